@@ -1,0 +1,101 @@
+/* shd/sharding.h - how one array lies on a mesh: axes per dimension, and which device holds what.
+ *
+ * A sharding is plain data by axis number.  A dimension sharded by axes (a, b) is cut into
+ * size(a)*size(b) equal intervals, numbered with a the major digit.  Axes that shard nothing
+ * replicate.  Axes in `partial` hold values still to be combined (summed, or by `partial_op`) over
+ * them: the array's value is that combination over the devices of these axes.
+ *
+ * Thread class: a value; copy and share it freely as long as the mesh lives.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SHD_SHARDING_H
+#define SHD_SHARDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+#include <shd/mesh.h>
+#include <shd/shape.h>
+#include <shd/spec.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum shd_reduce_op { SHD_SUM, SHD_MEAN, SHD_MAX, SHD_MIN };
+
+struct shd_dim_axes {
+    uint8_t naxes;                   /* 0: the dimension is whole on every device */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* axis numbers, the first the most major; unused ones are 0 */
+};
+
+/* Unused entries and padding are zero, so that equal shardings are equal bytes. */
+struct shd_sharding {
+    const struct shd_mesh *mesh; /* not owned */
+    uint32_t rank;
+    uint16_t partial;    /* bit a: still to be combined over axis a */
+    uint16_t partial_op; /* enum shd_reduce_op; 0 when `partial` is 0 */
+    struct shd_dim_axes dims[SHD_RANK_MAX];
+};
+
+/* Everything replicated. */
+SHD_API void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, size_t rank);
+
+/* Bind a spec to a mesh for arrays of `rank` dimensions; missing trailing entries are none.
+ * Errors, the first that applies: SHD_EDUPAXIS, SHD_ENOAXIS, SHD_ESPECLONG (more entries than
+ * dimensions, even if they are none), SHD_ERANGE (rank over SHD_RANK_MAX). */
+SHD_API SHD_MUST_CHECK int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
+                                             const struct shd_spec *spec, size_t rank,
+                                             struct shd_error *err);
+
+/* SHD_OK when every dimension of `shape` (rank entries) divides by its axes, else
+ * SHD_EINDIVISIBLE naming the first dimension that does not. */
+SHD_API SHD_MUST_CHECK int shd_sharding_check(const struct shd_sharding *sharding,
+                                              const int64_t *shape, struct shd_error *err);
+
+/* The spec of a sharding, `rank` entries; partial axes are not part of it.  SHD_ENOMEM. */
+SHD_API SHD_MUST_CHECK int shd_sharding_spec(struct shd_spec **out,
+                                             const struct shd_sharding *sharding,
+                                             struct shd_error *err);
+
+SHD_API bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b);
+
+/* Bit a is set when axis a shards some dimension. */
+SHD_API uint32_t shd_sharding_axes(const struct shd_sharding *sharding);
+
+/* Into how many intervals a dimension is cut, and which of them a position holds. */
+SHD_API int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t dim);
+SHD_API int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim,
+                                   int32_t position);
+
+/* Extents of one shard.  The sharding must pass shd_sharding_check() for `shape`. */
+SHD_API void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
+                                      int64_t *out);
+
+/* First element, per dimension, of the shard at a position. */
+SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
+                                 int32_t position, int64_t *out);
+
+/* The product of the sizes of the axes used is 1 (the shape is not looked at, nor `partial`). */
+SHD_API bool shd_sharding_is_replicated(const struct shd_sharding *sharding);
+
+/* Positions that hold equal slices form a replica group; groups are numbered by their first
+ * position.  Stores, for each position, its group in group_ids and its place inside the group in
+ * replica_ids (either may be NULL; shd_mesh_size() entries each), and returns the number of groups.
+ * The shape matters only where a dimension has no elements: all its intervals are equal then. */
+SHD_API int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding,
+                                            const int64_t *shape, int32_t *group_ids,
+                                            int32_t *replica_ids);
+
+/* Write "float32[64{dp},128{tp}]"-like text without the type: "[{dp}, {}, {fsdp,tp}]", followed by
+ * " partial sum over {tp}" when there is any; returns the length of the whole text. */
+SHD_API size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHD_SHARDING_H */

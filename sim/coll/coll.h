@@ -1,0 +1,118 @@
+/* coll.h - a collective algorithm is a schedule: who pulls which elements from whom in step s.
+ *
+ * A schedule is pure data about `n` members; it names no device and moves nothing.  Three readers
+ * share it: the runtime executes it with a thread per member (a barrier between steps), the plan
+ * sums its bytes, tests walk it in one thread.  So what is priced is what is done.
+ *
+ * Every member has an operand (IN) and a result (OUT), each a run of elements numbered from 0.  In
+ * a step each member makes its moves in order: it reads `count` elements of `peer`'s IN or OUT and
+ * stores or combines them into its own OUT.  A move whose peer is the member itself is a local copy
+ * and receives no bytes.  Within one step no member reads what another one writes.
+ *
+ *   kind              IN                 OUT of member m
+ *   all-reduce        count              count, the reduction of all INs
+ *   all-gather        count              n*count: IN of 0, of 1, ...
+ *   reduce-scatter    count              chunk m of the reduction
+ *   all-to-all        count, chunk p is  chunk m of member 0's IN, of 1's, ... (equal chunks)
+ *                     for member p
+ *   permute           count              IN of source[m]; zeros when that is COLL_NOBODY
+ *   broadcast         count at root      count
+ *   gather            count              n*count at root, else nothing
+ *   scatter           count at root      chunk m
+ *   reduce            count              count at root, else nothing
+ *   send-recv         count at member 0  count at member 1 (two members)
+ *   barrier           nothing            nothing
+ *
+ * Chunks: `count` elements are cut into n chunks; the first count mod n have one element more.
+ *
+ * Thread class: immutable tables and pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COLL_COLL_H
+#define COLL_COLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum coll_kind {
+    COLL_ALL_REDUCE,
+    COLL_ALL_GATHER,
+    COLL_REDUCE_SCATTER,
+    COLL_ALL_TO_ALL,
+    COLL_PERMUTE,
+    COLL_BROADCAST,
+    COLL_GATHER,
+    COLL_SCATTER,
+    COLL_REDUCE,
+    COLL_SEND_RECV,
+    COLL_BARRIER,
+    COLL_NKINDS
+};
+
+#define COLL_NOBODY UINT32_MAX
+
+/* One call, as all members see it. */
+struct coll_shape {
+    uint32_t nmembers;
+    uint64_t count;         /* elements of the operand, see the table above */
+    uint32_t root;          /* member; broadcast, gather, scatter, reduce */
+    const uint32_t *source; /* permute: whom each member reads, or COLL_NOBODY */
+};
+
+enum coll_buf { COLL_IN, COLL_OUT };
+enum coll_act { COLL_COPY, COLL_COMBINE };
+
+struct coll_move {
+    uint32_t peer;     /* member whose buffer is read */
+    enum coll_buf src; /* which of the peer's buffers */
+    enum coll_act act; /* store into, or combine with, the own OUT */
+    uint64_t src_at;   /* first element read */
+    uint64_t dst_at;   /* first element of the own OUT written */
+    uint64_t count;    /* elements; 0 is allowed and moves nothing */
+};
+
+enum coll_limit {
+    COLL_ANY,  /* any number of members */
+    COLL_POW2, /* a power of two */
+    COLL_PAIR  /* exactly two */
+};
+
+struct coll_algo {
+    enum coll_kind kind;
+    const char *name; /* as written in scenario files: "direct", "ring" */
+    const char *desc; /* one line for --help and the manual */
+    enum coll_limit limits;
+    bool reduces; /* OUT depends on the reduction operator */
+    uint32_t (*nsteps)(const struct coll_shape *shape);
+    uint32_t (*nmoves)(const struct coll_shape *shape, uint32_t member, uint32_t step);
+    void (*move)(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out);
+};
+
+/* All algorithms, ended by NULL; the first of a kind is its default. */
+extern const struct coll_algo *const coll_algos[];
+
+/* The algorithm of a kind by name; NULL name: the default.  NULL when there is none. */
+const struct coll_algo *coll_find(enum coll_kind kind, const char *name);
+
+/* Whether an algorithm serves groups of n members. */
+bool coll_serves(const struct coll_algo *algo, uint32_t nmembers);
+
+/* "all-reduce", ...; and back (-1 when unknown). */
+const char *coll_kind_name(enum coll_kind kind);
+int coll_kind_parse(const char *name);
+
+/* Elements of the operand that `member` must bring, and of the result it gets. */
+uint64_t coll_in_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member);
+uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member);
+
+/* First element and number of elements of chunk `i` of `count` elements cut in `n`. */
+uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i);
+uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
+
+/* Elements that `member` receives from other members, over all steps. */
+uint64_t coll_received_count(const struct coll_algo *algo, const struct coll_shape *shape,
+                             uint32_t member);
+
+#endif /* COLL_COLL_H */

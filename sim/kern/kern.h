@@ -1,0 +1,161 @@
+/* kern.h - local math on one device's shard; every kernel has its flops and bytes beside it.
+ *
+ * Kernels know nothing of devices or meshes: they get extents, strides and pointers.  Strides are
+ * in elements.  All arithmetic is in the element type, but 16-bit floats are computed in float32
+ * and rounded once when stored.  Results do not depend on the number of threads or on the
+ * processor count.  Kernels allocate nothing: the caller brings the workspace they ask for.
+ *
+ * Thread class: pure functions of their arguments; callable from any number of threads at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/sharding.h>
+
+#define KERN_DIMS_MAX 24
+
+/* ---- einsum: c[..] = sum of a[..] * b[..] over the dimensions that c lacks ---- */
+
+struct kern_einsum {
+    enum shd_dtype dtype;
+    uint32_t ndims;
+    int64_t extent[KERN_DIMS_MAX];
+    uint32_t a_has, b_has, c_has;                 /* bit d: the array has dimension d */
+    int64_t a_stride[KERN_DIMS_MAX];              /* where it has the dimension */
+    int64_t b_stride[KERN_DIMS_MAX];
+    int64_t c_stride[KERN_DIMS_MAX];
+};
+
+/* Bytes of scratch that kern_einsum_run() wants, the same on every machine. */
+uint64_t kern_einsum_workspace_bytes(const struct kern_einsum *e);
+uint64_t kern_einsum_flops(const struct kern_einsum *e); /* 2 per multiply-add */
+uint64_t kern_einsum_bytes(const struct kern_einsum *e); /* operands read + result written, once */
+void kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, void *c,
+                     void *workspace, int nthreads);
+
+/* ---- map: an elementwise expression, evaluated block by block in the first-level cache ---- */
+
+enum kern_fn {
+    KERN_COPY,
+    KERN_ADD,
+    KERN_SUB,
+    KERN_MUL,
+    KERN_DIV,
+    KERN_MAX,
+    KERN_MIN,
+    KERN_NEG,
+    KERN_EXP,
+    KERN_LOG,
+    KERN_SQRT,
+    KERN_RSQRT,
+    KERN_TANH,
+    KERN_RELU,
+    KERN_SIGMOID,
+    KERN_GELU,      /* 0.5x(1+tanh(sqrt(2/pi)(x+0.044715x^3))) */
+    KERN_GELU_GRAD, /* derivative of gelu at the operand */
+    KERN_SILU,      /* x*sigmoid(x) */
+    KERN_SILU_GRAD,
+    KERN_STEP,       /* 1 where x > 0, else 0: the derivative of relu */
+    KERN_EQUAL,      /* 1 where a == b, else 0 */
+    KERN_SCALE,      /* x * scalar */
+    KERN_ADD_SCALAR, /* x + scalar */
+    KERN_FILL,       /* scalar; no operand */
+    KERN_NFNS
+};
+
+struct kern_fn_info {
+    const char *name; /* as written in graphs: "gelu" */
+    uint8_t noperands;
+    bool has_scalar;
+    uint8_t flops; /* per element, by convention */
+};
+extern const struct kern_fn_info kern_fns[KERN_NFNS];
+
+#define KERN_MAP_INPUTS_MAX 8
+#define KERN_MAP_INSTRS_MAX 16
+
+/* Registers 0..ninputs-1 are the inputs; instruction i writes register ninputs+i; the last
+ * instruction's register is the result. */
+struct kern_instr {
+    enum kern_fn fn;
+    uint8_t src[2];
+    double scalar;
+};
+
+struct kern_map {
+    enum shd_dtype dtype;
+    uint32_t ndims;
+    int64_t extent[KERN_DIMS_MAX];
+    int64_t out_stride[KERN_DIMS_MAX];
+    uint32_t ninputs;
+    int64_t in_stride[KERN_MAP_INPUTS_MAX][KERN_DIMS_MAX]; /* 0 broadcasts */
+    uint32_t ninstrs;
+    struct kern_instr instrs[KERN_MAP_INSTRS_MAX];
+};
+
+uint64_t kern_map_flops(const struct kern_map *m);
+uint64_t kern_map_bytes(const struct kern_map *m);
+/* `out` may be one of the inputs when their strides are equal. */
+void kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads);
+
+/* ---- reduce: out[..] = sum, max or min of in[..] over the dimensions that out lacks ---- */
+
+struct kern_reduce {
+    enum shd_dtype dtype;
+    enum shd_reduce_op op; /* not SHD_MEAN */
+    uint32_t ndims;
+    int64_t extent[KERN_DIMS_MAX];
+    int64_t in_stride[KERN_DIMS_MAX];
+    uint32_t out_has;
+    int64_t out_stride[KERN_DIMS_MAX];
+};
+
+uint64_t kern_reduce_flops(const struct kern_reduce *r);
+uint64_t kern_reduce_bytes(const struct kern_reduce *r);
+void kern_reduce_run(const struct kern_reduce *r, const void *in, void *out, int nthreads);
+
+/* ---- moving ---- */
+
+/* Copy a box of elements of `elem_bytes` each between two strided arrays. */
+void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
+                   const int64_t *dst_stride, const void *src, const int64_t *src_stride);
+
+/* dst[i] = dst[i] op src[i]; SHD_MEAN combines as a sum (scale by kern_scale afterwards). */
+void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *src,
+                  uint64_t count);
+void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
+
+/* ---- data ---- */
+
+/* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
+ * the whole array; the value is (u/2^32 - 0.5)*scale rounded to float32, then to the type.
+ * With `modulus` m > 0 instead (u >> 8) mod m, a whole number. */
+struct kern_source {
+    uint32_t seed;
+    double scale;
+    uint32_t modulus;
+};
+
+/* Fill a shard, stored row-major: `extent` elements per dimension from `offset` of an array of
+ * `shape`. */
+void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,
+               const int64_t *shape, const int64_t *offset, const int64_t *extent, void *out);
+
+/* Compare a shard with the same slice of a whole float64 array `want` (row-major, of `shape`):
+ * raises *max_diff to the largest |got - want| (infinity when got is not finite and want is) and
+ * *max_want to the largest |want|. */
+void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *offset,
+                  const int64_t *extent, const void *got, const double *want, double *max_diff,
+                  double *max_want);
+
+/* Which BLAS is linked and which core type it chose: "OpenBLAS 0.3.21 SkylakeX", or "none". */
+const char *kern_blas_name(void);
+
+#endif /* KERN_KERN_H */
