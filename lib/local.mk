@@ -13,8 +13,7 @@ shdinclude_HEADERS += \
 	%D%/shd/sharding.h \
 	%D%/shd/spec.h
 
-libshd_la_SOURCES = \
-	%D%/banned.h
+libshd_la_SOURCES =
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
 libshd_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)

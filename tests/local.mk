@@ -12,10 +12,13 @@ check_PROGRAMS +=
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
-test_scripts =
+test_scripts = \
+	%D%/exports.sh \
+	%D%/headers.sh \
+	%D%/layers.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts)
+EXTRA_DIST += $(test_scripts) %D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
