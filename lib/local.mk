@@ -29,5 +29,5 @@ libshd_la_SOURCES = \
 	%D%/spec_parse.h
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
-libshd_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)
+libshd_la_LDFLAGS = $(SHD_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)
 libshd_la_LIBADD = $(PCRE2_LIBS) -lm
