@@ -22,6 +22,12 @@ libshd_la_SOURCES = \
 	%D%/mesh.c \
 	%D%/print.c \
 	%D%/print.h \
+	%D%/reshard.c \
+	%D%/reshard_fetch.c \
+	%D%/reshard_move.c \
+	%D%/reshard_moved.c \
+	%D%/reshard_step.c \
+	%D%/reshard_step.h \
 	%D%/shape.c \
 	%D%/sharding.c \
 	%D%/spec.c \
