@@ -28,9 +28,9 @@
  * (All-to-all gives member m then n times the length of chunk m.)
  *
  * In place: IN and OUT may be the same memory in all-reduce, broadcast and reduce; IN may be chunk
- * m of OUT in all-gather and gather, and OUT chunk m of IN in reduce-scatter and scatter.  This holds
- * for a reader that finishes a run of moves to the same elements (a copy, then combines) aside
- * before it stores them.  All-to-all and permute need separate memory.
+ * m of OUT in all-gather and gather, and OUT chunk m of IN in reduce-scatter and scatter.  This
+ * holds for a reader that finishes a run of moves to the same elements (a copy, then combines)
+ * aside before it stores them.  All-to-all and permute need separate memory.
  *
  * Thread class: immutable tables and pure functions.
  *

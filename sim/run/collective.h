@@ -3,8 +3,8 @@
  * All members arrive with a call; the last one compares them.  Then each makes its own moves, step
  * by step, reading straight from its peers' memory.  Small calls are done whole by the last to
  * arrive: the same moves in the same order, hence the same bits and counts.  Bytes are counted
- * where they are copied, in the run's matrix and in the call.  No call allocates (but for a transport
- * buffer when one grows) or takes a lock.
+ * where they are copied, in the run's matrix and in the call.  No call takes a lock or allocates
+ * (but for a transport buffer when one grows).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
