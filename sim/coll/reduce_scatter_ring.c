@@ -1,7 +1,7 @@
 /* reduce-scatter/ring - partial sums go round the ring, one hop a step.
  *
- * Chunk c starts as the operand of member c + 1, is combined with the next one's at each hop, and is
- * whole at member c after n - 1 hops.  A member passes on chunks that are not its own and may be
+ * Chunk c starts as the operand of member c + 1, is combined with the next one's at each hop, and
+ * is whole at member c after n - 1 hops.  A member passes on chunks that are not its own and may be
  * longer, so partial sums lie in TMP: two halves, one written while the other is read.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,8 @@
 /* wait.h - the one way to block: events, and barriers that know who waits where.
  *
  * Nothing here polls and nothing takes a lock: a thread that waits sleeps on a futex until the
- * event it saw has moved on.  A barrier's arrival is given up as soon as a member can no longer come
- * (it failed or ended), or the whole run is called off; then the barrier is broken for good.
+ * event it saw has moved on.  A barrier's arrival is given up as soon as a member can not come any
+ * more (it failed or ended), or the whole run is called off; then the barrier is broken for good.
  *
  * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
  * at once, and a second look finds the same, nobody can ever go on: see wait_is_blocked().

@@ -66,8 +66,9 @@ struct shd_run_stats {
  *
  * The run's status and error are those of the lowest position that failed by itself, so they are
  * the same each time.  SHD_ESTUCK: nobody failed but some waited in vain.  SHD_ESTOPPED: by
- * request.  SHD_EINVAL: bad options.  SHD_ENOMEM; SHD_ESYSTEM: a thread could not be started.  `stats` (may
- * be NULL) is filled on failure as well, zero when nothing ran; free it with shd_run_stats_fini().
+ * request.  SHD_EINVAL: bad options.  SHD_ENOMEM.  SHD_ESYSTEM: a thread could not be started.
+ * `stats` (may be NULL) is filled on failure as well, with zeros when nothing ran; free it with
+ * shd_run_stats_fini().
  */
 SHD_API SHD_MUST_CHECK int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
                                    const struct shd_run_opts *opts, struct shd_run_stats *stats,
