@@ -9,6 +9,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 # check ROOT: prints each fault as "file:line: what"; nothing when all is well.
+# shellcheck disable=SC2016  # the dollars are awk's
 check() {
     (
         cd "$1" || exit
