@@ -48,7 +48,7 @@ struct shd_device {
     size_t ngroups, groups_room;
 
     _Atomic int state; /* enum device_state; all but LIVE are final; set under the run's lock */
-    bool gave_up;      /* a wait was given up: all further ones are refused */
+    int gave_up; /* the status of a wait that was given up: all further ones are refused */
     char waits_in[DEVICE_WHAT_MAX]; /* set with gave_up: "all-reduce over tp" */
     struct shd_error error;
     pthread_t thread;

@@ -55,7 +55,7 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
     group->nmembers = nmembers;
     group->members = malloc(nmembers * sizeof(*group->members));
     group->devices = malloc(nmembers * sizeof(struct shd_device *));
-    group->calls = calloc(nmembers, sizeof(const struct coll_call *));
+    group->calls = calloc(nmembers, sizeof(struct coll_call *));
     if (!group->members || !group->devices || !group->calls) {
         destroy_group(group);
         return NULL;
@@ -237,13 +237,14 @@ int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint
     struct shd_groups groups;
     int status;
 
-    for (size_t i = 0; i < naxes && i < SHD_MESH_AXES_MAX; i++)
-        packed = packed << 4 | (axes[i] & 15);
+    status = shd_groups_init(&groups, dev->run->mesh, axes, naxes, err);
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < naxes; i++)
+        packed = packed << 4 | axes[i];
     if (find_seat(out, dev, packed, (uint32_t)naxes))
         return SHD_OK;
-    status = shd_groups_init(&groups, dev->run->mesh, axes, naxes, err);
-    if (status == SHD_OK)
-        status = seat_over_axes(out, dev, &groups, err);
+    status = seat_over_axes(out, dev, &groups, err);
     if (status == SHD_OK)
         status = keep_seat(dev, packed, (uint32_t)naxes, *out, err);
     return status;

@@ -23,9 +23,9 @@ struct shd_device;
 struct run_group {
     struct wait_barrier barrier; /* first: wait records point at it */
     uint32_t nmembers;
-    int32_t *members;               /* positions in the mesh, in group order */
-    struct shd_device **devices;    /* the same */
-    const struct coll_call **calls; /* mailbox: entry m is written by member m before it arrives */
+    int32_t *members;            /* positions in the mesh, in group order */
+    struct shd_device **devices; /* the same */
+    struct coll_call **calls;    /* mailbox: entry m is set by member m before it arrives */
     /* Written by the last to arrive, read by all before they arrive again: */
     int status;
     struct shd_error error;
