@@ -37,15 +37,16 @@ struct yaml_node {
 
 struct yaml_doc; /* opaque */
 
-/* Parse one document.  `name` is copied and stands in the places, which count from `first`'s line
- * and column (0 counts as 1).  An empty document is an error.
+/* Parse one document.  Places count from `first`, which is that of the text's first character; its
+ * file name is not copied and must live as long as the places do.  An empty document is an error.
  *
  * On success stores the document in *out; free it with yaml_doc_destroy().  On failure reports to
  * `diag`, leaves *out alone and returns SHD_EINVAL, SHD_ERANGE (over a limit) or SHD_ENOMEM. */
 SHD_MUST_CHECK int yaml_doc_parse(struct yaml_doc **out, struct place first, const char *text,
                                   size_t length, struct diag *diag);
 
-/* Read and parse a file, "-" for standard input (named "<stdin>"). */
+/* Read and parse a file, "-" for standard input (named "<stdin>" in places).  The path is not copied
+ * either.  A file that cannot be read is an error at line 1, column 1. */
 SHD_MUST_CHECK int yaml_doc_load(struct yaml_doc **out, const char *path, struct diag *diag);
 
 /* Free a document and all its nodes.  NULL is allowed. */

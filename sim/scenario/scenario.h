@@ -116,14 +116,13 @@ struct scenario {
 };
 
 struct scenario_file {
-    char *path; /* as it stands in places: "-" is "<stdin>" */
+    char *path; /* places point to it, so that they live as long as the file */
     size_t nscenarios;
     struct scenario *scenarios;
-    void *places; /* private: keeps the file names of places alive */
 };
 
 /* Load a file ("-": standard input).  `sets` are "key=value" or "key.sub=value", the value in YAML,
- * applied in order to every strategy; a fault in the n-th is at place --set:n:COLUMN.
+ * applied in order to every strategy; a fault in the n-th is at place `--set:n:COLUMN`.
  *
  * On success stores the file in *out; free it with scenario_file_destroy().  On failure reports
  * every error found to `diag`, leaves *out alone and returns a status below 0. */
