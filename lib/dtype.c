@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <shd/dtype.h>
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *short_name;
+    const char *other_name; /* as compilers and newer libraries write it, or NULL */
+    size_t size;
+} dtypes[SHD_NDTYPES] = {
+    [SHD_F32] = {"float32", "f32", NULL, 4},
+    [SHD_F64] = {"float64", "f64", NULL, 8},
+    [SHD_BF16] = {"bfloat16", "bf16", NULL, 2},
+    [SHD_F16] = {"float16", "f16", NULL, 2},
+    [SHD_I32] = {"int32", "i32", "s32", 4},
+    [SHD_I8] = {"int8", "i8", "s8", 1},
+    [SHD_U8] = {"uint8", "u8", NULL, 1},
+    [SHD_I16] = {"int16", "i16", "s16", 2},
+    [SHD_I64] = {"int64", "i64", "s64", 8},
+    [SHD_BOOL] = {"bool", "pred", "bool_", 1},
+    [SHD_F8E4M3] = {"float8_e4m3fn", "f8e4m3fn", "f8e4m3", 1},
+    [SHD_F8E5M2] = {"float8_e5m2", "f8e5m2", NULL, 1},
+};
+
+size_t shd_dtype_size(enum shd_dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
+const char *shd_dtype_name(enum shd_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+int shd_dtype_parse(enum shd_dtype *out, const char *name, struct shd_error *err)
+{
+    for (int i = 0; i < SHD_NDTYPES; i++) {
+        const char *other = dtypes[i].other_name;
+
+        if (!strcmp(name, dtypes[i].name) || !strcmp(name, dtypes[i].short_name) ||
+            (other && !strcmp(name, other))) {
+            *out = (enum shd_dtype)i;
+            return SHD_OK;
+        }
+    }
+    return shd_error_set(err, SHD_ENOTFOUND, "'%.100s' is no element type", name);
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* Drop the low `n` bits (n >= 1), rounding to nearest, ties to even. */
+static uint32_t round_off(uint32_t bits, unsigned n)
+{
+    return (bits + (UINT32_C(1) << (n - 1)) - 1 + (bits >> n & 1)) >> n;
+}
+
+uint16_t shd_bf16_from_f32(float value)
+{
+    uint32_t bits = bits_of(value);
+
+    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays one, quiet */
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)round_off(bits, 16);
+}
+
+float shd_bf16_to_f32(uint16_t bits)
+{
+    return float_of((uint32_t)bits << 16);
+}
+
+uint16_t shd_f16_from_f32(float value)
+{
+    uint32_t bits = bits_of(value);
+    uint32_t sign = bits >> 16 & 0x8000;
+    uint32_t mag = bits & 0x7fffffff;
+
+    if (mag > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
+    if (mag >= 0x47800000) /* 65536 and more */
+        return (uint16_t)(sign | 0x7c00);
+    if (mag >= 0x38800000) /* normal: 2^-14 and more; a carry may reach infinity, rightly */
+        return (uint16_t)(sign | round_off(mag - 0x38000000, 13));
+    if (mag < 0x33000000) /* below half of the least subnormal */
+        return (uint16_t)sign;
+    return (uint16_t)(sign | round_off((mag & 0x7fffff) | 0x800000, 126 - (mag >> 23)));
+}
+
+float shd_f16_to_f32(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
+    uint32_t exponent = bits >> 10 & 31;
+    uint32_t fraction = bits & 0x3ff;
+
+    if (exponent == 31)
+        return float_of(sign | 0x7f800000 | fraction << 13);
+    if (exponent > 0)
+        return float_of(sign | (exponent + 112) << 23 | fraction << 13);
+
+    float least = (float)fraction * 0x1p-24f; /* subnormal */
+
+    return sign ? -least : least;
+}

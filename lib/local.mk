@@ -1,0 +1,33 @@
+# lib/local.mk - libshd: partitioning as pure values.  One file a line, sorted.
+#
+# SPDX-License-Identifier: Apache-2.0
+lib_LTLIBRARIES += libshd.la
+pkgconfig_DATA += %D%/libshd.pc
+
+shdinclude_HEADERS += \
+	%D%/shd/dtype.h \
+	%D%/shd/error.h \
+	%D%/shd/export.h \
+	%D%/shd/group.h \
+	%D%/shd/mesh.h \
+	%D%/shd/reshard.h \
+	%D%/shd/shape.h \
+	%D%/shd/sharding.h \
+	%D%/shd/spec.h
+
+libshd_la_SOURCES = \
+	%D%/dtype.c \
+	%D%/error.c \
+	%D%/group.c \
+	%D%/mesh.c \
+	%D%/print.c \
+	%D%/print.h \
+	%D%/shape.c \
+	%D%/sharding.c \
+	%D%/spec.c \
+	%D%/spec_parse.c \
+	%D%/spec_parse.h
+
+libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
+libshd_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)
+libshd_la_LIBADD = $(PCRE2_LIBS) -lm

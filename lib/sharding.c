@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <shd/sharding.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "print.h"
+
+void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, size_t rank)
+{
+    memset(out, 0, sizeof(*out));
+    out->mesh = mesh;
+    out->rank = (uint32_t)rank;
+}
+
+/* Axis number `i` of a spec, counted through its entries; NULL past the last. */
+static const char *nth_axis(const struct shd_spec *spec, size_t i)
+{
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        if (i < shd_spec_naxes(spec, e))
+            return shd_spec_axis(spec, e, i);
+        i -= shd_spec_naxes(spec, e);
+    }
+    return NULL;
+}
+
+static int check_duplicates(const struct shd_spec *spec, struct shd_error *err)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = nth_axis(spec, i)); i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (!strcmp(name, nth_axis(spec, j)))
+                return shd_error_set(err, SHD_EDUPAXIS, "the spec has axis '%.100s' twice", name);
+        }
+    }
+    return SHD_OK;
+}
+
+static int check_axes(const struct shd_spec *spec, const struct shd_mesh *mesh,
+                      struct shd_error *err)
+{
+    const char *name;
+    char text[120];
+
+    for (size_t i = 0; (name = nth_axis(spec, i)); i++) {
+        if (shd_mesh_find_axis(mesh, name) < 0) {
+            shd_mesh_print(mesh, text, sizeof(text));
+            return shd_error_set(err, SHD_ENOAXIS, "axis '%.80s' is not in the mesh (%s)", name,
+                                 text);
+        }
+    }
+    return SHD_OK;
+}
+
+int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
+                      const struct shd_spec *spec, size_t rank, struct shd_error *err)
+{
+    size_t nentries = shd_spec_nentries(spec);
+    int status = check_duplicates(spec, err);
+
+    if (!status)
+        status = check_axes(spec, mesh, err);
+    if (status)
+        return status;
+    if (nentries > rank)
+        return shd_error_set(err, SHD_ESPECLONG,
+                             "the spec has %zu entries, the array %zu dimensions", nentries, rank);
+    if (rank > SHD_RANK_MAX)
+        return shd_error_set(err, SHD_ERANGE, "%zu dimensions: at most %d are possible", rank,
+                             SHD_RANK_MAX);
+
+    shd_sharding_init(out, mesh, rank);
+    for (size_t d = 0; d < nentries; d++) {
+        struct shd_dim_axes *dim = &out->dims[d];
+
+        dim->naxes = (uint8_t)shd_spec_naxes(spec, d);
+        for (size_t i = 0; i < dim->naxes; i++)
+            dim->axes[i] = (uint8_t)shd_mesh_find_axis(mesh, shd_spec_axis(spec, d, i));
+    }
+    return SHD_OK;
+}
+
+int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape,
+                       struct shd_error *err)
+{
+    for (size_t d = 0; d < sharding->rank; d++) {
+        int64_t nshards = shd_sharding_nshards(sharding, d);
+
+        if (shape[d] % nshards != 0)
+            return shd_error_set(err, SHD_EINDIVISIBLE,
+                                 "dimension %zu of extent %" PRId64
+                                 " does not divide into %" PRId64 " shards",
+                                 d, shape[d], nshards);
+    }
+    return SHD_OK;
+}
+
+int shd_sharding_spec(struct shd_spec **out, const struct shd_sharding *sharding,
+                      struct shd_error *err)
+{
+    const char *names[SHD_RANK_MAX][SHD_MESH_AXES_MAX];
+    struct shd_spec_entry entries[SHD_RANK_MAX];
+
+    for (size_t d = 0; d < sharding->rank; d++) {
+        const struct shd_dim_axes *dim = &sharding->dims[d];
+
+        for (size_t i = 0; i < dim->naxes; i++)
+            names[d][i] = shd_mesh_axis_name(sharding->mesh, dim->axes[i]);
+        entries[d] = (struct shd_spec_entry){names[d], dim->naxes};
+    }
+    return shd_spec_create(out, entries, sharding->rank, err);
+}
+
+bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b)
+{
+    return a->rank == b->rank && a->partial == b->partial && a->partial_op == b->partial_op &&
+           !memcmp(a->dims, b->dims, sizeof(a->dims)) && shd_mesh_equal(a->mesh, b->mesh);
+}
+
+uint32_t shd_sharding_axes(const struct shd_sharding *sharding)
+{
+    uint32_t axes = 0;
+
+    for (size_t d = 0; d < sharding->rank; d++) {
+        for (size_t i = 0; i < sharding->dims[d].naxes; i++)
+            axes |= UINT32_C(1) << sharding->dims[d].axes[i];
+    }
+    return axes;
+}
+
+int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t dim)
+{
+    const struct shd_dim_axes *axes = &sharding->dims[dim];
+    int64_t nshards = 1;
+
+    for (size_t i = 0; i < axes->naxes; i++)
+        nshards *= shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
+    return nshards;
+}
+
+int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim, int32_t position)
+{
+    const struct shd_dim_axes *axes = &sharding->dims[dim];
+    int64_t index = 0;
+
+    for (size_t i = 0; i < axes->naxes; i++)
+        index = index * shd_mesh_axis_size(sharding->mesh, axes->axes[i]) +
+                shd_mesh_coord(sharding->mesh, position, axes->axes[i]);
+    return index;
+}
+
+void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
+                              int64_t *out)
+{
+    for (size_t d = 0; d < sharding->rank; d++)
+        out[d] = shape[d] / shd_sharding_nshards(sharding, d);
+}
+
+void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
+                         int32_t position, int64_t *out)
+{
+    for (size_t d = 0; d < sharding->rank; d++)
+        out[d] = shape[d] / shd_sharding_nshards(sharding, d) *
+                 shd_sharding_index(sharding, d, position);
+}
+
+bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
+{
+    for (size_t d = 0; d < sharding->rank; d++) {
+        if (shd_sharding_nshards(sharding, d) != 1)
+            return false;
+    }
+    return true;
+}
+
+/* The axes along which slices differ: none of those of a dimension without elements. */
+static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t *shape)
+{
+    struct shd_sharding seen = *sharding;
+
+    for (size_t d = 0; d < sharding->rank; d++) {
+        if (shape[d] == 0)
+            seen.dims[d].naxes = 0;
+    }
+    return shd_sharding_axes(&seen);
+}
+
+/* Slices are equal along the axes that do not slice.  A group's first position has coordinate 0 on
+ * those, so counting through the others in the mesh's order numbers groups by first position. */
+int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const int64_t *shape,
+                                    int32_t *group_ids, int32_t *replica_ids)
+{
+    const struct shd_mesh *mesh = sharding->mesh;
+    uint32_t slicing = slicing_axes(sharding, shape);
+    size_t naxes = shd_mesh_naxes(mesh);
+    int32_t ngroups = 1;
+
+    for (size_t a = 0; a < naxes; a++) {
+        if (slicing >> a & 1)
+            ngroups *= shd_mesh_axis_size(mesh, a);
+    }
+    for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
+        int32_t ids[2] = {0, 0}; /* replica, group */
+
+        for (size_t a = 0; a < naxes; a++) {
+            int32_t *id = &ids[slicing >> a & 1];
+
+            *id = *id * shd_mesh_axis_size(mesh, a) + shd_mesh_coord(mesh, p, a);
+        }
+        if (replica_ids)
+            replica_ids[p] = ids[0];
+        if (group_ids)
+            group_ids[p] = ids[1];
+    }
+    return ngroups;
+}
+
+static void print_partial(struct print *print, const struct shd_sharding *sharding)
+{
+    static const char *const ops[] = {"sum", "mean", "max", "min"};
+    const char *separator = "";
+
+    print_add(print, " partial %s over {", ops[sharding->partial_op]);
+    for (size_t a = 0; a < shd_mesh_naxes(sharding->mesh); a++) {
+        if (!(sharding->partial >> a & 1))
+            continue;
+        print_add(print, "%s%s", separator, shd_mesh_axis_name(sharding->mesh, a));
+        separator = ",";
+    }
+    print_add(print, "}");
+}
+
+size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size)
+{
+    struct print print;
+
+    print_init(&print, buf, size);
+    print_add(&print, "[");
+    for (size_t d = 0; d < sharding->rank; d++) {
+        const struct shd_dim_axes *dim = &sharding->dims[d];
+
+        print_add(&print, "%s{", d > 0 ? ", " : "");
+        for (size_t i = 0; i < dim->naxes; i++)
+            print_add(&print, "%s%s", i > 0 ? "," : "",
+                      shd_mesh_axis_name(sharding->mesh, dim->axes[i]));
+        print_add(&print, "}");
+    }
+    print_add(&print, "]");
+    if (sharding->partial)
+        print_partial(&print, sharding);
+    return print.length;
+}

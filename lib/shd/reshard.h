@@ -1,0 +1,118 @@
+/* shd/reshard.h - from one sharding of an array to another: the steps, and the bytes they move.
+ *
+ * A plan is a short sequence of steps; each is a collective over groups along mesh axes, or local.
+ * Axes of size 1 mean nothing: the steps' shardings do not name them, and the first step's `from`
+ * and the last one's `to` are the given shardings without them.  Between the two, each step starts
+ * where the one before ended.  A plan without steps has nothing to do.
+ *
+ * Received bytes are those that reach a device from another device.  A group of g members with an
+ * operand of b bytes each receives in all: all-gather g(g-1)b, reduce-scatter and all-to-all
+ * (g-1)b, all-reduce 2(g-1)b; permute b for every position whose shard was elsewhere; exchange
+ * exactly the bytes of each new shard that its device did not hold.  While nothing has to be
+ * combined, no plan moves more than these last, which no method can undercut.
+ *
+ * Thread class: plans and steps are values; all calls are pure and allocate nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SHD_RESHARD_H
+#define SHD_RESHARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/error.h>
+#include <shd/mesh.h>
+#include <shd/shape.h>
+#include <shd/sharding.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum shd_reshard_kind {
+    SHD_RESHARD_SLICE,          /* local: dimensions get further minor axes */
+    SHD_RESHARD_MASK,           /* local: replicated -> partial sum; all but coordinate 0 on the
+                                 * step's axes become zero */
+    SHD_RESHARD_ALL_GATHER,     /* `dim` loses its minor-most axes, the step's axes */
+    SHD_RESHARD_ALL_TO_ALL,     /* the minor-most axes of `dim` become those of `dim2` */
+    SHD_RESHARD_REDUCE_SCATTER, /* partial axes become the minor-most axes of `dim` */
+    SHD_RESHARD_ALL_REDUCE,     /* partial axes are combined */
+    SHD_RESHARD_PERMUTE,        /* every new shard is one old shard, most of another device */
+    SHD_RESHARD_EXCHANGE,       /* every device fetches the boxes it lacks from their holders */
+    SHD_RESHARD_NKINDS
+};
+
+struct shd_reshard_step {
+    enum shd_reshard_kind kind;
+    uint8_t naxes;                   /* 0 for slice, permute and exchange */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* of the group, the first the most major */
+    int dim;  /* all-gather, reduce-scatter: the dimension; all-to-all: the one that is gathered,
+               * i.e. loses the axes; else -1 */
+    int dim2; /* all-to-all: the dimension that is split, i.e. gets the axes; else -1 */
+    uint64_t received_bytes; /* by all devices */
+    struct shd_sharding from;
+    struct shd_sharding to;
+};
+
+#define SHD_RESHARD_STEPS_MAX 24
+
+/* Only the first `nsteps` steps are set. */
+struct shd_reshard_plan {
+    enum shd_dtype dtype;
+    size_t nsteps;
+    uint64_t received_bytes; /* by all devices, in all steps */
+    struct shd_reshard_step steps[SHD_RESHARD_STEPS_MAX];
+};
+
+/* Plan the way from one sharding to another of an array of `shape` (of the shardings' rank, the
+ * whole array's extents): the fewest bytes, then the fewest steps, of the ways that are tried.
+ *
+ * Both shardings have equal meshes and ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).
+ * Axes that are partial in both need the same operation (SHD_EINVAL); axes that become partial
+ * need SHD_SUM (SHD_EUNSUPPORTED).  SHD_ERANGE when bytes do not fit a uint64_t. */
+SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
+                                             const struct shd_sharding *from,
+                                             const struct shd_sharding *to, const int64_t *shape,
+                                             enum shd_dtype dtype, struct shd_error *err);
+
+/* The received bytes of that plan, UINT64_MAX when there is none. */
+SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
+                                  const int64_t *shape, enum shd_dtype dtype);
+
+/* The bytes that one position receives in a step, and in the whole plan.  In an all-reduce the
+ * operand's elements are cut into chunks, one a member, the first of them one element longer where
+ * it does not divide. */
+SHD_API uint64_t shd_reshard_step_received(const struct shd_reshard_step *step,
+                                           const int64_t *shape, enum shd_dtype dtype,
+                                           int32_t position);
+SHD_API uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
+                                      int32_t position);
+
+/* A box of elements that a position copies, in elements. */
+struct shd_fetch {
+    int32_t source; /* whose old shard it lies in; the position itself for what it holds already */
+    int64_t extent[SHD_RANK_MAX];
+    int64_t source_offset[SHD_RANK_MAX]; /* inside the source's old shard */
+    int64_t dest_offset[SHD_RANK_MAX];   /* inside the position's new shard */
+};
+
+/* The boxes that make up a position's new shard, for any step that neither combines nor masks:
+ * their number, and box i.  Each lies in one old shard; together they fill the new shard once.
+ * The source is the position itself where it holds the box, else the holder with its coordinates
+ * on all axes that do not shard the old sharding. */
+SHD_API int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64_t *shape,
+                                        int32_t position);
+SHD_API void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape,
+                               int32_t position, int64_t i, struct shd_fetch *out);
+
+/* "slice", "mask", "all-gather", "all-to-all", "reduce-scatter", "all-reduce", "permute",
+ * "exchange".  Static. */
+SHD_API const char *shd_reshard_kind_name(enum shd_reshard_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHD_RESHARD_H */

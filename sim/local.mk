@@ -1,0 +1,23 @@
+# sim/local.mk - libshdsim and the program shardsim.  One file a line, sorted.
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# All of sim but main.c, for the program, for libshdsim and for tests that look inside.
+noinst_LTLIBRARIES += libsim.la
+
+libsim_la_SOURCES = \
+	%D%/coll/coll.h \
+	%D%/kern/kern.h
+
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
+	$(OPENBLAS_CFLAGS)
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
+
+# The same for other programs: only shd_* is visible.
+lib_LTLIBRARIES += libshdsim.la
+pkgconfig_DATA += %D%/libshdsim.pc
+libshdsim_la_SOURCES =
+libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO)
+libshdsim_la_LIBADD = libsim.la libshd.la
+
+EXTRA_DIST += %D%/LAYERS

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Each header compiles by itself: the public ones as strict C17 and as C++17, the others as C17.
+#
+# SPDX-License-Identifier: Apache-2.0
+: "${CC:=cc}" "${CXX:=c++}" "${top_srcdir:=$(dirname "$0")/..}"
+. "$top_srcdir/tests/tap.sh"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+# compile COMPILER... -I DIR...: one include from stdin, and something that is not an empty file.
+compile() {
+    {
+        cat
+        echo 'extern int not_empty;'
+    } | "$@" -Wall -Wextra -Werror -fsyntax-only - >"$dir/out" 2>&1
+}
+
+# CC and CXX are commands with options, and so are not quoted.
+strict_c() {
+    # shellcheck disable=SC2086
+    echo "#include <$1>" | compile $CC -x c -std=c17 -pedantic -I "$2" -I "$3"
+}
+
+strict_cxx() {
+    # shellcheck disable=SC2086
+    echo "#include <$1>" | compile $CXX -x c++ -std=c++17 -pedantic -I "$2" -I "$3"
+}
+
+private_c() {
+    # shellcheck disable=SC2086
+    echo "#include \"$1\"" | compile $CC -x c -std=gnu17 -D_GNU_SOURCE -I "$top_srcdir/sim" \
+        -I "$top_srcdir/lib" -I "$top_srcdir/sim/run"
+}
+
+have_cxx() {
+    command -v "${CXX%% *}" >/dev/null
+}
+
+for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
+    [ -f "$header" ] || continue
+    name=shd/${header##*/}
+    strict_c "$name" "$top_srcdir/lib" "$top_srcdir/sim/run"
+    ok $? "<$name> alone, strict C17"
+    diag <"$dir/out"
+    if have_cxx; then
+        strict_cxx "$name" "$top_srcdir/lib" "$top_srcdir/sim/run"
+        ok $? "<$name> alone, C++17"
+        diag <"$dir/out"
+    else
+        skip "<$name> alone, C++17" "no C++ compiler"
+    fi
+done
+
+for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort); do
+    private_c "${name#./}"
+    ok $? "\"${name#./}\" alone, C17"
+    diag <"$dir/out"
+done
+
+echo 'static inline size_t f(void) { return 0; }' >"$dir/bad.h"
+! strict_c bad.h "$dir" "$dir"
+ok $? "finds a header that lacks an include"
+echo 'extern int class;' >"$dir/bad.h"
+if have_cxx; then
+    ! strict_cxx bad.h "$dir" "$dir"
+    ok $? "finds a header that is not C++"
+else
+    skip "finds a header that is not C++" "no C++ compiler"
+fi
+
+done_testing

@@ -1,0 +1,30 @@
+# tests/local.mk - what `make check` runs.  One file a line, sorted.
+#
+# SPDX-License-Identifier: Apache-2.0
+check_LTLIBRARIES += libtap.la
+libtap_la_SOURCES = \
+	%D%/tap.c \
+	%D%/tap.h
+
+# Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
+# look inside, and have device memory as the program has it.
+check_PROGRAMS +=
+
+LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
+
+test_scripts = \
+	%D%/exports.sh \
+	%D%/headers.sh \
+	%D%/layers.sh
+
+TESTS = $(check_PROGRAMS) $(test_scripts)
+EXTRA_DIST += $(test_scripts) %D%/tap.sh
+
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	CC='$(CC)' CXX='$(CXX)' NM='$(NM)' AWK='$(AWK)' \
+	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)'; \
+	export CC CXX NM AWK top_srcdir top_builddir;
