@@ -40,6 +40,8 @@ struct open_node {
 struct builder {
     struct yaml_doc *doc;
     struct place first;
+    size_t end_line; /* of the end of the text, from 0 */
+    size_t end_column;
     struct diag *diag;
     size_t nnodes;
     size_t depth;
@@ -314,6 +316,8 @@ static void report_syntax(struct builder *b, const yaml_parser_t *parser)
     const char *problem = parser->problem ? parser->problem : "cannot be parsed";
     struct place place = place_of(b, parser->problem_mark);
 
+    if (parser->problem_mark.line > b->end_line) /* libyaml ends the last line if nobody did */
+        place = place_at(b->first, b->end_line, b->end_column);
     if (parser->error == YAML_MEMORY_ERROR) {
         out_of_memory(b);
     } else if (parser->context) {
@@ -385,6 +389,8 @@ static void check_characters(struct builder *b, const char *text, size_t length)
             column = 0;
         }
     }
+    b->end_line = line;
+    b->end_column = column;
 }
 
 static void check_size(struct builder *b, size_t length)

@@ -73,7 +73,7 @@ static void describe_mesh(const struct scenario *s, struct text *out)
     text_add_char(out, ')');
 }
 
-static void report_no_axis(struct reader *r, struct place place, const char *name)
+void check_report_no_axis(struct reader *r, struct place place, const char *name)
 {
     const struct scenario *s = r->scenario;
     struct text mesh = TEXT_INIT;
@@ -107,7 +107,7 @@ static void check_axis(struct reader *r, struct names *seen, struct place place,
             return;
         }
     if (!is_in_mesh(r->scenario, name))
-        report_no_axis(r, place, name);
+        check_report_no_axis(r, place, name);
     else
         seen->names[seen->count++] = name;
 }

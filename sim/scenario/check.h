@@ -13,4 +13,7 @@
  * `axes` that are not in the mesh or are used twice, logical axes that the model has not. */
 void check_scenario(struct reader *r);
 
+/* Report an axis that is not in the mesh, with what there is. */
+void check_report_no_axis(struct reader *r, struct place place, const char *name);
+
 #endif /* SCENARIO_CHECK_H */

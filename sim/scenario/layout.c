@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/check.h"
 #include "scenario/value.h"
 
 #define DESCRIPTION_MAX 96
@@ -34,25 +35,16 @@ static void *append(struct reader *r, void *array, size_t *count, size_t item_si
     return item;
 }
 
-/* Replace a map option by the entries of a node; false if it is no map. */
-static bool read_entries(struct reader *r, const struct option *option,
-                         const struct yaml_node *node)
+/* Replace a map option by the entries of a node. */
+static void read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     const struct value_type *type = value_type_get(option->type);
 
     type->clear(r->scenario, option);
-    if (node->kind != YAML_MAP) {
+    if (node->kind != YAML_MAP)
         value_error(r, option, node);
-        return false;
-    }
-    for (size_t i = 0; i < node->nitems; i++)
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
         type->read_entry(r, option, node->keys[i], node->items[i]);
-    return true;
-}
-
-static void read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    (void)read_entries(r, option, node);
 }
 
 static bool is_axis_name(const struct yaml_node *node)
@@ -110,14 +102,12 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
 }
 
 /* With a bad size the axis is still there: the rest of the file may name it. */
-static void read_mesh_entry(struct reader *r, const struct option *option,
-                            const struct yaml_node *key, const struct yaml_node *node)
+static void read_axis(struct reader *r, const struct yaml_node *key, const struct yaml_node *node)
 {
     char found[DESCRIPTION_MAX];
     int64_t size = 1;
     struct scenario_axis *axis = find_axis(r->scenario, key->text);
 
-    (void)option;
     if (!yaml_read_int(node, &size) || size < 1 || size > INT32_MAX)
         diag_error(r->diag, node->place,
                    "size of mesh axis '%s' is %s; expected a whole number from 1 to %d", key->text,
@@ -134,9 +124,23 @@ static void read_mesh_entry(struct reader *r, const struct option *option,
 
 static void read_mesh(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    r->mesh_unknown = false;
-    if (!read_entries(r, option, node))
-        r->mesh_unknown = true;
+    clear_mesh(r->scenario, option);
+    r->mesh_unknown = node->kind != YAML_MAP;
+    if (r->mesh_unknown)
+        value_error(r, option, node);
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
+        read_axis(r, node->keys[i], node->items[i]);
+}
+
+/* Only axes that are there already: their order gives the device ids, so none is added in passing. */
+static void read_mesh_entry(struct reader *r, const struct option *option,
+                            const struct yaml_node *key, const struct yaml_node *node)
+{
+    (void)option;
+    if (find_axis(r->scenario, key->text))
+        read_axis(r, key, node);
+    else if (!r->mesh_unknown)
+        check_report_no_axis(r, key->place, key->text);
 }
 
 static void print_mesh(const struct scenario *scenario, const struct option *option,
@@ -187,8 +191,7 @@ static void read_step(struct reader *r, const struct option *option, const struc
     if (good && step.forward)
         r->scenario->step = step;
     else
-        diag_error(r->diag, node->place, "step; expected %s",
-                   value_type_get(option->type)->expected);
+        value_error(r, option, node);
 }
 
 static void print_step(const struct scenario *scenario, const struct option *option,
