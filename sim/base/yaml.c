@@ -78,8 +78,11 @@ static struct place place_at(struct place first, size_t line, size_t column)
     };
 }
 
+/* libyaml ends the last line if nobody did; its end is the text's end all the same. */
 static struct place place_of(const struct builder *b, yaml_mark_t mark)
 {
+    if (mark.line > b->end_line)
+        return place_at(b->first, b->end_line, b->end_column);
     return place_at(b->first, mark.line, mark.column);
 }
 
@@ -316,8 +319,6 @@ static void report_syntax(struct builder *b, const yaml_parser_t *parser)
     const char *problem = parser->problem ? parser->problem : "cannot be parsed";
     struct place place = place_of(b, parser->problem_mark);
 
-    if (parser->problem_mark.line > b->end_line) /* libyaml ends the last line if nobody did */
-        place = place_at(b->first, b->end_line, b->end_column);
     if (parser->error == YAML_MEMORY_ERROR) {
         out_of_memory(b);
     } else if (parser->context) {
