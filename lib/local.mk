@@ -22,6 +22,12 @@ libshd_la_SOURCES = \
 	%D%/mesh.c \
 	%D%/print.c \
 	%D%/print.h \
+	%D%/reshard.c \
+	%D%/reshard_fetch.c \
+	%D%/reshard_move.c \
+	%D%/reshard_moved.c \
+	%D%/reshard_step.c \
+	%D%/reshard_step.h \
 	%D%/shape.c \
 	%D%/sharding.c \
 	%D%/spec.c \
@@ -29,5 +35,5 @@ libshd_la_SOURCES = \
 	%D%/spec_parse.h
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
-libshd_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)
+libshd_la_LDFLAGS = $(SHD_LDFLAGS) -no-undefined -version-info $(LIBSHD_VERSION_INFO)
 libshd_la_LIBADD = $(PCRE2_LIBS) -lm

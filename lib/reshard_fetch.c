@@ -1,0 +1,151 @@
+/* reshard_fetch.c - what each position receives in a step, and which boxes it fetches.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/reshard.h>
+
+#include "reshard_step.h"
+
+/* The part of one dimension of a position's new shard, and the old intervals that it lies in. */
+struct span {
+    int64_t start;
+    int64_t stop;
+    int64_t old_extent;
+    int64_t first; /* old interval */
+    int64_t n;
+};
+
+static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
+                           int32_t position, size_t dim)
+{
+    int64_t extent = shape[dim] / shd_sharding_nshards(&step->to, dim);
+    struct span span = {.old_extent = shape[dim] / shd_sharding_nshards(&step->from, dim)};
+
+    span.start = extent * shd_sharding_index(&step->to, dim, position);
+    span.stop = span.start + extent;
+    if (extent > 0) {
+        span.first = span.start / span.old_extent;
+        span.n = (span.stop - 1) / span.old_extent - span.first + 1;
+    }
+    return span;
+}
+
+int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64_t *shape,
+                                int32_t position)
+{
+    int64_t count = 1;
+
+    for (size_t d = 0; d < step->from.rank; d++)
+        count *= span_of(step, shape, position, d).n;
+    return count;
+}
+
+/* Set the coordinates of a dimension's axes to those of an interval. */
+static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
+                       int32_t *coords)
+{
+    const struct shd_dim_axes *axes = &sharding->dims[dim];
+
+    for (size_t i = axes->naxes; i-- > 0;) {
+        int32_t size = shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
+
+        coords[axes->axes[i]] = (int32_t)(index % size);
+        index /= size;
+    }
+}
+
+void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
+                       int64_t i, struct shd_fetch *out)
+{
+    int32_t coords[SHD_MESH_AXES_MAX];
+
+    /* The axes that do not shard keep the position's own coordinates, so the source is the position
+     * itself where it holds the box, and the load is even where it does not. */
+    shd_mesh_coords(step->from.mesh, position, coords);
+    for (size_t d = step->from.rank; d-- > 0;) {
+        struct span span = span_of(step, shape, position, d);
+        int64_t old = span.first + i % span.n;
+        int64_t old_start = old * span.old_extent;
+        int64_t old_stop = old_start + span.old_extent;
+        int64_t start = span.start > old_start ? span.start : old_start;
+        int64_t stop = span.stop < old_stop ? span.stop : old_stop;
+
+        i /= span.n;
+        out->extent[d] = stop - start;
+        out->source_offset[d] = start - old_start;
+        out->dest_offset[d] = start - span.start;
+        set_coords(&step->from, d, old, coords);
+    }
+    out->source = shd_mesh_position(step->from.mesh, coords);
+}
+
+/* Elements of a position's new shard that are not in its old one. */
+static uint64_t moved_at(const struct shd_reshard_step *step, const int64_t *shape,
+                         int32_t position)
+{
+    uint64_t all = 1;
+    uint64_t held = 1;
+
+    for (size_t d = 0; d < step->from.rank; d++) {
+        struct span span = span_of(step, shape, position, d);
+        int64_t old_start = span.old_extent * shd_sharding_index(&step->from, d, position);
+        int64_t old_stop = old_start + span.old_extent;
+        int64_t start = span.start > old_start ? span.start : old_start;
+        int64_t stop = span.stop < old_stop ? span.stop : old_stop;
+
+        all *= (uint64_t)(span.stop - span.start);
+        held *= stop > start ? (uint64_t)(stop - start) : 0;
+    }
+    return all - held;
+}
+
+/* A position's own coordinate in the step's group, and the group's size. */
+static uint64_t member_of(const struct shd_reshard_step *step, int32_t position, uint64_t *size)
+{
+    uint64_t member = 0;
+
+    *size = 1;
+    for (size_t i = 0; i < step->naxes; i++) {
+        uint64_t n = (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
+
+        *size *= n;
+        member = member * n + (uint64_t)shd_mesh_coord(step->from.mesh, position, step->axes[i]);
+    }
+    return member;
+}
+
+uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const int64_t *shape,
+                                   enum shd_dtype dtype, int32_t position)
+{
+    uint64_t count = reshard_shard_count(&step->from, shape);
+    uint64_t size;
+    uint64_t member = member_of(step, position, &size);
+
+    switch (step->kind) {
+    case SHD_RESHARD_ALL_REDUCE: {
+        uint64_t chunk = count / size + (member < count % size);
+
+        count = (size - 1) * chunk + (count - chunk);
+        break;
+    }
+    case SHD_RESHARD_REDUCE_SCATTER:
+        count = (size - 1) * (count / size);
+        break;
+    default:
+        count = moved_at(step, shape, position);
+        break;
+    }
+    return count * shd_dtype_size(dtype);
+}
+
+uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
+                              int32_t position)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < plan->nsteps; i++)
+        bytes += shd_reshard_step_received(&plan->steps[i], shape, plan->dtype, position);
+    return bytes;
+}

@@ -1,0 +1,100 @@
+/* reshard_move.c - from sharding to sharding by data movement alone.
+ *
+ * No method can do with fewer bytes than those of each new shard that its device does not hold, and
+ * one exchange reaches that.  Named collectives are taken where they reach it too: they say more,
+ * and every runtime has them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "reshard_step.h"
+
+#include <string.h>
+
+static bool has_arrived(const struct reshard_way *way, const struct shd_sharding *to)
+{
+    return !memcmp(way->at.dims, to->dims, sizeof(to->dims));
+}
+
+/* Whether `naxes` axes come next in what dimension `dim` is still to get. */
+static bool wants(const struct reshard_way *way, const struct shd_sharding *to, size_t dim,
+                  const uint8_t *axes, size_t naxes)
+{
+    const struct shd_dim_axes *now = &way->at.dims[dim];
+    const struct shd_dim_axes *goal = &to->dims[dim];
+
+    return reshard_common(now, goal) == now->naxes && now->naxes + naxes <= goal->naxes &&
+           !memcmp(goal->axes + now->naxes, axes, naxes);
+}
+
+/* Move the most last axes of a dimension that another one wants next. */
+static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *to)
+{
+    for (size_t d = 0; d < to->rank; d++) {
+        const struct shd_dim_axes *now = &way->at.dims[d];
+        size_t first = reshard_common(now, &to->dims[d]);
+
+        for (; first < now->naxes; first++) {
+            for (size_t e = 0; e < to->rank; e++) {
+                size_t naxes = now->naxes - first;
+
+                if (e != d && wants(way, to, e, now->axes + first, naxes)) {
+                    reshard_all_to_all(way, d, e, naxes);
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *to)
+{
+    for (size_t d = 0; d < to->rank; d++) {
+        size_t keep = reshard_common(&way->at.dims[d], &to->dims[d]);
+
+        if (keep < way->at.dims[d].naxes) {
+            reshard_all_gather(way, d, way->at.dims[d].naxes - keep);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Go by named collectives, as long as they move at most `limit` bytes and leave room in the plan;
+ * whether they arrived. */
+static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint64_t limit)
+{
+    uint64_t start = way->plan->received_bytes;
+
+    while (way->plan->nsteps + 3 <= SHD_RESHARD_STEPS_MAX) {
+        reshard_slice(way, to);
+        if (has_arrived(way, to))
+            return true;
+        if (!step_all_to_all(way, to) && !step_all_gather(way, to))
+            return false;
+        if (way->plan->received_bytes - start > limit)
+            return false;
+    }
+    return false;
+}
+
+void reshard_move(struct reshard_way *way, const struct shd_sharding *to)
+{
+    if (has_arrived(way, to))
+        return;
+
+    struct shd_sharding origin = way->at;
+    size_t nsteps = way->plan->nsteps;
+    uint64_t received_bytes = way->plan->received_bytes;
+    uint64_t limit = reshard_mul(reshard_moved(&way->at, to, way->shape),
+                                 shd_dtype_size(way->plan->dtype));
+
+    if (by_name(way, to, limit))
+        return;
+    way->at = origin;
+    way->plan->nsteps = nsteps;
+    way->plan->received_bytes = received_bytes;
+    reshard_exchange(way, to);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "reshard_step.h"
+
+#include <string.h>
+
+uint64_t reshard_mul(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+uint64_t reshard_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint32_t reshard_free_axes(const struct shd_sharding *sharding)
+{
+    uint32_t all = (UINT32_C(1) << shd_mesh_naxes(sharding->mesh)) - 1;
+
+    return all & ~shd_sharding_axes(sharding) & ~(uint32_t)sharding->partial;
+}
+
+size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b)
+{
+    size_t n = 0;
+
+    while (n < a->naxes && n < b->naxes && a->axes[n] == b->axes[n])
+        n++;
+    return n;
+}
+
+static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_kind kind)
+{
+    struct shd_reshard_step *step = &way->plan->steps[way->plan->nsteps];
+
+    step->kind = kind;
+    step->naxes = 0;
+    memset(step->axes, 0, sizeof(step->axes));
+    step->dim = -1;
+    step->dim2 = -1;
+    step->from = way->at;
+    step->to = way->at;
+    return step;
+}
+
+/* `count` is in elements. */
+static void finish(struct reshard_way *way, struct shd_reshard_step *step, uint64_t count)
+{
+    struct shd_reshard_plan *plan = way->plan;
+
+    if (!step->to.partial)
+        step->to.partial_op = 0;
+    step->received_bytes = reshard_mul(count, shd_dtype_size(plan->dtype));
+    plan->received_bytes = reshard_add(plan->received_bytes, step->received_bytes);
+    plan->nsteps++;
+    way->at = step->to;
+}
+
+static uint64_t group_size(const struct shd_reshard_step *step)
+{
+    uint64_t size = 1;
+
+    for (size_t i = 0; i < step->naxes; i++)
+        size *= (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
+    return size;
+}
+
+/* `times` times the operand of every device but one in each of the groups. */
+static uint64_t all_but_one(const struct reshard_way *way, const struct shd_reshard_step *step,
+                            uint64_t times)
+{
+    uint64_t size = group_size(step);
+    uint64_t ngroups = (uint64_t)shd_mesh_size(step->from.mesh) / size;
+    uint64_t operand = reshard_shard_count(&step->from, way->shape);
+
+    return reshard_mul(times * (size - 1) * ngroups, operand);
+}
+
+void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_SLICE);
+
+    memcpy(step->to.dims, to->dims, sizeof(to->dims));
+    finish(way, step, 0);
+}
+
+void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_sharding next = way->at;
+    uint32_t free_axes = reshard_free_axes(&way->at);
+    bool any = false;
+
+    for (size_t d = 0; d < to->rank; d++) {
+        const struct shd_dim_axes *goal = &to->dims[d];
+        struct shd_dim_axes *dim = &next.dims[d];
+
+        if (reshard_common(dim, goal) < dim->naxes)
+            continue;
+        while (dim->naxes < goal->naxes && free_axes >> goal->axes[dim->naxes] & 1) {
+            dim->axes[dim->naxes] = goal->axes[dim->naxes];
+            dim->naxes++;
+            any = true;
+        }
+    }
+    if (any)
+        reshard_slice_to(way, &next);
+}
+
+/* Take the last axes of a dimension away; they become the step's. */
+static void drop_axes(struct shd_reshard_step *step, size_t dim, size_t naxes)
+{
+    struct shd_dim_axes *axes = &step->to.dims[dim];
+
+    step->dim = (int)dim;
+    step->naxes = (uint8_t)naxes;
+    axes->naxes = (uint8_t)(axes->naxes - naxes);
+    memcpy(step->axes, axes->axes + axes->naxes, naxes);
+    memset(axes->axes + axes->naxes, 0, naxes);
+}
+
+/* Put the step's axes after those of a dimension. */
+static void append_axes(struct shd_reshard_step *step, size_t dim)
+{
+    struct shd_dim_axes *axes = &step->to.dims[dim];
+
+    memcpy(axes->axes + axes->naxes, step->axes, step->naxes);
+    axes->naxes = (uint8_t)(axes->naxes + step->naxes);
+}
+
+void reshard_all_gather(struct reshard_way *way, size_t dim, size_t naxes)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_ALL_GATHER);
+
+    drop_axes(step, dim, naxes);
+    finish(way, step, reshard_mul(all_but_one(way, step, 1), group_size(step)));
+}
+
+void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t naxes)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_ALL_TO_ALL);
+
+    drop_axes(step, dim, naxes);
+    append_axes(step, dim2);
+    step->dim2 = (int)dim2;
+    finish(way, step, all_but_one(way, step, 1));
+}
+
+void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_REDUCE_SCATTER);
+
+    step->dim = (int)dim;
+    step->naxes = (uint8_t)naxes;
+    for (size_t i = 0; i < naxes; i++) {
+        step->axes[i] = axes[i];
+        step->to.partial = (uint16_t)(step->to.partial & ~(1U << axes[i]));
+    }
+    append_axes(step, dim);
+    finish(way, step, all_but_one(way, step, 1));
+}
+
+static void set_axes(struct shd_reshard_step *step, uint32_t axes)
+{
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++) {
+        if (axes >> a & 1)
+            step->axes[step->naxes++] = a;
+    }
+}
+
+void reshard_all_reduce(struct reshard_way *way, uint32_t axes)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_ALL_REDUCE);
+
+    set_axes(step, axes);
+    step->to.partial = (uint16_t)(step->to.partial & ~axes);
+    finish(way, step, all_but_one(way, step, 2));
+}
+
+void reshard_mask(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_MASK);
+
+    set_axes(step, to->partial & ~(uint32_t)way->at.partial);
+    step->to.partial = to->partial;
+    step->to.partial_op = to->partial_op;
+    finish(way, step, 0);
+}
+
+void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_PERMUTE);
+
+    for (size_t d = 0; d < to->rank; d++) {
+        if (shd_sharding_nshards(&way->at, d) != shd_sharding_nshards(to, d))
+            step->kind = SHD_RESHARD_EXCHANGE;
+    }
+    memcpy(step->to.dims, to->dims, sizeof(to->dims));
+    finish(way, step, reshard_moved(&step->from, &step->to, way->shape));
+}
