@@ -40,6 +40,8 @@ struct open_node {
 struct builder {
     struct yaml_doc *doc;
     struct place first;
+    size_t end_line; /* of the end of the text, from 0 */
+    size_t end_column;
     struct diag *diag;
     size_t nnodes;
     size_t depth;
@@ -76,8 +78,11 @@ static struct place place_at(struct place first, size_t line, size_t column)
     };
 }
 
+/* libyaml ends the last line if nobody did; its end is the text's end all the same. */
 static struct place place_of(const struct builder *b, yaml_mark_t mark)
 {
+    if (mark.line > b->end_line)
+        return place_at(b->first, b->end_line, b->end_column);
     return place_at(b->first, mark.line, mark.column);
 }
 
@@ -385,6 +390,8 @@ static void check_characters(struct builder *b, const char *text, size_t length)
             column = 0;
         }
     }
+    b->end_line = line;
+    b->end_column = column;
 }
 
 static void check_size(struct builder *b, size_t length)

@@ -79,7 +79,8 @@ struct scenario_logical {
     char *name;
     size_t naxes; /* 0: null, not sharded */
     char **axes;  /* names of mesh axes, the first the most major */
-    struct place place; /* of the value */
+    struct place key_place; /* of the logical axis's name */
+    struct place place;     /* of the value */
 };
 
 /* `all-reduce: ring`; whether there is such a collective and algorithm is for the caller to say. */
