@@ -7,7 +7,26 @@ noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
 	%D%/coll/coll.h \
-	%D%/kern/kern.h
+	%D%/kern/blas.c \
+	%D%/kern/convert.c \
+	%D%/kern/convert.h \
+	%D%/kern/data.c \
+	%D%/kern/einsum.c \
+	%D%/kern/gemm.c \
+	%D%/kern/gemm.h \
+	%D%/kern/gemm_block.inc \
+	%D%/kern/gemm_micro.inc \
+	%D%/kern/isa.c \
+	%D%/kern/isa.h \
+	%D%/kern/kern.h \
+	%D%/kern/map.c \
+	%D%/kern/map_fn.c \
+	%D%/kern/map_fn.h \
+	%D%/kern/math32.h \
+	%D%/kern/move.c \
+	%D%/kern/nest.c \
+	%D%/kern/nest.h \
+	%D%/kern/reduce.c
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)

@@ -4,10 +4,11 @@
  * share it: the runtime executes it with a thread per member (a barrier between steps), the plan
  * sums its bytes, tests walk it in one thread.  So what is priced is what is done.
  *
- * Every member has an operand (IN) and a result (OUT), each a run of elements numbered from 0.  In
- * a step each member makes its moves in order: it reads `count` elements of `peer`'s IN or OUT and
- * stores or combines them into its own OUT.  A move whose peer is the member itself is a local copy
- * and receives no bytes.  Within one step no member reads what another one writes.
+ * Every member has an operand (IN) and a result (OUT), each a run of elements numbered from 0; some
+ * algorithms also pass elements on through a transport buffer (TMP), which is no device memory.  In
+ * a step each member makes its moves in order: it reads `count` elements of `peer`'s buffer and
+ * stores or combines them into a buffer of its own.  A move whose peer is the member itself is
+ * local and receives no bytes.  Within one step no member reads what another one writes.
  *
  *   kind              IN                 OUT of member m
  *   all-reduce        count              count, the reduction of all INs
@@ -24,6 +25,12 @@
  *   barrier           nothing            nothing
  *
  * Chunks: `count` elements are cut into n chunks; the first count mod n have one element more.
+ * (All-to-all gives member m then n times the length of chunk m.)
+ *
+ * In place: IN and OUT may be the same memory in all-reduce, broadcast and reduce; IN may be chunk
+ * m of OUT in all-gather and gather, and OUT chunk m of IN in reduce-scatter and scatter.  This
+ * holds for a reader that finishes a run of moves to the same elements (a copy, then combines)
+ * aside before it stores them.  All-to-all and permute need separate memory.
  *
  * Thread class: immutable tables and pure functions.
  *
@@ -60,15 +67,16 @@ struct coll_shape {
     const uint32_t *source; /* permute: whom each member reads, or COLL_NOBODY */
 };
 
-enum coll_buf { COLL_IN, COLL_OUT };
-enum coll_act { COLL_COPY, COLL_COMBINE };
+enum coll_buf { COLL_IN, COLL_OUT, COLL_TMP };
+enum coll_act { COLL_COPY, COLL_COMBINE, COLL_ZERO };
 
 struct coll_move {
-    uint32_t peer;     /* member whose buffer is read */
+    uint32_t peer;     /* member whose buffer is read; the member itself for COLL_ZERO */
     enum coll_buf src; /* which of the peer's buffers */
-    enum coll_act act; /* store into, or combine with, the own OUT */
+    enum coll_buf dst; /* which of the own buffers; not COLL_IN */
+    enum coll_act act; /* store into, combine with, or (reading nothing) clear it */
     uint64_t src_at;   /* first element read */
-    uint64_t dst_at;   /* first element of the own OUT written */
+    uint64_t dst_at;   /* first element written */
     uint64_t count;    /* elements; 0 is allowed and moves nothing */
 };
 
@@ -88,6 +96,7 @@ struct coll_algo {
     uint32_t (*nmoves)(const struct coll_shape *shape, uint32_t member, uint32_t step);
     void (*move)(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out);
+    uint64_t (*tmp_count)(const struct coll_shape *shape); /* elements of TMP; NULL: none */
 };
 
 /* All algorithms, ended by NULL; the first of a kind is its default. */

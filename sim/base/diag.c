@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/diag.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define MESSAGE_BYTES_MAX 600
+
+void diag_init(struct diag *diag)
+{
+    *diag = (struct diag)DIAG_INIT;
+}
+
+void diag_fini(struct diag *diag)
+{
+    for (size_t i = 0; i < diag->nmessages; i++) {
+        free(diag->messages[i].file);
+        free(diag->messages[i].text);
+    }
+    free(diag->messages);
+    diag_init(diag);
+}
+
+/* Append a text without what would harm a terminal or break the line, cut if long. */
+static void add_printable(struct text *out, const char *string)
+{
+    size_t length = strlen(string);
+    size_t end = utf8_cut(string, length, MESSAGE_BYTES_MAX);
+
+    for (size_t at = 0; at < end;) {
+        uint32_t code;
+        size_t n = utf8_next(string + at, end - at, &code);
+        if (n == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0))
+            text_add_char(out, '?');
+        else
+            text_add_bytes(out, string + at, n);
+        at += n ? n : 1;
+    }
+    if (end < length)
+        text_add(out, "...");
+}
+
+static int compare_files(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+static int is_known(const struct diag *diag, struct place place, const char *text)
+{
+    for (size_t i = 0; i < diag->nmessages; i++) {
+        const struct diag_message *m = &diag->messages[i];
+        if (m->line == place.line && m->column == place.column &&
+            compare_files(m->file, place.file) == 0 && strcmp(m->text, text) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int grow(struct diag *diag)
+{
+    if (diag->nmessages < diag->capacity)
+        return 0;
+    size_t capacity = diag->capacity ? 2 * diag->capacity : 8;
+    struct diag_message *messages = realloc(diag->messages, capacity * sizeof(*messages));
+    if (!messages)
+        return -1;
+    diag->messages = messages;
+    diag->capacity = capacity;
+    return 0;
+}
+
+/* Without memory a message is counted all the same: no error may pass for none. */
+static void keep(struct diag *diag, struct place place, struct text *text)
+{
+    if (text->failed || diag->nmessages == DIAG_KEPT_MAX || grow(diag) < 0)
+        return;
+    char *file = place.file ? strdup(place.file) : NULL;
+    char *taken = text_take(text);
+    if (!taken || (place.file && !file)) {
+        free(file);
+        free(taken);
+        return;
+    }
+    diag->messages[diag->nmessages++] =
+        (struct diag_message){file, place.line, place.column, taken};
+}
+
+void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
+{
+    struct text raw = TEXT_INIT;
+    struct text text = TEXT_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    text_addv(&raw, fmt, args);
+    va_end(args);
+    add_printable(&text, text_get(&raw));
+    if (!is_known(diag, place, text_get(&text))) {
+        diag->nerrors++;
+        keep(diag, place, &text);
+    }
+    text_fini(&raw);
+    text_fini(&text);
+}
+
+/* By place; where that is the same, as they were reported. */
+static int compare_messages(const void *a, const void *b)
+{
+    const struct diag_message *x = *(const struct diag_message *const *)a;
+    const struct diag_message *y = *(const struct diag_message *const *)b;
+    int by_file = compare_files(x->file, y->file);
+
+    if (by_file != 0)
+        return by_file;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void print_message(const struct diag_message *m, struct text *out)
+{
+    if (m->file)
+        add_printable(out, m->file);
+    if (m->file && m->line > 0)
+        text_addf(out, ":%d:%d", m->line, m->column);
+    text_addf(out, "%serror: %s\n", m->file ? ": " : "", m->text);
+}
+
+void diag_print(const struct diag *diag, struct text *out)
+{
+    const struct diag_message *sorted[DIAG_KEPT_MAX];
+    size_t n = 0;
+
+    for (; n < diag->nmessages; n++)
+        sorted[n] = &diag->messages[n];
+    qsort(sorted, n, sizeof(sorted[0]), compare_messages);
+    if (n > DIAG_PRINT_MAX)
+        n = DIAG_PRINT_MAX;
+    for (size_t i = 0; i < n; i++)
+        print_message(sorted[i], out);
+    if (diag->nerrors > n)
+        text_addf(out, "error: %sand %zu more\n", n ? "" : "no memory for messages, ",
+                  diag->nerrors - n);
+}
+
+void diag_write(const struct diag *diag, FILE *file)
+{
+    struct text text = TEXT_INIT;
+
+    diag_print(diag, &text);
+    fputs(text_get(&text), file);
+    text_fini(&text);
+}

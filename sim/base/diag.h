@@ -1,0 +1,59 @@
+/* base/diag.h - messages about input: where, what, and what was expected.
+ *
+ * All errors of a run are collected and printed together, sorted by place:
+ *     FILE:LINE:COLUMN: error: what, and what was expected
+ * The same message at the same place is kept once.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <shd/export.h>
+
+#include "base/text.h"
+
+/* Lines and columns count from 1; columns are characters, not bytes.  Line 0: the file as a whole,
+ * printed without numbers; file NULL: no place, only "error: ...". */
+struct place {
+    const char *file; /* not owned */
+    int line;
+    int column;
+};
+
+struct diag_message {
+    char *file; /* copied; NULL: no place */
+    int line;
+    int column;
+    char *text;
+};
+
+#define DIAG_KEPT_MAX 1000 /* messages stored; further ones are only counted */
+#define DIAG_PRINT_MAX 20  /* messages printed; then "and N more" */
+
+struct diag {
+    struct diag_message *messages;
+    size_t nmessages;
+    size_t capacity;
+    size_t nerrors; /* all that were reported, stored or not: 0 means all is well */
+};
+
+#define DIAG_INIT {NULL, 0, 0, 0}
+
+void diag_init(struct diag *diag);
+void diag_fini(struct diag *diag);
+
+/* Report an error: a lower-case sentence without a full stop, in printable form (control bytes are
+ * replaced). */
+void diag_error(struct diag *diag, struct place place, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+/* All messages, sorted by file, line, column; one line each. */
+void diag_print(const struct diag *diag, struct text *out);
+void diag_write(const struct diag *diag, FILE *file);
+
+#endif /* BASE_DIAG_H */

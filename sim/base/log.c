@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
+#define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
+#define FILE_FIRST_NS INT64_C(1000000000)
+
+static int64_t read_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void log_init(struct log *log, FILE *file)
+{
+    *log = (struct log){.file = file, .now = read_clock};
+    log->is_tty = isatty(fileno(file)) == 1;
+}
+
+/* Take a progress line off the terminal before anything else is written. */
+static void wipe(struct log *log)
+{
+    if (log->line_open)
+        fputs("\r\033[K", log->file);
+    log->line_open = false;
+}
+
+static void say(struct log *log, const char *kind, const char *fmt, va_list args)
+    SHD_PRINTF(3, 0);
+
+static void say(struct log *log, const char *kind, const char *fmt, va_list args)
+{
+    wipe(log);
+    fprintf(log->file, "shardsim: %s", kind);
+    vfprintf(log->file, fmt, args);
+    fputc('\n', log->file);
+}
+
+void log_note(struct log *log, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (!log->quiet)
+        say(log, "", fmt, args);
+    va_end(args);
+}
+
+void log_warning(struct log *log, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(log, "warning: ", fmt, args);
+    va_end(args);
+}
+
+void log_error(struct log *log, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(log, "error: ", fmt, args);
+    va_end(args);
+}
+
+void log_progress_begin(struct log *log)
+{
+    log->began_ns = log->now();
+    log->next_ns = log->is_tty ? TTY_FIRST_NS : FILE_FIRST_NS;
+}
+
+void log_progress(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what)
+{
+    if (log->quiet)
+        return;
+    int64_t elapsed_ns = log->now() - log->began_ns;
+    if (elapsed_ns < log->next_ns)
+        return;
+    wipe(log);
+    fprintf(log->file, "shardsim: %s: %" PRIu64 "/%" PRIu64, what, ndone, ntotal);
+    if (log->is_tty) {
+        log->line_open = true;
+        log->next_ns = elapsed_ns + TTY_NEXT_NS;
+    } else {
+        fputc('\n', log->file);
+        log->next_ns = 2 * elapsed_ns;
+    }
+    fflush(log->file);
+}
+
+void log_progress_end(struct log *log)
+{
+    wipe(log);
+    fflush(log->file);
+}

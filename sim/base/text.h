@@ -1,0 +1,51 @@
+/* base/text.h - a growing string.
+ *
+ * Always NUL-terminated once something was added.  When memory runs out the text stays as it was
+ * and `failed` is set for good, so that a caller may add many times and look once.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <shd/export.h>
+
+struct text {
+    char *data; /* NULL while nothing was added; text_get() never is */
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+#define TEXT_INIT {NULL, 0, 0, false}
+
+void text_init(struct text *text);
+
+/* Free the storage; the text is empty and usable again. */
+void text_fini(struct text *text);
+
+/* Forget the content, keep the storage. */
+void text_clear(struct text *text);
+
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const char *bytes, size_t length);
+void text_add_char(struct text *text, char c);
+void text_addf(struct text *text, const char *fmt, ...) SHD_PRINTF(2, 3);
+void text_addv(struct text *text, const char *fmt, va_list args) SHD_PRINTF(2, 0);
+
+/* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
+void text_pad(struct text *text, size_t from, size_t width);
+
+/* The content, "" when there is none.  Valid until the next change. */
+const char *text_get(const struct text *text);
+
+/* Hand the storage over: the caller frees it.  The text is empty afterwards.  NULL if `failed`. */
+char *text_take(struct text *text);
+
+#endif /* BASE_TEXT_H */

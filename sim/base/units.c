@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    uint64_t size;
+};
+
+static const struct unit byte_units[] = {
+    {"", 1},
+    {"B", 1},
+    {"KiB", UINT64_C(1) << 10},
+    {"MiB", UINT64_C(1) << 20},
+    {"GiB", UINT64_C(1) << 30},
+    {"TiB", UINT64_C(1) << 40},
+    {"PiB", UINT64_C(1) << 50},
+    {"EiB", UINT64_C(1) << 60},
+    {"kB", UINT64_C(1000)},
+    {"MB", UINT64_C(1000000)},
+    {"GB", UINT64_C(1000000000)},
+    {"TB", UINT64_C(1000000000000)},
+    {"PB", UINT64_C(1000000000000000)},
+    {"EB", UINT64_C(1000000000000000000)},
+};
+
+static const struct unit time_units[] = {
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"min", UINT64_C(60000000000)},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NIEC_UNITS 8                  /* the first of byte_units: no unit to EiB */
+#define FRACTION_DIGITS_MAX 18 /* so that 10^digits fits */
+
+/* A decimal number: `whole` and `fraction` / 10^ndigits. */
+struct decimal {
+    uint64_t whole;
+    uint64_t fraction;
+    unsigned ndigits;
+};
+
+enum decimal_fault { DECIMAL_OK, DECIMAL_NONE, DECIMAL_TOO_LARGE, DECIMAL_TOO_FINE };
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Read digits and an optional fraction; *end is behind them. */
+static enum decimal_fault read_decimal(struct decimal *out, const char *text, const char **end)
+{
+    struct decimal d = {0, 0, 0};
+
+    if (!is_digit(*text))
+        return DECIMAL_NONE;
+    for (; is_digit(*text); text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (d.whole > (UINT64_MAX - digit) / 10)
+            return DECIMAL_TOO_LARGE;
+        d.whole = d.whole * 10 + digit;
+    }
+    if (*text == '.') {
+        text++;
+        if (!is_digit(*text))
+            return DECIMAL_NONE;
+        for (; is_digit(*text); text++) {
+            if (d.ndigits == FRACTION_DIGITS_MAX)
+                return DECIMAL_TOO_FINE;
+            d.fraction = d.fraction * 10 + (uint64_t)(*text - '0');
+            d.ndigits++;
+        }
+    }
+    while (d.ndigits > 0 && d.fraction % 10 == 0) {
+        d.fraction /= 10;
+        d.ndigits--;
+    }
+    *out = d;
+    *end = text;
+    return DECIMAL_OK;
+}
+
+static const struct unit *find_unit(const struct unit *units, size_t nunits, const char *name)
+{
+    for (size_t i = 0; i < nunits; i++)
+        if (strcmp(units[i].name, name) == 0)
+            return &units[i];
+    return NULL;
+}
+
+/* fraction / 10^ndigits * unit, when that is whole.  Factors of ten are cancelled first, so that the
+ * product cannot overflow: with none left in the denominator it is below `unit`. */
+static bool scale_fraction(uint64_t *out, const struct decimal *d, uint64_t unit)
+{
+    uint64_t fraction = d->fraction;
+    uint64_t twos = 0;
+    uint64_t fives = 0;
+
+    if (fraction == 0) {
+        *out = 0;
+        return true;
+    }
+    for (twos = d->ndigits; twos > 0 && fraction % 2 == 0; twos--)
+        fraction /= 2;
+    for (; twos > 0 && unit % 2 == 0; twos--)
+        unit /= 2;
+    for (fives = d->ndigits; fives > 0 && fraction % 5 == 0; fives--)
+        fraction /= 5;
+    for (; fives > 0 && unit % 5 == 0; fives--)
+        unit /= 5;
+    if (twos > 0 || fives > 0)
+        return false;
+    *out = fraction * unit;
+    return true;
+}
+
+static bool scale(uint64_t *out, const struct decimal *d, uint64_t unit, uint64_t fraction)
+{
+    if (d->whole > UINT64_MAX / unit)
+        return false;
+    uint64_t whole = d->whole * unit;
+    if (whole > UINT64_MAX - fraction)
+        return false;
+    *out = whole + fraction;
+    return true;
+}
+
+/* What is parsed, in words for messages. */
+struct quantity {
+    const struct unit *units;
+    size_t nunits;
+    const char *what;
+    const char *expected;
+    const char *finest;
+    uint64_t max;
+};
+
+static int parse(uint64_t *out, const char *text, const struct quantity *q, struct shd_error *err)
+{
+    struct decimal d;
+    const char *end = text;
+    uint64_t fraction;
+    uint64_t value;
+
+    enum decimal_fault fault = read_decimal(&d, text, &end);
+    if (fault == DECIMAL_TOO_LARGE)
+        return shd_error_set(err, SHD_ERANGE, "%s '%.40s' is too large", q->what, text);
+    if (fault == DECIMAL_TOO_FINE)
+        return shd_error_set(err, SHD_EINVAL, "%s '%.40s' has too many digits", q->what, text);
+    while (fault == DECIMAL_OK && *end == ' ')
+        end++;
+    const struct unit *unit = NULL;
+    if (fault == DECIMAL_OK)
+        unit = find_unit(q->units, q->nunits, end);
+    if (fault == DECIMAL_OK && *end == '\0' && d.whole == 0 && d.fraction == 0)
+        unit = &q->units[0]; /* zero is zero in any unit */
+    if (!unit)
+        return shd_error_set(err, SHD_EINVAL, "'%.40s' is no %s; expected %s", text, q->what,
+                             q->expected);
+    if (!scale_fraction(&fraction, &d, unit->size))
+        return shd_error_set(err, SHD_EINVAL, "%s '%.40s' is not a whole number of %s", q->what,
+                             text, q->finest);
+    if (!scale(&value, &d, unit->size, fraction) || value > q->max)
+        return shd_error_set(err, SHD_ERANGE, "%s '%.40s' is too large", q->what, text);
+    *out = value;
+    return SHD_OK;
+}
+
+int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err)
+{
+    static const struct quantity bytes = {
+        byte_units, COUNT(byte_units), "size", "a number and B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+        "bytes",    UINT64_MAX,
+    };
+
+    return parse(out, text, &bytes, err);
+}
+
+int units_parse_ns(int64_t *out, const char *text, struct shd_error *err)
+{
+    static const struct quantity time = {
+        time_units, COUNT(time_units), "time", "a number and ns, us, ms, s or min", "nanoseconds",
+        INT64_MAX,
+    };
+    uint64_t value;
+
+    int status = parse(&value, text, &time, err);
+    if (status == SHD_OK)
+        *out = (int64_t)value;
+    return status;
+}
+
+/* Three digits: 1.50, 12.3, 123. */
+static void print_scaled(char *buf, size_t size, double value, const char *unit)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+    snprintf(buf, size, "%.*f %s", decimals, value, unit);
+}
+
+/* Divide by `base` until below it, or the names end; a value that rounds up to `base` moves on. */
+static void print_prefixed(char *buf, size_t size, double value, double base,
+                           const char *const *names, size_t nnames)
+{
+    size_t i = 0;
+
+    while (i + 1 < nnames && value >= base - 0.5) {
+        value /= base;
+        i++;
+    }
+    print_scaled(buf, size, value, names[i]);
+}
+
+const char *units_print_bytes(char *buf, size_t size, uint64_t bytes)
+{
+    static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+    if (bytes < 1024)
+        snprintf(buf, size, "%u B", (unsigned)bytes);
+    else
+        print_prefixed(buf, size, (double)bytes / 1024, 1024, names, COUNT(names));
+    return buf;
+}
+
+const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes)
+{
+    const struct unit *best = &byte_units[1];
+
+    for (size_t i = 1; i < NIEC_UNITS && bytes > 0; i++)
+        if (bytes % byte_units[i].size == 0)
+            best = &byte_units[i];
+    snprintf(buf, size, "%llu%s", (unsigned long long)(bytes / best->size), best->name);
+    return buf;
+}
+
+const char *units_print_count(char *buf, size_t size, uint64_t count)
+{
+    static const char *const names[] = {"k", "M", "G", "T", "P", "E"};
+
+    if (count < 1000)
+        snprintf(buf, size, "%u", (unsigned)count);
+    else
+        print_prefixed(buf, size, (double)count / 1000, 1000, names, COUNT(names));
+    return buf;
+}
+
+const char *units_print_seconds(char *buf, size_t size, double seconds)
+{
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+
+    if (!isfinite(seconds))
+        snprintf(buf, size, "-");
+    else if (seconds == 0)
+        snprintf(buf, size, "0 s");
+    else if (seconds < 0)
+        snprintf(buf, size, "%.3g s", seconds);
+    else
+        print_prefixed(buf, size, seconds * 1e9, 1000, names, COUNT(names));
+    return buf;
+}
+
+const char *units_print_rate(char *buf, size_t size, double bytes_per_s)
+{
+    static const char *const names[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
+
+    if (!isfinite(bytes_per_s) || bytes_per_s < 0)
+        snprintf(buf, size, "-");
+    else
+        print_prefixed(buf, size, bytes_per_s, 1000, names, COUNT(names));
+    return buf;
+}

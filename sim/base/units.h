@@ -1,0 +1,46 @@
+/* base/units.h - quantities as people write and read them: "16GiB", "25us".
+ *
+ * Bytes are uint64_t, times int64_t nanoseconds, both exact: what does not fit or is finer than the
+ * unit is an error, never rounded.  Parsing takes a fraction ("1.5GiB") and a space before the unit.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_UNITS_H
+#define BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+
+#define UNITS_TEXT_MAX 32 /* enough for anything printed here */
+
+/* "16GiB", "1.5 MiB", "4096", "64kB": a number without a unit is bytes; KiB is 1024, kB is 1000.
+ * SHD_EINVAL (not a size), SHD_ERANGE (over 2^64-1). */
+SHD_MUST_CHECK int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err);
+
+/* "25us", "1.5 ms", "0": a unit of ns, us, ms, s or min is needed unless the number is 0.
+ * SHD_EINVAL (not a time, or finer than 1 ns), SHD_ERANGE. */
+SHD_MUST_CHECK int units_parse_ns(int64_t *out, const char *text, struct shd_error *err);
+
+/* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that they can
+ * stand in an argument list. */
+
+/* For people, three digits or more: "0 B", "1023 B", "64.0 KiB", "1.50 GiB". */
+const char *units_print_bytes(char *buf, size_t size, uint64_t bytes);
+
+/* Exact, to be parsed again: the largest IEC unit that divides: "64MiB", "1025B", "0B". */
+const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
+
+/* For people, decimal: "999", "12.3 k", "4.00 G". */
+const char *units_print_count(char *buf, size_t size, uint64_t count);
+
+/* For people: "0 s", "25.0 us", "1.50 ms", "2.00 s", "90.0 s"; not a number prints "-". */
+const char *units_print_seconds(char *buf, size_t size, double seconds);
+
+/* Bytes a second, decimal, as links are rated: "46.0 GB/s". */
+const char *units_print_rate(char *buf, size_t size, double bytes_per_s);
+
+#endif /* BASE_UNITS_H */

@@ -1,0 +1,23 @@
+/* base/utf8.h - walking over UTF-8 text.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the character at `bytes`, 1 to 4, with its number in *code; 0 when there is none that is
+ * valid: a stray or missing byte, an overlong form, a surrogate, or over U+10FFFF. */
+size_t utf8_next(const char *bytes, size_t length, uint32_t *code);
+
+/* Characters of a text; each byte that is no UTF-8 counts as one. */
+size_t utf8_count(const char *bytes, size_t length);
+
+/* The most bytes, at most `limit`, that end where a character ends. */
+size_t utf8_cut(const char *bytes, size_t length, size_t limit);
+
+#endif /* BASE_UTF8_H */

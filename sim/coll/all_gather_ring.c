@@ -1,0 +1,49 @@
+/* all-gather/ring - operands go round the ring, one hop a step.
+ *
+ * In step s a member pulls from the one before it what that one got in step s - 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
+}
+
+/* In step 0 also the member's own operand. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)member;
+    return shape->nmembers > 1 && step == 0 ? 2 : 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    bool own = n == 1 || i == 1;
+    uint32_t part = own ? member : (member + n - 1 - step) % n;
+
+    *out = (struct coll_move){
+        .peer = own ? member : (member + n - 1) % n,
+        .src = step == 0 ? COLL_IN : COLL_OUT,
+        .dst = COLL_OUT,
+        .src_at = step == 0 ? 0 : part * shape->count,
+        .dst_at = part * shape->count,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_all_gather_ring = {
+    .kind = COLL_ALL_GATHER,
+    .name = "ring",
+    .desc = "operands go round a ring, one hop a step",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

@@ -1,0 +1,58 @@
+/* all-reduce/direct - each member reduces its own chunk in group order, then all pull the others'.
+ *
+ * The default: the sum does not depend on who is first, and it moves no more than a ring does.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? 2 : 1;
+}
+
+/* Chunks that are not empty come first. */
+static uint32_t nowners(const struct coll_shape *shape)
+{
+    return shape->count < shape->nmembers ? (uint32_t)shape->count : shape->nmembers;
+}
+
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    bool owner = member < nowners(shape);
+
+    if (step == 0)
+        return owner ? shape->nmembers : 0;
+    return nowners(shape) - (owner ? 1 : 0);
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t peer = step > 0 && i >= member ? i + 1 : i; /* step 1 leaves out the member itself */
+    uint32_t chunk = step == 0 ? member : peer;
+    uint64_t at = coll_chunk_at(shape->count, shape->nmembers, chunk);
+
+    *out = (struct coll_move){
+        .peer = peer,
+        .src = step == 0 ? COLL_IN : COLL_OUT,
+        .dst = COLL_OUT,
+        .act = step == 0 && i > 0 ? COLL_COMBINE : COLL_COPY,
+        .src_at = at,
+        .dst_at = at,
+        .count = coll_chunk_count(shape->count, shape->nmembers, chunk),
+    };
+}
+
+const struct coll_algo coll_all_reduce_direct = {
+    .kind = COLL_ALL_REDUCE,
+    .name = "direct",
+    .desc = "each reduces its own chunk in group order, then all pull the chunks",
+    .limits = COLL_ANY,
+    .reduces = true,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

@@ -1,0 +1,46 @@
+/* broadcast/direct - every member pulls the root's operand, in one step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    (void)shape;
+    return 1;
+}
+
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)shape;
+    (void)member;
+    (void)step;
+    return 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    (void)member;
+    (void)step;
+    (void)i;
+    *out = (struct coll_move){
+        .peer = shape->root,
+        .src = COLL_IN,
+        .dst = COLL_OUT,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_broadcast_direct = {
+    .kind = COLL_BROADCAST,
+    .name = "direct",
+    .desc = "all pull from the root in one step",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

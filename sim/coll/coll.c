@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "coll/coll.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const kind_names[COLL_NKINDS] = {
+    [COLL_ALL_REDUCE] = "all-reduce",
+    [COLL_ALL_GATHER] = "all-gather",
+    [COLL_REDUCE_SCATTER] = "reduce-scatter",
+    [COLL_ALL_TO_ALL] = "all-to-all",
+    [COLL_PERMUTE] = "permute",
+    [COLL_BROADCAST] = "broadcast",
+    [COLL_GATHER] = "gather",
+    [COLL_SCATTER] = "scatter",
+    [COLL_REDUCE] = "reduce",
+    [COLL_SEND_RECV] = "send-recv",
+    [COLL_BARRIER] = "barrier",
+};
+
+const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
+{
+    for (size_t i = 0; coll_algos[i]; i++) {
+        if (coll_algos[i]->kind == kind && (!name || !strcmp(coll_algos[i]->name, name)))
+            return coll_algos[i];
+    }
+    return NULL;
+}
+
+bool coll_serves(const struct coll_algo *algo, uint32_t nmembers)
+{
+    switch (algo->limits) {
+    case COLL_ANY:
+        return nmembers >= 1;
+    case COLL_POW2:
+        return nmembers >= 1 && (nmembers & (nmembers - 1)) == 0;
+    case COLL_PAIR:
+        return nmembers == 2;
+    }
+    return false;
+}
+
+const char *coll_kind_name(enum coll_kind kind)
+{
+    return kind_names[kind];
+}
+
+int coll_kind_parse(const char *name)
+{
+    for (int i = 0; i < COLL_NKINDS; i++) {
+        if (!strcmp(kind_names[i], name))
+            return i;
+    }
+    return -1;
+}
+
+uint64_t coll_in_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member)
+{
+    switch (kind) {
+    case COLL_BARRIER:
+        return 0;
+    case COLL_BROADCAST:
+    case COLL_SCATTER:
+        return member == shape->root ? shape->count : 0;
+    case COLL_SEND_RECV:
+        return member == 0 ? shape->count : 0;
+    default:
+        return shape->count;
+    }
+}
+
+uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member)
+{
+    uint64_t chunk = coll_chunk_count(shape->count, shape->nmembers, member);
+
+    switch (kind) {
+    case COLL_BARRIER:
+        return 0;
+    case COLL_ALL_GATHER:
+        return shape->count * shape->nmembers;
+    case COLL_REDUCE_SCATTER:
+    case COLL_SCATTER:
+        return chunk;
+    case COLL_ALL_TO_ALL:
+        return chunk * shape->nmembers;
+    case COLL_GATHER:
+        return member == shape->root ? shape->count * shape->nmembers : 0;
+    case COLL_REDUCE:
+        return member == shape->root ? shape->count : 0;
+    case COLL_SEND_RECV:
+        return member == 1 ? shape->count : 0;
+    default:
+        return shape->count;
+    }
+}
+
+uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i)
+{
+    uint64_t longer = count % n;
+
+    return count / n * i + (i < longer ? i : longer);
+}
+
+uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i)
+{
+    return count / n + (i < count % n ? 1 : 0);
+}
+
+uint64_t coll_received_count(const struct coll_algo *algo, const struct coll_shape *shape,
+                             uint32_t member)
+{
+    uint32_t nsteps = algo->nsteps(shape);
+    uint64_t received = 0;
+
+    for (uint32_t s = 0; s < nsteps; s++) {
+        uint32_t nmoves = algo->nmoves(shape, member, s);
+
+        for (uint32_t i = 0; i < nmoves; i++) {
+            struct coll_move move;
+
+            algo->move(shape, member, s, i, &move);
+            received += move.peer == member ? 0 : move.count;
+        }
+    }
+    return received;
+}

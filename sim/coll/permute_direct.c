@@ -1,0 +1,48 @@
+/* permute/direct - every member pulls the operand of its source; without one it clears its result.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    (void)shape;
+    return 1;
+}
+
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)shape;
+    (void)member;
+    (void)step;
+    return 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t source = shape->source[member];
+
+    (void)step;
+    (void)i;
+    *out = (struct coll_move){
+        .peer = source == COLL_NOBODY ? member : source,
+        .src = COLL_IN,
+        .dst = COLL_OUT,
+        .act = source == COLL_NOBODY ? COLL_ZERO : COLL_COPY,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_permute_direct = {
+    .kind = COLL_PERMUTE,
+    .name = "direct",
+    .desc = "each pulls from its source in one step",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

@@ -1,0 +1,46 @@
+/* scatter/direct - every member pulls its chunk of the root's operand, in one step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    (void)shape;
+    return 1;
+}
+
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)shape;
+    (void)member;
+    (void)step;
+    return 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    (void)step;
+    (void)i;
+    *out = (struct coll_move){
+        .peer = shape->root,
+        .src = COLL_IN,
+        .dst = COLL_OUT,
+        .src_at = coll_chunk_at(shape->count, shape->nmembers, member),
+        .count = coll_chunk_count(shape->count, shape->nmembers, member),
+    };
+}
+
+const struct coll_algo coll_scatter_direct = {
+    .kind = COLL_SCATTER,
+    .name = "direct",
+    .desc = "each pulls its chunk from the root in one step",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

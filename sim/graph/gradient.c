@@ -1,0 +1,370 @@
+/* The derivative of each op, and the walk that puts them together.
+ *
+ * An adjoint (d loss / d value) may lack dimensions of its value: it is the same along them then.
+ * That keeps the gradient of a sum from being written out.  Where such an adjoint is to be summed
+ * over a dimension that it lacks, it is multiplied by the dimension's size instead.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "graph/gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The adjoint of one node: nothing yet, the constant 1, or a node. */
+struct adjoint {
+    enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
+    uint32_t node;
+};
+
+struct reverse {
+    struct graph *graph;
+    struct adjoint *adjoints; /* of each forward node */
+};
+
+/* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
+static const char *grad_name(struct graph *graph, uint32_t node, uint32_t operand)
+{
+    const char *of = graph->nodes[operand].name, *slash = strrchr(of, '/');
+
+    return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
+}
+
+static void accumulate(struct reverse *r, uint32_t into, uint32_t contribution)
+{
+    struct adjoint *a = &r->adjoints[into];
+
+    if (contribution == GRAPH_NONE)
+        return;
+    if (a->is == ADJOINT_ONE)
+        contribution = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD_SCALAR,
+                                 contribution, GRAPH_NONE, 1);
+    else if (a->is == ADJOINT_NODE)
+        contribution = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD, contribution,
+                                 a->node, 0);
+    *a = (struct adjoint){ADJOINT_NODE, contribution};
+}
+
+static void accumulate_one(struct reverse *r, uint32_t into)
+{
+    struct adjoint *a = &r->adjoints[into];
+
+    if (a->is == ADJOINT_ZERO)
+        a->is = ADJOINT_ONE;
+    else if (a->is == ADJOINT_NODE)
+        a->node = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD_SCALAR, a->node,
+                            GRAPH_NONE, 1);
+    else
+        accumulate(r, into,
+                   graph_map(r->graph, grad_name(r->graph, into, into), KERN_FILL, into, GRAPH_NONE,
+                             1));
+}
+
+/* The adjoint of a node as a node; the constant 1 is written out. */
+static uint32_t adjoint_node(struct reverse *r, uint32_t of)
+{
+    struct adjoint *a = &r->adjoints[of];
+
+    if (a->is == ADJOINT_ONE)
+        *a = (struct adjoint){ADJOINT_NODE,
+                              graph_map(r->graph, grad_name(r->graph, of, of), KERN_FILL, of,
+                                        GRAPH_NONE, 1)};
+    return a->node;
+}
+
+/* A node in exactly the dimensions, and their order, of another: broadcast where it lacks one. */
+static uint32_t shaped_like(struct graph *g, uint32_t node, uint32_t like, const char *name)
+{
+    const struct graph_node *a, *n;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    a = &g->nodes[node];
+    n = &g->nodes[like];
+    if (a->rank == n->rank && !memcmp(a->dims, n->dims, n->rank * sizeof n->dims[0]))
+        return node;
+    return graph_map(g, name, KERN_ADD, graph_map(g, name, KERN_FILL, like, GRAPH_NONE, 0), node,
+                     0);
+}
+
+/* Sum a contribution over the dimensions of `node` that its operand lacks. */
+static uint32_t sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand)
+{
+    struct graph *g = r->graph;
+    const char *name = grad_name(g, node, operand);
+    uint32_t keep[GRAPH_RANK_MAX], nkeep = 0;
+    double times = 1;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < g->nodes[contribution].rank; d++)
+        if (graph_has_dim(&g->nodes[operand], g->nodes[contribution].dims[d]))
+            keep[nkeep++] = g->nodes[contribution].dims[d];
+    for (uint32_t d = 0; d < g->nodes[node].rank; d++) {
+        uint32_t dim = g->nodes[node].dims[d];
+
+        if (!graph_has_dim(&g->nodes[operand], dim) &&
+            !graph_has_dim(&g->nodes[contribution], dim))
+            times *= (double)g->dims[dim].size;
+    }
+    if (nkeep < g->nodes[contribution].rank)
+        contribution = graph_reduce(g, name, SHD_SUM, contribution, keep, nkeep);
+    if (times > 1)
+        contribution = graph_map(g, name, KERN_SCALE, contribution, GRAPH_NONE, times);
+    return contribution;
+}
+
+/* adjoint * factor, summed to the operand's dimensions by one op where it can be. */
+static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
+                             uint32_t operand)
+{
+    struct graph *g = r->graph;
+    const char *name = grad_name(g, node, operand);
+    uint32_t keep[GRAPH_RANK_MAX], nkeep = 0, nsummed = 0;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < g->nodes[operand].rank; d++) {
+        uint32_t dim = g->nodes[operand].dims[d];
+
+        if (graph_has_dim(&g->nodes[adjoint], dim) || graph_has_dim(&g->nodes[factor], dim))
+            keep[nkeep++] = dim;
+    }
+    for (uint32_t d = 0; d < g->nodes[node].rank; d++)
+        nsummed += !graph_has_dim(&g->nodes[operand], g->nodes[node].dims[d]);
+    if (nsummed > 0 || g->nodes[node].op == GRAPH_EINSUM)
+        adjoint = graph_einsum(g, name, adjoint, factor, keep, nkeep);
+    else
+        adjoint = graph_map(g, name, KERN_MUL, adjoint, factor, 0);
+    if (g->nodes[node].op == GRAPH_EINSUM)
+        return adjoint; /* every dimension that was summed is one of the factor's */
+    return sum_to(r, adjoint, node, operand);
+}
+
+/* d fn(x) / dx at x, given y = fn(x), of a function of one operand that is not linear. */
+static uint32_t slope(struct graph *g, const char *name, const struct graph_node *n, uint32_t y)
+{
+    uint32_t x = n->inputs[0], t;
+
+    switch (n->fn) {
+    case KERN_EXP:
+        return y;
+    case KERN_LOG:
+        t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 1);
+        return graph_map(g, name, KERN_DIV, t, x, 0);
+    case KERN_SQRT:
+        t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 0.5);
+        return graph_map(g, name, KERN_DIV, t, y, 0);
+    case KERN_RSQRT: /* -1/2 y^3 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        t = graph_map(g, name, KERN_MUL, t, y, 0);
+        return graph_map(g, name, KERN_SCALE, t, GRAPH_NONE, -0.5);
+    case KERN_TANH: /* 1 - y^2 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        t = graph_map(g, name, KERN_NEG, t, GRAPH_NONE, 0);
+        return graph_map(g, name, KERN_ADD_SCALAR, t, GRAPH_NONE, 1);
+    case KERN_SIGMOID: /* y - y^2 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        return graph_map(g, name, KERN_SUB, y, t, 0);
+    case KERN_RELU:
+        return graph_map(g, name, KERN_STEP, x, GRAPH_NONE, 0);
+    case KERN_GELU:
+        return graph_map(g, name, KERN_GELU_GRAD, x, GRAPH_NONE, 0);
+    case KERN_SILU:
+        return graph_map(g, name, KERN_SILU_GRAD, x, GRAPH_NONE, 0);
+    default:
+        return graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n->fn].name);
+    }
+}
+
+static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    const char *name = grad_name(g, node, n.inputs[0]);
+
+    switch (n.fn) {
+    case KERN_COPY:
+    case KERN_ADD_SCALAR:
+        accumulate(r, n.inputs[0], adjoint);
+        return;
+    case KERN_NEG:
+        accumulate(r, n.inputs[0], graph_map(g, name, KERN_NEG, adjoint, GRAPH_NONE, 0));
+        return;
+    case KERN_SCALE:
+        accumulate(r, n.inputs[0], graph_map(g, name, KERN_SCALE, adjoint, GRAPH_NONE, n.scalar));
+        return;
+    case KERN_STEP: /* constant almost everywhere */
+        return;
+    default:
+        accumulate(r, n.inputs[0],
+                   graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, node), 0));
+        return;
+    }
+}
+
+/* y = a / b: da = g / b, db = -g * y / b */
+static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], da, db;
+
+    da = graph_map(g, grad_name(g, node, a), KERN_DIV, adjoint, b, 0);
+    db = graph_map(g, grad_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
+    accumulate(r, b, times_factor(r, db, node, node, b));
+    accumulate(r, a, sum_to(r, da, node, a));
+}
+
+/* y = max(a, b) or min(a, b): the gradient goes where y came from, to a when both are equal. */
+static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], to_a, to_b;
+    const char *name = grad_name(g, node, a);
+
+    to_a = graph_map(g, name, KERN_EQUAL, node, a, 0);
+    to_b = graph_map(g, name, KERN_NEG, to_a, GRAPH_NONE, 0);
+    to_b = graph_map(g, name, KERN_ADD_SCALAR, to_b, GRAPH_NONE, 1);
+    accumulate(r, a, times_factor(r, adjoint, to_a, node, a));
+    accumulate(r, b, times_factor(r, adjoint, to_b, node, b));
+}
+
+static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1];
+
+    switch (n.fn) {
+    case KERN_ADD:
+        accumulate(r, a, sum_to(r, adjoint, node, a));
+        accumulate(r, b, sum_to(r, adjoint, node, b));
+        return;
+    case KERN_SUB:
+        accumulate(r, a, sum_to(r, adjoint, node, a));
+        adjoint = graph_map(g, grad_name(g, node, b), KERN_NEG, adjoint, GRAPH_NONE, 0);
+        accumulate(r, b, sum_to(r, adjoint, node, b));
+        return;
+    case KERN_MUL:
+        accumulate(r, a, times_factor(r, adjoint, b, node, a));
+        accumulate(r, b, times_factor(r, adjoint, a, node, b));
+        return;
+    case KERN_DIV:
+        reverse_div(r, node, adjoint);
+        return;
+    case KERN_MAX:
+    case KERN_MIN:
+        reverse_choice(r, node, adjoint);
+        return;
+    case KERN_EQUAL: /* constant almost everywhere */
+        return;
+    default:
+        graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n.fn].name);
+    }
+}
+
+/* y = max of x over some dimensions: equal maxima share the gradient. */
+static void reverse_extreme(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    const char *name = grad_name(g, node, n.inputs[0]);
+    uint32_t chosen = graph_map(g, name, KERN_EQUAL, n.inputs[0], node, 0);
+    uint32_t count = graph_reduce(g, name, SHD_SUM, chosen, n.dims, n.rank);
+    uint32_t share = graph_map(g, name, KERN_DIV, adjoint, count, 0);
+
+    accumulate(r, n.inputs[0], graph_map(g, name, KERN_MUL, chosen, share, 0));
+}
+
+static void reverse_einsum(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph_node n = r->graph->nodes[node];
+
+    /* The later-made operand first: its gradient leads towards the input. */
+    accumulate(r, n.inputs[0], times_factor(r, adjoint, n.inputs[1], node, n.inputs[0]));
+    accumulate(r, n.inputs[1], times_factor(r, adjoint, n.inputs[0], node, n.inputs[1]));
+}
+
+/* The constant 1 passes through sums, and a product's gradient is the other factor. */
+static bool reverse_one(struct reverse *r, uint32_t node)
+{
+    struct graph_node n = r->graph->nodes[node];
+    bool same_dims = n.ninputs == 2 && r->graph->nodes[n.inputs[0]].rank == n.rank &&
+                     r->graph->nodes[n.inputs[1]].rank == n.rank;
+
+    if ((n.op == GRAPH_REDUCE && n.reduce == SHD_SUM) || n.op == GRAPH_CONSTRAINT) {
+        accumulate_one(r, n.inputs[0]);
+        return true;
+    }
+    if (n.op == GRAPH_MAP && n.fn == KERN_MUL && same_dims) {
+        accumulate(r, n.inputs[0], n.inputs[1]);
+        accumulate(r, n.inputs[1], n.inputs[0]);
+        return true;
+    }
+    return false;
+}
+
+static void reverse_node(struct reverse *r, uint32_t node)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t adjoint;
+
+    if (r->adjoints[node].is == ADJOINT_ZERO || n.ninputs == 0)
+        return;
+    if (r->adjoints[node].is == ADJOINT_ONE && reverse_one(r, node))
+        return;
+    adjoint = adjoint_node(r, node);
+    if (adjoint == GRAPH_NONE)
+        return;
+    if (n.op == GRAPH_CONSTRAINT)
+        accumulate(r, n.inputs[0],
+                   graph_constraint(g, n.name, shaped_like(g, adjoint, node, n.name)));
+    else if (n.op == GRAPH_EINSUM)
+        reverse_einsum(r, node, adjoint);
+    else if (n.op == GRAPH_REDUCE && n.reduce == SHD_SUM)
+        accumulate(r, n.inputs[0], adjoint);
+    else if (n.op == GRAPH_REDUCE)
+        reverse_extreme(r, node, adjoint);
+    else if (n.ninputs == 2)
+        reverse_binary(r, node, adjoint);
+    else
+        reverse_unary(r, node, adjoint);
+}
+
+static uint32_t gradient_of(struct reverse *r, uint32_t of)
+{
+    struct graph *g = r->graph;
+    const char *name = graph_text(g, "grad(%s)", g->nodes[of].name);
+
+    if (r->adjoints[of].is == ADJOINT_ZERO)
+        return graph_map(g, name, KERN_FILL, of, GRAPH_NONE, 0);
+    return shaped_like(g, adjoint_node(r, of), of, name);
+}
+
+void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uint32_t nwrt,
+                    uint32_t *grads)
+{
+    struct reverse r = {.graph = graph};
+    enum graph_phase phase = graph->phase;
+
+    if (graph->err.status != SHD_OK)
+        return;
+    r.adjoints = calloc(graph->nnodes, sizeof *r.adjoints);
+    if (!r.adjoints) {
+        graph_fail(graph, SHD_ENOMEM, "no memory for the backward computation");
+        return;
+    }
+    graph->phase = GRAPH_BACKWARD;
+    r.adjoints[loss].is = ADJOINT_ONE;
+    for (uint32_t node = loss + 1; node-- > 0;)
+        reverse_node(&r, node);
+    for (uint32_t i = 0; i < nwrt; i++)
+        grads[i] = gradient_of(&r, wrt[i]);
+    graph->phase = phase;
+    free(r.adjoints);
+}

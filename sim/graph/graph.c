@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct graph_text {
+    struct graph_text *next;
+    char chars[];
+};
+
+struct graph *graph_create(void)
+{
+    return calloc(1, sizeof(struct graph));
+}
+
+void graph_destroy(struct graph *graph)
+{
+    if (!graph)
+        return;
+    while (graph->texts) {
+        struct graph_text *next = graph->texts->next;
+
+        free(graph->texts);
+        graph->texts = next;
+    }
+    free(graph->dims);
+    free(graph->nodes);
+    free(graph->outputs);
+    free(graph);
+}
+
+int graph_status(const struct graph *graph, struct shd_error *err)
+{
+    if (graph->err.status == SHD_OK)
+        return SHD_OK;
+    return shd_error_set(err, graph->err.status, "%s", graph->err.text);
+}
+
+uint32_t graph_fail(struct graph *graph, int status, const char *fmt, ...)
+{
+    char text[SHD_ERROR_TEXT_MAX];
+    va_list args;
+
+    if (graph->err.status != SHD_OK)
+        return GRAPH_NONE;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    (void)shd_error_set(&graph->err, status, "%s", text);
+    return GRAPH_NONE;
+}
+
+const char *graph_text(struct graph *graph, const char *fmt, ...)
+{
+    va_list args;
+    int length;
+    struct graph_text *text;
+
+    va_start(args, fmt);
+    length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    text = malloc(sizeof *text + (size_t)length + 1);
+    if (!text) {
+        graph_fail(graph, SHD_ENOMEM, "no memory for a name");
+        return "";
+    }
+    va_start(args, fmt);
+    vsnprintf(text->chars, (size_t)length + 1, fmt, args);
+    va_end(args);
+    text->next = graph->texts;
+    graph->texts = text;
+    return text->chars;
+}
+
+/* Room for one more element behind `count`: capacities are powers of two. */
+static void *grown(struct graph *graph, void *array, uint32_t count, size_t size)
+{
+    void *more;
+
+    if (count & (count - 1) || (count == 0 && array))
+        return array;
+    more = realloc(array, (count ? (size_t)count * 2 : 1) * size);
+    if (!more)
+        graph_fail(graph, SHD_ENOMEM, "no memory for a graph of %u nodes", count);
+    return more;
+}
+
+uint32_t graph_find_dim(const struct graph *graph, const char *name)
+{
+    for (uint32_t d = 0; d < graph->ndims; d++)
+        if (!strcmp(graph->dims[d].name, name))
+            return d;
+    return GRAPH_NONE;
+}
+
+uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
+{
+    uint32_t found = graph_find_dim(graph, name);
+    struct graph_dim *dims;
+
+    if (graph->err.status != SHD_OK)
+        return GRAPH_NONE;
+    if (found != GRAPH_NONE) {
+        if (graph->dims[found].size != size)
+            return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld, not %lld", name,
+                              (long long)graph->dims[found].size, (long long)size);
+        return found;
+    }
+    if (size < 0)
+        return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name,
+                          (long long)size);
+    dims = grown(graph, graph->dims, graph->ndims, sizeof *dims);
+    if (!dims)
+        return GRAPH_NONE;
+    graph->dims = dims;
+    dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size};
+    return graph->ndims++;
+}
+
+bool graph_has_dim(const struct graph_node *node, uint32_t dim)
+{
+    for (uint32_t d = 0; d < node->rank; d++)
+        if (node->dims[d] == dim)
+            return true;
+    return false;
+}
+
+void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        shape[d] = graph->dims[n->dims[d]].size;
+}
+
+/* Dimensions of a result: known, few, all different, with a size that fits. */
+static bool check_dims(struct graph *graph, const char *name, const uint32_t *dims, uint32_t rank)
+{
+    int64_t shape[GRAPH_RANK_MAX];
+    uint64_t bytes;
+
+    if (graph->err.status != SHD_OK)
+        return false;
+    if (rank > GRAPH_RANK_MAX) {
+        graph_fail(graph, SHD_ERANGE, "'%s' has %u dimensions, at most %d are allowed", name, rank,
+                   GRAPH_RANK_MAX);
+        return false;
+    }
+    for (uint32_t d = 0; d < rank; d++) {
+        if (dims[d] >= graph->ndims) {
+            graph_fail(graph, SHD_EINVAL, "'%s' has a dimension that is not known", name);
+            return false;
+        }
+        for (uint32_t e = 0; e < d; e++)
+            if (dims[e] == dims[d]) {
+                graph_fail(graph, SHD_EINVAL, "'%s' has dimension '%s' twice", name,
+                           graph->dims[dims[d]].name);
+                return false;
+            }
+        shape[d] = graph->dims[dims[d]].size;
+    }
+    return shd_shape_bytes(&bytes, shape, rank, SHD_F64, &graph->err) == SHD_OK;
+}
+
+static uint32_t add_node(struct graph *graph, const struct graph_node *node, const char *name)
+{
+    struct graph_node *nodes;
+
+    if (!check_dims(graph, name, node->dims, node->rank))
+        return GRAPH_NONE;
+    nodes = grown(graph, graph->nodes, graph->nnodes, sizeof *nodes);
+    if (!nodes)
+        return GRAPH_NONE;
+    graph->nodes = nodes;
+    nodes[graph->nnodes] = *node;
+    nodes[graph->nnodes].name = graph_text(graph, "%s", name);
+    nodes[graph->nnodes].phase = graph->phase;
+    return graph->nnodes++;
+}
+
+/* Whether building can go on with these operands. */
+static bool usable(const struct graph *graph, uint32_t node)
+{
+    return graph->err.status == SHD_OK && node < graph->nnodes;
+}
+
+static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name,
+                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank,
+                         struct kern_source source)
+{
+    struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        if (graph->nodes[n].op <= GRAPH_PARAM && !strcmp(graph->nodes[n].name, name))
+            return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);
+    for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++)
+        node.dims[d] = dims[d];
+    return add_node(graph, &node, name);
+}
+
+uint32_t graph_input(struct graph *graph, const char *name, enum shd_dtype dtype,
+                     const uint32_t *dims, uint32_t rank, struct kern_source source)
+{
+    return add_leaf(graph, GRAPH_INPUT, name, dtype, dims, rank, source);
+}
+
+uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype,
+                     const uint32_t *dims, uint32_t rank, struct kern_source source)
+{
+    return add_leaf(graph, GRAPH_PARAM, name, dtype, dims, rank, source);
+}
+
+static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
+{
+    for (uint32_t d = 0; d < rank; d++)
+        if (dims[d] == dim)
+            return true;
+    return false;
+}
+
+/* `a` without the dimensions that neither `b` nor the result has, which are summed over. */
+static uint32_t presum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
+                       const uint32_t *dims, uint32_t rank)
+{
+    const struct graph_node *from = &graph->nodes[a];
+    uint32_t keep[GRAPH_RANK_MAX], nkeep = 0;
+
+    for (uint32_t d = 0; d < from->rank; d++)
+        if (listed(dims, rank, from->dims[d]) || graph_has_dim(&graph->nodes[b], from->dims[d]))
+            keep[nkeep++] = from->dims[d];
+    if (nkeep == from->rank)
+        return a;
+    return graph_reduce(graph, name, SHD_SUM, a, keep, nkeep);
+}
+
+uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
+                      const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node node = {.op = GRAPH_EINSUM, .rank = rank, .ninputs = 2};
+
+    if (!usable(graph, a) || !usable(graph, b))
+        return GRAPH_NONE;
+    if (graph->nodes[a].dtype != graph->nodes[b].dtype)
+        return graph_fail(graph, SHD_ETYPE, "'%s' multiplies %s by %s", name,
+                          shd_dtype_name(graph->nodes[a].dtype),
+                          shd_dtype_name(graph->nodes[b].dtype));
+    for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++) {
+        node.dims[d] = dims[d];
+        if (!graph_has_dim(&graph->nodes[a], dims[d]) && !graph_has_dim(&graph->nodes[b], dims[d]))
+            return graph_fail(graph, SHD_EINVAL,
+                              "'%s' has dimension '%s', which neither operand has", name,
+                              dims[d] < graph->ndims ? graph->dims[dims[d]].name : "?");
+    }
+    node.inputs[0] = presum(graph, name, a, b, dims, rank);
+    node.inputs[1] = presum(graph, name, b, a, dims, rank);
+    if (!usable(graph, node.inputs[0]) || !usable(graph, node.inputs[1]))
+        return GRAPH_NONE;
+    node.dtype = graph->nodes[a].dtype;
+    return add_node(graph, &node, name);
+}
+
+uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint32_t a, uint32_t b,
+                   double scalar)
+{
+    struct graph_node node = {.op = GRAPH_MAP, .fn = fn, .scalar = scalar, .inputs = {a, b}};
+    const struct graph_node *x, *y;
+
+    node.ninputs = kern_fns[fn].noperands;
+    if (!usable(graph, a) || (node.ninputs == 2 && !usable(graph, b)))
+        return GRAPH_NONE;
+    x = &graph->nodes[a];
+    node.dtype = x->dtype;
+    node.rank = x->rank;
+    for (uint32_t d = 0; d < x->rank; d++)
+        node.dims[d] = x->dims[d];
+    if (node.ninputs == 2) {
+        y = &graph->nodes[b];
+        if (x->dtype != y->dtype)
+            return graph_fail(graph, SHD_ETYPE, "'%s' joins %s and %s", name,
+                              shd_dtype_name(x->dtype), shd_dtype_name(y->dtype));
+        for (uint32_t d = 0; d < y->rank; d++) {
+            if (graph_has_dim(x, y->dims[d]))
+                continue;
+            if (node.rank == GRAPH_RANK_MAX)
+                return graph_fail(graph, SHD_ERANGE, "'%s' has more than %d dimensions", name,
+                                  GRAPH_RANK_MAX);
+            node.dims[node.rank++] = y->dims[d];
+        }
+    }
+    return add_node(graph, &node, name);
+}
+
+uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t a,
+                      const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node node = {.op = GRAPH_REDUCE, .rank = rank, .ninputs = 1, .inputs = {a}};
+    double count = 1;
+    uint32_t sum;
+
+    if (!usable(graph, a))
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++) {
+        node.dims[d] = dims[d];
+        if (!graph_has_dim(&graph->nodes[a], dims[d]))
+            return graph_fail(graph, SHD_EINVAL, "'%s' keeps a dimension that '%s' does not have",
+                              name, graph->nodes[a].name);
+    }
+    node.reduce = op == SHD_MEAN ? SHD_SUM : op;
+    node.dtype = graph->nodes[a].dtype;
+    for (uint32_t d = 0; d < graph->nodes[a].rank; d++)
+        if (!listed(dims, rank, graph->nodes[a].dims[d]))
+            count *= (double)graph->dims[graph->nodes[a].dims[d]].size;
+    sum = add_node(graph, &node, name);
+    if (op != SHD_MEAN)
+        return sum;
+    return graph_map(graph, name, KERN_SCALE, sum, GRAPH_NONE, 1 / count);
+}
+
+uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a)
+{
+    struct graph_node node = {.op = GRAPH_CONSTRAINT, .ninputs = 1, .inputs = {a}};
+
+    if (!usable(graph, a))
+        return GRAPH_NONE;
+    node.dtype = graph->nodes[a].dtype;
+    node.rank = graph->nodes[a].rank;
+    for (uint32_t d = 0; d < node.rank; d++)
+        node.dims[d] = graph->nodes[a].dims[d];
+    return add_node(graph, &node, name);
+}
+
+void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
+                  uint32_t node, uint32_t of)
+{
+    struct graph_output *outputs;
+
+    if (!usable(graph, node))
+        return;
+    outputs = grown(graph, graph->outputs, graph->noutputs, sizeof *outputs);
+    if (!outputs)
+        return;
+    graph->outputs = outputs;
+    outputs[graph->noutputs++] =
+        (struct graph_output){kind, graph_text(graph, "%s", name), node, of};
+}
+
+static void *copied(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes + 1);
+
+    if (to && bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
+{
+    struct graph *copy = graph_create();
+
+    if (!copy)
+        return NULL;
+    *copy = *graph;
+    copy->texts = NULL;
+    copy->dims = copied(graph->dims, graph->ndims * sizeof *graph->dims);
+    copy->nodes = copied(graph->nodes, graph->nnodes * sizeof *graph->nodes);
+    copy->outputs = copied(graph->outputs, graph->noutputs * sizeof *graph->outputs);
+    if (!copy->dims || !copy->nodes || !copy->outputs) {
+        graph_destroy(copy);
+        return NULL;
+    }
+    for (uint32_t n = 0; n < copy->nnodes; n++)
+        if (copy->nodes[n].dtype != SHD_I32)
+            copy->nodes[n].dtype = dtype;
+    return copy;
+}
+
+const char *graph_op_name(enum graph_op op)
+{
+    static const char *const names[GRAPH_NOPS] = {"input",  "param",  "einsum",
+                                                  "map",    "reduce", "constraint"};
+
+    return names[op];
+}
+
+const char *graph_phase_name(enum graph_phase phase)
+{
+    static const char *const names[GRAPH_NPHASES] = {"forward", "backward", "optimizer"};
+
+    return names[phase];
+}

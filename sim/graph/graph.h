@@ -1,0 +1,145 @@
+/* graph.h - the whole-array computation: values with named dimensions, and the ops between them.
+ *
+ * A graph knows shapes and names, no mesh and no device.  Nodes are numbered in an order in which
+ * every operand comes before its reader; a node is its result.  Dimensions are named once per
+ * graph: that "batch" in two arrays is the same dimension is what the partitioner works by.  An
+ * array's dimension that its op's result lacks is summed (or reduced) over; one that only the
+ * result has is broadcast.
+ *
+ * Building keeps the first error and makes every later call a no-op that returns GRAPH_NONE, so that
+ * a layer reads as mathematics; graph_status() tells.
+ *
+ * Thread class: owned by one thread while built, immutable afterwards.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/error.h>
+#include <shd/sharding.h>
+
+#include "kern/kern.h"
+
+#define GRAPH_NONE UINT32_MAX
+#define GRAPH_RANK_MAX 8
+#define GRAPH_INPUTS_MAX 4
+
+enum graph_op {
+    GRAPH_INPUT,      /* data that comes from outside; `source` says what is in it */
+    GRAPH_PARAM,      /* the same, for what is learned */
+    GRAPH_EINSUM,     /* product of two arrays, summed over what the result lacks */
+    GRAPH_MAP,        /* one elementwise function of one or two arrays */
+    GRAPH_REDUCE,     /* sum, max or min over what the result lacks */
+    GRAPH_CONSTRAINT, /* the identity, at a place where a sharding may be asked for by name */
+    GRAPH_NOPS
+};
+
+enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES };
+
+struct graph_dim {
+    const char *name; /* a logical axis name: "batch", "embed" */
+    int64_t size;
+};
+
+struct graph_node {
+    enum graph_op op;
+    enum graph_phase phase;
+    enum shd_dtype dtype;
+    const char *name; /* "layers/0/mlp/up"; unique for inputs and parameters */
+    uint32_t rank;
+    uint32_t dims[GRAPH_RANK_MAX]; /* dimension numbers, as the array is stored (row-major) */
+    uint32_t ninputs;
+    uint32_t inputs[GRAPH_INPUTS_MAX]; /* nodes */
+    enum kern_fn fn;                   /* GRAPH_MAP */
+    double scalar;                     /* GRAPH_MAP */
+    enum shd_reduce_op reduce;         /* GRAPH_REDUCE */
+    struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
+};
+
+enum graph_output_kind { GRAPH_OUTPUT, GRAPH_LOSS, GRAPH_GRADIENT };
+
+struct graph_output {
+    enum graph_output_kind kind;
+    const char *name; /* of a gradient: the parameter or input it belongs to */
+    uint32_t node;
+    uint32_t of; /* GRAPH_GRADIENT: the node it belongs to */
+};
+
+struct graph {
+    struct graph_dim *dims;
+    uint32_t ndims;
+    struct graph_node *nodes;
+    uint32_t nnodes;
+    struct graph_output *outputs;
+    uint32_t noutputs;
+    enum graph_phase phase; /* given to nodes that are added */
+    struct shd_error err;   /* the first error, or SHD_OK */
+    struct graph_text *texts;
+};
+
+/* Returns NULL when the host has no memory. */
+struct graph *graph_create(void);
+void graph_destroy(struct graph *graph); /* NULL is allowed */
+
+/* SHD_OK, or the first error of the building calls. */
+int graph_status(const struct graph *graph, struct shd_error *err);
+
+/* Keep an error that a builder found itself; returns GRAPH_NONE. */
+uint32_t graph_fail(struct graph *graph, int status, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+/* A text that lives as long as the graph. */
+const char *graph_text(struct graph *graph, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* The dimension of a name; added when new.  An error when it has another size already. */
+uint32_t graph_dim(struct graph *graph, const char *name, int64_t size);
+
+/* The dimension of a name, or GRAPH_NONE. */
+uint32_t graph_find_dim(const struct graph *graph, const char *name);
+
+/* Arrays from outside.  `dims` holds `rank` dimension numbers, all different. */
+uint32_t graph_input(struct graph *graph, const char *name, enum shd_dtype dtype,
+                     const uint32_t *dims, uint32_t rank, struct kern_source source);
+uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype,
+                     const uint32_t *dims, uint32_t rank, struct kern_source source);
+
+/* Product of `a` and `b` with the result's dimensions in any order; every one of them must be in an
+ * operand.  What only one operand has and the result lacks is summed first, by a node of its own. */
+uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
+                      const uint32_t *dims, uint32_t rank);
+
+/* fn(a) or fn(a, b); the result has a's dimensions followed by those only b has.  `b` is GRAPH_NONE
+ * for functions of one operand; `scalar` is for those that take one. */
+uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint32_t a, uint32_t b,
+                   double scalar);
+
+/* Reduce over all dimensions that `dims` does not list; what it lists, `a` must have.  SHD_MEAN is
+ * a sum and a scaling. */
+uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t a,
+                      const uint32_t *dims, uint32_t rank);
+
+/* Name a place where a sharding may be asked for. */
+uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a);
+
+/* Make a node an output of the computation. */
+void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
+                  uint32_t node, uint32_t of);
+
+/* A copy that computes in another type: every floating-point array becomes `dtype`.  Names, dimensions
+ * and outputs are those of the original, which must outlive it.  NULL: no memory. */
+struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
+
+/* Whether a node's array has a dimension. */
+bool graph_has_dim(const struct graph_node *node, uint32_t dim);
+
+/* Extents of a node's array. */
+void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape);
+
+const char *graph_op_name(enum graph_op op);
+const char *graph_phase_name(enum graph_phase phase);
+
+#endif /* GRAPH_GRAPH_H */

@@ -1,0 +1,26 @@
+/* mlp.h - the feed-forward layer: down(activation(up(x))), or gated: down(silu(gate(x)) * up(x)).
+ *
+ * Places where a sharding may be asked for, under the layer's name: in, hidden (after each first
+ * matmul), out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_LAYERS_MLP_H
+#define GRAPH_LAYERS_MLP_H
+
+#include "graph/graph.h"
+
+/* Weights, as nodes; GRAPH_NONE for those that the layer does not have. */
+struct mlp_weights {
+    uint32_t gate;      /* [embed, mlp]; gated layers only */
+    uint32_t up;        /* [embed, mlp] */
+    uint32_t down;      /* [mlp, embed] */
+    uint32_t up_bias;   /* [mlp] */
+    uint32_t down_bias; /* [embed] */
+};
+
+/* x[..., embed] -> [..., embed].  The embed and mlp dimensions are those of `weights->up`. */
+uint32_t layer_mlp(struct graph *graph, const char *name, uint32_t x,
+                   const struct mlp_weights *weights, enum kern_fn activation);
+
+#endif /* GRAPH_LAYERS_MLP_H */

@@ -1,0 +1,14 @@
+/* emit.h - from what was chosen to a program: ops on shards, and the steps between them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_EMIT_H
+#define PARTITION_EMIT_H
+
+#include "partition/choose.h"
+
+/* Append everything to an empty program. */
+SHD_MUST_CHECK int emit_program(struct program *program, struct choose *choose,
+                                struct shd_error *err);
+
+#endif /* PARTITION_EMIT_H */

@@ -1,0 +1,46 @@
+/* partition.h - a graph and shardings -> a program: what GSPMD and Shardy do for XLA.
+ *
+ * Some values have a sharding that is asked for (inputs, parameters, constraints, results); the
+ * partitioner chooses the rest so that the whole step costs least, and inserts the steps that take a
+ * value from the sharding it lies in to the one that its reader wants.  It knows dimensions and
+ * axes, and no strategy by name.
+ *
+ * How: every op is given an assignment, which mesh axis cuts which of its dimensions.  An axis on a
+ * dimension that the op sums over leaves a partial result; linear ops may pass a partial value on.
+ * Candidates come from the neighbours' shardings.  The first choice follows the data; then ops
+ * are revisited, forwards and backwards, as long as the cost falls (partition/choose.h).
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_PARTITION_H
+#define PARTITION_PARTITION_H
+
+#include <shd/error.h>
+#include <shd/mesh.h>
+#include <shd/sharding.h>
+
+#include "graph/graph.h"
+#include "program/program.h"
+
+struct partition_request {
+    const struct graph *graph;
+    const struct shd_mesh *mesh;
+    /* By node: the sharding asked for, or NULL.  Inputs and parameters lie so from the start
+     * (NULL: replicated); a constraint's value is taken to it; for other nodes it is not looked
+     * at. */
+    const struct shd_sharding *const *nodes;
+    /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
+     * without partial sums. */
+    const struct shd_sharding *const *outputs;
+    const struct coll_algo *const *algos; /* by collective, NULL entries: the default; NULL allowed */
+};
+
+/* Build the program; free it with program_destroy().  The program points into the graph's names and
+ * the mesh, which must outlive it.  SHD_EINDIVISIBLE when a sharding asked for does not divide,
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int partition_build(struct program **out, const struct partition_request *request,
+                                   struct shd_error *err);
+
+#endif /* PARTITION_PARTITION_H */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/price.h"
+
+#include <shd/reshard.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Open addressing, power-of-two capacity, at most half full. */
+struct entry {
+    uint32_t from, to; /* numbers; from == UINT32_MAX: free */
+    uint64_t array;    /* rank, extents and type, hashed */
+    double cost;
+};
+
+struct price {
+    const struct graph *graph;
+    struct shd_sharding *shardings;
+    uint32_t nshardings, room;
+    uint32_t *index; /* hash table of numbers, UINT32_MAX: free */
+    uint32_t nindex;
+    struct entry *entries;
+    uint32_t nentries, used;
+    uint64_t *arrays; /* by node */
+};
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h ^= v;
+    h *= 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+static uint64_t hash_array(const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    uint64_t h = mix(n->rank, n->dtype);
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        h = mix(h, (uint64_t)graph->dims[n->dims[d]].size);
+    return h;
+}
+
+static void clear_entries(struct entry *entries, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        entries[i].from = UINT32_MAX;
+}
+
+struct price *price_create(const struct graph *graph)
+{
+    struct price *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->graph = graph;
+    p->room = 64;
+    p->nindex = 256;
+    p->nentries = 1024;
+    p->shardings = malloc(p->room * sizeof *p->shardings);
+    p->index = malloc(p->nindex * sizeof *p->index);
+    p->entries = malloc(p->nentries * sizeof *p->entries);
+    p->arrays = malloc((graph->nnodes + 1) * sizeof *p->arrays);
+    if (!p->shardings || !p->index || !p->entries || !p->arrays) {
+        price_destroy(p);
+        return NULL;
+    }
+    memset(p->index, 0xff, p->nindex * sizeof *p->index);
+    clear_entries(p->entries, p->nentries);
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        p->arrays[n] = hash_array(graph, n);
+    return p;
+}
+
+void price_destroy(struct price *price)
+{
+    if (!price)
+        return;
+    free(price->shardings);
+    free(price->index);
+    free(price->entries);
+    free(price->arrays);
+    free(price);
+}
+
+static uint64_t hash_sharding(const struct shd_sharding *s)
+{
+    uint64_t h = mix(mix(s->rank, s->partial), s->partial_op);
+
+    for (uint32_t d = 0; d < s->rank; d++) {
+        h = mix(h, s->dims[d].naxes);
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            h = mix(h, s->dims[d].axes[a]);
+    }
+    return h;
+}
+
+static bool grow_index(struct price *p)
+{
+    uint32_t n = p->nindex * 2, *index = malloc(n * sizeof *index);
+
+    if (!index)
+        return false;
+    memset(index, 0xff, n * sizeof *index);
+    for (uint32_t s = 0; s < p->nshardings; s++) {
+        uint64_t at = hash_sharding(&p->shardings[s]);
+
+        while (index[at & (n - 1)] != UINT32_MAX)
+            at++;
+        index[at & (n - 1)] = s;
+    }
+    free(p->index);
+    p->index = index;
+    p->nindex = n;
+    return true;
+}
+
+static bool grow_shardings(struct price *p)
+{
+    struct shd_sharding *more = realloc(p->shardings, 2 * p->room * sizeof *more);
+
+    if (!more)
+        return false;
+    p->shardings = more;
+    p->room *= 2;
+    return true;
+}
+
+uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
+{
+    uint64_t at = hash_sharding(sharding);
+    uint32_t number;
+
+    for (;; at++) {
+        number = price->index[at & (price->nindex - 1)];
+        if (number == UINT32_MAX)
+            break;
+        if (shd_sharding_equal(&price->shardings[number], sharding))
+            return number;
+    }
+    if (price->nshardings == price->room && !grow_shardings(price))
+        return UINT32_MAX;
+    number = price->nshardings++;
+    price->shardings[number] = *sharding;
+    price->index[at & (price->nindex - 1)] = number;
+    if (2 * price->nshardings > price->nindex && !grow_index(price))
+        return UINT32_MAX;
+    return number;
+}
+
+const struct shd_sharding *price_sharding(const struct price *price, uint32_t number)
+{
+    return &price->shardings[number];
+}
+
+static uint64_t hash_entry(uint64_t array, uint32_t from, uint32_t to)
+{
+    return mix(array, ((uint64_t)from << 32) | to);
+}
+
+static struct entry *find_entry(struct entry *entries, uint32_t n, uint64_t array, uint32_t from,
+                                uint32_t to)
+{
+    uint64_t at = hash_entry(array, from, to);
+    struct entry *e;
+
+    for (;; at++) {
+        e = &entries[at & (n - 1)];
+        if (e->from == UINT32_MAX || (e->from == from && e->to == to && e->array == array))
+            return e;
+    }
+}
+
+/* On failure the table stays as it is: full enough to be slow, still right. */
+static void grow_entries(struct price *p)
+{
+    uint32_t n = p->nentries * 2;
+    struct entry *more = malloc(n * sizeof *more);
+
+    if (!more)
+        return;
+    clear_entries(more, n);
+    for (uint32_t i = 0; i < p->nentries; i++)
+        if (p->entries[i].from != UINT32_MAX)
+            *find_entry(more, n, p->entries[i].array, p->entries[i].from, p->entries[i].to) =
+                p->entries[i];
+    free(p->entries);
+    p->entries = more;
+    p->nentries = n;
+}
+
+static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint32_t to)
+{
+    struct shd_reshard_plan plan;
+    int64_t shape[GRAPH_RANK_MAX];
+    int status;
+
+    graph_shape(p->graph, node, shape);
+    status = shd_reshard_build(&plan, &p->shardings[from], &p->shardings[to], shape,
+                                    p->graph->nodes[node].dtype, NULL);
+    if (status != SHD_OK)
+        return PRICE_IMPOSSIBLE;
+    return (double)plan.received_bytes + PRICE_STEP_BYTES * (double)plan.nsteps;
+}
+
+double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t to)
+{
+    struct entry *e;
+    double cost;
+
+    if (from == to)
+        return 0;
+    e = find_entry(price->entries, price->nentries, price->arrays[node], from, to);
+    if (e->from != UINT32_MAX)
+        return e->cost;
+    cost = cost_of(price, node, from, to);
+    *e = (struct entry){from, to, price->arrays[node], cost};
+    if (2 * ++price->used > price->nentries && price->nentries < (1u << 26))
+        grow_entries(price);
+    return cost;
+}

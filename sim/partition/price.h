@@ -1,0 +1,41 @@
+/* price.h - what it costs to take an array from one sharding to another, remembered.
+ *
+ * Shardings are kept once and known by number, so that the search compares numbers.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_PRICE_H
+#define PARTITION_PRICE_H
+
+#include <stdint.h>
+
+#include <shd/sharding.h>
+
+#include "graph/graph.h"
+
+/* Costs are in bytes received by all devices together, the rest converted to them.
+ *
+ * A device of today's clusters does about 1,000 flops, and reads or writes about 10 bytes of its
+ * own memory, in the time a byte takes to arrive (A100: 312 Tflop/s and 2 TB/s beside 0.2 to 0.3
+ * TB/s): work that is done twice is no better than moving what would save it.  The step's own
+ * cost only decides between ways that move the same. */
+#define PRICE_FLOPS_PER_BYTE 1000.0
+#define PRICE_LOCAL_PER_BYTE 16.0
+#define PRICE_STEP_BYTES 1.0
+#define PRICE_IMPOSSIBLE 1e300
+
+struct price; /* opaque */
+
+struct price *price_create(const struct graph *graph); /* NULL: no memory */
+void price_destroy(struct price *price);
+
+/* The number of a sharding.  UINT32_MAX when the host has no memory. */
+uint32_t price_number(struct price *price, const struct shd_sharding *sharding);
+const struct shd_sharding *price_sharding(const struct price *price, uint32_t number);
+
+/* Cost of taking a node's array from one sharding to another. */
+double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t to);
+
+#endif /* PARTITION_PRICE_H */

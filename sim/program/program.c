@@ -1,0 +1,183 @@
+/* Building a program, and the lifetimes of its buffers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "program/program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct program_text {
+    struct program_text *next;
+    char chars[];
+};
+
+struct program *program_create(const struct shd_mesh *mesh)
+{
+    struct program *program = calloc(1, sizeof *program);
+
+    if (program)
+        program->mesh = mesh;
+    return program;
+}
+
+void program_destroy(struct program *program)
+{
+    if (!program)
+        return;
+    while (program->texts) {
+        struct program_text *next = program->texts->next;
+
+        free(program->texts);
+        program->texts = next;
+    }
+    free(program->buffers);
+    free(program->ops);
+    free(program->results);
+    free(program);
+}
+
+const char *program_text(struct program *program, const char *fmt, ...)
+{
+    va_list args;
+    int length;
+    struct program_text *text;
+
+    va_start(args, fmt);
+    length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    text = malloc(sizeof *text + (size_t)length + 1);
+    if (!text)
+        return "(no memory for this text)";
+    va_start(args, fmt);
+    vsnprintf(text->chars, (size_t)length + 1, fmt, args);
+    va_end(args);
+    text->next = program->texts;
+    program->texts = text;
+    return text->chars;
+}
+
+/* Room for one more element behind `count`: capacities are powers of two. */
+static int make_room(void **array, uint32_t count, size_t size, struct shd_error *err)
+{
+    void *more;
+
+    if (*array && (count & (count - 1)))
+        return SHD_OK;
+    more = realloc(*array, (count ? (size_t)count * 2 : 1) * size);
+    if (!more)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops", count);
+    *array = more;
+    return SHD_OK;
+}
+
+int program_add_buffer(uint32_t *out, struct program *program, const char *name,
+                       enum shd_dtype dtype, const int64_t *shape,
+                       const struct shd_sharding *sharding, struct shd_error *err)
+{
+    struct program_buffer b = {.name = name, .dtype = dtype, .rank = sharding->rank};
+    void *buffers = program->buffers;
+    struct shd_error why;
+    int status = shd_sharding_check(sharding, shape, &why);
+
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "'%s': %s", name, why.text);
+    if (b.rank > PROGRAM_RANK_MAX)
+        return shd_error_set(err, SHD_ERANGE, "'%s' has %u dimensions, at most %d are allowed",
+                             name, b.rank, PROGRAM_RANK_MAX);
+    b.sharding = *sharding;
+    memcpy(b.shape, shape, b.rank * sizeof *shape);
+    shd_sharding_shard_shape(sharding, shape, b.local);
+    status = shd_shape_bytes(&b.bytes, b.local, b.rank, dtype, err);
+    if (status == SHD_OK)
+        status = make_room(&buffers, program->nbuffers, sizeof b, err);
+    if (status != SHD_OK)
+        return status;
+    program->buffers = buffers;
+    *out = program->nbuffers++;
+    program->buffers[*out] = b;
+    return SHD_OK;
+}
+
+int program_add_op(struct program *program, const struct program_op *op, struct shd_error *err)
+{
+    void *ops = program->ops;
+    int status = make_room(&ops, program->nops, sizeof *op, err);
+
+    if (status != SHD_OK)
+        return status;
+    program->ops = ops;
+    program->ops[program->nops++] = *op;
+    return SHD_OK;
+}
+
+int program_add_result(struct program *program, enum program_result_kind kind, const char *name,
+                       uint32_t buffer, struct shd_error *err)
+{
+    void *results = program->results;
+    int status = make_room(&results, program->nresults, sizeof *program->results, err);
+
+    if (status != SHD_OK)
+        return status;
+    program->results = results;
+    program->results[program->nresults++] = (struct program_result){kind, name, buffer};
+    return SHD_OK;
+}
+
+void program_set_lifetimes(struct program *program)
+{
+    uint32_t end = program->nops ? program->nops - 1 : 0;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        program->buffers[op->output].first_op = i;
+        program->buffers[op->output].last_op = i;
+        for (uint32_t k = 0; k < op->ninputs; k++)
+            program->buffers[op->inputs[k]].last_op = i;
+    }
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (program->buffers[b].argument)
+            program->buffers[b].last_op = end;
+    for (uint32_t r = 0; r < program->nresults; r++)
+        program->buffers[program->results[r].buffer].last_op = end;
+}
+
+uint32_t program_dead_buffers(const struct program *program, uint32_t i,
+                              uint32_t dead[PROGRAM_DEAD_MAX])
+{
+    const struct program_op *op = &program->ops[i];
+    uint32_t ndead = 0;
+
+    for (uint32_t k = 0; k <= op->ninputs; k++) {
+        uint32_t buffer = k < op->ninputs ? op->inputs[k] : op->output;
+        bool seen = false;
+
+        for (uint32_t d = 0; d < ndead; d++)
+            seen |= dead[d] == buffer;
+        if (!seen && program->buffers[buffer].last_op == i)
+            dead[ndead++] = buffer;
+    }
+    return ndead;
+}
+
+uint64_t program_peak_bytes(const struct program *program)
+{
+    uint64_t live = 0, peak = 0;
+    uint32_t dead[PROGRAM_DEAD_MAX];
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        live += program->buffers[op->output].bytes;
+        if (live + op->workspace_bytes > peak)
+            peak = live + op->workspace_bytes;
+        for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)
+            live -= program->buffers[dead[d]].bytes;
+    }
+    return peak;
+}

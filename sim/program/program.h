@@ -1,0 +1,144 @@
+/* program.h - what each device does, as plain data: ops, buffers with lifetimes, collectives.
+ *
+ * All devices of the mesh do the same ops on shards of the same extents (only offsets and peers
+ * differ, and follow from the shardings), so a program is written down once, whatever the number of
+ * devices.  Everything reads this one text: execution, plan, explanation, tests.
+ *
+ * A buffer is one array's shard.  It comes to life at the op that writes it and is freed after the
+ * op that reads it last; arguments and results stay to the end.
+ *
+ * Thread class: owned by one thread while built, immutable afterwards.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/error.h>
+#include <shd/mesh.h>
+#include <shd/reshard.h>
+#include <shd/sharding.h>
+
+#include "coll/coll.h"
+#include "kern/kern.h"
+
+#define PROGRAM_NONE UINT32_MAX
+#define PROGRAM_RANK_MAX 8
+
+struct program_buffer {
+    const char *name; /* of the array; several buffers may hold shardings of one array */
+    enum shd_dtype dtype;
+    uint32_t rank;
+    int64_t shape[PROGRAM_RANK_MAX];     /* of the whole array */
+    int64_t local[PROGRAM_RANK_MAX];     /* of the shard */
+    struct shd_sharding sharding;
+    uint64_t bytes;                      /* of the shard */
+    uint32_t first_op, last_op;          /* written by, freed after */
+    bool argument;                       /* filled before the step begins */
+};
+
+enum program_op_kind {
+    PROGRAM_FILL,    /* an argument: written from its source */
+    PROGRAM_EINSUM,
+    PROGRAM_MAP,
+    PROGRAM_REDUCE,
+    PROGRAM_RESHARD, /* one step from one sharding of an array to another */
+    PROGRAM_NKINDS
+};
+
+struct program_op {
+    enum program_op_kind kind;
+    uint8_t phase;        /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
+    const char *name;     /* which op of the model this is, or which one asked for the step */
+    const char *why;      /* a sentence for steps that communicate, else NULL */
+    uint32_t ninputs;
+    uint32_t inputs[KERN_MAP_INPUTS_MAX]; /* buffers */
+    uint32_t output;                      /* buffer */
+    uint64_t workspace_bytes;             /* lives during the op only */
+    uint64_t flops;                       /* of one device */
+    union {
+        struct kern_source source; /* PROGRAM_FILL */
+        struct kern_einsum einsum;
+        struct kern_map map;
+        struct kern_reduce reduce;
+        struct shd_reshard_step reshard;
+    };
+};
+
+enum program_result_kind { PROGRAM_OUTPUT, PROGRAM_LOSS, PROGRAM_GRADIENT };
+
+struct program_result {
+    enum program_result_kind kind;
+    const char *name;
+    uint32_t buffer;
+};
+
+struct program {
+    const struct shd_mesh *mesh; /* not owned */
+    struct program_buffer *buffers;
+    uint32_t nbuffers;
+    struct program_op *ops;
+    uint32_t nops;
+    struct program_result *results;
+    uint32_t nresults;
+    const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
+    struct program_text *texts;
+};
+
+struct program *program_create(const struct shd_mesh *mesh); /* NULL: no memory */
+void program_destroy(struct program *program);               /* NULL is allowed */
+
+const char *program_text(struct program *program, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* Add a buffer for an array in a sharding; SHD_EINDIVISIBLE, SHD_ENOMEM, SHD_ERANGE. */
+SHD_MUST_CHECK int program_add_buffer(uint32_t *out, struct program *program, const char *name,
+                                      enum shd_dtype dtype, const int64_t *shape,
+                                      const struct shd_sharding *sharding, struct shd_error *err);
+
+/* Append an op (copied). SHD_ENOMEM. */
+SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_op *op,
+                                  struct shd_error *err);
+
+SHD_MUST_CHECK int program_add_result(struct program *program, enum program_result_kind kind,
+                                      const char *name, uint32_t buffer, struct shd_error *err);
+
+/* Set first_op and last_op of every buffer from the ops and results. */
+void program_set_lifetimes(struct program *program);
+
+/* ---- reading a program ---- */
+
+/* The collective of a reshard step; -1 for the local ones (slice, mask). */
+int program_coll_kind(const struct program_op *op);
+
+/* Whether the op moves bytes between devices. */
+bool program_communicates(const struct program_op *op);
+
+/* The word people use for the step: "all-gather", "slice", "exchange". */
+const char *program_step_name(const struct program_op *op);
+
+/* The algorithm that executes the step, and its shape for a group member's schedule; NULL for
+ * steps that are not scheduled (local ones and exchanges). */
+const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
+                                     struct coll_shape *shape);
+
+/* Bytes that a position receives from other devices in an op.  When `from` is not NULL, adds what
+ * comes from each position to from[position]. */
+uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
+                                int32_t position, uint64_t *from);
+
+#define PROGRAM_DEAD_MAX (KERN_MAP_INPUTS_MAX + 1)
+
+/* Store the buffers that end with op `i`, each once, and return how many there are. */
+uint32_t program_dead_buffers(const struct program *program, uint32_t i,
+                              uint32_t dead[PROGRAM_DEAD_MAX]);
+
+/* Bytes of live buffers at their highest on one device. */
+uint64_t program_peak_bytes(const struct program *program);
+
+const char *program_kind_name(enum program_op_kind kind);
+
+#endif /* PROGRAM_PROGRAM_H */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/collective.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "kern/kern.h"
+#include "run/device.h"
+#include "run/mismatch.h"
+#include "run/move.h"
+#include "run/view.h"
+
+/* ---- before ---- */
+
+static int choose_algo(const struct shd_device *dev, struct coll_call *call, struct shd_error *err)
+{
+    uint32_t nmembers = call->seat.group->nmembers;
+
+    if (!call->algo)
+        call->algo = dev->run->algos[call->kind];
+    if (!coll_serves(call->algo, nmembers))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "algorithm %s of %s does not serve groups of %" PRIu32 " devices",
+                             call->algo->name, coll_kind_name(call->kind), nmembers);
+    if (call->algo->reduces && call->dtype >= SHD_NCOMPUTE_DTYPES)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "%s cannot reduce %s",
+                             coll_kind_name(call->kind), shd_dtype_name(call->dtype));
+    return SHD_OK;
+}
+
+static int check_permute(const struct coll_call *call, struct shd_error *err)
+{
+    uint32_t nmembers = call->seat.group->nmembers;
+
+    if (!call->source)
+        return shd_error_set(err, SHD_EINVAL, "permute without sources");
+    for (uint32_t m = 0; m < nmembers; m++) {
+        if (call->source[m] >= nmembers && call->source[m] != COLL_NOBODY)
+            return shd_error_set(err, SHD_EINVAL,
+                                 "permute from member %" PRIu32 " in a group of %" PRIu32,
+                                 call->source[m], nmembers);
+    }
+    return SHD_OK;
+}
+
+static int check_call(const struct coll_call *call, struct shd_error *err)
+{
+    uint32_t nmembers = call->seat.group->nmembers;
+    bool apart = call->kind == COLL_ALL_TO_ALL || call->kind == COLL_PERMUTE;
+
+    if (call->count > UINT64_MAX / nmembers / shd_dtype_size(call->dtype))
+        return shd_error_set(err, SHD_ERANGE, "%s of %" PRIu64 " elements is too large",
+                             coll_kind_name(call->kind), call->count);
+    if (call->root >= nmembers)
+        return shd_error_set(err, SHD_EINVAL,
+                             "%s with root %" PRIu32 " in a group of %" PRIu32 " devices",
+                             coll_kind_name(call->kind), call->root, nmembers);
+    if (apart && call->count > 0 && call->in.base == call->out.base)
+        return shd_error_set(err, SHD_EINVAL, "%s in place", coll_kind_name(call->kind));
+    return call->kind == COLL_PERMUTE ? check_permute(call, err) : SHD_OK;
+}
+
+/* Host memory, not the device's: it stands for the buffers of a transport. */
+static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
+{
+    struct coll_shape shape = move_shape(call);
+    uint64_t bytes;
+
+    if (!call->algo->tmp_count)
+        return SHD_OK;
+    bytes = call->algo->tmp_count(&shape) * shd_dtype_size(call->dtype);
+    if (bytes <= dev->tmp_bytes)
+        return SHD_OK;
+    free(dev->tmp);
+    dev->tmp = malloc(bytes);
+    dev->tmp_bytes = dev->tmp ? bytes : 0;
+    if (!dev->tmp)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a transport buffer of %" PRIu64
+                             " bytes", bytes);
+    return SHD_OK;
+}
+
+/* ---- meeting ---- */
+
+/* The largest of what a member brings and gets. */
+static uint64_t largest_bytes(const struct coll_call *call)
+{
+    bool gathers = call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER;
+
+    return call->count * shd_dtype_size(call->dtype) *
+           (gathers ? call->seat.group->nmembers : 1);
+}
+
+static void move_all(const struct run_group *group)
+{
+    struct coll_shape shape = move_shape(group->calls[0]);
+    uint32_t nsteps = group->calls[0]->algo->nsteps(&shape);
+
+    for (uint32_t s = 0; s < nsteps; s++) {
+        for (uint32_t m = 0; m < group->nmembers; m++)
+            move_step(group, &shape, m, s);
+    }
+}
+
+/* Run by the last to arrive, while all the others are blocked. */
+static void all_are_here(void *arg)
+{
+    struct run_group *group = arg;
+    const struct coll_call *call = group->calls[0];
+
+    group->status = mismatch_check(group, &group->error);
+    group->fused = group->status == SHD_OK && call->kind != CALL_EXCHANGE &&
+                   largest_bytes(call) <= group->devices[0]->run->fuse_bytes;
+    if (group->fused)
+        move_all(group);
+}
+
+/* The lowest member that will not come; there is one unless the run was called off. */
+static const struct shd_device *find_missing(const struct run_group *group)
+{
+    const struct shd_device *missing = NULL;
+
+    for (uint32_t m = 0; m < group->nmembers; m++) {
+        const struct shd_device *dev = group->devices[m];
+
+        if (atomic_load(&dev->state) != DEVICE_LIVE &&
+            !(wait_is_blocked(&dev->record) && atomic_load(&dev->record.at) == &group->barrier) &&
+            (!missing || dev->position < missing->position))
+            missing = dev;
+    }
+    return missing;
+}
+
+static int give_up(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
+{
+    const struct shd_device *missing = find_missing(call->seat.group);
+    int verdict = atomic_load(&dev->run->board.called_off);
+    bool ended = missing && atomic_load(&missing->state) == DEVICE_ENDED;
+
+    call_print(dev->waits_in, sizeof(dev->waits_in), call);
+    dev->gave_up = verdict == RUN_STUCK || verdict == RUN_OVER_LIMIT || (!verdict && ended)
+                       ? SHD_ESTUCK
+                       : SHD_ESTOPPED;
+    if (verdict == RUN_STOP_REQUESTED)
+        return shd_error_set(err, dev->gave_up, "stopped by request");
+    if (!missing)
+        return shd_error_set(err, dev->gave_up, "device %" PRId32 " waits in vain in %s",
+                             dev->position, dev->waits_in);
+    return shd_error_set(err, dev->gave_up,
+                         "device %" PRId32 " waits in %s for device %" PRId32 ", which has %s",
+                         dev->position, dev->waits_in, missing->position,
+                         ended ? "ended" : "stopped");
+}
+
+static int arrive(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
+{
+    struct run_group *group = call->seat.group;
+
+    if (dev->gave_up)
+        return shd_error_set(err, dev->gave_up, "device %" PRId32 " was stopped in %s before",
+                             dev->position, dev->waits_in);
+    group->calls[call->seat.member] = call;
+    if (!wait_arrive(&group->barrier, &dev->record, all_are_here, group))
+        return give_up(dev, call, err);
+    if (group->status != SHD_OK)
+        return shd_error_set(err, group->status, "%s", group->error.text);
+    return SHD_OK;
+}
+
+/* ---- moving ---- */
+
+static void walk(struct coll_call *call)
+{
+    struct run_group *group = call->seat.group;
+    struct coll_shape shape = move_shape(call);
+    uint32_t nsteps = call->algo->nsteps(&shape);
+
+    for (uint32_t s = 0; s < nsteps; s++) {
+        move_step(group, &shape, call->seat.member, s);
+        wait_meet(&group->barrier); /* also after the last: peers may still read IN or OUT */
+    }
+}
+
+static void finish_mean(const struct coll_call *call)
+{
+    struct coll_shape shape = move_shape(call);
+    uint64_t left = coll_out_count(call->kind, &shape, call->seat.member);
+    struct view_cursor at;
+
+    view_cursor_init(&at, &call->out, shd_dtype_size(call->dtype), 0);
+    while (left > 0) {
+        uint64_t n;
+        void *out = view_cursor_span(&at, &n);
+
+        n = n < left ? n : left;
+        kern_scale(call->dtype, out, 1.0 / shape.nmembers, n);
+        view_cursor_advance(&at, n);
+        left -= n;
+    }
+}
+
+int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
+{
+    struct coll_call mine = *call; /* peers read this one; the caller's stays as it was */
+    int status;
+
+    mine.received_bytes = 0;
+    status = choose_algo(dev, &mine, err);
+    if (status == SHD_OK)
+        status = check_call(&mine, err);
+    if (status == SHD_OK)
+        status = reserve_tmp(dev, &mine, err);
+    if (status == SHD_OK)
+        status = arrive(dev, &mine, err);
+    if (status != SHD_OK)
+        return status;
+    if (!mine.seat.group->fused)
+        walk(&mine);
+    if (mine.algo->reduces && mine.red == SHD_MEAN)
+        finish_mean(&mine);
+    call->received_bytes = mine.received_bytes;
+    return SHD_OK;
+}
+
+/* ---- pulling ---- */
+
+int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t tag,
+                   const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
+                   struct shd_error *err)
+{
+    struct coll_call mine = {.kind = CALL_EXCHANGE, .seat = seat, .count = tag, .where = where};
+    struct run_pull pull = {.dev = dev, .seat = seat};
+    int status;
+
+    mine.in.base = (void *)in;
+    status = arrive(dev, &mine, err);
+    if (status != SHD_OK)
+        return status;
+    status = fn(&pull, arg, err);
+    wait_meet(&seat.group->barrier); /* peers may still read; they also do when fn failed */
+    if (status == SHD_OK && received_bytes)
+        *received_bytes = pull.received_bytes;
+    return status;
+}
+
+const void *run_pull_peer(const struct run_pull *pull, uint32_t member)
+{
+    return pull->seat.group->calls[member]->in.base;
+}
+
+void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes)
+{
+    if (member == pull->seat.member || bytes == 0)
+        return;
+    move_count(pull->dev, pull->seat.group->devices[member], bytes);
+    pull->received_bytes += bytes;
+}

@@ -1,0 +1,76 @@
+/* collective.h - execute a collective's schedule with the threads of its group.
+ *
+ * All members arrive with a call; the last one compares them.  Then each makes its own moves, step
+ * by step, reading straight from its peers' memory.  Small calls are done whole by the last to
+ * arrive: the same moves in the same order, hence the same bits and counts.  Bytes are counted
+ * where they are copied, in the run's matrix and in the call.  No call takes a lock or allocates
+ * (but for a transport buffer when one grows).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_COLLECTIVE_H
+#define RUN_COLLECTIVE_H
+
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/error.h>
+#include <shd/sharding.h>
+
+#include "coll/coll.h"
+#include "run/group.h"
+
+/* Where a schedule's elements lie.  Element i, with c = i / chunk and k = i % chunk, is at
+ * (k / run) * stride + c * run + k % run elements from base.  So chunk c of an array
+ * [outer][g * len][inner] cut along its middle dimension has chunk = outer * len * inner,
+ * run = len * inner, stride = g * len * inner.  chunk 0: all in a row (run and stride unused). */
+struct coll_view {
+    void *base;
+    uint64_t chunk;
+    uint64_t run;
+    uint64_t stride;
+};
+
+struct coll_call {
+    enum coll_kind kind;
+    const struct coll_algo *algo; /* NULL: the run's choice for the kind */
+    struct run_seat seat;
+    enum shd_dtype dtype;   /* any type for copies; a computed one for reductions */
+    enum shd_reduce_op red; /* only where the algorithm reduces */
+    uint64_t count;         /* elements of the operand, see coll.h */
+    uint32_t root;
+    const uint32_t *source; /* permute; valid until the call returns */
+    struct coll_view in, out;
+    const char *where;       /* what it is for, in messages; may be NULL */
+    uint64_t received_bytes; /* result: from other members */
+};
+
+/* Take part in a collective.  When it returns SHD_OK, IN may be reused.  SHD_EMISMATCH (all
+ * members get it), SHD_ESTOPPED, SHD_ESTUCK, SHD_EINVAL, SHD_EUNSUPPORTED (algorithm or type),
+ * SHD_ENOMEM. */
+int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err);
+
+/* ---- a phase in which each member copies what it wants from its peers ---- */
+
+struct run_pull {
+    struct shd_device *dev;
+    struct run_seat seat;
+    uint64_t received_bytes;
+};
+
+/* Reads peers by run_pull_peer() and reports by run_pull_count(); writes none of their memory. */
+typedef int (*run_pull_fn)(struct run_pull *pull, void *arg, struct shd_error *err);
+
+/* Publish `in`, wait for all members, call fn(arg), wait again.  `tag` must be equal on all members
+ * (SHD_EMISMATCH).  Returns fn's status where that is not SHD_OK. */
+int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t tag,
+                   const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
+                   struct shd_error *err);
+
+/* What member `member` published. */
+const void *run_pull_peer(const struct run_pull *pull, uint32_t member);
+
+/* `bytes` were copied from a member; the own ones are not counted. */
+void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes);
+
+#endif /* RUN_COLLECTIVE_H */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/group.h"
+
+#include <inttypes.h>
+#include <shd/group.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/device.h"
+
+#define PAIR_NAXES UINT32_MAX
+
+/* A seat by what was asked: ordered axes (4 bits each), or the two positions of a pair. */
+struct device_seat {
+    struct device_seat *next;
+    uint64_t packed;
+    uint32_t naxes; /* PAIR_NAXES: a pair */
+    struct run_seat seat;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_members(const int32_t *members, uint32_t nmembers)
+{
+    uint64_t hash = nmembers;
+
+    for (uint32_t m = 0; m < nmembers; m++)
+        hash = mix(hash, (uint32_t)members[m]);
+    return hash;
+}
+
+static void destroy_group(struct run_group *group)
+{
+    if (!group)
+        return;
+    free(group->members);
+    free(group->devices);
+    free(group->calls);
+    free(group);
+}
+
+static struct run_group *create_group(struct run *run, const int32_t *members, uint32_t nmembers)
+{
+    struct run_group *group = calloc(1, sizeof(*group));
+
+    if (!group)
+        return NULL;
+    group->nmembers = nmembers;
+    group->members = malloc(nmembers * sizeof(*group->members));
+    group->devices = malloc(nmembers * sizeof(struct shd_device *));
+    group->calls = calloc(nmembers, sizeof(struct coll_call *));
+    if (!group->members || !group->devices || !group->calls) {
+        destroy_group(group);
+        return NULL;
+    }
+    wait_barrier_init(&group->barrier, &run->board, nmembers);
+    for (uint32_t m = 0; m < nmembers; m++) {
+        group->members[m] = members[m];
+        group->devices[m] = &run->devices[members[m]];
+    }
+    return group;
+}
+
+/* Room for one more group in each member's list.  Called with the run's lock. */
+static bool reserve_lists(struct run_group *group)
+{
+    for (uint32_t m = 0; m < group->nmembers; m++) {
+        struct shd_device *dev = group->devices[m];
+        size_t room = dev->groups_room ? 2 * dev->groups_room : 8;
+        struct run_group **groups;
+
+        if (dev->ngroups < dev->groups_room)
+            continue;
+        groups = realloc(dev->groups, room * sizeof(struct run_group *));
+        if (!groups)
+            return false;
+        dev->groups = groups;
+        dev->groups_room = room;
+    }
+    return true;
+}
+
+/* Called with the run's lock, which also guards who has ended already. */
+static void link_group(struct run *run, struct run_group *group, uint64_t hash)
+{
+    struct run_group **bucket = &run->buckets[hash % RUN_GROUP_BUCKETS];
+
+    for (uint32_t m = 0; m < group->nmembers; m++) {
+        struct shd_device *dev = group->devices[m];
+
+        dev->groups[dev->ngroups++] = group;
+        if (atomic_load(&dev->state) != DEVICE_LIVE)
+            wait_lose_member(&group->barrier);
+    }
+    group->hash = hash;
+    group->next = *bucket;
+    *bucket = group;
+    group->next_all = run->groups;
+    run->groups = group;
+}
+
+/* Called with the run's lock; NULL: no memory. */
+static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers)
+{
+    uint64_t hash = hash_members(members, nmembers);
+    struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
+
+    for (; group; group = group->next) {
+        if (group->hash == hash && group->nmembers == nmembers &&
+            !memcmp(group->members, members, nmembers * sizeof(*members)))
+            return group;
+    }
+    group = create_group(run, members, nmembers);
+    if (!group || !reserve_lists(group)) {
+        destroy_group(group);
+        return NULL;
+    }
+    link_group(run, group, hash);
+    return group;
+}
+
+static int take_seat(struct run_seat *out, struct shd_device *dev, const int32_t *members,
+                     uint32_t nmembers, uint32_t member, struct shd_error *err)
+{
+    struct run_group *group;
+
+    pthread_mutex_lock(&dev->run->lock);
+    group = find_or_create(dev->run, members, nmembers);
+    pthread_mutex_unlock(&dev->run->lock);
+    if (!group)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a group of %" PRIu32 " devices",
+                             nmembers);
+    *out = (struct run_seat){group, member};
+    return SHD_OK;
+}
+
+/* Each position in the mesh, once, and the device among them. */
+static int check_list(const struct shd_device *dev, const int32_t *members, uint32_t nmembers,
+                      uint32_t *member, struct shd_error *err)
+{
+    int32_t ndevices = dev->run->ndevices;
+    unsigned char *seen = calloc((size_t)ndevices, 1);
+    int status = SHD_OK;
+
+    if (!seen)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to check a group");
+    for (uint32_t m = 0; m < nmembers && status == SHD_OK; m++) {
+        int32_t position = members[m];
+
+        if (position < 0 || position >= ndevices)
+            status = shd_error_set(err, SHD_EINVAL,
+                                   "a group with device %" PRId32 " in a mesh of %" PRId32,
+                                   position, ndevices);
+        else if (seen[position]++)
+            status = shd_error_set(err, SHD_EINVAL, "a group with device %" PRId32 " twice",
+                                   position);
+        else if (position == dev->position)
+            *member = m;
+    }
+    if (status == SHD_OK && !seen[dev->position])
+        status = shd_error_set(err, SHD_EINVAL,
+                               "device %" PRId32 " asks for a group that it is not in",
+                               dev->position);
+    free(seen);
+    return status;
+}
+
+int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_t *members,
+                      uint32_t nmembers, struct shd_error *err)
+{
+    uint32_t member = 0;
+    int status = check_list(dev, members, nmembers, &member, err);
+
+    if (status != SHD_OK)
+        return status;
+    return take_seat(out, dev, members, nmembers, member, err);
+}
+
+static struct device_seat **bucket_of(struct shd_device *dev, uint64_t packed, uint32_t naxes)
+{
+    return &dev->seats[mix(naxes, packed) % DEVICE_SEAT_BUCKETS];
+}
+
+static bool find_seat(struct run_seat *out, struct shd_device *dev, uint64_t packed, uint32_t naxes)
+{
+    for (struct device_seat *s = *bucket_of(dev, packed, naxes); s; s = s->next) {
+        if (s->packed == packed && s->naxes == naxes) {
+            *out = s->seat;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int keep_seat(struct shd_device *dev, uint64_t packed, uint32_t naxes, struct run_seat seat,
+                     struct shd_error *err)
+{
+    struct device_seat **bucket = bucket_of(dev, packed, naxes);
+    struct device_seat *kept = malloc(sizeof(*kept));
+
+    if (!kept)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a place in a group");
+    *kept = (struct device_seat){*bucket, packed, naxes, seat};
+    *bucket = kept;
+    return SHD_OK;
+}
+
+static int seat_over_axes(struct run_seat *out, struct shd_device *dev,
+                          const struct shd_groups *groups, struct shd_error *err)
+{
+    int32_t id = shd_groups_find(groups, dev->position);
+    uint32_t member = (uint32_t)shd_groups_member(groups, dev->position);
+    int32_t *members = malloc((size_t)groups->nmembers * sizeof(*members));
+    int status;
+
+    if (!members)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a group of %" PRId32 " devices",
+                             groups->nmembers);
+    for (int32_t m = 0; m < groups->nmembers; m++)
+        members[m] = shd_groups_position(groups, id, m);
+    status = take_seat(out, dev, members, (uint32_t)groups->nmembers, member, err);
+    free(members);
+    return status;
+}
+
+int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint8_t *axes,
+                        size_t naxes, struct shd_error *err)
+{
+    uint64_t packed = 0;
+    struct shd_groups groups;
+    int status;
+
+    status = shd_groups_init(&groups, dev->run->mesh, axes, naxes, err);
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < naxes; i++)
+        packed = packed << 4 | axes[i];
+    if (find_seat(out, dev, packed, (uint32_t)naxes))
+        return SHD_OK;
+    status = seat_over_axes(out, dev, &groups, err);
+    if (status == SHD_OK)
+        status = keep_seat(dev, packed, (uint32_t)naxes, *out, err);
+    return status;
+}
+
+int run_group_of_pair(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                      struct shd_error *err)
+{
+    uint64_t packed = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
+    int32_t members[2] = {from, to};
+    int status;
+
+    if (find_seat(out, dev, packed, PAIR_NAXES))
+        return SHD_OK;
+    status = run_group_of_list(out, dev, members, 2, err);
+    if (status == SHD_OK)
+        status = keep_seat(dev, packed, PAIR_NAXES, *out, err);
+    return status;
+}
+
+void run_group_fini_seats(struct shd_device *dev)
+{
+    for (size_t i = 0; i < DEVICE_SEAT_BUCKETS; i++) {
+        while (dev->seats[i]) {
+            struct device_seat *seat = dev->seats[i];
+
+            dev->seats[i] = seat->next;
+            free(seat);
+        }
+    }
+    free(dev->groups);
+    dev->groups = NULL;
+}
+
+void run_group_fini_all(struct run *run)
+{
+    while (run->groups) {
+        struct run_group *group = run->groups;
+
+        run->groups = group->next_all;
+        destroy_group(group);
+    }
+}
+
+void run_group_leave_all(struct shd_device *dev, enum device_state state)
+{
+    pthread_mutex_lock(&dev->run->lock);
+    atomic_store(&dev->state, state);
+    for (size_t i = 0; i < dev->ngroups; i++)
+        wait_lose_member(&dev->groups[i]->barrier);
+    pthread_mutex_unlock(&dev->run->lock);
+}
+
+void run_group_poke_all(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    for (struct run_group *group = run->groups; group; group = group->next_all)
+        wait_poke(&group->barrier);
+    pthread_mutex_unlock(&run->lock);
+}

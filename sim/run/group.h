@@ -1,0 +1,59 @@
+/* group.h - groups of devices that meet: members in order, their barrier, their mailbox.
+ *
+ * A group is found by its list of members; the first who asks makes it, and it lives as long as the
+ * run.  A device keeps the seats it was given, so that only its first question takes the lock.
+ *
+ * Thread class: internally locked.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_GROUP_H
+#define RUN_GROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+
+#include "run/wait.h"
+
+struct coll_call;
+struct shd_device;
+
+struct run_group {
+    struct wait_barrier barrier; /* first: wait records point at it */
+    uint32_t nmembers;
+    int32_t *members;            /* positions in the mesh, in group order */
+    struct shd_device **devices; /* the same */
+    struct coll_call **calls;    /* mailbox: entry m is set by member m before it arrives */
+    /* Written by the last to arrive, read by all before they arrive again: */
+    int status;
+    struct shd_error error;
+    bool fused; /* the last to arrive has done the work of all */
+
+    uint64_t hash;
+    struct run_group *next;     /* in its bucket; guarded by the run's lock */
+    struct run_group *next_all; /* guarded by the run's lock */
+};
+
+/* A device's place in a group. */
+struct run_seat {
+    struct run_group *group;
+    uint32_t member;
+};
+
+/* The group over mesh axes (the first the most major) that holds the device; axes must be distinct
+ * and in the mesh.  SHD_EINVAL, SHD_ENOMEM. */
+int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint8_t *axes,
+                        size_t naxes, struct shd_error *err);
+
+/* The group of these positions in this order.  SHD_EINVAL (out of the mesh, twice, or without the
+ * device itself), SHD_ENOMEM.  Takes the run's lock: keep the seat. */
+int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_t *members,
+                      uint32_t nmembers, struct shd_error *err);
+
+/* The group {from, to} of a send and its receive; one of them is the device. */
+int run_group_of_pair(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                      struct shd_error *err);
+
+#endif /* RUN_GROUP_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/move.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "kern/kern.h"
+#include "run/device.h"
+#include "run/view.h"
+
+/* Reductions go block by block through the first-level cache, and are stored when they are done:
+ * that is what makes in-place calls right. */
+#define BLOCK_BYTES 8192
+
+struct mover {
+    const struct run_group *group;
+    const struct coll_shape *shape;
+    const struct coll_algo *algo;
+    struct coll_call *call; /* the member's */
+    uint32_t member;
+    uint32_t step;
+    size_t elem_bytes;
+};
+
+struct coll_shape move_shape(const struct coll_call *call)
+{
+    return (struct coll_shape){
+        .nmembers = call->seat.group->nmembers,
+        .count = call->count,
+        .root = call->root,
+        .source = call->source,
+    };
+}
+
+void move_count(struct shd_device *dev, struct shd_device *source, uint64_t bytes)
+{
+    dev->received_bytes += bytes;
+    if (dev->matrix_row)
+        dev->matrix_row[source->position] += bytes;
+    else
+        atomic_fetch_add_explicit(&source->sent_bytes, bytes, memory_order_relaxed);
+}
+
+static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t member,
+                      enum coll_buf buf, uint64_t at)
+{
+    const struct coll_call *call = mv->group->calls[member];
+    struct coll_view tmp = {.base = mv->group->devices[member]->tmp};
+
+    view_cursor_init(c, buf == COLL_IN ? &call->in : buf == COLL_OUT ? &call->out : &tmp,
+                     mv->elem_bytes, at);
+}
+
+static void clear(struct view_cursor *dst, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t n;
+        void *to = view_cursor_span(dst, &n);
+
+        n = n < count ? n : count;
+        memset(to, 0, n * dst->elem_bytes);
+        view_cursor_advance(dst, n);
+        count -= n;
+    }
+}
+
+static void combine(const struct mover *mv, char *block, struct view_cursor *src, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t n;
+        const void *from = view_cursor_span(src, &n);
+
+        n = n < count ? n : count;
+        kern_combine(mv->call->dtype, mv->call->red, block, from, n);
+        view_cursor_advance(src, n);
+        block += n * mv->elem_bytes;
+        count -= n;
+    }
+}
+
+/* Moves first..end-1 all go to the same elements: do them on a block of these. */
+static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, uint64_t at,
+                         uint64_t count)
+{
+    alignas(64) char block[BLOCK_BYTES];
+    struct coll_view block_view = {.base = block};
+    struct view_cursor dst;
+    struct view_cursor src;
+    struct view_cursor acc;
+    struct coll_move move;
+
+    for (uint32_t i = first; i < end; i++) {
+        mv->algo->move(mv->shape, mv->member, mv->step, i, &move);
+        at_buffer(&src, mv, move.peer, move.src, move.src_at + at);
+        at_buffer(&dst, mv, mv->member, move.dst, move.dst_at + at);
+        view_cursor_init(&acc, &block_view, mv->elem_bytes, 0);
+        if (i == first && move.act == COLL_COMBINE)
+            view_copy(&acc, &dst, count);
+        if (move.act == COLL_COMBINE)
+            combine(mv, block, &src, count);
+        else
+            view_copy(&acc, &src, count);
+    }
+    at_buffer(&dst, mv, mv->member, move.dst, move.dst_at + at);
+    view_cursor_init(&acc, &block_view, mv->elem_bytes, 0);
+    view_copy(&dst, &acc, count);
+}
+
+static void count_move(const struct mover *mv, const struct coll_move *move)
+{
+    uint64_t bytes = move->count * mv->elem_bytes;
+
+    if (move->peer == mv->member || bytes == 0)
+        return;
+    move_count(mv->group->devices[mv->member], mv->group->devices[move->peer], bytes);
+    mv->call->received_bytes += bytes;
+}
+
+/* Counts moves as it looks how many combine into the same elements as move `i`. */
+static uint32_t end_of_run(const struct mover *mv, uint32_t i, uint32_t nmoves,
+                           const struct coll_move *first)
+{
+    struct coll_move move;
+
+    count_move(mv, first);
+    for (i++; i < nmoves; i++) {
+        mv->algo->move(mv->shape, mv->member, mv->step, i, &move);
+        if (move.act != COLL_COMBINE || move.dst != first->dst || move.dst_at != first->dst_at ||
+            move.count != first->count)
+            break;
+        count_move(mv, &move);
+    }
+    return i;
+}
+
+static void make_moves(const struct mover *mv, const struct coll_move *first, uint32_t i,
+                       uint32_t end)
+{
+    uint64_t block = BLOCK_BYTES / mv->elem_bytes;
+    struct view_cursor dst;
+    struct view_cursor src;
+
+    if (first->act == COLL_COMBINE || end - i > 1) {
+        for (uint64_t at = 0; at < first->count; at += block)
+            reduce_block(mv, i, end, at, first->count - at < block ? first->count - at : block);
+        return;
+    }
+    at_buffer(&dst, mv, mv->member, first->dst, first->dst_at);
+    if (first->act == COLL_ZERO) {
+        clear(&dst, first->count);
+        return;
+    }
+    at_buffer(&src, mv, first->peer, first->src, first->src_at);
+    view_copy(&dst, &src, first->count);
+}
+
+void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
+               uint32_t step)
+{
+    struct coll_call *call = group->calls[member];
+    struct mover mv = {group, shape, call->algo, call, member, step, shd_dtype_size(call->dtype)};
+    uint32_t nmoves = call->algo->nmoves(shape, member, step);
+    uint32_t i = 0;
+
+    while (i < nmoves) {
+        struct coll_move first;
+        uint32_t end;
+
+        mv.algo->move(shape, member, step, i, &first);
+        end = end_of_run(&mv, i, nmoves, &first);
+        if (first.count > 0)
+            make_moves(&mv, &first, i, end);
+        i = end;
+    }
+}

@@ -1,0 +1,24 @@
+/* move.h - one member's moves of one step of a schedule, on the memory of its group.
+ *
+ * Whose thread does it does not matter: its own, or that of the last to arrive for all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_MOVE_H
+#define RUN_MOVE_H
+
+#include <stdint.h>
+
+#include "run/collective.h"
+
+/* What all members' calls have in common. */
+struct coll_shape move_shape(const struct coll_call *call);
+
+/* Make the moves of `member` in step `step`, and count the bytes it receives. */
+void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
+               uint32_t step);
+
+/* Add bytes that `dev` got from another device to its counts. */
+void move_count(struct shd_device *dev, struct shd_device *source, uint64_t bytes);
+
+#endif /* RUN_MOVE_H */

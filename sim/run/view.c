@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/view.h"
+
+#include <string.h>
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void view_cursor_init(struct view_cursor *c, const struct coll_view *view, size_t elem_bytes,
+                      uint64_t at)
+{
+    *c = (struct view_cursor){.view = *view, .elem_bytes = elem_bytes, .in_row = at};
+    if (view->chunk == 0 || view->chunk == view->run) {
+        c->view.chunk = UINT64_MAX; /* one row without end */
+        c->view.run = UINT64_MAX;
+        return;
+    }
+    c->chunk = at / view->chunk;
+    c->row = at % view->chunk / view->run;
+    c->in_row = at % view->chunk % view->run;
+}
+
+void *view_cursor_span(const struct view_cursor *c, uint64_t *count)
+{
+    uint64_t at = c->in_row;
+
+    if (c->view.run != UINT64_MAX)
+        at += c->row * c->view.stride + c->chunk * c->view.run;
+    *count = c->view.run - c->in_row;
+    return (char *)c->view.base + at * c->elem_bytes;
+}
+
+void view_cursor_advance(struct view_cursor *c, uint64_t count)
+{
+    c->in_row += count;
+    if (c->in_row < c->view.run)
+        return;
+    c->in_row = 0;
+    c->row++;
+    if (c->row * c->view.run < c->view.chunk)
+        return;
+    c->row = 0;
+    c->chunk++;
+}
+
+void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t dst_count;
+        uint64_t src_count;
+        void *to = view_cursor_span(dst, &dst_count);
+        const void *from = view_cursor_span(src, &src_count);
+        uint64_t n = least(count, least(dst_count, src_count));
+
+        if (to != from)
+            memcpy(to, from, n * dst->elem_bytes);
+        view_cursor_advance(dst, n);
+        view_cursor_advance(src, n);
+        count -= n;
+    }
+}

@@ -1,0 +1,36 @@
+/* view.h - going through the elements of a view, one contiguous span after the other.
+ *
+ * Thread class: a cursor is owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_VIEW_H
+#define RUN_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/collective.h"
+
+struct view_cursor {
+    struct coll_view view;
+    size_t elem_bytes;
+    uint64_t chunk;  /* at chunk i / view.chunk, */
+    uint64_t row;    /* in the row k / view.run of it, */
+    uint64_t in_row; /* at element k % view.run */
+};
+
+/* At element `at`. */
+void view_cursor_init(struct view_cursor *c, const struct coll_view *view, size_t elem_bytes,
+                      uint64_t at);
+
+/* Where the cursor is, and how many elements follow in a row (at least 1). */
+void *view_cursor_span(const struct view_cursor *c, uint64_t *count);
+
+/* On by at most the span's count. */
+void view_cursor_advance(struct view_cursor *c, uint64_t count);
+
+/* Copy elements; spans at the same place are left alone.  Both cursors move on. */
+void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
+
+#endif /* RUN_VIEW_H */

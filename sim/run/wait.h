@@ -1,0 +1,77 @@
+/* wait.h - the one way to block: events, and barriers that know who waits where.
+ *
+ * Nothing here polls and nothing takes a lock: a thread that waits sleeps on a futex until the
+ * event it saw has moved on.  A barrier's arrival is given up as soon as a member can not come any
+ * more (it failed or ended), or the whole run is called off; then the barrier is broken for good.
+ *
+ * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
+ * at once, and a second look finds the same, nobody can ever go on: see wait_is_blocked().
+ *
+ * Thread class: everything here may be used by all threads of a run at once, except that a record
+ * is written by its own thread only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_WAIT_H
+#define RUN_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- events ---- */
+
+/* Sleep until *event is no longer `seen` (at most limit_ns; negative: for ever); may wake early.
+ * Read the event first, then the condition, then call this: no wake is lost. */
+void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
+
+/* Move the event on and wake all who sleep on it; pairs with wait_event(). */
+void wait_signal(_Atomic uint32_t *event);
+
+int64_t wait_clock_ns(void); /* monotonic; for limits only */
+
+/* ---- barriers ---- */
+
+/* Shared by all barriers of a run. */
+struct wait_board {
+    _Atomic int called_off; /* non-zero: all arrivals are given up */
+    bool spin;              /* a core for each thread: spin a little before sleeping */
+};
+
+struct wait_barrier {
+    const struct wait_board *board;
+    uint32_t nmembers;
+    _Atomic uint32_t ndead; /* members that will not come again */
+    _Atomic uint64_t state; /* generation << 32 | broken << 31 | members here */
+    _Atomic uint32_t event; /* moves when the generation passes or something is to be looked at */
+};
+
+/* Where a thread waits.  The count is odd while it does. */
+struct wait_record {
+    _Atomic uint64_t count;
+    const struct wait_barrier *_Atomic at;
+    _Atomic uint32_t generation;
+};
+
+void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, uint32_t nmembers);
+
+/* Arrive and wait for all members.  The last to arrive calls last(arg) (NULL: nothing) while all
+ * the others are blocked.  False when it was given up: the record then stays as it is, for good. */
+bool wait_arrive(struct wait_barrier *b, struct wait_record *record, void (*last)(void *arg),
+                 void *arg);
+
+/* The same in the middle of something that all members take part in and none can leave: neither
+ * given up nor recorded, as it ends when the slowest has done its part. */
+void wait_meet(struct wait_barrier *b);
+
+/* A member will not come again. */
+void wait_lose_member(struct wait_barrier *b);
+
+/* Let those who wait here look whether the run was called off. */
+void wait_poke(struct wait_barrier *b);
+
+/* Whether the record's thread waits at a barrier whose generation has not passed.  When true of all
+ * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */
+bool wait_is_blocked(const struct wait_record *record);
+
+#endif /* RUN_WAIT_H */

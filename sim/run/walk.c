@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/walk.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "run/collective.h"
+#include "run/device.h"
+#include "run/group.h"
+
+struct walk {
+    struct record *record;
+    const struct program *program;
+    const struct walk_opts *opts;
+    int64_t *first_ns, *last_ns; /* by device */
+};
+
+/* One device on its way through the program. */
+struct walker {
+    const struct walk *walk;
+    const struct program *program;
+    struct shd_device *dev;
+    int32_t position;
+    void **shards; /* by buffer; NULL while not alive */
+    int nthreads;
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void row_major(int64_t *strides, const int64_t *extent, uint32_t rank)
+{
+    int64_t stride = 1;
+
+    for (uint32_t d = rank; d-- > 0;) {
+        strides[d] = stride;
+        stride *= extent[d];
+    }
+}
+
+/* ---- steps that copy boxes ---- */
+
+struct fetching {
+    const struct walker *walker;
+    const struct program_op *op;
+};
+
+static void copy_fetched(const struct program_buffer *in, const struct program_buffer *out,
+                         const struct shd_fetch *box, void *dst, const void *src)
+{
+    int64_t in_stride[PROGRAM_RANK_MAX], out_stride[PROGRAM_RANK_MAX], from = 0, to = 0;
+    size_t size = shd_dtype_size(out->dtype);
+
+    row_major(in_stride, in->local, in->rank);
+    row_major(out_stride, out->local, out->rank);
+    for (uint32_t d = 0; d < out->rank; d++) {
+        from += box->source_offset[d] * in_stride[d];
+        to += box->dest_offset[d] * out_stride[d];
+    }
+    kern_copy_box(size, out->rank, box->extent, (char *)dst + (size_t)to * size, out_stride,
+                  (const char *)src + (size_t)from * size, in_stride);
+}
+
+static uint64_t box_bytes(const struct shd_fetch *box, const struct program_buffer *b)
+{
+    uint64_t bytes = shd_dtype_size(b->dtype);
+
+    for (uint32_t d = 0; d < b->rank; d++)
+        bytes *= (uint64_t)box->extent[d];
+    return bytes;
+}
+
+/* A pull phase over all devices, so that a member's number is its position. */
+static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
+{
+    const struct fetching *f = arg;
+    const struct walker *w = f->walker;
+    const struct program_buffer *in = &w->program->buffers[f->op->inputs[0]];
+    const struct program_buffer *out = &w->program->buffers[f->op->output];
+    int64_t n = shd_reshard_fetch_count(&f->op->reshard, out->shape, w->position);
+
+    (void)err;
+    for (int64_t i = 0; i < n; i++) {
+        struct shd_fetch box;
+
+        shd_reshard_fetch(&f->op->reshard, out->shape, w->position, i, &box);
+        copy_fetched(in, out, &box, w->shards[f->op->output],
+                     run_pull_peer(pull, (uint32_t)box.source));
+        run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, out));
+    }
+    return SHD_OK;
+}
+
+static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *received,
+                    struct shd_error *err)
+{
+    struct fetching f = {w, op};
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = shd_mesh_naxes(w->program->mesh);
+    struct run_seat seat;
+    int status;
+
+    for (size_t a = 0; a < naxes; a++)
+        axes[a] = (uint8_t)a;
+    status = run_group_over_axes(&seat, w->dev, axes, naxes, err);
+    if (status != SHD_OK)
+        return status;
+    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
+                          (uint64_t)(op - w->program->ops), op->name, fetch_boxes, &f, received,
+                          err);
+}
+
+/* The box that a device keeps of its own shard. */
+static void do_slice(struct walker *w, const struct program_op *op)
+{
+    const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
+    const struct program_buffer *out = &w->program->buffers[op->output];
+    struct shd_fetch box;
+
+    if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
+        return; /* no elements */
+    shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
+    copy_fetched(in, out, &box, w->shards[op->output], w->shards[op->inputs[0]]);
+}
+
+static void do_mask(struct walker *w, const struct program_op *op)
+{
+    uint64_t bytes = w->program->buffers[op->output].bytes;
+    bool keeps = true;
+
+    for (uint8_t a = 0; a < op->reshard.naxes; a++)
+        keeps &= shd_mesh_coord(w->program->mesh, w->position, op->reshard.axes[a]) == 0;
+    if (keeps)
+        memcpy(w->shards[op->output], w->shards[op->inputs[0]], bytes);
+    else
+        memset(w->shards[op->output], 0, bytes);
+}
+
+/* ---- steps that are collectives ---- */
+
+/* The whole array as the schedule numbers it, cut along `dim` into `parts` chunks. */
+static struct coll_view view_along(const struct program_buffer *b, void *base, int dim,
+                                   uint32_t parts)
+{
+    struct coll_view view = {.base = base};
+    uint64_t inner = 1, count = b->bytes / shd_dtype_size(b->dtype);
+
+    for (uint32_t d = (uint32_t)dim + 1; d < b->rank; d++)
+        inner *= (uint64_t)b->local[d];
+    view.chunk = count / parts;
+    view.run = (uint64_t)b->local[dim] / parts * inner;
+    view.stride = (uint64_t)b->local[dim] * inner;
+    return view;
+}
+
+static int do_collective(struct walker *w, const struct program_op *op, uint64_t *received,
+                         struct shd_error *err)
+{
+    const struct shd_reshard_step *step = &op->reshard;
+    const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
+    const struct program_buffer *out = &w->program->buffers[op->output];
+    struct coll_shape shape;
+    struct coll_call call = {.algo = program_algo(w->program, op, &shape), .where = op->name};
+    int status = run_group_over_axes(&call.seat, w->dev, step->axes, step->naxes, err);
+
+    if (status != SHD_OK)
+        return status;
+    call.kind = call.algo->kind;
+    call.dtype = in->dtype;
+    call.red = (enum shd_reduce_op)step->from.partial_op;
+    call.count = shape.count;
+    call.in.base = w->shards[op->inputs[0]];
+    call.out.base = w->shards[op->output];
+    if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
+        call.in = view_along(in, call.in.base, step->dim, shape.nmembers);
+    if (step->kind == SHD_RESHARD_ALL_TO_ALL)
+        call.in = view_along(in, call.in.base, step->dim2, shape.nmembers);
+    if (step->kind == SHD_RESHARD_ALL_GATHER || step->kind == SHD_RESHARD_ALL_TO_ALL)
+        call.out = view_along(out, call.out.base, step->dim, shape.nmembers);
+    status = run_collective(w->dev, &call, err);
+    *received = call.received_bytes;
+    return status;
+}
+
+static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *received,
+                      struct shd_error *err)
+{
+    if (program_coll_kind(op) >= 0)
+        return do_collective(w, op, received, err);
+    if (op->reshard.kind == SHD_RESHARD_SLICE)
+        do_slice(w, op);
+    else if (op->reshard.kind == SHD_RESHARD_MASK)
+        do_mask(w, op);
+    else
+        return do_fetch(w, op, received, err);
+    return SHD_OK;
+}
+
+/* ---- ops ---- */
+
+static void do_fill(struct walker *w, const struct program_op *op)
+{
+    const struct program_buffer *b = &w->program->buffers[op->output];
+    int64_t offset[SHD_RANK_MAX];
+
+    shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
+    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->output]);
+}
+
+static int do_op(struct walker *w, const struct program_op *op, void *workspace,
+                 uint64_t *received, struct shd_error *err)
+{
+    const void *in[KERN_MAP_INPUTS_MAX];
+    void *out = w->shards[op->output];
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[k] = w->shards[op->inputs[k]];
+    switch (op->kind) {
+    case PROGRAM_FILL:
+        do_fill(w, op);
+        return SHD_OK;
+    case PROGRAM_EINSUM:
+        kern_einsum_run(&op->einsum, in[0], in[1], out, workspace, w->nthreads);
+        return SHD_OK;
+    case PROGRAM_MAP:
+        kern_map_run(&op->map, in, out, w->nthreads);
+        return SHD_OK;
+    case PROGRAM_REDUCE:
+        kern_reduce_run(&op->reduce, in[0], out, w->nthreads);
+        return SHD_OK;
+    default:
+        return do_reshard(w, op, received, err);
+    }
+}
+
+/* Memory for what an op writes, the op, and the end of what it read last. */
+static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct program_op *op = &w->program->ops[i];
+    uint32_t dead[PROGRAM_DEAD_MAX];
+    void *workspace = NULL;
+    uint64_t received = 0;
+    int status;
+
+    w->dev->arena.op = op->name;
+    status = shd_device_alloc(w->dev, w->program->buffers[op->output].bytes,
+                              w->program->buffers[op->output].name, &w->shards[op->output], err);
+    if (status == SHD_OK && op->workspace_bytes)
+        status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
+    if (status == SHD_OK)
+        status = do_op(w, op, workspace, &received, err);
+    shd_device_free(w->dev, workspace);
+    w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
+    w->walk->record->flops[w->position] += op->flops;
+    for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
+        shd_device_free(w->dev, w->shards[dead[d]]);
+        w->shards[dead[d]] = NULL;
+    }
+    return status;
+}
+
+static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    struct record *record = w->walk->record;
+    struct record_time *t;
+    int status;
+
+    if (!record->times)
+        return walk_op(w, i, err);
+    t = &record->times[(size_t)w->position * w->program->nops + i];
+    t->start_ns = clock_ns(CLOCK_MONOTONIC);
+    t->cpu_ns = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    status = walk_op(w, i, err);
+    t->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    t->end_ns = clock_ns(CLOCK_MONOTONIC);
+    return status;
+}
+
+static void finish(struct walker *w, const void **results)
+{
+    const struct walk_opts *opts = w->walk->opts;
+
+    if (!opts->finish)
+        return;
+    for (uint32_t r = 0; r < w->program->nresults; r++)
+        results[r] = w->shards[w->program->results[r].buffer];
+    opts->finish(opts->finish_arg, w->position, results);
+}
+
+static int walk_ops(struct walker *w, struct shd_error *err)
+{
+    const struct program *program = w->program;
+    uint32_t i = 0;
+    int status = SHD_OK;
+
+    for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
+        status = walk_timed_op(w, i, err);
+    if (status == SHD_OK) /* so that the step's time is that of the step */
+        status = shd_device_barrier(w->dev, NULL, err);
+    w->walk->first_ns[w->position] = clock_ns(CLOCK_MONOTONIC);
+    for (; i < program->nops && status == SHD_OK; i++) {
+        if (w->walk->opts->stop_request)
+            status = shd_device_check_stop(w->dev, err);
+        if (status == SHD_OK)
+            status = walk_timed_op(w, i, err);
+    }
+    w->walk->last_ns[w->position] = clock_ns(CLOCK_MONOTONIC);
+    return status;
+}
+
+static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    const struct walk *walk = arg;
+    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1};
+    const void **results;
+    int status;
+
+    if (walk->opts->nthreads > 1)
+        w.nthreads = walk->opts->nthreads;
+    w.shards = calloc((size_t)w.program->nbuffers + 1, sizeof *w.shards);
+    results = calloc((size_t)w.program->nresults + 1, sizeof *results);
+    if (!w.shards || !results)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the table of buffers");
+    else
+        status = walk_ops(&w, err);
+    if (status == SHD_OK)
+        finish(&w, results);
+    free(w.shards);
+    free(results);
+    return status;
+}
+
+static void take_stats(struct record *record, const struct shd_run_stats *stats,
+                       const struct walk *walk)
+{
+    size_t n = (size_t)record->ndevices;
+    int64_t first = INT64_MAX, last = 0;
+
+    memcpy(record->received_bytes, stats->received_bytes, n * sizeof(uint64_t));
+    memcpy(record->sent_bytes, stats->sent_bytes, n * sizeof(uint64_t));
+    memcpy(record->peak_bytes, stats->peak_bytes, n * sizeof(uint64_t));
+    if (record->matrix && stats->matrix)
+        memcpy(record->matrix, stats->matrix, n * n * sizeof(uint64_t));
+    for (size_t d = 0; d < n; d++) {
+        first = walk->first_ns[d] < first ? walk->first_ns[d] : first;
+        last = walk->last_ns[d] > last ? walk->last_ns[d] : last;
+    }
+    record->step_ns = last > first ? last - first : 0;
+}
+
+int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
+{
+    struct walk walk = {.record = record, .program = record->program, .opts = opts};
+    struct shd_run_opts run_opts = SHD_RUN_OPTS_INIT;
+    struct shd_run_stats stats;
+    int status;
+
+    run_opts.memory_bytes = opts->memory_bytes;
+    run_opts.stop_request = opts->stop_request;
+    run_opts.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
+    walk.first_ns = calloc(2 * (size_t)record->ndevices, sizeof *walk.first_ns);
+    if (!walk.first_ns)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a run");
+    walk.last_ns = walk.first_ns + record->ndevices;
+    status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
+    take_stats(record, &stats, &walk);
+    shd_run_stats_fini(&stats);
+    free(walk.first_ns);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* walk.h - execute a program: every device thread walks its ops with real bytes.
+ *
+ * Thread class: walk_run() may be called by several threads with records of their own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_WALK_H
+#define RUN_WALK_H
+
+#include <shd/run.h>
+
+#include "record/record.h"
+
+/* Called in each device's thread when its step is done and the results are still there.
+ * `shards[r]` is the device's shard of result r, row-major. */
+typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
+
+struct walk_opts {
+    uint64_t memory_bytes;   /* limit of a device; 0: none */
+    int nthreads;            /* inside kernels; 0: one */
+    const int *stop_request; /* as in shd_run_opts; NULL: none */
+    walk_finish_fn finish;   /* NULL: nothing to do */
+    void *finish_arg;
+};
+
+/* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is
+ * filled as far as devices came. */
+SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
+                            struct shd_error *err);
+
+#endif /* RUN_WALK_H */

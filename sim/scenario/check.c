@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define MESH_TEXT_MAX 160
+
+/* Where to say that an option is missing: its section, or the whole. */
+static struct place missing_place(const struct scenario *s, const struct option *option)
+{
+    if (option->section) {
+        size_t id = option_section_id(option_find_section(option->section));
+        if (s->places[id].file)
+            return s->places[id];
+    }
+    return s->place;
+}
+
+static void check_required(struct reader *r)
+{
+    char path[OPTION_PATH_MAX];
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        if (!option->required || r->scenario->places[i].file)
+            continue;
+        struct text expected = TEXT_INIT;
+        option_expect(option, &expected);
+        diag_error(r->diag, missing_place(r->scenario, option), "no '%s'; expected %s",
+                   option_path(option, path, sizeof(path)), text_get(&expected));
+        text_fini(&expected);
+    }
+}
+
+static void check_mesh(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t product = 1;
+
+    for (size_t i = 0; i < s->nmesh; i++) {
+        product *= s->mesh[i].size; /* both fit an int32_t */
+        if (product > INT32_MAX) {
+            diag_error(r->diag, s->mesh[i].place,
+                       "the mesh has more than %d devices; expected a smaller product of sizes",
+                       INT32_MAX);
+            return;
+        }
+    }
+}
+
+static bool is_in_mesh(const struct scenario *s, const char *name)
+{
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (strcmp(s->mesh[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "mesh (dp=2, tp=4)", or "mesh of strategy 'x' (...)" where there are several. */
+static void describe_mesh(const struct scenario *s, struct text *out)
+{
+    text_add(out, "mesh ");
+    if (strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0)
+        text_addf(out, "of strategy '%s' ", s->strategy);
+    text_add_char(out, '(');
+    for (size_t i = 0; i < s->nmesh && out->length < MESH_TEXT_MAX; i++)
+        text_addf(out, "%s%s=%d", i ? ", " : "", s->mesh[i].name, (int)s->mesh[i].size);
+    text_add_char(out, ')');
+}
+
+void check_report_no_axis(struct reader *r, struct place place, const char *name)
+{
+    const struct scenario *s = r->scenario;
+    struct text mesh = TEXT_INIT;
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+    int shown = (int)utf8_cut(name, strlen(name), 60);
+
+    nearest_init(&nearest, name);
+    for (size_t i = 0; i < s->nmesh; i++)
+        nearest_add(&nearest, s->mesh[i].name);
+    describe_mesh(s, &mesh);
+    diag_error(r->diag, place, "axis '%.*s' is not in the %s%s", shown, name, text_get(&mesh),
+               nearest_hint(&nearest, hint, sizeof(hint)));
+    text_fini(&mesh);
+}
+
+/* The axes named so far in one spec: more than the mesh has means that one is there twice. */
+struct names {
+    const char *names[SHD_MESH_AXES_MAX];
+    size_t count;
+};
+
+/* Each axis must be in the mesh, and once. */
+static void check_axis(struct reader *r, struct names *seen, struct place place, const char *name,
+                       const char *where)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        if (strcmp(seen->names[i], name) == 0) {
+            diag_error(r->diag, place, "axis '%s' is used twice in %s; expected it once", name,
+                       where);
+            return;
+        }
+    if (!is_in_mesh(r->scenario, name))
+        check_report_no_axis(r, place, name);
+    else
+        seen->names[seen->count++] = name;
+}
+
+static void check_rules(struct reader *r, const struct scenario_rule *rules, size_t nrules)
+{
+    for (size_t i = 0; i < nrules; i++) {
+        const struct shd_spec *spec = rules[i].spec;
+        struct names seen = {{NULL}, 0};
+        for (size_t e = 0; e < shd_spec_nentries(spec); e++)
+            for (size_t a = 0; a < shd_spec_naxes(spec, e); a++)
+                check_axis(r, &seen, rules[i].entry_places[e], shd_spec_axis(spec, e, a),
+                           "this spec");
+    }
+}
+
+static void check_logical_name(struct reader *r, const struct scenario_logical *logical)
+{
+    static const char *const names[] = {"batch", "seq", "embed", "mlp"};
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+
+    nearest_init(&nearest, logical->name);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], logical->name) == 0)
+            return;
+        nearest_add(&nearest, names[i]);
+    }
+    diag_error(r->diag, logical->key_place,
+               "the model has no logical axis '%s'; expected batch, seq, embed or mlp%s",
+               logical->name, nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+static void check_logical(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    for (size_t i = 0; i < s->nlogical; i++) {
+        const struct scenario_logical *logical = &s->logical[i];
+        struct names seen = {{NULL}, 0};
+        check_logical_name(r, logical);
+        for (size_t a = 0; a < logical->naxes && !r->mesh_unknown; a++)
+            check_axis(r, &seen, logical->place, logical->axes[a], "this list");
+    }
+}
+
+void check_scenario(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    bool has_mesh = s->places[option_id(option_find(NULL, "mesh"))].file != NULL;
+
+    if (!has_mesh)
+        r->mesh_unknown = true;
+    check_required(r);
+    check_mesh(r);
+    check_logical(r);
+    if (r->mesh_unknown)
+        return;
+    check_rules(r, s->params, s->nparams);
+    check_rules(r, s->constraints, s->nconstraints);
+}

@@ -1,0 +1,385 @@
+/* Values that are maps or lists of names: mesh, step, axes, algorithms.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/check.h"
+#include "scenario/value.h"
+
+#define DESCRIPTION_MAX 96
+#define ENTRIES_MAX 256 /* of one map here */
+
+/* One more item of an array of `*count` items, zeroed; NULL without memory or over the limit. */
+static void *append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
+                    const struct yaml_node *node)
+{
+    void **items = array;
+
+    if (*count >= max) {
+        diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
+        return NULL;
+    }
+    void *grown = realloc(*items, (*count + 1) * item_size);
+    if (!grown) {
+        value_no_memory(r);
+        return NULL;
+    }
+    *items = grown;
+    void *item = (char *)grown + *count * item_size;
+    memset(item, 0, item_size);
+    ++*count;
+    return item;
+}
+
+/* Replace a map option by the entries of a node. */
+static void read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    const struct value_type *type = value_type_get(option->type);
+
+    type->clear(r->scenario, option);
+    if (node->kind != YAML_MAP)
+        value_error(r, option, node);
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
+        type->read_entry(r, option, node->keys[i], node->items[i]);
+}
+
+static bool is_axis_name(const struct yaml_node *node)
+{
+    const char *name = node->text;
+
+    if (yaml_is_null(node) || !(name[0] == '_' || (name[0] >= 'A' && name[0] <= 'Z') ||
+                                (name[0] >= 'a' && name[0] <= 'z')))
+        return false;
+    for (; *name; name++)
+        if (!((*name >= 'A' && *name <= 'Z') || (*name >= 'a' && *name <= 'z') ||
+              (*name >= '0' && *name <= '9') || strchr("_-.", *name)))
+            return false;
+    return true;
+}
+
+static struct scenario_axis *find_axis(struct scenario *scenario, const char *name)
+{
+    for (size_t i = 0; i < scenario->nmesh; i++)
+        if (strcmp(scenario->mesh[i].name, name) == 0)
+            return &scenario->mesh[i];
+    return NULL;
+}
+
+static void clear_mesh(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    for (size_t i = 0; i < scenario->nmesh; i++)
+        free(scenario->mesh[i].name);
+    free(scenario->mesh);
+    scenario->mesh = NULL;
+    scenario->nmesh = 0;
+}
+
+static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *key)
+{
+    char found[DESCRIPTION_MAX];
+
+    if (!is_axis_name(key)) {
+        diag_error(r->diag, key->place,
+                   "mesh axis %s; expected a name of letters, digits, '_', '-' and '.'",
+                   yaml_describe(key, found, sizeof(found)));
+        return NULL;
+    }
+    char *name = value_read_name(r, "a mesh axis", key);
+    if (!name)
+        return NULL;
+    struct scenario_axis *axis = append(r, &r->scenario->mesh, &r->scenario->nmesh, sizeof(*axis),
+                                        SHD_MESH_AXES_MAX, key);
+    if (axis)
+        axis->name = name;
+    else
+        free(name);
+    return axis;
+}
+
+/* With a bad size the axis is still there: the rest of the file may name it. */
+static void read_axis(struct reader *r, const struct yaml_node *key, const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+    int64_t size = 1;
+    struct scenario_axis *axis = find_axis(r->scenario, key->text);
+
+    if (!yaml_read_int(node, &size) || size < 1 || size > INT32_MAX)
+        diag_error(r->diag, node->place,
+                   "size of mesh axis '%s' is %s; expected a whole number from 1 to %d", key->text,
+                   yaml_describe(node, found, sizeof(found)), INT32_MAX);
+    if (!axis)
+        axis = add_axis(r, key);
+    if (!axis) {
+        r->mesh_unknown = true;
+        return;
+    }
+    axis->size = size >= 1 && size <= INT32_MAX ? (int32_t)size : 1;
+    axis->place = node->place;
+}
+
+static void read_mesh(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    clear_mesh(r->scenario, option);
+    r->mesh_unknown = node->kind != YAML_MAP;
+    if (r->mesh_unknown)
+        value_error(r, option, node);
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
+        read_axis(r, node->keys[i], node->items[i]);
+}
+
+/* Only axes that are there already: their order gives the device ids, so none is added in passing. */
+static void read_mesh_entry(struct reader *r, const struct option *option,
+                            const struct yaml_node *key, const struct yaml_node *node)
+{
+    (void)option;
+    if (find_axis(r->scenario, key->text))
+        read_axis(r, key, node);
+    else if (!r->mesh_unknown)
+        check_report_no_axis(r, key->place, key->text);
+}
+
+static void print_mesh(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    (void)option;
+    text_add_char(out, '{');
+    for (size_t i = 0; i < scenario->nmesh; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, scenario->mesh[i].name);
+        text_addf(out, ": %d", (int)scenario->mesh[i].size);
+    }
+    text_add_char(out, '}');
+}
+
+const struct value_type value_mesh = {
+    .expected = "a map of axis names to sizes, such as {dp: 2, tp: 4}",
+    .read = read_mesh,
+    .read_entry = read_mesh_entry,
+    .print = print_mesh,
+    .clear = clear_mesh,
+};
+
+/* Returns false for a word that is none or is there twice. */
+static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
+{
+    bool *phase = NULL;
+
+    if (node->kind == YAML_TEXT && strcmp(node->text, "forward") == 0)
+        phase = &step->forward;
+    else if (node->kind == YAML_TEXT && strcmp(node->text, "backward") == 0)
+        phase = &step->backward;
+    if (!phase || *phase)
+        return false;
+    *phase = true;
+    return true;
+}
+
+static void read_step(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    struct scenario_step step = {false, false};
+    bool good = node->kind != YAML_MAP;
+
+    if (node->kind == YAML_TEXT)
+        good = add_phase(&step, node);
+    for (size_t i = 0; good && i < node->nitems; i++)
+        good = add_phase(&step, node->items[i]);
+    if (good && step.forward)
+        r->scenario->step = step;
+    else
+        value_error(r, option, node);
+}
+
+static void print_step(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    (void)option;
+    text_add(out, scenario->step.backward ? "[forward, backward]" : "[forward]");
+}
+
+const struct value_type value_step = {
+    .expected = "[forward] or [forward, backward]",
+    .read = read_step,
+    .print = print_step,
+};
+
+static void free_logical(struct scenario_logical *logical)
+{
+    for (size_t i = 0; i < logical->naxes; i++)
+        free(logical->axes[i]);
+    free(logical->axes);
+    logical->axes = NULL;
+    logical->naxes = 0;
+}
+
+static void clear_axes(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    for (size_t i = 0; i < scenario->nlogical; i++) {
+        free(scenario->logical[i].name);
+        free_logical(&scenario->logical[i]);
+    }
+    free(scenario->logical);
+    scenario->logical = NULL;
+    scenario->nlogical = 0;
+}
+
+static void add_logical_axis(struct reader *r, struct scenario_logical *logical,
+                             const struct yaml_node *node)
+{
+    char *name = value_read_name(r, "a mesh axis", node);
+
+    if (!name)
+        return;
+    char **axis = append(r, &logical->axes, &logical->naxes, sizeof(*axis), SHD_MESH_AXES_MAX, node);
+    if (axis)
+        *axis = name;
+    else
+        free(name);
+}
+
+static struct scenario_logical *find_or_add_logical(struct reader *r, const struct yaml_node *key)
+{
+    struct scenario *s = r->scenario;
+
+    for (size_t i = 0; i < s->nlogical; i++)
+        if (strcmp(s->logical[i].name, key->text) == 0)
+            return &s->logical[i];
+    char *name = value_read_name(r, "a logical axis", key);
+    if (!name)
+        return NULL;
+    struct scenario_logical *logical =
+        append(r, &s->logical, &s->nlogical, sizeof(*logical), ENTRIES_MAX, key);
+    if (logical)
+        logical->name = name;
+    else
+        free(name);
+    return logical;
+}
+
+static void read_axes_entry(struct reader *r, const struct option *option,
+                            const struct yaml_node *key, const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+    struct scenario_logical *logical = find_or_add_logical(r, key);
+
+    (void)option;
+    if (!logical)
+        return;
+    free_logical(logical);
+    logical->key_place = key->place;
+    logical->place = node->place;
+    if (node->kind == YAML_MAP)
+        diag_error(r->diag, node->place,
+                   "logical axis '%s' is %s; expected a mesh axis, a list of them, or null",
+                   key->text, yaml_describe(node, found, sizeof(found)));
+    else if (node->kind == YAML_TEXT && !yaml_is_null(node))
+        add_logical_axis(r, logical, node);
+    for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)
+        add_logical_axis(r, logical, node->items[i]);
+}
+
+static void print_logical(const struct scenario_logical *logical, struct text *out)
+{
+    yaml_print_string(out, logical->name);
+    text_add(out, ": ");
+    if (logical->naxes == 0)
+        text_add(out, "null");
+    else if (logical->naxes > 1)
+        text_add_char(out, '[');
+    for (size_t i = 0; i < logical->naxes; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, logical->axes[i]);
+    }
+    if (logical->naxes > 1)
+        text_add_char(out, ']');
+}
+
+static void print_axes(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    (void)option;
+    text_add_char(out, '{');
+    for (size_t i = 0; i < scenario->nlogical; i++) {
+        text_add(out, i ? ", " : "");
+        print_logical(&scenario->logical[i], out);
+    }
+    text_add_char(out, '}');
+}
+
+const struct value_type value_axes = {
+    .expected = "a map of logical axes to mesh axes, such as {batch: dp, seq: null}",
+    .read = read_map,
+    .read_entry = read_axes_entry,
+    .print = print_axes,
+    .clear = clear_axes,
+};
+
+static void clear_algorithms(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    for (size_t i = 0; i < scenario->nalgorithms; i++) {
+        free(scenario->algorithms[i].kind);
+        free(scenario->algorithms[i].name);
+    }
+    free(scenario->algorithms);
+    scenario->algorithms = NULL;
+    scenario->nalgorithms = 0;
+}
+
+static struct scenario_algorithm *find_or_add_algorithm(struct reader *r,
+                                                        const struct yaml_node *key)
+{
+    struct scenario *s = r->scenario;
+
+    for (size_t i = 0; i < s->nalgorithms; i++)
+        if (strcmp(s->algorithms[i].kind, key->text) == 0)
+            return &s->algorithms[i];
+    return append(r, &s->algorithms, &s->nalgorithms, sizeof(s->algorithms[0]), ENTRIES_MAX, key);
+}
+
+static void read_algorithms_entry(struct reader *r, const struct option *option,
+                                  const struct yaml_node *key, const struct yaml_node *node)
+{
+    char *kind = value_read_name(r, "a kind of collective", key);
+    char *name = value_read_name(r, "an algorithm", node);
+    struct scenario_algorithm *algorithm = NULL;
+
+    (void)option;
+    if (kind && name)
+        algorithm = find_or_add_algorithm(r, key);
+    if (!algorithm) {
+        free(kind);
+        free(name);
+        return;
+    }
+    free(algorithm->kind);
+    free(algorithm->name);
+    *algorithm = (struct scenario_algorithm){kind, name, key->place, node->place};
+}
+
+static void print_algorithms(const struct scenario *scenario, const struct option *option,
+                             struct text *out)
+{
+    (void)option;
+    text_add_char(out, '{');
+    for (size_t i = 0; i < scenario->nalgorithms; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, scenario->algorithms[i].kind);
+        text_add(out, ": ");
+        yaml_print_string(out, scenario->algorithms[i].name);
+    }
+    text_add_char(out, '}');
+}
+
+const struct value_type value_algorithms = {
+    .expected = "a map of collectives to algorithms, such as {all-reduce: ring}",
+    .read = read_map,
+    .read_entry = read_algorithms_entry,
+    .print = print_algorithms,
+    .clear = clear_algorithms,
+};

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/option.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/scenario.h"
+#include "scenario/value.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define AT(field) offsetof(struct scenario, field)
+
+/* In the order of their enums. */
+static const char *const kinds[] = {[SCENARIO_MLP] = "mlp", [SCENARIO_NKINDS] = NULL};
+
+static const char *const activations[] = {
+    [SCENARIO_GELU] = "gelu",         [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
+    [SCENARIO_SILU] = "silu",         [SCENARIO_NACTIVATIONS] = NULL,
+};
+
+static const char *const dtypes[] = {
+    [SHD_F32] = "float32", [SHD_F64] = "float64", [SHD_BF16] = "bfloat16", [SHD_F16] = "float16",
+    NULL,
+};
+
+const struct option_section option_sections[] = {
+    {"model", "the computation"},
+    {"batch", "one step's input"},
+    {"limits", "what a device has"},
+};
+const size_t option_section_count = COUNT(option_sections);
+
+const struct option option_table[] = {
+    {
+        .key = "name",
+        .type = OPTION_NAME,
+        .offset = AT(name),
+        .help = "what the scenario is called; by default the file's name",
+    },
+    {
+        .key = "mesh",
+        .type = OPTION_MESH,
+        .required = true,
+        .help = "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
+    },
+    {
+        .section = "model",
+        .key = "kind",
+        .type = OPTION_WORD,
+        .required = true,
+        .offset = AT(model.kind),
+        .words = kinds,
+        .help = "what is computed",
+    },
+    {
+        .section = "model",
+        .key = "d_model",
+        .type = OPTION_INT,
+        .required = true,
+        .offset = AT(model.d_model),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width between the layers (logical axis embed)",
+    },
+    {
+        .section = "model",
+        .key = "d_ff",
+        .type = OPTION_INT,
+        .required = true,
+        .offset = AT(model.d_ff),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width inside an mlp layer (logical axis mlp)",
+    },
+    {
+        .section = "model",
+        .key = "activation",
+        .type = OPTION_WORD,
+        .offset = AT(model.activation),
+        .words = activations,
+        .standard = "gelu",
+        .help = "between the matrix products; swiglu adds a gate kernel",
+    },
+    {
+        .section = "model",
+        .key = "layers",
+        .type = OPTION_INT,
+        .offset = AT(model.layers),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .help = "how many, one after the other",
+    },
+    {
+        .section = "model",
+        .key = "bias",
+        .type = OPTION_BOOL,
+        .offset = AT(model.bias),
+        .standard = "false",
+        .help = "whether kernels have a bias beside them",
+    },
+    {
+        .section = "model",
+        .key = "dtype",
+        .type = OPTION_WORD,
+        .offset = AT(model.dtype),
+        .words = dtypes,
+        .standard = "float32",
+        .help = "element type of parameters and activations",
+    },
+    {
+        .section = "batch",
+        .key = "size",
+        .type = OPTION_INT,
+        .required = true,
+        .offset = AT(batch.size),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "sequences",
+        .help = "over all devices (logical axis batch)",
+    },
+    {
+        .section = "batch",
+        .key = "seq",
+        .type = OPTION_INT,
+        .required = true,
+        .offset = AT(batch.seq),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "tokens",
+        .help = "of each sequence (logical axis seq)",
+    },
+    {
+        .key = "step",
+        .type = OPTION_STEP,
+        .standard = "[forward, backward]",
+        .help = "the phases of one step",
+    },
+    {
+        .key = "params",
+        .type = OPTION_PARAMS,
+        .standard = "[]",
+        .help = "how parameters are sharded; the first pattern found in a name wins, none: replicated",
+    },
+    {
+        .key = "axes",
+        .type = OPTION_AXES,
+        .standard = "{}",
+        .help = "mesh axes that shard a logical axis (batch, seq, embed, mlp) of activations",
+    },
+    {
+        .key = "constraints",
+        .type = OPTION_CONSTRAINTS,
+        .standard = "[]",
+        .help = "how activations are sharded where `axes` does not say enough; first match wins",
+    },
+    {
+        .key = "algorithms",
+        .type = OPTION_ALGORITHMS,
+        .standard = "{}",
+        .help = "algorithm for a kind of collective, such as {all-reduce: ring}",
+    },
+    {
+        .section = "limits",
+        .key = "memory",
+        .type = OPTION_BYTES,
+        .offset = AT(memory_limit_bytes),
+        .standard = "null",
+        .help = "of one device; null: no limit",
+    },
+    {
+        .key = "tolerance",
+        .type = OPTION_NUMBER,
+        .offset = AT(tolerance),
+        .max = 1,
+        .help = "max |a-b| / max |b| allowed; by default 1e-4, for float64 1e-10, for 16 bits 3e-2",
+    },
+    {
+        .key = "seed",
+        .type = OPTION_INT,
+        .offset = AT(seed),
+        .min = 0,
+        .max = INT64_MAX,
+        .standard = "0",
+        .help = "of parameters and inputs",
+    },
+};
+const size_t option_count = COUNT(option_table);
+
+_Static_assert(COUNT(option_table) + COUNT(option_sections) <= SCENARIO_OPTIONS_MAX,
+               "raise SCENARIO_OPTIONS_MAX");
+
+static bool is_same_section(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+const struct option *option_find(const char *section, const char *key)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (is_same_section(option_table[i].section, section) &&
+            strcmp(option_table[i].key, key) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option_section *option_find_section(const char *key)
+{
+    for (size_t i = 0; i < option_section_count; i++)
+        if (strcmp(option_sections[i].key, key) == 0)
+            return &option_sections[i];
+    return NULL;
+}
+
+size_t option_id(const struct option *option)
+{
+    return (size_t)(option - option_table);
+}
+
+size_t option_section_id(const struct option_section *section)
+{
+    return option_count + (size_t)(section - option_sections);
+}
+
+const char *option_path(const struct option *option, char *buf, size_t size)
+{
+    if (option->section)
+        snprintf(buf, size, "%s.%s", option->section, option->key);
+    else
+        snprintf(buf, size, "%s", option->key);
+    return buf;
+}
+
+void option_offer(struct nearest *nearest, const char *section)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (is_same_section(option_table[i].section, section))
+            nearest_add(nearest, option_table[i].key);
+    if (section)
+        return;
+    for (size_t i = 0; i < option_section_count; i++)
+        nearest_add(nearest, option_sections[i].key);
+}
+
+void option_expect(const struct option *option, struct text *out)
+{
+    text_add(out, value_type_get(option->type)->expected);
+    if (option->type == OPTION_INT && option->max == INT64_MAX)
+        text_addf(out, ", at least %" PRId64, option->min);
+    else if (option->type == OPTION_INT)
+        text_addf(out, " from %" PRId64 " to %" PRId64, option->min, option->max);
+    else if (option->type == OPTION_NUMBER)
+        text_addf(out, " above 0, at most %" PRId64, option->max);
+    for (size_t i = 0; option->words && option->words[i]; i++)
+        text_addf(out, "%s%s", i ? ", " : "", option->words[i]);
+}
+
+static void print_option_help(const struct option *option, struct text *out)
+{
+    char path[OPTION_PATH_MAX];
+
+    text_addf(out, "%s: ", option_path(option, path, sizeof(path)));
+    option_expect(option, out);
+    if (option->unit)
+        text_addf(out, ", in %s", option->unit);
+    if (option->required)
+        text_add(out, "; required");
+    else if (option->standard)
+        text_addf(out, "; default %s", option->standard);
+    text_addf(out, "\n    %s\n", option->help);
+}
+
+void option_print_help(struct text *out)
+{
+    for (size_t i = 0; i < option_count; i++)
+        print_option_help(&option_table[i], out);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/check.h"
+
+#define DESCRIPTION_MAX 96
+
+/* Keys that stand at the top of a file, or of a strategy, and are no options there. */
+static const char *const file_keys[] = {"version", "strategies", NULL};
+static const char *const strategy_keys[] = {"name", NULL};
+static const char *const no_keys[] = {NULL};
+
+static bool is_in(const char *const *words, const char *word)
+{
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+static void read_option(struct reader *r, const struct option *option,
+                        const struct yaml_node *node)
+{
+    r->scenario->places[option_id(option)] = node->place;
+    value_type_get(option->type)->read(r, option, node);
+}
+
+static void report_unknown(struct reader *r, const struct yaml_node *key, const char *section,
+                           const char *const *other_keys)
+{
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+    char found[DESCRIPTION_MAX];
+
+    nearest_init(&nearest, key->text);
+    option_offer(&nearest, section);
+    for (size_t i = 0; other_keys[i]; i++)
+        nearest_add(&nearest, other_keys[i]);
+    diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
+               yaml_describe(key, found, sizeof(found)), section ? " in " : "",
+               section ? section : "", nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+static void read_section(struct reader *r, const struct option_section *section,
+                         const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+
+    r->scenario->places[option_section_id(section)] = node->place;
+    if (node->kind != YAML_MAP) {
+        diag_error(r->diag, node->place, "%s is %s; expected a map of its options", section->key,
+                   yaml_describe(node, found, sizeof(found)));
+        return;
+    }
+    for (size_t i = 0; i < node->nitems; i++) {
+        const struct option *option = option_find(section->key, node->keys[i]->text);
+        if (option)
+            read_option(r, option, node->items[i]);
+        else
+            report_unknown(r, node->keys[i], section->key, no_keys);
+    }
+}
+
+/* The file or a strategy. */
+static void read_top(struct reader *r, const struct yaml_node *node, const char *const *other_keys)
+{
+    for (size_t i = 0; i < node->nitems; i++) {
+        const struct yaml_node *key = node->keys[i];
+        const struct option_section *section = option_find_section(key->text);
+        const struct option *option = option_find(NULL, key->text);
+        if (is_in(other_keys, key->text))
+            continue;
+        if (section)
+            read_section(r, section, node->items[i]);
+        else if (option)
+            read_option(r, option, node->items[i]);
+        else
+            report_unknown(r, key, NULL, other_keys);
+    }
+}
+
+static void read_defaults(struct reader *r)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        struct place place = {"default", 1, 1};
+        struct yaml_doc *doc;
+        if (!option->standard)
+            continue;
+        if (yaml_doc_parse(&doc, place, option->standard, strlen(option->standard), r->diag) < 0)
+            return;
+        value_type_get(option->type)->read(r, option, yaml_doc_root(doc));
+        yaml_doc_destroy(doc);
+    }
+}
+
+static void read_set(struct reader *r, const struct set_value *set)
+{
+    if (!set->doc)
+        return;
+    const struct yaml_node *node = yaml_doc_root(set->doc);
+    struct yaml_node key = {
+        .kind = YAML_TEXT, .quoted = true, .place = set->place, .text = set->entry};
+    if (set->section) {
+        read_section(r, set->section, node);
+    } else if (set->entry) {
+        r->scenario->places[option_id(set->option)] = node->place;
+        value_type_get(set->option->type)->read_entry(r, set->option, &key, node);
+    } else {
+        read_option(r, set->option, node);
+    }
+}
+
+static void read_strategy_name(struct reader *r, const struct yaml_node *strategy)
+{
+    const struct yaml_node *name = strategy ? yaml_find(strategy, "name") : NULL;
+
+    if (name)
+        r->scenario->strategy = value_read_name(r, "a strategy's name", name);
+    else if (strategy)
+        diag_error(r->diag, strategy->place, "a strategy without name; expected 'name: ...' in it");
+    if (r->scenario->strategy)
+        return;
+    r->scenario->strategy = strdup(SCENARIO_DEFAULT_STRATEGY);
+    if (!r->scenario->strategy)
+        value_no_memory(r);
+}
+
+/* The file's name without directories and ending. */
+static char *stem(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+
+    if (strcmp(name, "<stdin>") == 0)
+        return strdup("stdin");
+    if (name[0] == '\0')
+        return strdup("scenario");
+    return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+/* Defaults that follow from other values. */
+static void derive_defaults(struct reader *r)
+{
+    static const double tolerances[] = {
+        [SHD_F32] = 1e-4, [SHD_F64] = 1e-10, [SHD_BF16] = 3e-2, [SHD_F16] = 3e-2};
+    struct scenario *s = r->scenario;
+
+    if (!s->places[option_id(option_find(NULL, "tolerance"))].file)
+        s->tolerance = tolerances[s->model.dtype];
+    if (!s->name)
+        s->name = stem(s->place.file);
+    if (!s->name)
+        value_no_memory(r);
+    s->model.place = scenario_place(s, "model");
+}
+
+void read_scenario(struct reader *r, const struct yaml_node *file,
+                   const struct yaml_node *strategy, const struct set_value *sets, size_t nsets)
+{
+    r->scenario->place = strategy ? strategy->place : file->place;
+    read_strategy_name(r, strategy);
+    read_defaults(r);
+    read_top(r, file, file_keys);
+    r->replay = false;
+    if (strategy)
+        read_top(r, strategy, strategy_keys);
+    for (size_t i = 0; i < nsets; i++)
+        read_set(r, &sets[i]);
+    derive_defaults(r);
+    if (r->scenario->strategy)
+        check_scenario(r);
+}

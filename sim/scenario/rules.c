@@ -1,0 +1,250 @@
+/* Values that are rules, [pattern, spec]: params and constraints.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/shape.h>
+
+#include "scenario/value.h"
+
+#define DESCRIPTION_MAX 96
+
+static void free_rules(struct scenario_rule *rules, size_t nrules)
+{
+    for (size_t i = 0; i < nrules; i++) {
+        free(rules[i].pattern);
+        shd_spec_destroy(rules[i].spec);
+        free(rules[i].entry_places);
+    }
+    free(rules);
+}
+
+/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on failure. */
+static bool read_entry(struct reader *r, struct shd_spec_entry *out,
+                       const struct yaml_node *node, const char **names)
+{
+    char found[DESCRIPTION_MAX];
+    const struct yaml_node *const *items = node->kind == YAML_LIST ? node->items : &node;
+    size_t nitems = node->kind == YAML_LIST ? node->nitems : 1;
+
+    *out = (struct shd_spec_entry){names, 0};
+    if (yaml_is_null(node))
+        return true;
+    if (nitems > SHD_MESH_AXES_MAX) {
+        diag_error(r->diag, node->place, "a spec entry of %zu axes; expected at most %d", nitems,
+                   SHD_MESH_AXES_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < nitems; i++) {
+        if (items[i]->kind != YAML_TEXT || yaml_is_null(items[i]) || !items[i]->text[0]) {
+            diag_error(r->diag, items[i]->place,
+                       "%s in a spec; expected a mesh axis, a list of them, or null",
+                       yaml_describe(items[i], found, sizeof(found)));
+            return false;
+        }
+        names[out->naxes++] = items[i]->text;
+    }
+    return true;
+}
+
+/* A list of entries. */
+static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
+{
+    const char *names[SHD_RANK_MAX][SHD_MESH_AXES_MAX];
+    struct shd_spec_entry entries[SHD_RANK_MAX];
+    struct shd_error err;
+
+    if (node->nitems > SHD_RANK_MAX) {
+        diag_error(r->diag, node->place, "a spec of %zu entries; expected at most %d",
+                   node->nitems, SHD_RANK_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < node->nitems; i++)
+        if (!read_entry(r, &entries[i], node->items[i], names[i]))
+            return false;
+    if (shd_spec_create(out, entries, node->nitems, &err) == SHD_OK)
+        return true;
+    diag_error(r->diag, node->place, "%s", err.text);
+    return false;
+}
+
+/* A list, or text in Python's notation: P('dp', None). */
+static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
+{
+    struct shd_error err;
+    char found[DESCRIPTION_MAX];
+
+    if (node->kind == YAML_LIST)
+        return read_spec_list(r, out, node);
+    if (node->kind == YAML_MAP || yaml_is_null(node)) {
+        diag_error(r->diag, node->place,
+                   "%s as a partition spec; expected a list such as [dp, null], [] to replicate",
+                   yaml_describe(node, found, sizeof(found)));
+        return false;
+    }
+    if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
+        diag_error(r->diag, node->place, "%s", err.text);
+        return false;
+    }
+    if (shd_spec_nentries(*out) <= SHD_RANK_MAX)
+        return true;
+    diag_error(r->diag, node->place, "a spec of %zu entries; expected at most %d",
+               shd_spec_nentries(*out), SHD_RANK_MAX);
+    return false;
+}
+
+/* Where each entry of a spec stands; for text, all where the text begins. */
+static struct place *entry_places(const struct shd_spec *spec, const struct yaml_node *node)
+{
+    size_t nentries = shd_spec_nentries(spec);
+    struct place *places = calloc(nentries + 1, sizeof(*places));
+
+    for (size_t i = 0; places && i < nentries; i++)
+        places[i] = node->kind == YAML_LIST ? node->items[i]->place : node->place;
+    return places;
+}
+
+static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct option *option,
+                      const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+
+    if (node->kind != YAML_LIST || node->nitems != 2) {
+        diag_error(r->diag, node->place,
+                   "a rule of %s is %s%s; expected [pattern, spec], such as [mlp/up, [null, tp]]",
+                   option->key, yaml_describe(node, found, sizeof(found)),
+                   node->kind == YAML_LIST ? " of another length than two" : "");
+        return false;
+    }
+    rule->place = node->items[0]->place;
+    rule->spec_place = node->items[1]->place;
+    rule->pattern = value_read_name(r, "a pattern", node->items[0]);
+    bool has_spec = read_spec(r, &rule->spec, node->items[1]);
+    if (!rule->pattern || !has_spec)
+        return false;
+    rule->entry_places = entry_places(rule->spec, node->items[1]);
+    if (!rule->entry_places)
+        value_no_memory(r);
+    return rule->entry_places != NULL;
+}
+
+/* Rules that cannot be read are reported and left out. */
+static void read_rules(struct reader *r, const struct option *option, const struct yaml_node *node,
+                       struct scenario_rule **rules, size_t *nrules)
+{
+    free_rules(*rules, *nrules);
+    *rules = NULL;
+    *nrules = 0;
+    if (node->kind != YAML_LIST) {
+        value_error(r, option, node);
+        return;
+    }
+    if (node->nitems > SCENARIO_RULES_MAX) {
+        diag_error(r->diag, node->place, "%s has %zu rules; expected at most %d", option->key,
+                   node->nitems, SCENARIO_RULES_MAX);
+        return;
+    }
+    struct scenario_rule *list = calloc(node->nitems + 1, sizeof(*list));
+    if (!list) {
+        value_no_memory(r);
+        return;
+    }
+    *rules = list;
+    for (size_t i = 0; i < node->nitems; i++) {
+        struct scenario_rule rule = {0};
+        if (read_rule(r, &rule, option, node->items[i])) {
+            list[(*nrules)++] = rule;
+        } else {
+            free(rule.pattern);
+            shd_spec_destroy(rule.spec);
+        }
+    }
+}
+
+static void print_spec(const struct shd_spec *spec, struct text *out)
+{
+    text_add_char(out, '[');
+    for (size_t i = 0; i < shd_spec_nentries(spec); i++) {
+        size_t naxes = shd_spec_naxes(spec, i);
+        text_add(out, i ? ", " : "");
+        text_add(out, naxes == 0 ? "null" : naxes > 1 ? "[" : "");
+        for (size_t a = 0; a < naxes; a++) {
+            text_add(out, a ? ", " : "");
+            yaml_print_string(out, shd_spec_axis(spec, i, a));
+        }
+        text_add(out, naxes > 1 ? "]" : "");
+    }
+    text_add_char(out, ']');
+}
+
+static void print_rules(const struct scenario_rule *rules, size_t nrules, struct text *out)
+{
+    if (nrules == 0)
+        text_add(out, "[]");
+    for (size_t i = 0; i < nrules; i++) {
+        text_add(out, "\n  - [");
+        yaml_print_string(out, rules[i].pattern);
+        text_add(out, ", ");
+        print_spec(rules[i].spec, out);
+        text_add_char(out, ']');
+    }
+}
+
+static void read_params(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    read_rules(r, option, node, &r->scenario->params, &r->scenario->nparams);
+}
+
+static void print_params(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    (void)option;
+    print_rules(scenario->params, scenario->nparams, out);
+}
+
+static void clear_params(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    free_rules(scenario->params, scenario->nparams);
+    scenario->params = NULL;
+    scenario->nparams = 0;
+}
+
+const struct value_type value_params = {
+    .expected = "a list of rules [pattern, spec], such as [[mlp/up, [null, tp]]]",
+    .read = read_params,
+    .print = print_params,
+    .clear = clear_params,
+};
+
+static void read_constraints(struct reader *r, const struct option *option,
+                             const struct yaml_node *node)
+{
+    read_rules(r, option, node, &r->scenario->constraints, &r->scenario->nconstraints);
+}
+
+static void print_constraints(const struct scenario *scenario, const struct option *option,
+                              struct text *out)
+{
+    (void)option;
+    print_rules(scenario->constraints, scenario->nconstraints, out);
+}
+
+static void clear_constraints(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    free_rules(scenario->constraints, scenario->nconstraints);
+    scenario->constraints = NULL;
+    scenario->nconstraints = 0;
+}
+
+const struct value_type value_constraints = {
+    .expected = "a list of rules [pattern, spec], such as [[mlp/out, [dp, null, null]]]",
+    .read = read_constraints,
+    .print = print_constraints,
+    .clear = clear_constraints,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "scenario/read.h"
+
+#define DESCRIPTION_MAX 96
+
+static void fini(struct scenario *scenario)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct value_type *type = value_type_get(option_table[i].type);
+        if (type->clear)
+            type->clear(scenario, &option_table[i]);
+    }
+    free(scenario->strategy);
+}
+
+void scenario_file_destroy(struct scenario_file *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->nscenarios; i++)
+        fini(&file->scenarios[i]);
+    free(file->scenarios);
+    free(file->path);
+    free(file);
+}
+
+/* False when the file is of a version that this program cannot read on. */
+static bool check_version(const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, "version");
+    char found[DESCRIPTION_MAX];
+    int64_t version = SCENARIO_VERSION;
+
+    if (!node) {
+        diag_error(diag, root->place, "no version; expected 'version: %d' at the top",
+                   SCENARIO_VERSION);
+        return true;
+    }
+    if (yaml_read_int(node, &version) && version == SCENARIO_VERSION)
+        return true;
+    diag_error(diag, node->place, "version is %s; expected %d, the only one there is",
+               yaml_describe(node, found, sizeof(found)), SCENARIO_VERSION);
+    return version == SCENARIO_VERSION;
+}
+
+/* False when there are no strategies that could be read. */
+static bool check_strategies(const struct yaml_node *node, struct diag *diag)
+{
+    char found[DESCRIPTION_MAX];
+
+    if (node->kind != YAML_LIST || node->nitems == 0) {
+        diag_error(diag, node->place, "strategies is %s; expected a list of maps, one at least",
+                   node->nitems == 0 && node->kind == YAML_LIST
+                       ? "empty"
+                       : yaml_describe(node, found, sizeof(found)));
+        return false;
+    }
+    if (node->nitems > SCENARIO_STRATEGIES_MAX) {
+        diag_error(diag, node->place, "%zu strategies; expected at most %d", node->nitems,
+                   SCENARIO_STRATEGIES_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < node->nitems; i++)
+        if (node->items[i]->kind != YAML_MAP) {
+            diag_error(diag, node->items[i]->place,
+                       "a strategy is %s; expected a map with a name, such as {name: tensor}",
+                       yaml_describe(node->items[i], found, sizeof(found)));
+            return false;
+        }
+    return true;
+}
+
+static void check_names(const struct scenario_file *file, const struct yaml_node *strategies,
+                        struct diag *diag)
+{
+    for (size_t i = 0; i < file->nscenarios; i++) {
+        const struct yaml_node *name = yaml_find(strategies->items[i], "name");
+        if (!name || name->kind != YAML_TEXT)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (file->scenarios[k].strategy &&
+                strcmp(file->scenarios[k].strategy, name->text) == 0) {
+                diag_error(diag, name->place,
+                           "strategy '%.60s' is here twice, first on line %d; expected another name",
+                           name->text, file->scenarios[k].place.line);
+                break;
+            }
+    }
+}
+
+/* Every strategy is read by itself, so that each finds its own faults; those of the file's own values
+ * are the same each time, and kept once. */
+static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
+                            const struct yaml_node *strategies, const struct set_value *sets,
+                            size_t nsets, struct diag *diag)
+{
+    size_t nscenarios = strategies ? strategies->nitems : 1;
+
+    file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
+    if (!file->scenarios) {
+        diag_error(diag, root->place, "no memory left to read this");
+        return;
+    }
+    file->nscenarios = nscenarios;
+    for (size_t i = 0; i < nscenarios; i++) {
+        struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = i > 0};
+        read_scenario(&r, root, strategies ? strategies->items[i] : NULL, sets, nsets);
+    }
+    if (strategies)
+        check_names(file, strategies, diag);
+}
+
+static void read_file(struct scenario_file *file, const struct yaml_node *root,
+                      const char *const *sets, size_t nsets, struct diag *diag)
+{
+    char found[DESCRIPTION_MAX];
+
+    if (root->kind != YAML_MAP) {
+        diag_error(diag, root->place, "the file is %s; expected a map that begins 'version: %d'",
+                   yaml_describe(root, found, sizeof(found)), SCENARIO_VERSION);
+        return;
+    }
+    const struct yaml_node *strategies = yaml_find(root, "strategies");
+    if (!check_version(root, diag) || (strategies && !check_strategies(strategies, diag)))
+        return;
+    struct set_value *values = calloc(nsets + 1, sizeof(*values));
+    if (!values) {
+        diag_error(diag, root->place, "no memory left to read this");
+        return;
+    }
+    set_parse(values, sets, nsets, diag);
+    read_strategies(file, root, strategies, values, nsets, diag);
+    set_fini(values, nsets);
+    free(values);
+}
+
+int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,
+                   const char *const *sets, size_t nsets, struct diag *diag)
+{
+    size_t nerrors = diag->nerrors;
+    struct yaml_doc *doc = NULL;
+    struct scenario_file *file = calloc(1, sizeof(*file));
+
+    if (file)
+        file->path = strdup(path);
+    if (!file || !file->path) {
+        free(file);
+        diag_error(diag, (struct place){path, 1, 1}, "no memory left to read this");
+        return SHD_ENOMEM;
+    }
+    int status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
+    if (status == SHD_OK) {
+        read_file(file, yaml_doc_root(doc), sets, nsets, diag);
+        yaml_doc_destroy(doc);
+        if (diag->nerrors > nerrors)
+            status = SHD_EINVAL;
+    }
+    if (status == SHD_OK)
+        *out = file;
+    else
+        scenario_file_destroy(file);
+    return status;
+}
+
+int scenario_load(struct scenario_file **out, const char *path, const char *const *sets,
+                  size_t nsets, struct diag *diag)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+
+    int status = file_read(&text, path, YAML_DOC_BYTES_MAX, &err);
+    if (status == SHD_OK)
+        status = scenario_parse(out, name, text_get(&text), text.length, sets, nsets, diag);
+    else
+        diag_error(diag, (struct place){name, 1, 1}, "%s", err.text);
+    text_fini(&text);
+    return status;
+}
+
+struct place scenario_place(const struct scenario *scenario, const char *option)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        char path[OPTION_PATH_MAX];
+        const struct option *row = &option_table[i];
+        if (strcmp(option_path(row, path, sizeof(path)), option) != 0)
+            continue;
+        if (scenario->places[i].file)
+            return scenario->places[i];
+        return row->section ? scenario_place(scenario, row->section) : scenario->place;
+    }
+    const struct option_section *section = option_find_section(option);
+    if (section && scenario->places[option_section_id(section)].file)
+        return scenario->places[option_section_id(section)];
+    return scenario->place;
+}
+
+int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario, struct shd_error *err)
+{
+    const char *names[SHD_MESH_AXES_MAX];
+    int32_t sizes[SHD_MESH_AXES_MAX];
+
+    for (size_t i = 0; i < scenario->nmesh; i++) {
+        names[i] = scenario->mesh[i].name;
+        sizes[i] = scenario->mesh[i].size;
+    }
+    return shd_mesh_create(out, names, sizes, scenario->nmesh, err);
+}
+
+const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,
+                                                     const char *name)
+{
+    for (size_t i = 0; i < scenario->nlogical; i++)
+        if (strcmp(scenario->logical[i].name, name) == 0)
+            return &scenario->logical[i];
+    return NULL;
+}
+
+const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *scenario,
+                                                         const char *kind)
+{
+    for (size_t i = 0; i < scenario->nalgorithms; i++)
+        if (strcmp(scenario->algorithms[i].kind, kind) == 0)
+            return &scenario->algorithms[i];
+    return NULL;
+}
+
+const char *scenario_kind_name(enum scenario_kind kind)
+{
+    return option_find("model", "kind")->words[kind];
+}
+
+const char *scenario_activation_name(enum scenario_activation activation)
+{
+    return option_find("model", "activation")->words[activation];
+}

@@ -1,0 +1,163 @@
+/* scenario/scenario.h - a scenario file as plain data: what to lay out, where, and how.
+ *
+ * A file describes one model and one or more strategies.  Each becomes a whole `struct scenario`:
+ * the file's own values, then the strategy's, then those of --set; what is left has its default.
+ * The texts of options, their ranges, defaults and help stand in one table (scenario/option.h).
+ *
+ * Thread class: immutable once loaded; any number of threads may read it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_SCENARIO_H
+#define SCENARIO_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+#include <shd/mesh.h>
+#include <shd/spec.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+
+#define SCENARIO_VERSION 1
+#define SCENARIO_STRATEGIES_MAX 256
+#define SCENARIO_RULES_MAX 1024   /* in `params`, in `constraints`, in `axes` */
+#define SCENARIO_NAME_MAX 200     /* bytes of any name or pattern */
+#define SCENARIO_DEFAULT_STRATEGY "default" /* of a file without `strategies` */
+
+enum scenario_kind { SCENARIO_MLP, SCENARIO_NKINDS };
+
+enum scenario_activation {
+    SCENARIO_GELU,
+    SCENARIO_SWIGLU, /* gated: silu(x * gate) times (x * up) */
+    SCENARIO_RELU,
+    SCENARIO_SILU,
+    SCENARIO_NACTIVATIONS
+};
+
+struct scenario_axis {
+    char *name;
+    int32_t size; /* devices, at least 1 */
+    struct place place;
+};
+
+struct scenario_model {
+    struct place place; /* of the `model:` map */
+    enum scenario_kind kind;
+    enum scenario_activation activation;
+    enum shd_dtype dtype; /* SHD_F32, SHD_F64, SHD_BF16, SHD_F16 */
+    bool bias;
+    int64_t d_model;
+    int64_t d_ff;
+    int64_t layers;
+};
+
+struct scenario_batch {
+    int64_t size; /* sequences, over all devices */
+    int64_t seq;  /* tokens of each */
+};
+
+struct scenario_step {
+    bool forward; /* always true */
+    bool backward;
+};
+
+/* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
+struct scenario_rule {
+    char *pattern;          /* searched for, as re.search does */
+    struct shd_spec *spec;  /* axes are in the mesh, none twice */
+    struct place place;     /* of the pattern */
+    struct place *entry_places; /* one for each entry of the spec */
+    struct place spec_place;
+};
+
+/* `batch: dp`, `seq: [dp, tp]`, `mlp: null`. */
+struct scenario_logical {
+    char *name;
+    size_t naxes; /* 0: null, not sharded */
+    char **axes;  /* names of mesh axes, the first the most major */
+    struct place key_place; /* of the logical axis's name */
+    struct place place;     /* of the value */
+};
+
+/* `all-reduce: ring`; whether there is such a collective and algorithm is for the caller to say. */
+struct scenario_algorithm {
+    char *kind;
+    char *name;
+    struct place kind_place;
+    struct place place; /* of the algorithm's name */
+};
+
+#define SCENARIO_OPTIONS_MAX 48 /* rows of the option table, at most */
+
+struct scenario {
+    char *name;          /* `name:`, or the file's name without directory and ending */
+    char *strategy;      /* of this one; distinct within a file */
+    struct place place;  /* of the strategy, or of the file's first value */
+    size_t nmesh;
+    struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
+    struct scenario_model model;
+    struct scenario_batch batch;
+    struct scenario_step step;
+    size_t nparams;
+    struct scenario_rule *params;
+    size_t nlogical;
+    struct scenario_logical *logical; /* the `axes:` option */
+    size_t nconstraints;
+    struct scenario_rule *constraints;
+    size_t nalgorithms;
+    struct scenario_algorithm *algorithms;
+    uint64_t memory_limit_bytes; /* of a device; 0: none */
+    double tolerance;            /* of a verification, relative to the largest value */
+    uint64_t seed;
+    struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
+};
+
+struct scenario_file {
+    char *path; /* places point to it, so that they live as long as the file */
+    size_t nscenarios;
+    struct scenario *scenarios;
+};
+
+/* Load a file ("-": standard input).  `sets` are "key=value" or "key.sub=value", the value in YAML,
+ * applied in order to every strategy; a fault in the n-th is at place `--set:n:COLUMN`.
+ *
+ * On success stores the file in *out; free it with scenario_file_destroy().  On failure reports
+ * every error found to `diag`, leaves *out alone and returns a status below 0. */
+SHD_MUST_CHECK int scenario_load(struct scenario_file **out, const char *path,
+                                 const char *const *sets, size_t nsets, struct diag *diag);
+
+/* The same for a text; `path` is its name in places and messages. */
+SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, const char *text,
+                                  size_t length, const char *const *sets, size_t nsets,
+                                  struct diag *diag);
+
+/* Free a file and its scenarios.  NULL is allowed. */
+void scenario_file_destroy(struct scenario_file *file);
+
+/* The place of an option's value ("model.d_ff", "limits.memory", "mesh"); where it has its default,
+ * that of the section or of the scenario.  A name that is no option gives the scenario's. */
+struct place scenario_place(const struct scenario *scenario, const char *option);
+
+/* The mesh as lib wants it.  Errors as shd_mesh_create(). */
+SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario,
+                                 struct shd_error *err);
+
+/* The logical axis of a name, or NULL. */
+const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,
+                                                     const char *name);
+
+/* The algorithm asked for a kind of collective ("all-reduce"), or NULL. */
+const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *scenario,
+                                                         const char *kind);
+
+/* The canonical text: YAML with every option in the table's order, that loads as the same. */
+void scenario_print(const struct scenario *scenario, struct text *out);
+
+const char *scenario_kind_name(enum scenario_kind kind);
+const char *scenario_activation_name(enum scenario_activation activation);
+
+#endif /* SCENARIO_SCENARIO_H */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/value.h"
+
+/* The option that a faulty key may have meant, by path or, with the section left out, by key. */
+static void report_unknown(struct diag *diag, struct place place, const char *key)
+{
+    char paths[SCENARIO_OPTIONS_MAX][OPTION_PATH_MAX];
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+
+    nearest_init(&nearest, key);
+    for (size_t i = 0; i < option_count; i++) {
+        option_path(&option_table[i], paths[i], sizeof(paths[i]));
+        nearest_add(&nearest, paths[i]);
+    }
+    for (size_t i = 0; i < option_count && !nearest.best; i++)
+        if (strcmp(option_table[i].key, key) == 0)
+            nearest.best = paths[i];
+    diag_error(diag, place, "no option '%.60s'; expected KEY=VALUE with an option of a scenario%s",
+               key, nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+/* "mesh", "model", "model.d_ff", "mesh.tp": up to the first dot a section or an option. */
+static bool find_target(struct set_value *value, char *key)
+{
+    char *dot = strchr(key, '.');
+
+    if (dot)
+        *dot = '\0';
+    value->section = option_find_section(key);
+    if (!value->section) {
+        value->option = option_find(NULL, key);
+        if (value->option && dot) {
+            value->entry = strdup(dot + 1);
+            if (!value->entry || !value_type_get(value->option->type)->read_entry)
+                value->option = NULL;
+        }
+    } else if (dot) {
+        value->option = option_find(key, dot + 1);
+        value->section = NULL;
+    }
+    if (dot)
+        *dot = '.';
+    return value->option || value->section;
+}
+
+static void parse_one(struct set_value *value, const char *set, struct diag *diag)
+{
+    const char *equals = strchr(set, '=');
+    size_t length = equals ? (size_t)(equals - set) : strlen(set);
+    char *key = strndup(set, length);
+    struct place first = value->place;
+
+    if (!key) {
+        diag_error(diag, value->place, "no memory left to read this");
+        return;
+    }
+    if (!equals) {
+        diag_error(diag, value->place, "'%.60s' has no '='; expected KEY=VALUE", key);
+    } else if (!find_target(value, key)) {
+        report_unknown(diag, value->place, key);
+    } else {
+        first.column += (int)length + 1;
+        int status = yaml_doc_parse(&value->doc, first, equals + 1, strlen(equals + 1), diag);
+        (void)status; /* reported; no document tells */
+    }
+    free(key);
+}
+
+void set_parse(struct set_value *values, const char *const *sets, size_t nsets, struct diag *diag)
+{
+    for (size_t i = 0; i < nsets; i++) {
+        values[i] = (struct set_value){.place = {"--set", (int)i + 1, 1}};
+        parse_one(&values[i], sets[i], diag);
+    }
+}
+
+void set_fini(struct set_value *values, size_t nvalues)
+{
+    for (size_t i = 0; i < nvalues; i++) {
+        yaml_doc_destroy(values[i].doc);
+        free(values[i].entry);
+    }
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/value.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+#include "base/units.h"
+
+#define DESCRIPTION_MAX 96
+
+static void *field_of(struct scenario *scenario, const struct option *option)
+{
+    return (char *)scenario + option->offset;
+}
+
+static const void *const_field_of(const struct scenario *scenario, const struct option *option)
+{
+    return (const char *)scenario + option->offset;
+}
+
+static void hint_word(const struct option *option, const struct yaml_node *node, struct text *out)
+{
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+
+    if (!option->words || node->kind != YAML_TEXT)
+        return;
+    nearest_init(&nearest, node->text);
+    for (size_t i = 0; option->words[i]; i++)
+        nearest_add(&nearest, option->words[i]);
+    text_add(out, nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+void value_error(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    struct text expected = TEXT_INIT;
+    char path[OPTION_PATH_MAX];
+    char found[DESCRIPTION_MAX];
+
+    option_expect(option, &expected);
+    hint_word(option, node, &expected);
+    diag_error(r->diag, node->place, "%s is %s; expected %s",
+               option_path(option, path, sizeof(path)), yaml_describe(node, found, sizeof(found)),
+               text_get(&expected));
+    text_fini(&expected);
+}
+
+void value_no_memory(struct reader *r)
+{
+    diag_error(r->diag, r->scenario->place, "no memory left to read this");
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+
+    if (node->kind != YAML_TEXT || yaml_is_null(node) || node->text[0] == '\0' ||
+        has_control(node->text)) {
+        diag_error(r->diag, node->place, "%s is %s; expected printable text", what,
+                   yaml_describe(node, found, sizeof(found)));
+        return NULL;
+    }
+    if (strlen(node->text) > SCENARIO_NAME_MAX) {
+        diag_error(r->diag, node->place, "%s has %zu bytes; expected at most %d", what,
+                   strlen(node->text), SCENARIO_NAME_MAX);
+        return NULL;
+    }
+    char *name = strdup(node->text);
+    if (!name)
+        value_no_memory(r);
+    return name;
+}
+
+static void read_name(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    char **field = field_of(r->scenario, option);
+    char *name = value_read_name(r, option->key, node);
+
+    if (name) {
+        free(*field);
+        *field = name;
+    }
+}
+
+static void print_name(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    yaml_print_string(out, *(char *const *)const_field_of(scenario, option));
+}
+
+static void clear_name(struct scenario *scenario, const struct option *option)
+{
+    char **field = field_of(scenario, option);
+
+    free(*field);
+    *field = NULL;
+}
+
+static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    int64_t value;
+
+    if (!yaml_read_int(node, &value) || value < option->min || value > option->max)
+        value_error(r, option, node);
+    else
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_int(const struct scenario *scenario, const struct option *option,
+                      struct text *out)
+{
+    int64_t value;
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_addf(out, "%" PRId64, value);
+}
+
+static void read_number(struct reader *r, const struct option *option,
+                        const struct yaml_node *node)
+{
+    double value;
+
+    if (!yaml_read_double(node, &value) || value <= 0 || value > (double)option->max)
+        value_error(r, option, node);
+    else
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_number(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    double value;
+    char buf[32];
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_add(out, json_out_print_double(buf, sizeof(buf), value));
+}
+
+static void read_bool(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    if (!yaml_read_bool(node, field_of(r->scenario, option)))
+        value_error(r, option, node);
+}
+
+static void print_bool(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    text_add(out, *(const bool *)const_field_of(scenario, option) ? "true" : "false");
+}
+
+static void read_bytes(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    uint64_t value = 0;
+    char path[OPTION_PATH_MAX];
+    struct shd_error err;
+
+    if (node->kind != YAML_TEXT) {
+        value_error(r, option, node);
+        return;
+    }
+    if (!yaml_is_null(node) && units_parse_bytes(&value, node->text, &err) != SHD_OK) {
+        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
+                   err.text);
+        return;
+    }
+    memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_bytes(const struct scenario *scenario, const struct option *option,
+                        struct text *out)
+{
+    uint64_t value;
+    char buf[UNITS_TEXT_MAX];
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
+}
+
+static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    for (unsigned i = 0; node->kind == YAML_TEXT && option->words[i]; i++)
+        if (strcmp(option->words[i], node->text) == 0) {
+            memcpy(field_of(r->scenario, option), &i, sizeof(i));
+            return;
+        }
+    value_error(r, option, node);
+}
+
+static void print_word(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    unsigned i;
+
+    memcpy(&i, const_field_of(scenario, option), sizeof(i));
+    text_add(out, option->words[i]);
+}
+
+/* Words are stored as unsigned: their enums have no other size. */
+_Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
+
+static const struct value_type value_name = {
+    .expected = "printable text",
+    .read = read_name,
+    .print = print_name,
+    .clear = clear_name,
+};
+
+static const struct value_type value_int = {
+    .expected = "a whole number",
+    .read = read_int,
+    .print = print_int,
+};
+
+static const struct value_type value_number = {
+    .expected = "a number",
+    .read = read_number,
+    .print = print_number,
+};
+
+static const struct value_type value_bool = {
+    .expected = "true or false",
+    .read = read_bool,
+    .print = print_bool,
+};
+
+static const struct value_type value_bytes = {
+    .expected = "a size such as 64MiB, or null",
+    .read = read_bytes,
+    .print = print_bytes,
+};
+
+static const struct value_type value_word = {
+    .expected = "one of ",
+    .read = read_word,
+    .print = print_word,
+};
+
+const struct value_type *value_type_get(enum option_type type)
+{
+    static const struct value_type *const types[OPTION_NTYPES] = {
+        [OPTION_NAME] = &value_name,
+        [OPTION_INT] = &value_int,
+        [OPTION_NUMBER] = &value_number,
+        [OPTION_BOOL] = &value_bool,
+        [OPTION_BYTES] = &value_bytes,
+        [OPTION_WORD] = &value_word,
+        [OPTION_MESH] = &value_mesh,
+        [OPTION_STEP] = &value_step,
+        [OPTION_PARAMS] = &value_params,
+        [OPTION_AXES] = &value_axes,
+        [OPTION_CONSTRAINTS] = &value_constraints,
+        [OPTION_ALGORITHMS] = &value_algorithms,
+    };
+
+    return types[type];
+}

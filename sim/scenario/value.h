@@ -1,0 +1,55 @@
+/* scenario/value.h - values of options: read from a YAML node, print back, free.
+ *
+ * Readers report what is wrong and go on with the next value; an option that was tried is marked as
+ * given either way.  A reader replaces what the option had before.
+ *
+ * Thread class: a reader is owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_VALUE_H
+#define SCENARIO_VALUE_H
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "scenario/option.h"
+#include "scenario/scenario.h"
+
+/* One strategy being read. */
+struct reader {
+    struct scenario *scenario;
+    struct diag *diag;
+    bool replay;       /* the file's own values were read before: costly checks are done */
+    bool mesh_unknown; /* the mesh could not be read: what names its axes cannot be checked */
+};
+
+struct value_type {
+    const char *expected; /* what a value must be, for messages; ranges and words come behind */
+    void (*read)(struct reader *r, const struct option *option, const struct yaml_node *node);
+    /* Replace or add one entry of a map, NULL for other types: --set mesh.tp=4. */
+    void (*read_entry)(struct reader *r, const struct option *option,
+                       const struct yaml_node *key, const struct yaml_node *node);
+    void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
+    void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
+};
+
+const struct value_type *value_type_get(enum option_type type);
+
+/* "model.d_ff is 'x'; expected a whole number from 1 to 10" and, if a word was meant, which. */
+void value_error(struct reader *r, const struct option *option, const struct yaml_node *node);
+
+/* A copy of a name: text that is not empty, not null, without control characters, and of at most
+ * SCENARIO_NAME_MAX bytes; else NULL, reported as the fault of `what`. */
+char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node);
+
+/* Memory ran out: reported once. */
+void value_no_memory(struct reader *r);
+
+/* What layout.c and rules.c have for the table. */
+extern const struct value_type value_mesh, value_step, value_axes, value_algorithms;
+extern const struct value_type value_params, value_constraints;
+
+#endif /* SCENARIO_VALUE_H */
