@@ -71,6 +71,15 @@ struct regex_char {
     uint32_t c;
 };
 
+enum regex_item { REGEX_ITEM_NONE, REGEX_ITEM_PLACE, REGEX_ITEM_REPEAT, REGEX_ITEM_OTHER };
+
+/* Items in a row: the last one's width apart, since a repeat may follow. */
+struct regex_sequence {
+    struct regex_width before;
+    struct regex_width last;
+    enum regex_item item; /* the last one's kind */
+};
+
 /* Fill err: the message and the place, in Python's manner. */
 int regex_fail(const struct regex_parse *parse, size_t position, const char *what);
 
@@ -99,5 +108,30 @@ int regex_read_escape(struct regex_parse *parse, const struct regex_token *token
 
 /* Translate a class whose '[' was got. */
 int regex_read_class(struct regex_parse *parse);
+
+/* Decode a pattern into parse->tokens, which has room. */
+int regex_read_tokens(struct regex_parse *parse, const char *pattern);
+
+/* Where the next token is, in characters. */
+size_t regex_position(const struct regex_parse *parse);
+
+void regex_add_item(struct regex_sequence *sequence, enum regex_item item,
+                    struct regex_width width);
+struct regex_width regex_either(struct regex_width a, struct regex_width b);
+
+/* Items up to '|', ')' or the end; `first` where global flags may stand. */
+int regex_parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width);
+
+/* Sequences with '|' between; `top` for the whole pattern. */
+int regex_parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width);
+
+/* What starts with the '(' that was got at `position`. */
+int regex_parse_group(struct regex_parse *parse, size_t position, bool first,
+                      struct regex_sequence *sequence);
+
+/* A backslash and a digit from 1: three octal digits are a character, else it is a reference of one
+ * or two digits. */
+int regex_parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
+                              struct regex_sequence *sequence);
 
 #endif /* REGEX_PARSE_H */

@@ -11,15 +11,6 @@
 #define DEPTH_MAX 250
 #define REPEAT_MAX 65535 /* PCRE2's */
 
-/* A sequence being translated: its width, and what its last item was. */
-struct sequence {
-    struct regex_width before; /* of the items before the last */
-    struct regex_width last;
-    enum { ITEM_NONE, ITEM_PLACE, ITEM_REPEAT, ITEM_OTHER } item;
-};
-
-static int parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width);
-
 static uint64_t clip(uint64_t n)
 {
     return n < REGEX_WIDTH_MAX ? n : REGEX_WIDTH_MAX;
@@ -37,12 +28,12 @@ static struct regex_width sum(struct regex_width a, struct regex_width b)
     return (struct regex_width){clip(a.min + b.min), clip(a.max + b.max)};
 }
 
-static struct regex_width either(struct regex_width a, struct regex_width b)
+struct regex_width regex_either(struct regex_width a, struct regex_width b)
 {
     return (struct regex_width){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
 }
 
-static void add_item(struct sequence *sequence, int item, struct regex_width width)
+void regex_add_item(struct regex_sequence *sequence, enum regex_item item, struct regex_width width)
 {
     sequence->before = sum(sequence->before, sequence->last);
     sequence->last = width;
@@ -52,452 +43,9 @@ static void add_item(struct sequence *sequence, int item, struct regex_width wid
 static const struct regex_width one = {1, 1};
 static const struct regex_width zero = {0, 0};
 
-static size_t position_of(const struct regex_parse *parse)
+size_t regex_position(const struct regex_parse *parse)
 {
     return parse->tokens[parse->at].position;
-}
-
-/* References and names */
-
-static int put_reference(struct regex_parse *parse, size_t group, size_t position,
-                         struct sequence *sequence)
-{
-    if (!parse->groups[group].closed)
-        return regex_fail(parse, position, "cannot refer to an open group");
-    if (parse->lookbehind_groups > 0 && group >= parse->lookbehind_groups)
-        return regex_fail(parse, position,
-                          "cannot refer to a group of the same look-behind pattern");
-    regex_put(parse, "\\g{");
-    regex_put_number(parse, group);
-    regex_put(parse, "}");
-    add_item(sequence, ITEM_OTHER, parse->groups[group].width);
-    return SHD_OK;
-}
-
-static bool is_digit(const struct regex_token *token)
-{
-    return token->c >= '0' && token->c <= '9' && !token->escaped;
-}
-
-static bool is_octal(const struct regex_token *token)
-{
-    return is_digit(token) && token->c < '8';
-}
-
-/* A backslash and a digit from 1: three octal digits are a character, else it is a reference of one
- * or two digits. */
-static int parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
-                               struct sequence *sequence)
-{
-    size_t group = token->c - '0';
-
-    if (regex_sees_digit(parse)) {
-        const struct regex_token *second = regex_get(parse);
-
-        group = group * 10 + (second->c - '0');
-        if (token->c < '8' && is_octal(second) && is_octal(second + 1)) {
-            uint32_t c = (token->c - '0') << 6 | (second->c - '0') << 3 |
-                         (regex_get(parse)->c - '0');
-
-            if (c > 0377)
-                return regex_fail(parse, token->position,
-                                  "octal escape value outside of range 0-0o377");
-            regex_put_literal(parse, c);
-            add_item(sequence, ITEM_OTHER, one);
-            return SHD_OK;
-        }
-    }
-    if (group >= parse->ngroups)
-        return regex_fail(parse, token->position, "invalid group reference");
-    return put_reference(parse, group, token->position, sequence);
-}
-
-static bool is_name_char(const struct regex_token *token, bool first)
-{
-    uint32_t c = token->c;
-
-    if (token->escaped)
-        return false;
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80 ||
-           (!first && is_digit(token));
-}
-
-/* Read up to the terminator: the first token of the name and its length. */
-static int read_name(struct regex_parse *parse, uint32_t terminator, size_t *name, size_t *length)
-{
-    *name = parse->at;
-    while (!regex_sees(parse, terminator)) {
-        if (regex_get(parse)->c == REGEX_END)
-            return regex_fail(parse, position_of(parse), "unterminated group name");
-    }
-    *length = parse->at - *name;
-    parse->at++;
-    if (*length == 0)
-        return regex_fail(parse, parse->tokens[*name].position, "missing group name");
-    return SHD_OK;
-}
-
-static bool is_name(const struct regex_parse *parse, size_t name, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (!is_name_char(&parse->tokens[name + i], i == 0))
-            return false;
-    }
-    return true;
-}
-
-static bool same_name(const struct regex_parse *parse, size_t a, size_t b, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (parse->tokens[a + i].c != parse->tokens[b + i].c)
-            return false;
-    }
-    return true;
-}
-
-/* The group of a name, or 0. */
-static size_t find_group(const struct regex_parse *parse, size_t name, size_t length)
-{
-    for (size_t g = 1; g < parse->ngroups; g++) {
-        const struct regex_group *group = &parse->groups[g];
-
-        if (group->name_length == length && same_name(parse, group->name, name, length))
-            return g;
-    }
-    return 0;
-}
-
-static int parse_named_reference(struct regex_parse *parse, struct sequence *sequence)
-{
-    size_t name;
-    size_t length;
-    size_t position = position_of(parse);
-    int status = read_name(parse, ')', &name, &length);
-
-    if (status)
-        return status;
-    if (!is_name(parse, name, length))
-        return regex_fail(parse, position, "bad character in group name");
-
-    size_t group = find_group(parse, name, length);
-
-    if (group == 0)
-        return regex_fail(parse, position, "unknown group name");
-    return put_reference(parse, group, position, sequence);
-}
-
-/* Flags */
-
-static unsigned flag_of(const struct regex_token *token)
-{
-    if (token->escaped)
-        return 0;
-    switch (token->c) {
-    case 'i':
-        return REGEX_IGNORECASE;
-    case 'm':
-        return REGEX_MULTILINE;
-    case 's':
-        return REGEX_DOTALL;
-    case 'x':
-        return REGEX_VERBOSE;
-    case 'a':
-        return REGEX_ASCII;
-    case 'u':
-        return REGEX_UNICODE;
-    default:
-        return 0;
-    }
-}
-
-/* A run of flag letters, none allowed only by the caller. */
-static unsigned read_flags(struct regex_parse *parse)
-{
-    unsigned flags = 0;
-    unsigned flag;
-
-    while ((flag = flag_of(&parse->tokens[parse->at])) != 0) {
-        flags |= flag;
-        parse->at++;
-    }
-    return flags;
-}
-
-/* Whether PCRE2 is to fold case; under (?a) the translation does it. */
-static bool folds(unsigned flags)
-{
-    return (flags & REGEX_IGNORECASE) && !(flags & REGEX_ASCII);
-}
-
-/* "ims)" for all of the pattern, or "ims-x:" for a group; *global tells which. */
-static int parse_flags(struct regex_parse *parse, bool *global, unsigned *flags)
-{
-    const unsigned type = REGEX_ASCII | REGEX_UNICODE;
-    size_t position = position_of(parse);
-    unsigned on = read_flags(parse);
-    unsigned off = 0;
-
-    *global = false;
-    if ((on & type) == type)
-        return regex_fail(parse, position, "flags 'a' and 'u' are incompatible");
-    if (on && regex_match(parse, ')')) {
-        *global = true;
-        *flags = parse->flags | on;
-        if ((*flags & type) == type)
-            return regex_fail(parse, position, "flags 'a' and 'u' are incompatible");
-        return SHD_OK;
-    }
-    if (regex_match(parse, '-')) {
-        off = read_flags(parse);
-        if (!off || off & type)
-            return regex_fail(parse, position, "bad flags to turn off");
-    }
-    if (!regex_match(parse, ':'))
-        return regex_fail(parse, position_of(parse), "unknown flag or missing ':' or ')'");
-    if (on & off)
-        return regex_fail(parse, position, "a flag is turned on and off");
-    *flags = parse->flags;
-    if (on & type)
-        *flags &= ~type;
-    *flags = (*flags | on) & ~off;
-    return SHD_OK;
-}
-
-/* Groups */
-
-static int close_group(struct regex_parse *parse, size_t position)
-{
-    if (!regex_match(parse, ')'))
-        return regex_fail(parse, position, "missing ')' of the group that starts");
-    regex_put(parse, ")");
-    return SHD_OK;
-}
-
-/* The inside of a group whose opening was put, and its end. */
-static int parse_inside(struct regex_parse *parse, size_t position, struct regex_width *width)
-{
-    int status = parse_alternatives(parse, false, width);
-
-    return status ? status : close_group(parse, position);
-}
-
-static int parse_capture(struct regex_parse *parse, size_t position, size_t name, size_t length,
-                         struct sequence *sequence)
-{
-    size_t group = parse->ngroups++;
-    struct regex_width width;
-
-    parse->groups[group] = (struct regex_group){.name = name, .name_length = length};
-    regex_put(parse, "(");
-
-    int status = parse_inside(parse, position, &width);
-
-    parse->groups[group].width = width;
-    parse->groups[group].closed = true;
-    add_item(sequence, ITEM_OTHER, width);
-    return status;
-}
-
-static int parse_named_capture(struct regex_parse *parse, size_t position,
-                               struct sequence *sequence)
-{
-    size_t name;
-    size_t length;
-    int status = read_name(parse, '>', &name, &length);
-
-    if (status)
-        return status;
-    if (!is_name(parse, name, length))
-        return regex_fail(parse, position, "bad character in the name of the group");
-    if (find_group(parse, name, length) > 0)
-        return regex_fail(parse, position, "redefinition of a group name");
-    return parse_capture(parse, position, name, length, sequence);
-}
-
-static int parse_plain_group(struct regex_parse *parse, size_t position, const char *opening,
-                             struct sequence *sequence)
-{
-    struct regex_width width;
-
-    regex_put(parse, opening);
-
-    int status = parse_inside(parse, position, &width);
-
-    add_item(sequence, ITEM_OTHER, width);
-    return status;
-}
-
-static int parse_look(struct regex_parse *parse, size_t position, const char *opening,
-                      struct sequence *sequence)
-{
-    struct regex_width width;
-
-    regex_put(parse, opening);
-
-    int status = parse_inside(parse, position, &width);
-
-    add_item(sequence, ITEM_OTHER, zero);
-    return status;
-}
-
-static int parse_lookbehind(struct regex_parse *parse, size_t position, struct sequence *sequence)
-{
-    const struct regex_token *token = regex_get(parse);
-    bool is_outermost = parse->lookbehind_groups == 0;
-    struct regex_width width;
-
-    if (token->escaped || (token->c != '=' && token->c != '!'))
-        return regex_fail(parse, position, "unknown extension ?<");
-    if (is_outermost)
-        parse->lookbehind_groups = parse->ngroups;
-    regex_put(parse, token->c == '=' ? "(?<=" : "(?<!");
-
-    int status = parse_inside(parse, position, &width);
-
-    if (is_outermost)
-        parse->lookbehind_groups = 0;
-    if (!status && width.min != width.max)
-        status = regex_fail(parse, position, "look-behind requires fixed-width pattern");
-    add_item(sequence, ITEM_OTHER, zero);
-    return status;
-}
-
-static int parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width);
-
-/* The group that a condition asks for, by name or number. */
-static int read_condition(struct regex_parse *parse, size_t *group)
-{
-    size_t name;
-    size_t length;
-    size_t position = position_of(parse);
-    int status = read_name(parse, ')', &name, &length);
-
-    if (status)
-        return status;
-    if (is_name(parse, name, length)) {
-        *group = find_group(parse, name, length);
-        return *group > 0 ? SHD_OK : regex_fail(parse, position, "unknown group name");
-    }
-    *group = 0;
-    for (size_t i = 0; i < length; i++) {
-        const struct regex_token *token = &parse->tokens[name + i];
-
-        if (!is_digit(token) || *group > 100000000)
-            return regex_fail(parse, position, "bad character in group name");
-        *group = *group * 10 + (token->c - '0');
-    }
-    if (*group == 0)
-        return regex_fail(parse, position, "bad group number");
-    if (*group > parse->last_condition) { /* it may come later: looked at in the end */
-        parse->last_condition = *group;
-        parse->last_condition_position = position;
-    }
-    return SHD_OK;
-}
-
-static int parse_condition(struct regex_parse *parse, size_t position, struct sequence *sequence)
-{
-    size_t group;
-    struct regex_width yes;
-    struct regex_width no = zero;
-    int status = read_condition(parse, &group);
-
-    if (status)
-        return status;
-    if (parse->lookbehind_groups > 0 &&
-        (group >= parse->lookbehind_groups || !parse->groups[group].closed))
-        return regex_fail(parse, position,
-                          "cannot refer to an open group or one of the same look-behind pattern");
-    regex_put(parse, "(?(");
-    regex_put_number(parse, group);
-    regex_put(parse, ")");
-    status = parse_sequence(parse, false, &yes);
-    if (!status && regex_match(parse, '|')) {
-        regex_put(parse, "|");
-        status = parse_sequence(parse, false, &no);
-    }
-    if (!status && regex_sees(parse, '|'))
-        status = regex_fail(parse, position, "conditional backref with more than two branches");
-    if (!status)
-        status = close_group(parse, position);
-    if (!status)
-        add_item(sequence, ITEM_OTHER, either(yes, no));
-    return status;
-}
-
-static int skip_comment(struct regex_parse *parse, size_t position)
-{
-    while (!regex_match(parse, ')')) {
-        if (regex_get(parse)->c == REGEX_END)
-            return regex_fail(parse, position, "unterminated comment");
-    }
-    return SHD_OK;
-}
-
-static int parse_flag_group(struct regex_parse *parse, size_t position, bool first,
-                            struct sequence *sequence)
-{
-    unsigned outer = parse->flags;
-    unsigned flags = outer;
-    bool global;
-    int status = parse_flags(parse, &global, &flags);
-
-    if (status)
-        return status;
-    parse->flags = flags;
-    if (global) {
-        if (!first || sequence->item != ITEM_NONE)
-            return regex_fail(parse, position,
-                              "global flags not at the start of the expression");
-        regex_put(parse, folds(flags) ? "(?i)" : "(?-i)");
-        return SHD_OK;
-    }
-    status = parse_plain_group(parse, position, folds(flags) ? "(?i:" : "(?-i:", sequence);
-    parse->flags = outer;
-    return status;
-}
-
-/* What follows "(?P". */
-static int parse_python_group(struct regex_parse *parse, size_t position,
-                              struct sequence *sequence)
-{
-    if (regex_match(parse, '<'))
-        return parse_named_capture(parse, position, sequence);
-    if (regex_match(parse, '='))
-        return parse_named_reference(parse, sequence);
-    return regex_fail(parse, position, "unknown extension ?P");
-}
-
-static int parse_group(struct regex_parse *parse, size_t position, bool first,
-                       struct sequence *sequence)
-{
-    if (!regex_match(parse, '?'))
-        return parse_capture(parse, position, 0, 0, sequence);
-    if (flag_of(&parse->tokens[parse->at]) || regex_sees(parse, '-'))
-        return parse_flag_group(parse, position, first, sequence);
-
-    const struct regex_token *token = regex_get(parse);
-
-    switch (token->escaped ? '\\' : token->c) {
-    case 'P':
-        return parse_python_group(parse, position, sequence);
-    case ':':
-        return parse_plain_group(parse, position, "(?:", sequence);
-    case '>':
-        return parse_plain_group(parse, position, "(?>", sequence);
-    case '#':
-        return skip_comment(parse, position);
-    case '=':
-        return parse_look(parse, position, "(?=", sequence);
-    case '!':
-        return parse_look(parse, position, "(?!", sequence);
-    case '<':
-        return parse_lookbehind(parse, position, sequence);
-    case '(':
-        return parse_condition(parse, position, sequence);
-    default:
-        return regex_fail(parse, position, "unknown extension");
-    }
 }
 
 /* Repeats */
@@ -524,7 +72,7 @@ static bool read_count(struct regex_parse *parse, uint64_t *out)
 static int read_braces(struct regex_parse *parse, struct repeat *out, bool *is_repeat)
 {
     size_t start = parse->at;
-    size_t position = position_of(parse);
+    size_t position = regex_position(parse);
 
     if (regex_sees(parse, '}')) {
         *is_repeat = false;
@@ -565,7 +113,7 @@ static void put_repeat(struct regex_parse *parse, const struct repeat *repeat)
 }
 
 static int parse_repeat(struct regex_parse *parse, const struct regex_token *token,
-                        struct sequence *sequence)
+                        struct regex_sequence *sequence)
 {
     struct repeat repeat = {token->c == '+', token->c == '?' ? 1 : UINT64_MAX};
     bool is_repeat = true;
@@ -578,12 +126,12 @@ static int parse_repeat(struct regex_parse *parse, const struct regex_token *tok
     }
     if (!is_repeat) {
         regex_put_literal(parse, '{');
-        add_item(sequence, ITEM_OTHER, one);
+        regex_add_item(sequence, REGEX_ITEM_OTHER, one);
         return SHD_OK;
     }
-    if (sequence->item == ITEM_NONE || sequence->item == ITEM_PLACE)
+    if (sequence->item == REGEX_ITEM_NONE || sequence->item == REGEX_ITEM_PLACE)
         return regex_fail(parse, token->position, "nothing to repeat");
-    if (sequence->item == ITEM_REPEAT)
+    if (sequence->item == REGEX_ITEM_REPEAT)
         return regex_fail(parse, token->position, "multiple repeat");
 
     put_repeat(parse, &repeat);
@@ -591,7 +139,7 @@ static int parse_repeat(struct regex_parse *parse, const struct regex_token *tok
         regex_put(parse, "?");
     else if (regex_match(parse, '+'))
         regex_put(parse, "+");
-    sequence->item = ITEM_REPEAT;
+    sequence->item = REGEX_ITEM_REPEAT;
     sequence->last.min = times(sequence->last.min, repeat.min);
     sequence->last.max = times(sequence->last.max, repeat.max);
     return SHD_OK;
@@ -647,12 +195,12 @@ static bool put_place(struct regex_parse *parse, const struct regex_token *token
 /* Sequences */
 
 static int parse_escape(struct regex_parse *parse, const struct regex_token *token,
-                        struct sequence *sequence)
+                        struct regex_sequence *sequence)
 {
     struct regex_char read;
 
     if (token->c >= '1' && token->c <= '9')
-        return parse_number_escape(parse, token, sequence);
+        return regex_parse_number_escape(parse, token, sequence);
 
     int status = regex_read_escape(parse, token, false, &read);
 
@@ -662,7 +210,7 @@ static int parse_escape(struct regex_parse *parse, const struct regex_token *tok
         regex_put_category(parse, read.c);
     else
         regex_put_literal(parse, read.c);
-    add_item(sequence, ITEM_OTHER, one);
+    regex_add_item(sequence, REGEX_ITEM_OTHER, one);
     return SHD_OK;
 }
 
@@ -685,24 +233,24 @@ static bool is_skipped(struct regex_parse *parse, const struct regex_token *toke
 }
 
 static int parse_item(struct regex_parse *parse, const struct regex_token *token, bool first,
-                      struct sequence *sequence)
+                      struct regex_sequence *sequence)
 {
     if (put_place(parse, token)) {
-        add_item(sequence, ITEM_PLACE, zero);
+        regex_add_item(sequence, REGEX_ITEM_PLACE, zero);
         return SHD_OK;
     }
     if (token->escaped)
         return parse_escape(parse, token, sequence);
     switch (token->c) {
     case '(':
-        return parse_group(parse, token->position, first, sequence);
+        return regex_parse_group(parse, token->position, first, sequence);
     case '*':
     case '+':
     case '?':
     case '{':
         return parse_repeat(parse, token, sequence);
     case '[':
-        add_item(sequence, ITEM_OTHER, one);
+        regex_add_item(sequence, REGEX_ITEM_OTHER, one);
         return regex_read_class(parse);
     case '.':
         regex_put(parse, parse->flags & REGEX_DOTALL ? "(?s:.)" : "[^\\n]");
@@ -711,14 +259,14 @@ static int parse_item(struct regex_parse *parse, const struct regex_token *token
         regex_put_literal(parse, token->c);
         break;
     }
-    add_item(sequence, ITEM_OTHER, one);
+    regex_add_item(sequence, REGEX_ITEM_OTHER, one);
     return SHD_OK;
 }
 
 /* Items up to '|', ')' or the end; `first` where global flags may stand. */
-static int parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width)
+int regex_parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width)
 {
-    struct sequence sequence = {.item = ITEM_NONE};
+    struct regex_sequence sequence = {.item = REGEX_ITEM_NONE};
 
     while (!regex_sees(parse, '|') && !regex_sees(parse, ')')) {
         const struct regex_token *token = regex_get(parse);
@@ -737,84 +285,37 @@ static int parse_sequence(struct regex_parse *parse, bool first, struct regex_wi
     return SHD_OK;
 }
 
-static int parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width)
+int regex_parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width)
 {
     *width = zero;
     if (++parse->depth > DEPTH_MAX)
-        return regex_fail(parse, position_of(parse), "groups are nested too deeply");
+        return regex_fail(parse, regex_position(parse), "groups are nested too deeply");
 
-    int status = parse_sequence(parse, top, width);
+    int status = regex_parse_sequence(parse, top, width);
 
     while (!status && regex_match(parse, '|')) {
         struct regex_width next;
 
         regex_put(parse, "|");
-        status = parse_sequence(parse, false, &next);
+        status = regex_parse_sequence(parse, false, &next);
         if (!status)
-            *width = either(*width, next);
+            *width = regex_either(*width, next);
     }
     parse->depth--;
     return status;
 }
 
-/* Text to tokens */
-
-/* The character at *text, which is moved behind it; REGEX_END where it is not UTF-8. */
-static uint32_t decode(const unsigned char **text)
-{
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *p = *text;
-    uint32_t c = *p++;
-    int more = c < 0x80 ? 0 : c < 0xc0 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf8 ? 3 : -1;
-
-    if (more < 0)
-        return REGEX_END;
-    c &= more > 0 ? 0x3fU >> more : 0x7fU;
-    for (int i = 0; i < more; i++) {
-        if ((*p & 0xc0) != 0x80)
-            return REGEX_END;
-        c = c << 6 | (*p++ & 0x3f);
-    }
-    *text = p;
-    return c < least[more] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? REGEX_END : c;
-}
-
-static int read_tokens(struct regex_parse *parse, const char *pattern)
-{
-    const unsigned char *p = (const unsigned char *)pattern;
-    size_t position = 0;
-    size_t n = 0;
-
-    while (*p) {
-        struct regex_token token = {.position = position++};
-
-        token.c = decode(&p);
-        if (token.c == '\\') {
-            if (!*p)
-                return regex_fail(parse, token.position, "bad escape (end of pattern)");
-            token.escaped = true;
-            token.c = decode(&p);
-            position++;
-        }
-        if (token.c == REGEX_END)
-            return regex_fail(parse, token.position, "no UTF-8");
-        parse->tokens[n++] = token;
-    }
-    parse->tokens[n] = (struct regex_token){.c = REGEX_END, .position = position};
-    return SHD_OK;
-}
-
 static int parse_pattern(struct regex_parse *parse, const char *pattern)
 {
     struct regex_width width;
-    int status = read_tokens(parse, pattern);
+    int status = regex_read_tokens(parse, pattern);
 
     if (!status)
-        status = parse_alternatives(parse, true, &width);
+        status = regex_parse_alternatives(parse, true, &width);
     if (status)
         return status;
     if (regex_sees(parse, ')'))
-        return regex_fail(parse, position_of(parse), "unbalanced parenthesis");
+        return regex_fail(parse, regex_position(parse), "unbalanced parenthesis");
     if (parse->last_condition >= parse->ngroups)
         return regex_fail(parse, parse->last_condition_position, "invalid group reference");
     return SHD_OK;
