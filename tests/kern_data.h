@@ -75,6 +75,7 @@ static inline uint32_t random_below(uint32_t n)
     return (uint32_t)((random_state >> 33) % n);
 }
 
+/* How many random cases to try: fewer where sanitizers make them slow. */
 static inline int random_count(int normal)
 {
     const char *size = getenv("SHD_TEST_SIZE");
