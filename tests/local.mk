@@ -8,7 +8,11 @@ libtap_la_SOURCES = \
 
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
-check_PROGRAMS +=
+check_PROGRAMS += \
+	%D%/arena \
+	%D%/coll \
+	%D%/failure \
+	%D%/run
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
