@@ -95,9 +95,8 @@ static void test_limit(enum arena_backend backend, const char *name)
 
     arena_init(&arena, 3, 0, backend);
     ok(arena_alloc(&arena, UINT64_MAX, "x", &out, &err) == SHD_ENOMEM && out == untouched &&
-           arena_alloc(&arena, UINT64_MAX / 4, "x", &out, &err) == SHD_ENOMEM &&
            arena.live_bytes == 0,
-       "%s: the host's limit", name);
+       "%s: more than the host can address", name);
     arena_fini(&arena);
 }
 
