@@ -2,6 +2,9 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
+shdinclude_HEADERS += \
+	%D%/run/shd/run.h
+
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
 noinst_LTLIBRARIES += libsim.la
 
@@ -28,6 +31,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
+	%D%/cmd/query.c \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
@@ -96,6 +100,19 @@ libsim_la_SOURCES = \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
+	%D%/query/layer.c \
+	%D%/query/layer.h \
+	%D%/query/moves.c \
+	%D%/query/moves.h \
+	%D%/query/op_layer.c \
+	%D%/query/op_reshard.c \
+	%D%/query/op_scenario.c \
+	%D%/query/op_sharding.c \
+	%D%/query/op_step.c \
+	%D%/query/query.c \
+	%D%/query/query.h \
+	%D%/query/read.c \
+	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
 	%D%/report/result.h \
@@ -143,6 +160,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/set.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/trial/collect.c \
+	%D%/trial/collect.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

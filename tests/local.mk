@@ -9,10 +9,14 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/arena \
+	%D%/coll \
+	%D%/failure \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
-	%D%/kern_reduce
+	%D%/kern_reduce \
+	%D%/run
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
