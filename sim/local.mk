@@ -6,8 +6,42 @@
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
+	%D%/base/diag.c \
+	%D%/base/diag.h \
+	%D%/base/file.c \
+	%D%/base/file.h \
+	%D%/base/json_out.c \
+	%D%/base/json_out.h \
+	%D%/base/log.c \
+	%D%/base/log.h \
+	%D%/base/nearest.c \
+	%D%/base/nearest.h \
+	%D%/base/text.c \
+	%D%/base/text.h \
+	%D%/base/units.c \
+	%D%/base/units.h \
+	%D%/base/utf8.c \
+	%D%/base/utf8.h \
+	%D%/base/yaml.c \
+	%D%/base/yaml.h \
+	%D%/base/yaml_text.c \
 	%D%/coll/coll.h \
-	%D%/kern/kern.h
+	%D%/kern/kern.h \
+	%D%/scenario/check.c \
+	%D%/scenario/check.h \
+	%D%/scenario/layout.c \
+	%D%/scenario/option.c \
+	%D%/scenario/option.h \
+	%D%/scenario/print.c \
+	%D%/scenario/read.c \
+	%D%/scenario/read.h \
+	%D%/scenario/rules.c \
+	%D%/scenario/scenario.c \
+	%D%/scenario/scenario.h \
+	%D%/scenario/set.c \
+	%D%/scenario/set.h \
+	%D%/scenario/value.c \
+	%D%/scenario/value.h
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)

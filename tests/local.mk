@@ -8,7 +8,14 @@ libtap_la_SOURCES = \
 
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
-check_PROGRAMS +=
+check_PROGRAMS += \
+	%D%/diag \
+	%D%/json_out \
+	%D%/log \
+	%D%/scenario \
+	%D%/text \
+	%D%/units \
+	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
@@ -18,7 +25,7 @@ test_scripts = \
 	%D%/layers.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/tap.sh
+EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
