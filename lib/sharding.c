@@ -15,41 +15,50 @@ void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, si
     out->rank = (uint32_t)rank;
 }
 
-/* Axis number `i` of a spec, counted through its entries; NULL past the last. */
-static const char *nth_axis(const struct shd_spec *spec, size_t i)
+/* Whether a name comes before axis number `axis` of an entry. */
+static bool comes_before(const struct shd_spec *spec, size_t entry, size_t axis, const char *name)
 {
-    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
-        if (i < shd_spec_naxes(spec, e))
-            return shd_spec_axis(spec, e, i);
-        i -= shd_spec_naxes(spec, e);
+    for (size_t e = 0; e <= entry; e++) {
+        size_t naxes = e < entry ? shd_spec_naxes(spec, e) : axis;
+
+        for (size_t i = 0; i < naxes; i++) {
+            if (!strcmp(name, shd_spec_axis(spec, e, i)))
+                return true;
+        }
     }
-    return NULL;
+    return false;
 }
 
 static int check_duplicates(const struct shd_spec *spec, struct shd_error *err)
 {
-    const char *name;
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        for (size_t i = 0; i < shd_spec_naxes(spec, e); i++) {
+            const char *name = shd_spec_axis(spec, e, i);
 
-    for (size_t i = 0; (name = nth_axis(spec, i)); i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (!strcmp(name, nth_axis(spec, j)))
+            if (comes_before(spec, e, i, name))
                 return shd_error_set(err, SHD_EDUPAXIS, "the spec has axis '%.100s' twice", name);
         }
     }
     return SHD_OK;
 }
 
+static int unknown_axis(const char *name, const struct shd_mesh *mesh, struct shd_error *err)
+{
+    char text[120];
+
+    shd_mesh_print(mesh, text, sizeof(text));
+    return shd_error_set(err, SHD_ENOAXIS, "axis '%.80s' is not in the mesh (%s)", name, text);
+}
+
 static int check_axes(const struct shd_spec *spec, const struct shd_mesh *mesh,
                       struct shd_error *err)
 {
-    const char *name;
-    char text[120];
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        for (size_t i = 0; i < shd_spec_naxes(spec, e); i++) {
+            const char *name = shd_spec_axis(spec, e, i);
 
-    for (size_t i = 0; (name = nth_axis(spec, i)); i++) {
-        if (shd_mesh_find_axis(mesh, name) < 0) {
-            shd_mesh_print(mesh, text, sizeof(text));
-            return shd_error_set(err, SHD_ENOAXIS, "axis '%.80s' is not in the mesh (%s)", name,
-                                 text);
+            if (shd_mesh_find_axis(mesh, name) < 0)
+                return unknown_axis(name, mesh, err);
         }
     }
     return SHD_OK;

@@ -26,7 +26,26 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
 	%D%/coll/coll.h \
+	%D%/kern/blas.c \
+	%D%/kern/convert.c \
+	%D%/kern/convert.h \
+	%D%/kern/data.c \
+	%D%/kern/einsum.c \
+	%D%/kern/gemm.c \
+	%D%/kern/gemm.h \
+	%D%/kern/gemm_block.inc \
+	%D%/kern/gemm_micro.inc \
+	%D%/kern/isa.c \
+	%D%/kern/isa.h \
 	%D%/kern/kern.h \
+	%D%/kern/map.c \
+	%D%/kern/map_fn.c \
+	%D%/kern/map_fn.h \
+	%D%/kern/math32.h \
+	%D%/kern/move.c \
+	%D%/kern/nest.c \
+	%D%/kern/nest.h \
+	%D%/kern/reduce.c \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
 	%D%/scenario/layout.c \

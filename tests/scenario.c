@@ -207,6 +207,21 @@ static void test_mesh(void)
     scenario_file_destroy(file);
 }
 
+static void test_lib_rules(void)
+{
+    struct scenario_file *file = load_good(full, NULL, 0);
+    const struct scenario *s = &file->scenarios[0];
+    struct shd_rules *rules = NULL;
+    size_t rule = 9;
+
+    int status = scenario_rules(&rules, s->params, s->nparams, NULL);
+    ok(status == SHD_OK && shd_rules_count(rules) == 3 &&
+           shd_rules_match(&rule, rules, "layers/0/mlp/down/kernel", NULL) == SHD_OK && rule == 1,
+       "rules of lib have the scenario's numbers");
+    shd_rules_destroy(rules);
+    scenario_file_destroy(file);
+}
+
 static void test_strategies(void)
 {
     struct scenario_file *file = load_good(
@@ -401,6 +416,9 @@ static const struct {
     {"rule of three", HEAD "params: [[a, b, c]]\n", "5:10: error: a rule of params is a list of"},
     {"pattern list", HEAD "params: [[[a], [dp]]]\n", "5:11: error: a pattern is a list; expected"},
     {"pattern empty", HEAD "params: [['', [dp]]]\n", "5:11: error: a pattern is ''; expected prin"},
+    {"pattern", HEAD "params: [['a(b', [dp]]]\n", "5:11: error: "},
+    {"pattern in a strategy", HEAD "strategies: [{name: a}, {name: b, params: [['*', []]]}]\n",
+     "5:44: error: "},
     {"spec null", HEAD "params: [[a, null]]\n", "5:14: error: null as a partition spec; expected"},
     {"spec map", HEAD "params: [[a, {dp: 1}]]\n", "5:14: error: a map as a partition spec; expect"},
     {"spec text", HEAD "params: [[a, P(]]\n", "5:14: error: "},
@@ -670,6 +688,7 @@ int main(void)
     test_places();
     test_tolerance();
     test_mesh();
+    test_lib_rules();
     test_strategies();
     test_partial_base();
     test_sets();

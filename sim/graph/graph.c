@@ -349,6 +349,36 @@ void graph_output(struct graph *graph, enum graph_output_kind kind, const char *
         (struct graph_output){kind, graph_text(graph, "%s", name), node, of};
 }
 
+static void *copied(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes + 1);
+
+    if (to && bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
+{
+    struct graph *copy = graph_create();
+
+    if (!copy)
+        return NULL;
+    *copy = *graph;
+    copy->texts = NULL;
+    copy->dims = copied(graph->dims, graph->ndims * sizeof *graph->dims);
+    copy->nodes = copied(graph->nodes, graph->nnodes * sizeof *graph->nodes);
+    copy->outputs = copied(graph->outputs, graph->noutputs * sizeof *graph->outputs);
+    if (!copy->dims || !copy->nodes || !copy->outputs) {
+        graph_destroy(copy);
+        return NULL;
+    }
+    for (uint32_t n = 0; n < copy->nnodes; n++)
+        if (copy->nodes[n].dtype != SHD_I32)
+            copy->nodes[n].dtype = dtype;
+    return copy;
+}
+
 const char *graph_op_name(enum graph_op op)
 {
     static const char *const names[GRAPH_NOPS] = {"input",  "param",  "einsum",

@@ -129,6 +129,10 @@ uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a);
 void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
                   uint32_t node, uint32_t of);
 
+/* A copy that computes in another type: every floating-point array becomes `dtype`.  Names, dimensions
+ * and outputs are those of the original, which must outlive it.  NULL: no memory. */
+struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
+
 /* Whether a node's array has a dimension. */
 bool graph_has_dim(const struct graph_node *node, uint32_t dim);
 

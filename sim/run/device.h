@@ -56,6 +56,9 @@ struct shd_device {
 
 #define RUN_GROUP_BUCKETS 256
 
+/* Threads wait at the gate until all of them are there, or go home when one could not be had. */
+enum run_gate { GATE_CLOSED, GATE_OPEN, GATE_GO_HOME };
+
 enum run_verdict { RUN_GOES_ON, RUN_STOP_REQUESTED, RUN_STUCK, RUN_OVER_LIMIT };
 
 struct run {
@@ -70,7 +73,8 @@ struct run {
     uint64_t *matrix;
     struct wait_board board;  /* called_off: enum run_verdict */
     int32_t over_limit;       /* the device that waited too long; read after joining */
-    _Atomic uint32_t gate;    /* 0: closed, 1: open, 2: go home */
+    _Atomic int gate;         /* enum run_gate */
+    _Atomic uint32_t gate_event;
     _Atomic int32_t nlive;
     _Atomic uint32_t ended;   /* event: a device has ended, or all have */
     pthread_mutex_t lock;     /* guards the groups, who is in them, and changes of state */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <shd/regex.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "regex_python.h"
+
+/* A search may take so many steps: about a second; names need dozens. */
+#define MATCH_LIMIT 10000000
+
+#define NEST_LIMIT 1000 /* more than the translator lets through */
+
+struct shd_regex {
+    pcre2_code *code;
+    pcre2_match_context *context;
+};
+
+static int out_of_memory(struct shd_error *err)
+{
+    return shd_error_set(err, SHD_ENOMEM, "no memory for a pattern");
+}
+
+static int compile(struct shd_regex *regex, const char *pattern, struct shd_error *err)
+{
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    int error;
+    PCRE2_SIZE offset;
+
+    if (!context)
+        return out_of_memory(err);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_set_parens_nest_limit(context, NEST_LIMIT);
+    regex->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                                PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset,
+                                context);
+    pcre2_compile_context_free(context);
+    if (regex->code)
+        return SHD_OK;
+
+    PCRE2_UCHAR text[120];
+
+    pcre2_get_error_message(error, text, sizeof(text));
+    return shd_error_set(err, SHD_EREGEX, "the pattern does not compile: %s", (char *)text);
+}
+
+int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_error *err)
+{
+    char *translated;
+    int status = regex_python_translate(&translated, pattern, err);
+
+    if (status)
+        return status;
+
+    struct shd_regex *regex = calloc(1, sizeof(*regex));
+
+    if (regex)
+        regex->context = pcre2_match_context_create(NULL);
+    if (!regex || !regex->context) {
+        status = out_of_memory(err);
+    } else {
+        pcre2_set_match_limit(regex->context, MATCH_LIMIT);
+        status = compile(regex, translated, err);
+    }
+    free(translated);
+    if (status)
+        shd_regex_destroy(regex);
+    else
+        *out = regex;
+    return status;
+}
+
+void shd_regex_destroy(struct shd_regex *regex)
+{
+    if (!regex)
+        return;
+    pcre2_code_free(regex->code);
+    pcre2_match_context_free(regex->context);
+    free(regex);
+}
+
+static size_t count_chars(const char *text, size_t nbytes)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < nbytes; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static int explain(int error, struct shd_error *err)
+{
+    if (error == PCRE2_ERROR_MATCHLIMIT || error == PCRE2_ERROR_HEAPLIMIT ||
+        error == PCRE2_ERROR_DEPTHLIMIT)
+        return shd_error_set(err, SHD_EREGEX, "the pattern went over its match limit");
+    if (error == PCRE2_ERROR_NOMEMORY)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a search");
+    return shd_error_set(err, SHD_EINVAL, "the text is not UTF-8");
+}
+
+int shd_regex_search(struct shd_regex_match *out, const struct shd_regex *regex, const char *text,
+                     struct shd_error *err)
+{
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+
+    if (!data)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a search");
+
+    int n = pcre2_match(regex->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, data,
+                        regex->context);
+    const PCRE2_SIZE *span = pcre2_get_ovector_pointer(data);
+    int status = SHD_OK;
+
+    if (n >= 0)
+        *out = (struct shd_regex_match){true, count_chars(text, span[0]),
+                                        count_chars(text, span[1]), span[0], span[1]};
+    else if (n == PCRE2_ERROR_NOMATCH)
+        *out = (struct shd_regex_match){0};
+    else
+        status = explain(n, err);
+    pcre2_match_data_free(data);
+    return status;
+}

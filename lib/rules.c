@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <shd/rules.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/regex.h>
+
+struct rule {
+    char *pattern;
+    struct shd_regex *regex;
+    struct shd_spec *spec;
+};
+
+struct shd_rules {
+    struct rule *rules;
+    size_t nrules;
+    size_t size; /* of rules[] */
+};
+
+int shd_rules_create(struct shd_rules **out, struct shd_error *err)
+{
+    struct shd_rules *rules = calloc(1, sizeof(*rules));
+
+    if (!rules)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for rules");
+    *out = rules;
+    return SHD_OK;
+}
+
+static void destroy_rule(struct rule *rule)
+{
+    free(rule->pattern);
+    shd_regex_destroy(rule->regex);
+    shd_spec_destroy(rule->spec);
+}
+
+void shd_rules_destroy(struct shd_rules *rules)
+{
+    if (!rules)
+        return;
+    for (size_t i = 0; i < rules->nrules; i++)
+        destroy_rule(&rules->rules[i]);
+    free(rules->rules);
+    free(rules);
+}
+
+static int grow(struct shd_rules *rules, struct shd_error *err)
+{
+    if (rules->nrules < rules->size)
+        return SHD_OK;
+
+    size_t size = rules->size > 0 ? 2 * rules->size : 8;
+    struct rule *grown = realloc(rules->rules, size * sizeof(*grown));
+
+    if (!grown)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu rules", size);
+    rules->rules = grown;
+    rules->size = size;
+    return SHD_OK;
+}
+
+int shd_rules_add(struct shd_rules *rules, const char *pattern, const struct shd_spec *spec,
+                  struct shd_error *err)
+{
+    struct rule rule = {0};
+    int status = grow(rules, err);
+
+    if (status)
+        return status;
+    rule.pattern = strdup(pattern);
+    if (!rule.pattern)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a rule");
+    status = shd_regex_compile(&rule.regex, pattern, err);
+    if (!status)
+        status = shd_spec_copy(&rule.spec, spec, err);
+    if (status)
+        destroy_rule(&rule);
+    else
+        rules->rules[rules->nrules++] = rule;
+    return status;
+}
+
+size_t shd_rules_count(const struct shd_rules *rules)
+{
+    return rules->nrules;
+}
+
+const char *shd_rules_pattern(const struct shd_rules *rules, size_t rule)
+{
+    return rules->rules[rule].pattern;
+}
+
+const struct shd_spec *shd_rules_spec(const struct shd_rules *rules, size_t rule)
+{
+    return rules->rules[rule].spec;
+}
+
+int shd_rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
+                    struct shd_error *err)
+{
+    for (size_t i = 0; i < rules->nrules; i++) {
+        struct shd_regex_match match;
+        int status = shd_regex_search(&match, rules->rules[i].regex, name, err);
+
+        if (status)
+            return status;
+        if (match.found) {
+            *rule = i;
+            return SHD_OK;
+        }
+    }
+    return shd_error_set(err, SHD_ENOTFOUND, "no rule matches '%.200s'", name);
+}

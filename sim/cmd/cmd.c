@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/cmd.h"
+
+#include <shd/error.h>
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/text.h"
+
+const struct cmd *const cmds[] = {&cmd_run, &cmd_plan, &cmd_query, NULL};
+
+int cmd_stop_request;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
+        _Exit(CMD_INTERRUPTED); /* asked twice: at once */
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
+}
+
+int cmd_put(const struct text *text)
+{
+    if (text->failed) {
+        fprintf(stderr, "shardsim: error: no memory for the output\n");
+        return CMD_CANNOT;
+    }
+    if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
+        return CMD_OK;
+    if (errno != EPIPE)
+        fprintf(stderr, "shardsim: error: standard output: %s\n", strerror(errno));
+    return CMD_CANNOT;
+}
+
+int cmd_exit_of(int status)
+{
+    if (cmd_stop_request)
+        return CMD_INTERRUPTED;
+    if (status == SHD_OK)
+        return CMD_OK;
+    if (status == SHD_ENOMEM || status == SHD_ESYSTEM)
+        return CMD_CANNOT;
+    return CMD_FAILED;
+}
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
+                  "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
+                  "run or plan the step, and see what is communicated and whether it is right.\n\n"
+                  "Commands:\n");
+    for (size_t c = 0; cmds[c]; c++)
+        fprintf(file, "  %-10s %s\n", cmds[c]->name, cmds[c]->desc);
+    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
+                  "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"
+                  "run here; 130 interrupted.\n");
+}
+
+static int no_such_command(const char *name)
+{
+    struct nearest near;
+    char hint[NEAREST_HINT_MAX];
+
+    nearest_init(&near, name);
+    for (size_t c = 0; cmds[c]; c++)
+        nearest_add(&near, cmds[c]->name);
+    fprintf(stderr, "shardsim: error: there is no command '%s'%s\n", name,
+            nearest_hint(&near, hint, sizeof hint));
+    fprintf(stderr, "Try 'shardsim --help'.\n");
+    return CMD_USAGE;
+}
+
+static int run_cmd(const struct cmd *cmd, int argc, char **argv)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "shardsim %s", cmd->name);
+    argv[0] = name; /* what argp calls the program in its messages */
+    argp_err_exit_status = CMD_USAGE;
+    watch_signals();
+    return cmd->run(argc, argv);
+}
+
+int cmd_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return CMD_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return CMD_OK;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("%s\n", PACKAGE_STRING);
+        return CMD_OK;
+    }
+    for (size_t c = 0; cmds[c]; c++)
+        if (!strcmp(argv[1], cmds[c]->name))
+            return run_cmd(cmds[c], argc - 1, argv + 1);
+    return no_such_command(argv[1]);
+}

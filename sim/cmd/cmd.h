@@ -1,0 +1,43 @@
+/* cmd.h - the subcommands of the program: one file each, and the table that lists them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+enum cmd_exit {
+    CMD_OK = 0,
+    CMD_FAILED = 1,     /* the check failed: wrong numbers, does not fit */
+    CMD_USAGE = 2,      /* bad input or usage */
+    CMD_CANNOT = 3,     /* could not run here: no memory, no threads */
+    CMD_INTERRUPTED = 130
+};
+
+struct cmd {
+    const char *name;
+    const char *desc; /* one line for the list in --help */
+    /* argv[0] is "shardsim NAME"; returns the exit status. */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct cmd cmd_plan;
+extern const struct cmd cmd_query;
+extern const struct cmd cmd_run;
+
+/* All subcommands, ended by NULL. */
+extern const struct cmd *const cmds[];
+
+/* The whole program: find the subcommand and run it. */
+int cmd_main(int argc, char **argv);
+
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it. */
+extern int cmd_stop_request;
+
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails. */
+struct text;
+int cmd_put(const struct text *text);
+
+/* The exit status of a run's error. */
+int cmd_exit_of(int status);
+
+#endif /* CMD_CMD_H */

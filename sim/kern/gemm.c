@@ -1,0 +1,261 @@
+/* The own matrix product: any strides, any computed type, no memory but the stack.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/gemm.h"
+
+#include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "kern/convert.h"
+
+#define BLOCK_M 64
+#define BLOCK_N_MAX 64
+
+struct own_run {
+    const struct kern_gemm *g;
+    const char *a;
+    const char *b;
+    char *c;
+    int64_t nm;
+    int64_t nn;
+    int64_t nk;
+};
+
+/* A block of c: offsets of its batch and, from there, of its rows and columns. */
+struct tile {
+    int64_t a, b, c;
+    size_t nrows, ncols;
+    int64_t m_a[BLOCK_M], m_c[BLOCK_M];
+    int64_t n_b[BLOCK_N_MAX], n_c[BLOCK_N_MAX];
+};
+
+/* Offsets of both arrays at n places of a nest from `start`; returns n. */
+static size_t offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
+                      int64_t *second)
+{
+    struct kern_walk walk;
+
+    kern_walk_init(&walk, nest, start);
+    for (size_t i = 0; i < n; i++) {
+        first[i] = walk.offset[0];
+        second[i] = walk.offset[1];
+        kern_walk_advance(&walk, 1);
+    }
+    return n;
+}
+
+static bool is_linear(const int64_t *offset, size_t n, int64_t *stride)
+{
+    *stride = n > 1 ? offset[1] - offset[0] : 1;
+    for (size_t i = 2; i < n; i++) {
+        if (offset[i] - offset[i - 1] != *stride)
+            return false;
+    }
+    return true;
+}
+
+static bool is_unit(const int64_t *offset, size_t n)
+{
+    int64_t stride;
+
+    return is_linear(offset, n, &stride) && stride == 1;
+}
+
+static int64_t nblocks(int64_t n, int64_t block)
+{
+    return (n + block - 1) / block;
+}
+
+static struct tile tile_of(const struct own_run *run, int64_t block_n, int64_t task)
+{
+    int64_t across = nblocks(run->nn, block_n), down = nblocks(run->nm, BLOCK_M);
+    int64_t n = task % across * block_n, m = task / across % down * BLOCK_M;
+    struct kern_walk walk;
+    struct tile tile;
+
+    kern_walk_init(&walk, &run->g->batch, task / across / down);
+    tile.a = walk.offset[0];
+    tile.b = walk.offset[1];
+    tile.c = walk.offset[2];
+    tile.nrows = (size_t)(run->nm - m < BLOCK_M ? run->nm - m : BLOCK_M);
+    tile.ncols = (size_t)(run->nn - n < block_n ? run->nn - n : block_n);
+    offsets(&run->g->m, m, tile.nrows, tile.m_a, tile.m_c);
+    offsets(&run->g->n, n, tile.ncols, tile.n_b, tile.n_c);
+    return tile;
+}
+
+typedef float f32x4 __attribute__((vector_size(16), may_alias));
+typedef double f64x2 __attribute__((vector_size(16), may_alias));
+typedef uint32_t u32x4 __attribute__((vector_size(16), may_alias));
+#define PLAIN_MADD(x, b, c) ((x) * (b) + (c))
+
+#define T float
+#define NAME f32_base
+#define TARGET
+#define VEC f32x4
+#define MADD PLAIN_MADD
+#include "kern/gemm_micro.inc"
+#ifdef __x86_64__
+#define NAME f32_avx2
+#define TARGET KERN_AVX2
+#define VEC __m256
+#define MADD(x, b, c) _mm256_fmadd_ps(_mm256_set1_ps(x), b, c)
+#include "kern/gemm_micro.inc"
+#define NAME f32_avx512
+#define TARGET KERN_AVX512
+#define VEC __m512
+#define MADD(x, b, c) _mm512_fmadd_ps(_mm512_set1_ps(x), b, c)
+#include "kern/gemm_micro.inc"
+#endif
+#undef T
+
+#define T double
+#define NAME f64_base
+#define TARGET
+#define VEC f64x2
+#define MADD PLAIN_MADD
+#include "kern/gemm_micro.inc"
+#ifdef __x86_64__
+#define NAME f64_avx2
+#define TARGET KERN_AVX2
+#define VEC __m256d
+#define MADD(x, b, c) _mm256_fmadd_pd(_mm256_set1_pd(x), b, c)
+#include "kern/gemm_micro.inc"
+#define NAME f64_avx512
+#define TARGET KERN_AVX512
+#define VEC __m512d
+#define MADD(x, b, c) _mm512_fmadd_pd(_mm512_set1_pd(x), b, c)
+#include "kern/gemm_micro.inc"
+#endif
+#undef T
+
+#define T uint32_t
+#define NAME u32_base
+#define TARGET
+#define VEC u32x4
+#define MADD PLAIN_MADD
+#include "kern/gemm_micro.inc"
+#ifdef __x86_64__
+typedef uint32_t u32x8 __attribute__((vector_size(32), may_alias));
+typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
+#define NAME u32_avx2
+#define TARGET KERN_AVX2
+#define VEC u32x8
+#define MADD PLAIN_MADD
+#include "kern/gemm_micro.inc"
+#define NAME u32_avx512
+#define TARGET KERN_AVX512
+#define VEC u32x16
+#define MADD PLAIN_MADD
+#include "kern/gemm_micro.inc"
+#endif
+#undef T
+
+/* The three widths of one micro kernel behind one name; n is rounded up to whole tiles, which the
+ * caller has padded with zeros. */
+#ifdef __x86_64__
+#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
+    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
+                     const T *b, T *c, size_t nc)                                                  \
+    {                                                                                              \
+        enum kern_isa isa = kern_isa_get();                                                        \
+                                                                                                   \
+        if (isa == KERN_ISA_AVX512)                                                                \
+            avx512(m, n, depth, a, a_row, a_col, b, c, nc);                                        \
+        else if (isa == KERN_ISA_AVX2)                                                             \
+            avx2(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
+        else                                                                                       \
+            base(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
+    }
+#else
+#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
+    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
+                     const T *b, T *c, size_t nc)                                                  \
+    {                                                                                              \
+        base(m, n, depth, a, a_row, a_col, b, c, nc);                                              \
+    }
+#endif
+
+MULTIPLY_BY(multiply_f32, float, f32_base, f32_avx2, f32_avx512)
+MULTIPLY_BY(multiply_f64, double, f64_base, f64_avx2, f64_avx512)
+MULTIPLY_BY(multiply_u32, uint32_t, u32_base, u32_avx2, u32_avx512)
+
+/* int32 wraps, as unsigned words do. */
+static void load_u32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n,
+                     uint32_t *out)
+{
+    const int32_t *in = base;
+
+    (void)dtype;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint32_t)in[(int64_t)i * stride];
+}
+
+static void store_u32(enum shd_dtype dtype, void *base, int64_t stride, size_t n,
+                      const uint32_t *in)
+{
+    int32_t *out = base;
+
+    (void)dtype;
+    for (size_t i = 0; i < n; i++)
+        memcpy(&out[(int64_t)i * stride], &in[i], sizeof *in);
+}
+
+#define T float
+#define PREFIX(name) f32_##name
+#define BLOCK_N 64
+#define BLOCK_K 64
+#define LOAD kern_load_f32
+#define STORE kern_store_f32
+#define MULTIPLY multiply_f32
+#include "kern/gemm_block.inc"
+
+#define T double
+#define PREFIX(name) f64_##name
+#define BLOCK_N 32
+#define BLOCK_K 32
+#define LOAD kern_load_f64
+#define STORE kern_store_f64
+#define MULTIPLY multiply_f64
+#include "kern/gemm_block.inc"
+
+#define T uint32_t
+#define PREFIX(name) u32_##name
+#define BLOCK_N 64
+#define BLOCK_K 64
+#define LOAD load_u32
+#define STORE store_u32
+#define MULTIPLY multiply_u32
+#include "kern/gemm_block.inc"
+
+void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads)
+{
+    struct own_run run = {
+        .g = g,
+        .a = a,
+        .b = b,
+        .c = c,
+        .nm = kern_nest_count(&g->m),
+        .nn = kern_nest_count(&g->n),
+        .nk = kern_nest_count(&g->k),
+    };
+    int64_t block_n = g->dtype == SHD_F64 ? 32 : 64;
+    int64_t ntasks = kern_nest_count(&g->batch) * nblocks(run.nm, BLOCK_M) *
+                     nblocks(run.nn, block_n);
+
+    switch (g->dtype) {
+    case SHD_F64:
+        kern_parallel(f64_task, &run, ntasks, nthreads);
+        break;
+    case SHD_I32:
+        kern_parallel(u32_task, &run, ntasks, nthreads);
+        break;
+    default:
+        kern_parallel(f32_task, &run, ntasks, nthreads);
+    }
+}

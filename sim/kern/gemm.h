@@ -1,0 +1,34 @@
+/* kern/gemm.h - an einsum whose dimensions are sorted by role, and the two ways to compute it.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_GEMM_H
+#define KERN_GEMM_H
+
+#include "kern/nest.h"
+
+/* c[batch,m,n] = sum over k of a[batch,m,k] * b[batch,k,n], each role a nest of any number of
+ * dimensions.  A dimension summed over that one operand lacks is in `k` with stride 0. */
+struct kern_gemm {
+    enum shd_dtype dtype;
+    struct kern_nest batch; /* arrays a, b, c */
+    struct kern_nest m;     /* arrays a, c */
+    struct kern_nest n;     /* arrays b, c */
+    struct kern_nest k;     /* arrays a, b */
+};
+
+/* Multiply-adds of one library call from which on the BLAS is worth its gate and set-up; below it
+ * the own kernel runs. */
+#define KERN_BLAS_WORK_MIN (64 * 64 * 64)
+
+/* Use the BLAS if there is one, the element type is its own, the work is enough, and each operand
+ * can be read where it lies; otherwise do nothing and return false. */
+bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c,
+                    int nthreads);
+
+/* Any strides and types; packs blocks on the stack (less than 56 KiB in all). */
+void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+
+#endif /* KERN_GEMM_H */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "kern/kern.h"
+
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/map_fn.h"
+#include "kern/nest.h"
+
+/* Elements of a block; all registers of a block fit the first-level cache and a small stack
+ * (24 KiB).  Who computes an element does not matter to its value. */
+#define BLOCK_F32 256
+#define BLOCK_F64 128
+#define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
+#define TASK_BLOCKS 64
+
+struct map_run {
+    const struct kern_map *map;
+    const void *const *inputs;
+    void *out;
+    struct kern_nest nest; /* array 0 is the result, 1 + i is input i */
+    int64_t count;
+};
+
+/* Registers: inputs that lie in memory as a register would are used there. */
+union regs {
+    float f32[NREGS][BLOCK_F32];
+    double f64[NREGS][BLOCK_F64];
+};
+
+static size_t round_up(size_t n)
+{
+    return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
+}
+
+static const char *place(const struct map_run *run, const struct kern_walk *walk, uint32_t input)
+{
+    return (const char *)run->inputs[input] +
+           walk->offset[1 + input] * (int64_t)kern_size(run->map->dtype);
+}
+
+static int64_t inner_stride(const struct kern_nest *nest, uint32_t array)
+{
+    return nest->ndims ? nest->stride[array][nest->ndims - 1] : 1;
+}
+
+/* Load the parts of all inputs that a run of n elements needs, at `at` in their registers. */
+static void load_run(const struct map_run *run, const struct kern_walk *walk, size_t at, size_t n,
+                     bool wide, union regs *regs)
+{
+    enum shd_dtype dtype = run->map->dtype;
+
+    for (uint32_t i = 0; i < run->map->ninputs; i++) {
+        int64_t stride = inner_stride(&run->nest, 1 + i);
+
+        if (wide)
+            kern_load_f64(dtype, place(run, walk, i), stride, n, regs->f64[i] + at);
+        else
+            kern_load_f32(dtype, place(run, walk, i), stride, n, regs->f32[i] + at);
+    }
+}
+
+static void store_run(const struct map_run *run, const struct kern_walk *walk, size_t at, size_t n,
+                      bool wide, const union regs *regs, uint32_t result)
+{
+    enum shd_dtype dtype = run->map->dtype;
+    int64_t stride = inner_stride(&run->nest, 0);
+    char *out = (char *)run->out + walk->offset[0] * (int64_t)kern_size(dtype);
+
+    if (wide)
+        kern_store_f64(dtype, out, stride, n, regs->f64[result] + at);
+    else
+        kern_store_f32(dtype, out, stride, n, regs->f32[result] + at);
+}
+
+static void compute(const struct kern_map *map, size_t n, bool wide, union regs *regs)
+{
+    for (uint32_t i = 0; i < map->ninstrs; i++) {
+        const struct kern_instr *instr = &map->instrs[i];
+        uint32_t to = map->ninputs + i, a = instr->src[0], b = instr->src[1];
+
+        if (kern_fns[instr->fn].noperands < 2)
+            b = a;
+        if (kern_fns[instr->fn].noperands < 1)
+            a = b = to == 0; /* not read; only must not be the register written */
+        if (!wide)
+            kern_fn_f32(instr->fn, round_up(n), regs->f32[a], regs->f32[b],
+                        (float)instr->scalar, regs->f32[to]);
+        else if (map->dtype == SHD_I32)
+            kern_fn_i32(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
+        else
+            kern_fn_f64(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
+    }
+}
+
+/* The lanes past n are computed too: give them a value that is quick and harmless. */
+static void pad(const struct kern_map *map, size_t n, bool wide, union regs *regs)
+{
+    for (uint32_t i = 0; i < map->ninputs && !wide; i++) {
+        for (size_t j = n; j < round_up(n); j++)
+            regs->f32[i][j] = 1.0f;
+    }
+}
+
+static void do_block(const struct map_run *run, struct kern_walk *walk, size_t n, bool wide,
+                     union regs *regs)
+{
+    struct kern_walk start = *walk;
+    size_t at;
+
+    for (at = 0; at < n;) {
+        int64_t left = kern_walk_run(walk);
+        size_t length = (size_t)left < n - at ? (size_t)left : n - at;
+
+        load_run(run, walk, at, length, wide, regs);
+        kern_walk_advance(walk, (int64_t)length);
+        at += length;
+    }
+    pad(run->map, n, wide, regs);
+    compute(run->map, n, wide, regs);
+    for (at = 0; at < n;) {
+        int64_t left = kern_walk_run(&start);
+        size_t length = (size_t)left < n - at ? (size_t)left : n - at;
+
+        store_run(run, &start, at, length, wide, regs, run->map->ninputs + run->map->ninstrs - 1);
+        kern_walk_advance(&start, (int64_t)length);
+        at += length;
+    }
+}
+
+static void task(void *arg, int64_t id)
+{
+    const struct map_run *run = arg;
+    bool wide = run->map->dtype == SHD_F64 || run->map->dtype == SHD_I32;
+    int64_t block = wide ? BLOCK_F64 : BLOCK_F32;
+    int64_t at = id * block * TASK_BLOCKS, end = at + block * TASK_BLOCKS;
+    struct kern_walk walk;
+    _Alignas(64) union regs regs;
+
+    end = end < run->count ? end : run->count;
+    kern_walk_init(&walk, &run->nest, at);
+    for (; at < end; at += block)
+        do_block(run, &walk, (size_t)(end - at < block ? end - at : block), wide, &regs);
+}
+
+uint64_t kern_map_flops(const struct kern_map *m)
+{
+    uint64_t each = 0;
+
+    for (uint32_t i = 0; i < m->ninstrs; i++)
+        each += kern_fns[m->instrs[i].fn].flops;
+    return kern_sat_mul(each, kern_elements(m->ndims, m->extent, UINT32_MAX));
+}
+
+/* An input that is broadcast along a dimension is read once for all of it. */
+uint64_t kern_map_bytes(const struct kern_map *m)
+{
+    uint64_t count = kern_elements(m->ndims, m->extent, UINT32_MAX);
+
+    if (count == 0)
+        return 0;
+    for (uint32_t i = 0; i < m->ninputs; i++) {
+        uint32_t has = 0;
+
+        for (uint32_t d = 0; d < m->ndims; d++)
+            has |= (uint32_t)(m->in_stride[i][d] != 0) << d;
+        count = kern_sat_add(count, kern_elements(m->ndims, m->extent, has));
+    }
+    return kern_sat_mul(count, kern_size(m->dtype));
+}
+
+void kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads)
+{
+    struct map_run run = {.map = m, .inputs = inputs, .out = out};
+    int64_t block = m->dtype == SHD_F64 || m->dtype == SHD_I32 ? BLOCK_F64 : BLOCK_F32;
+
+    if (kern_elements(m->ndims, m->extent, UINT32_MAX) == 0)
+        return;
+    run.nest.narrays = 1 + m->ninputs;
+    for (uint32_t d = 0; d < m->ndims; d++) {
+        int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {m->out_stride[d]};
+
+        for (uint32_t i = 0; i < m->ninputs; i++)
+            strides[1 + i] = m->in_stride[i][d];
+        kern_nest_add(&run.nest, m->extent[d], strides);
+    }
+    kern_nest_simplify(&run.nest, 0);
+    run.count = kern_nest_count(&run.nest);
+    block *= TASK_BLOCKS;
+    kern_parallel(task, &run, (run.count + block - 1) / block, nthreads);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "kern/map_fn.h"
+
+#include <math.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "kern/convert.h"
+#include "kern/math32.h"
+
+const struct kern_fn_info kern_fns[KERN_NFNS] = {
+    [KERN_COPY] = {"copy", 1, false, 0},
+    [KERN_ADD] = {"add", 2, false, 1},
+    [KERN_SUB] = {"sub", 2, false, 1},
+    [KERN_MUL] = {"mul", 2, false, 1},
+    [KERN_DIV] = {"div", 2, false, 1},
+    [KERN_MAX] = {"max", 2, false, 1},
+    [KERN_MIN] = {"min", 2, false, 1},
+    [KERN_NEG] = {"neg", 1, false, 1},
+    [KERN_EXP] = {"exp", 1, false, 1},
+    [KERN_LOG] = {"log", 1, false, 1},
+    [KERN_SQRT] = {"sqrt", 1, false, 1},
+    [KERN_RSQRT] = {"rsqrt", 1, false, 2},
+    [KERN_TANH] = {"tanh", 1, false, 1},
+    [KERN_RELU] = {"relu", 1, false, 1},
+    [KERN_SIGMOID] = {"sigmoid", 1, false, 4},
+    [KERN_GELU] = {"gelu", 1, false, 9},
+    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17},
+    [KERN_SILU] = {"silu", 1, false, 5},
+    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8},
+    [KERN_STEP] = {"step", 1, false, 1},
+    [KERN_EQUAL] = {"equal", 2, false, 1},
+    [KERN_SCALE] = {"scale", 1, true, 1},
+    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1},
+    [KERN_FILL] = {"fill", 0, true, 0},
+};
+
+/* ---- float: whole groups of lanes ---- */
+
+/* `expr` is of x = a[i] and y = b[i].  The pointers step and the inner loop's bounds are constants:
+ * that is the shape gcc vectorizes at -O2. */
+#define LANES(expr)                                                                                \
+    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, out += KERN_LANES) {          \
+        for (int j = 0; j < KERN_LANES; j++) {                                                     \
+            float x = a[j], y = b[j];                                                              \
+            (void)x, (void)y;                                                                      \
+            out[j] = (expr);                                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    break
+
+/* By hand, because C's sqrtf sets errno and so does not vectorize. */
+KERN_BODY void sqrt_lanes(size_t n, const float *restrict a, float *restrict out)
+{
+#ifdef __SSE2__
+    for (size_t i = 0; i < n; i += 4)
+        _mm_storeu_ps(out + i, _mm_sqrt_ps(_mm_loadu_ps(a + i)));
+#else
+    for (size_t i = 0; i < n; i++)
+        out[i] = sqrtf(a[i]);
+#endif
+}
+
+KERN_BODY void invert_lanes(size_t n, float *out)
+{
+    for (; n > 0; n -= KERN_LANES, out += KERN_LANES) {
+        for (int j = 0; j < KERN_LANES; j++)
+            out[j] = 1.0f / out[j];
+    }
+}
+
+/* Cheap functions; max and min hand on a NaN of either operand. */
+KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
+                           const float *restrict b, float scalar, float *restrict out)
+{
+    switch (fn) {
+    case KERN_ADD:
+        LANES(x + y);
+    case KERN_SUB:
+        LANES(x - y);
+    case KERN_MUL:
+        LANES(x * y);
+    case KERN_DIV:
+        LANES(x / y);
+    case KERN_MAX:
+        LANES(kern_select32((x > y) | (x != x), x, y));
+    case KERN_MIN:
+        LANES(kern_select32((x < y) | (x != x), x, y));
+    case KERN_NEG:
+        LANES(-x);
+    case KERN_SQRT:
+        sqrt_lanes(n, a, out);
+        break;
+    case KERN_RSQRT:
+        sqrt_lanes(n, a, out);
+        invert_lanes(n, out);
+        break;
+    case KERN_RELU:
+        LANES(kern_select32(x <= 0.0f, 0.0f, x));
+    case KERN_STEP:
+        LANES(kern_select32(x > 0.0f, 1.0f, 0.0f));
+    case KERN_EQUAL:
+        LANES(kern_select32(x == y, 1.0f, 0.0f));
+    case KERN_SCALE:
+        LANES(x * scalar);
+    case KERN_ADD_SCALAR:
+        LANES(x + scalar);
+    case KERN_FILL:
+        LANES(scalar);
+    default: /* KERN_COPY */
+        LANES(x);
+    }
+}
+
+KERN_BODY void curved_body(enum kern_fn fn, size_t n, const float *restrict a, float *restrict out)
+{
+    const float *b = a;
+
+    switch (fn) {
+    case KERN_EXP:
+        LANES(kern_exp32(x));
+    case KERN_LOG:
+        LANES(kern_log32(x));
+    case KERN_TANH:
+        LANES(kern_tanh32(x));
+    case KERN_SIGMOID:
+        LANES(kern_sigmoid32(x));
+    case KERN_GELU:
+        LANES(kern_gelu32(x));
+    case KERN_GELU_GRAD:
+        LANES(kern_gelu_grad32(x));
+    case KERN_SILU:
+        LANES(kern_silu32(x));
+    default: /* KERN_SILU_GRAD */
+        LANES(kern_silu_grad32(x));
+    }
+}
+
+KERN_VARIANTS(static, simple,
+              (enum kern_fn fn, size_t n, const float *restrict a, const float *restrict b,
+               float scalar, float *restrict out),
+              (fn, n, a, b, scalar, out))
+KERN_VARIANTS(static, curved,
+              (enum kern_fn fn, size_t n, const float *restrict a, float *restrict out),
+              (fn, n, a, out))
+
+static bool is_curved(enum kern_fn fn)
+{
+    return fn == KERN_EXP || fn == KERN_LOG || fn == KERN_TANH ||
+           (fn >= KERN_SIGMOID && fn <= KERN_SILU_GRAD);
+}
+
+void kern_fn_f32(enum kern_fn fn, size_t n, const float *a, const float *b, float scalar,
+                 float *out)
+{
+    if (is_curved(fn))
+        curved(fn, n, a, out);
+    else
+        simple(fn, n, a, b, scalar, out);
+}
+
+/* ---- double: libm ---- */
+
+static double sigmoid(double x)
+{
+    double e = exp(-fabs(x));
+
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+
+static double clamp(double x, double most)
+{
+    x = x > most ? most : x;
+    return x < -most ? -most : x;
+}
+
+/* 2 sqrt(2/pi) (x + 0.044715 x^3), see math32.h */
+static double gelu_twice_u(double x)
+{
+    return 1.5957691216057308 * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_grad(double x)
+{
+    double c = clamp(x, 60), v = gelu_twice_u(c);
+
+    return sigmoid(v) +
+           c * 1.5957691216057308 * (1 + 0.134145 * c * c) * (sigmoid(v) * sigmoid(-v));
+}
+
+static double silu_grad(double x)
+{
+    double c = clamp(x, 1500);
+
+    return sigmoid(c) + c * (sigmoid(c) * sigmoid(-c));
+}
+
+static double curved_f64(enum kern_fn fn, double x)
+{
+    switch (fn) {
+    case KERN_EXP:
+        return exp(x);
+    case KERN_LOG:
+        return log(x);
+    case KERN_TANH:
+        return tanh(x);
+    case KERN_SIGMOID:
+        return sigmoid(x);
+    case KERN_GELU:
+        return x * sigmoid(gelu_twice_u(x));
+    case KERN_GELU_GRAD:
+        return gelu_grad(x);
+    case KERN_SILU:
+        return x * sigmoid(x);
+    default: /* KERN_SILU_GRAD */
+        return silu_grad(x);
+    }
+}
+
+#define EACH(expr)                                                                                 \
+    for (size_t i = 0; i < n; i++)                                                                 \
+        out[i] = (expr);                                                                           \
+    break
+
+void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
+                 double *out)
+{
+    switch (fn) {
+    case KERN_COPY:
+        EACH(a[i]);
+    case KERN_ADD:
+        EACH(a[i] + b[i]);
+    case KERN_SUB:
+        EACH(a[i] - b[i]);
+    case KERN_MUL:
+        EACH(a[i] * b[i]);
+    case KERN_DIV:
+        EACH(a[i] / b[i]);
+    case KERN_MAX:
+        EACH(a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]);
+    case KERN_MIN:
+        EACH(a[i] < b[i] || a[i] != a[i] ? a[i] : b[i]);
+    case KERN_NEG:
+        EACH(-a[i]);
+    case KERN_SQRT:
+        EACH(sqrt(a[i]));
+    case KERN_RSQRT:
+        EACH(1 / sqrt(a[i]));
+    case KERN_RELU:
+        EACH(a[i] <= 0 ? 0 : a[i]);
+    case KERN_STEP:
+        EACH(a[i] > 0 ? 1 : 0);
+    case KERN_EQUAL:
+        EACH(a[i] == b[i] ? 1 : 0);
+    case KERN_SCALE:
+        EACH(a[i] * scalar);
+    case KERN_ADD_SCALAR:
+        EACH(a[i] + scalar);
+    case KERN_FILL:
+        EACH(scalar);
+    default:
+        EACH(curved_f64(fn, a[i]));
+    }
+}
+
+/* ---- int32 in double ---- */
+
+static double wrap(int64_t x)
+{
+    uint32_t low = (uint32_t)x;
+    int32_t value;
+
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+void kern_fn_i32(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
+                 double *out)
+{
+    switch (fn) {
+    case KERN_ADD:
+        EACH(wrap((int64_t)a[i] + (int64_t)b[i]));
+    case KERN_SUB:
+        EACH(wrap((int64_t)a[i] - (int64_t)b[i]));
+    case KERN_MUL:
+        EACH(wrap((int64_t)a[i] * (int64_t)b[i]));
+    case KERN_NEG:
+        EACH(wrap(-(int64_t)a[i]));
+    case KERN_MAX:
+    case KERN_MIN:
+        kern_fn_f64(fn, n, a, b, 0, out);
+        break;
+    default:
+        kern_fn_f64(fn, n, a, b, scalar, out);
+        for (size_t i = 0; i < n; i++)
+            out[i] = kern_i32_of_f64(out[i]);
+    }
+}

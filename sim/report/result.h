@@ -1,0 +1,27 @@
+/* result.h - one strategy's record as text for people and as JSON for programs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_RESULT_H
+#define REPORT_RESULT_H
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "record/record.h"
+
+struct result {
+    const char *scenario, *strategy;
+    const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
+    uint64_t memory_limit_bytes;
+    const struct record *record;
+};
+
+/* One object of schema shardsim.result/1.  SHD_ENOMEM. */
+SHD_MUST_CHECK int result_json(const struct result *result, struct json_out *out,
+                               struct shd_error *err);
+
+/* A page of text.  SHD_ENOMEM. */
+SHD_MUST_CHECK int result_text(const struct result *result, struct text *out,
+                               struct shd_error *err);
+
+#endif /* REPORT_RESULT_H */

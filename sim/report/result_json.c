@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/result.h"
+
+#include "report/traffic.h"
+
+#define CLASSES_ABOVE 64 /* plans over more devices list classes, not devices */
+
+static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+static void key_uint(struct json_out *out, const char *key, uint64_t value)
+{
+    json_out_key(out, key);
+    json_out_uint(out, value);
+}
+
+static void key_string(struct json_out *out, const char *key, const char *value)
+{
+    json_out_key(out, key);
+    json_out_string(out, value);
+}
+
+static void key_double(struct json_out *out, const char *key, double value)
+{
+    json_out_key(out, key);
+    json_out_double(out, value);
+}
+
+static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
+{
+    json_out_key(out, "mesh");
+    json_out_begin_flat_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
+        json_out_begin_array(out);
+        json_out_string(out, shd_mesh_axis_name(mesh, a));
+        json_out_int(out, shd_mesh_axis_size(mesh, a));
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+    json_out_key(out, "devices");
+    json_out_int(out, shd_mesh_size(mesh));
+}
+
+static void write_row(struct json_out *out, const struct traffic_row *row,
+                      const struct shd_mesh *mesh)
+{
+    json_out_begin_object(out);
+    key_string(out, "op", row->op);
+    json_out_key(out, "axes");
+    json_out_begin_flat_array(out);
+    for (uint32_t a = 0; a < row->naxes; a++)
+        json_out_string(out, shd_mesh_axis_name(mesh, row->axis[a]));
+    json_out_end_array(out);
+    key_uint(out, "group_size", row->group_size);
+    key_uint(out, "groups", row->groups);
+    key_uint(out, "count", row->count);
+    key_string(out, "phase", phase_names[row->phase]);
+    key_string(out, "dtype", shd_dtype_name(row->dtype));
+    key_string(out, "algorithm", row->algorithm);
+    key_uint(out, "operand_bytes", row->operand_bytes);
+    key_uint(out, "result_bytes", row->result_bytes);
+    key_uint(out, "received_bytes", row->received_bytes);
+    key_string(out, "where", row->where);
+    key_string(out, "why", row->why);
+    json_out_end_object(out);
+}
+
+/* A number for each device; in large plans a class for each run of equal numbers. */
+static void write_devices(struct json_out *out, const char *key, const uint64_t *values,
+                          const struct record *record)
+{
+    bool classes = record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE;
+
+    json_out_key(out, key);
+    json_out_begin_flat_array(out);
+    for (int32_t d = 0, n; d < record->ndevices; d += n) {
+        for (n = 1; classes && d + n < record->ndevices && values[d + n] == values[d]; n++)
+            ;
+        if (!classes) {
+            json_out_uint(out, values[d]);
+            continue;
+        }
+        json_out_begin_object(out);
+        json_out_key(out, "devices");
+        json_out_int(out, n);
+        json_out_key(out, "first");
+        json_out_int(out, d);
+        key_uint(out, "value", values[d]);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+static void write_sums(struct json_out *out, const char *key, const struct traffic_sum *sums,
+                       size_t n)
+{
+    json_out_key(out, key);
+    json_out_begin_flat_object(out);
+    for (size_t i = 0; i < n; i++)
+        key_uint(out, sums[i].name, sums[i].bytes);
+    json_out_end_object(out);
+}
+
+static void write_traffic(struct json_out *out, const struct traffic *t,
+                          const struct record *record)
+{
+    json_out_key(out, "collectives");
+    json_out_begin_array(out);
+    for (size_t r = 0; r < t->nrows; r++)
+        write_row(out, &t->rows[r], record->program->mesh);
+    json_out_end_array(out);
+    json_out_key(out, "received_bytes");
+    json_out_begin_object(out);
+    key_uint(out, "total", record_received(record));
+    write_devices(out, "per_device", record->received_bytes, record);
+    write_sums(out, "by_axis", t->by_axis, t->nby_axis);
+    write_sums(out, "by_op", t->by_op, t->nby_op);
+    write_sums(out, "by_phase", t->by_phase, t->nby_phase);
+    json_out_end_object(out);
+}
+
+static void write_balance(struct json_out *out, const char *key, const uint64_t *values,
+                          int32_t ndevices)
+{
+    struct record_balance b = record_balance_of(values, ndevices);
+
+    json_out_key(out, key);
+    json_out_begin_flat_object(out);
+    key_double(out, "mean", b.mean);
+    key_uint(out, "max", b.max);
+    key_double(out, "ratio", b.ratio);
+    json_out_key(out, "slowest");
+    json_out_int(out, b.slowest);
+    json_out_end_object(out);
+}
+
+static void write_balances(struct json_out *out, const struct record *r)
+{
+    json_out_key(out, "balance");
+    json_out_begin_object(out);
+    write_balance(out, "flops", r->flops, r->ndevices);
+    write_balance(out, "received_bytes", r->received_bytes, r->ndevices);
+    write_balance(out, "sent_bytes", r->sent_bytes, r->ndevices);
+    write_balance(out, "peak_memory", r->peak_bytes, r->ndevices);
+    json_out_end_object(out);
+}
+
+static void write_checks(struct json_out *out, const struct record *r, bool gradients)
+{
+    json_out_begin_object(out);
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if ((r->checks[i].kind == PROGRAM_GRADIENT) == gradients)
+            key_double(out, r->checks[i].name, r->checks[i].error);
+    json_out_end_object(out);
+}
+
+static void write_verify(struct json_out *out, const struct record *r)
+{
+    json_out_key(out, "verify");
+    json_out_begin_object(out);
+    json_out_key(out, "ok");
+    json_out_bool(out, record_verified_ok(r));
+    key_double(out, "tolerance", r->tolerance);
+    json_out_key(out, "outputs");
+    write_checks(out, r, false);
+    json_out_key(out, "gradients");
+    write_checks(out, r, true);
+    json_out_end_object(out);
+}
+
+static void write_time(struct json_out *out, const struct record *r)
+{
+    json_out_key(out, "time");
+    json_out_begin_object(out);
+    if (r->mode == RECORD_EXECUTED) {
+        json_out_key(out, "measured");
+        json_out_begin_flat_object(out);
+        key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
+        json_out_end_object(out);
+    }
+    json_out_end_object(out);
+}
+
+int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
+{
+    const struct record *r = result->record;
+    struct traffic traffic;
+    int status = traffic_init(&traffic, r, err);
+
+    if (status != SHD_OK)
+        return status;
+    json_out_begin_object(out);
+    key_string(out, "schema", "shardsim.result/1");
+    key_string(out, "scenario", result->scenario);
+    key_string(out, "strategy", result->strategy);
+    key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
+    write_mesh(out, r->program->mesh);
+    write_traffic(out, &traffic, r);
+    write_balances(out, r);
+    json_out_key(out, "memory");
+    json_out_begin_object(out);
+    write_devices(out, "peak_bytes", r->peak_bytes, r);
+    json_out_key(out, "limit_bytes");
+    if (result->memory_limit_bytes)
+        json_out_uint(out, result->memory_limit_bytes);
+    else
+        json_out_null(out);
+    json_out_end_object(out);
+    write_devices(out, "flops", r->flops, r);
+    write_time(out, r);
+    if (r->verified)
+        write_verify(out, r);
+    json_out_end_object(out);
+    traffic_fini(&traffic);
+    return SHD_OK;
+}

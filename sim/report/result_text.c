@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/result.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "report/table.h"
+#include "report/traffic.h"
+
+static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+static void print_head(const struct result *result, struct text *out)
+{
+    const struct record *r = result->record;
+    char mesh[256];
+
+    shd_mesh_print(r->program->mesh, mesh, sizeof mesh);
+    text_addf(out, "%s", result->scenario);
+    if (strcmp(result->strategy, "default") != 0)
+        text_addf(out, ": %s", result->strategy);
+    text_addf(out, "\n  %s, %s\n", r->mode == RECORD_PLANNED ? "planned" : "executed",
+              result->what);
+    text_addf(out, "  mesh %s: %d device%s\n", mesh[0] ? mesh : "of no axes", (int)r->ndevices,
+              r->ndevices == 1 ? "" : "s");
+}
+
+static void print_rows(const struct traffic *t, struct text *out)
+{
+    struct table table;
+    char operand[UNITS_TEXT_MAX], received[UNITS_TEXT_MAX];
+
+    if (t->nrows == 0) {
+        text_add(out, "\nNothing is communicated.\n");
+        return;
+    }
+    text_add(out, "\ncollectives (operand of one device; received by all, all counts)\n");
+    table_init(&table, "lllrrrrl");
+    for (const char *const *head =
+             (const char *const[]){"phase", "op", "axes", "group", "count", "operand", "received",
+                                   "asked for by", NULL};
+         *head; head++)
+        table_add(&table, "%s", *head);
+    for (size_t r = 0; r < t->nrows; r++) {
+        const struct traffic_row *row = &t->rows[r];
+
+        table_add(&table, "%s", phase_names[row->phase]);
+        table_add(&table, "%s", row->op);
+        table_add(&table, "%s", row->axes);
+        table_add(&table, "%ux%u", row->groups, row->group_size);
+        table_add(&table, "%u", row->count);
+        table_add(&table, "%s", units_print_bytes(operand, sizeof operand, row->operand_bytes));
+        table_add(&table, "%s", units_print_bytes(received, sizeof received, row->received_bytes));
+        table_add(&table, "%s", row->where);
+    }
+    table_print(&table, 2, out);
+    table_fini(&table);
+}
+
+static void print_why(const struct traffic *t, struct text *out)
+{
+    if (t->nrows)
+        text_add(out, "\nwhy\n");
+    for (size_t r = 0; r < t->nrows; r++)
+        text_addf(out, "  %s over %s: %s\n", t->rows[r].op, t->rows[r].axes, t->rows[r].why);
+}
+
+static void print_sums(const char *what, const struct traffic_sum *sums, size_t n,
+                       struct text *out)
+{
+    char bytes[UNITS_TEXT_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        text_addf(out, "%s%s %s", i ? ", " : what, sums[i].name,
+                  units_print_bytes(bytes, sizeof bytes, sums[i].bytes));
+    if (n)
+        text_add(out, "\n");
+}
+
+static void print_totals(const struct traffic *t, const struct record *r, struct text *out)
+{
+    char bytes[UNITS_TEXT_MAX];
+    uint64_t total = record_received(r);
+
+    text_addf(out, "\nreceived      %s in all, %llu bytes\n",
+              units_print_bytes(bytes, sizeof bytes, total), (unsigned long long)total);
+    print_sums("  by axis     ", t->by_axis, t->nby_axis, out);
+    print_sums("  by op       ", t->by_op, t->nby_op, out);
+    print_sums("  by phase    ", t->by_phase, t->nby_phase, out);
+}
+
+/* mean / max over the devices, and who has the most where they differ. */
+static void print_balance(const char *what, const uint64_t *values, int32_t ndevices, bool bytes,
+                          struct text *out)
+{
+    struct record_balance b = record_balance_of(values, ndevices);
+    char most[UNITS_TEXT_MAX];
+
+    if (bytes)
+        units_print_bytes(most, sizeof most, b.max);
+    else
+        units_print_count(most, sizeof most, b.max);
+    text_addf(out, "  %-12s%.3f   ", what, b.ratio);
+    if (b.ratio < 1)
+        text_addf(out, "most on device %d: %s\n", (int)b.slowest, most);
+    else
+        text_addf(out, "%s on every device\n", most);
+}
+
+static void print_balances(const struct record *r, struct text *out)
+{
+    text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
+    print_balance("flops", r->flops, r->ndevices, false, out);
+    print_balance("received", r->received_bytes, r->ndevices, true, out);
+    print_balance("sent", r->sent_bytes, r->ndevices, true, out);
+    print_balance("peak memory", r->peak_bytes, r->ndevices, true, out);
+}
+
+static void print_memory(const struct result *result, struct text *out)
+{
+    struct record_balance b =
+        record_balance_of(result->record->peak_bytes, result->record->ndevices);
+    char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+
+    if (!result->memory_limit_bytes)
+        return;
+    text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(peak, sizeof peak, b.max),
+              units_print_bytes(limit, sizeof limit, result->memory_limit_bytes),
+              b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
+}
+
+static const char *kind_name(enum program_result_kind kind)
+{
+    return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
+}
+
+static void print_verify(const struct record *r, struct text *out)
+{
+    const struct record_check *worst = NULL;
+
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (!worst || !(r->checks[i].error <= worst->error))
+            worst = &r->checks[i];
+    if (!worst)
+        return;
+    text_addf(out,
+              "\nverified      %s: %u arrays against the unsharded computation in float64; "
+              "largest\n              error %.1e (%s%s), allowed %.0e\n",
+              record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, worst->error,
+              kind_name(worst->kind), worst->name, r->tolerance);
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (!(r->checks[i].error <= r->tolerance))
+            text_addf(out, "  wrong       %s%s: error %.1e\n", kind_name(r->checks[i].kind),
+                      r->checks[i].name, r->checks[i].error);
+}
+
+int result_text(const struct result *result, struct text *out, struct shd_error *err)
+{
+    const struct record *r = result->record;
+    char seconds[UNITS_TEXT_MAX];
+    struct traffic traffic;
+    int status = traffic_init(&traffic, r, err);
+
+    if (status != SHD_OK)
+        return status;
+    print_head(result, out);
+    print_rows(&traffic, out);
+    print_why(&traffic, out);
+    print_totals(&traffic, r, out);
+    print_balances(r, out);
+    print_memory(result, out);
+    if (r->mode == RECORD_EXECUTED)
+        text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices "
+                       "share\n",
+                  units_print_seconds(seconds, sizeof seconds, (double)r->step_ns * 1e-9));
+    if (r->verified)
+        print_verify(r, out);
+    traffic_fini(&traffic);
+    return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the report") : SHD_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void table_init(struct table *table, const char *columns)
+{
+    *table = (struct table){.columns = columns, .ncolumns = strlen(columns)};
+}
+
+void table_fini(struct table *table)
+{
+    for (size_t i = 0; i < table->ncells; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    table_init(table, table->columns);
+}
+
+void table_add(struct table *table, const char *fmt, ...)
+{
+    struct text cell = TEXT_INIT;
+    va_list args;
+
+    if (table->ncells == table->room) {
+        size_t room = table->room ? 2 * table->room : 64;
+        char **more = realloc(table->cells, room * sizeof *more);
+
+        if (!more) {
+            table->failed = 1;
+            return;
+        }
+        table->cells = more;
+        table->room = room;
+    }
+    text_add(&cell, "");
+    va_start(args, fmt);
+    text_addv(&cell, fmt, args);
+    va_end(args);
+    table->cells[table->ncells] = text_take(&cell);
+    if (table->cells[table->ncells])
+        table->ncells++;
+    else
+        table->failed = 1;
+}
+
+/* Characters, not bytes: a UTF-8 continuation byte counts nothing. */
+static size_t width_of(const char *cell)
+{
+    size_t width = 0;
+
+    for (; *cell; cell++)
+        width += ((unsigned char)*cell & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_spaces(struct text *out, size_t n)
+{
+    while (n-- > 0)
+        text_add_char(out, ' ');
+}
+
+static void print_cell(const struct table *table, size_t column, size_t width, const char *cell,
+                       struct text *out)
+{
+    size_t pad = width - width_of(cell);
+
+    if (table->columns[column] == 'r')
+        print_spaces(out, pad);
+    text_add(out, cell);
+    if (table->columns[column] == 'l' && column + 1 < table->ncolumns)
+        print_spaces(out, pad);
+    text_add(out, column + 1 < table->ncolumns ? "  " : "\n");
+}
+
+void table_print(const struct table *table, size_t indent, struct text *out)
+{
+    size_t widths[TABLE_COLUMNS_MAX] = {0};
+
+    for (size_t i = 0; i < table->ncells; i++) {
+        size_t width = width_of(table->cells[i]);
+
+        if (width > widths[i % table->ncolumns])
+            widths[i % table->ncolumns] = width;
+    }
+    for (size_t i = 0; i < table->ncells; i++) {
+        if (i % table->ncolumns == 0)
+            print_spaces(out, indent);
+        print_cell(table, i % table->ncolumns, widths[i % table->ncolumns], table->cells[i], out);
+    }
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/traffic.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+/* The mesh axes a step runs over; where it has no group, those that the sharding changes. */
+static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
+{
+    uint32_t changed = 0;
+
+    row->naxes = step->naxes;
+    memcpy(row->axis, step->axes, sizeof row->axis);
+    if (step->naxes)
+        return;
+    for (uint32_t d = 0; d < step->from.rank; d++)
+        if (memcmp(&step->from.dims[d], &step->to.dims[d], sizeof step->to.dims[d]) != 0)
+            for (int side = 0; side < 2; side++) {
+                const struct shd_dim_axes *t = side ? &step->to.dims[d] : &step->from.dims[d];
+
+                for (uint8_t a = 0; a < t->naxes; a++)
+                    changed |= 1u << t->axes[a];
+            }
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (changed >> a & 1)
+            row->axis[row->naxes++] = a;
+}
+
+static char *axes_text(const struct traffic_row *row, const struct shd_mesh *mesh)
+{
+    struct text t = TEXT_INIT;
+
+    text_add(&t, "");
+    for (uint32_t a = 0; a < row->naxes; a++)
+        text_addf(&t, "%s%s", a ? "," : "", shd_mesh_axis_name(mesh, row->axis[a]));
+    return text_take(&t);
+}
+
+/* A place with every path component that is a number replaced by '*'. */
+static char *any_layer(const char *where)
+{
+    struct text t = TEXT_INIT;
+    bool start = true;
+
+    text_add(&t, "");
+    for (const char *c = where; *c; c++) {
+        const char *end = c;
+
+        while (start && isdigit((unsigned char)*end))
+            end++;
+        if (end > c && (*end == '/' || *end == '\0')) {
+            text_add_char(&t, '*');
+            c = end - 1;
+        } else {
+            text_add_char(&t, *c);
+        }
+        start = *c == '/';
+    }
+    return text_take(&t);
+}
+
+static bool describe(struct traffic_row *row, const struct record *record, uint32_t i)
+{
+    const struct program *program = record->program;
+    const struct program_op *op = &program->ops[i];
+    struct coll_shape shape;
+    const struct coll_algo *algo = program_algo(program, op, &shape);
+
+    *row = (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = 1};
+    find_axes(row, &op->reshard);
+    row->axes = axes_text(row, program->mesh);
+    row->where = any_layer(op->name);
+    row->why = op->why;
+    row->group_size = 1;
+    for (uint32_t a = 0; a < row->naxes; a++)
+        row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
+    row->groups = (uint32_t)shd_mesh_size(program->mesh) / row->group_size;
+    row->dtype = program->buffers[op->output].dtype;
+    row->algorithm = algo ? algo->name : NULL;
+    row->operand_bytes = program->buffers[op->inputs[0]].bytes;
+    row->result_bytes = program->buffers[op->output].bytes;
+    row->received_bytes = record_op_received(record, i);
+    return row->axes && row->where;
+}
+
+static bool alike(const struct traffic_row *a, const struct traffic_row *b)
+{
+    return a->op == b->op && !strcmp(a->axes, b->axes) && a->phase == b->phase &&
+           a->dtype == b->dtype && a->algorithm == b->algorithm &&
+           a->operand_bytes == b->operand_bytes && a->result_bytes == b->result_bytes &&
+           !strcmp(a->where, b->where);
+}
+
+static void free_row(struct traffic_row *row)
+{
+    free(row->axes);
+    free(row->where);
+}
+
+static void add_row(struct traffic *t, struct traffic_row *row)
+{
+    for (size_t r = 0; r < t->nrows; r++)
+        if (alike(&t->rows[r], row)) {
+            t->rows[r].count++;
+            t->rows[r].received_bytes += row->received_bytes;
+            free_row(row);
+            return;
+        }
+    t->rows[t->nrows++] = *row;
+}
+
+static void add_sum(struct traffic_sum *sums, size_t *n, const char *name, uint64_t bytes)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (!strcmp(sums[i].name, name)) {
+            sums[i].bytes += bytes;
+            return;
+        }
+    sums[(*n)++] = (struct traffic_sum){name, bytes};
+}
+
+static int add_sums(struct traffic *t)
+{
+    t->by_axis = calloc(t->nrows + 1, sizeof *t->by_axis);
+    t->by_op = calloc(t->nrows + 1, sizeof *t->by_op);
+    t->by_phase = calloc(t->nrows + 1, sizeof *t->by_phase);
+    if (!t->by_axis || !t->by_op || !t->by_phase)
+        return SHD_ENOMEM;
+    for (size_t r = 0; r < t->nrows; r++) {
+        const struct traffic_row *row = &t->rows[r];
+
+        add_sum(t->by_axis, &t->nby_axis, row->axes, row->received_bytes);
+        add_sum(t->by_op, &t->nby_op, row->op, row->received_bytes);
+        add_sum(t->by_phase, &t->nby_phase, phase_names[row->phase], row->received_bytes);
+    }
+    return SHD_OK;
+}
+
+int traffic_init(struct traffic *out, const struct record *record, struct shd_error *err)
+{
+    const struct program *program = record->program;
+    struct traffic t = {.nrows = 0};
+    int status = SHD_OK;
+
+    t.rows = calloc((size_t)program->nops + 1, sizeof *t.rows);
+    if (!t.rows)
+        status = SHD_ENOMEM;
+    for (uint32_t i = 0; i < program->nops && status == SHD_OK; i++) {
+        struct traffic_row row;
+
+        if (!program_communicates(&program->ops[i]))
+            continue;
+        if (describe(&row, record, i)) {
+            add_row(&t, &row);
+        } else {
+            free_row(&row);
+            status = SHD_ENOMEM;
+        }
+    }
+    if (status == SHD_OK)
+        status = add_sums(&t);
+    if (status == SHD_OK) {
+        *out = t;
+        return SHD_OK;
+    }
+    traffic_fini(&t);
+    return shd_error_set(err, status, "no memory for the report");
+}
+
+void traffic_fini(struct traffic *traffic)
+{
+    for (size_t r = 0; traffic->rows && r < traffic->nrows; r++)
+        free_row(&traffic->rows[r]);
+    free(traffic->rows);
+    free(traffic->by_axis);
+    free(traffic->by_op);
+    free(traffic->by_phase);
+    memset(traffic, 0, sizeof *traffic);
+}

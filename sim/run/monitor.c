@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/monitor.h"
+
+#include <stdlib.h>
+
+#define LOOK_NS (50 * INT64_C(1000000))
+
+struct monitor_watch {
+    uint64_t count; /* of the device's wait record when it last moved */
+    int64_t since_ns;
+};
+
+struct monitor_watch *monitor_create(const struct run *run)
+{
+    return calloc((size_t)run->ndevices, sizeof(struct monitor_watch));
+}
+
+void monitor_destroy(struct monitor_watch *watch)
+{
+    free(watch);
+}
+
+/* Whether all living devices are blocked (and there is one); stores the sum of their counts. */
+static bool all_blocked(const struct run *run, uint64_t *sum)
+{
+    bool any = false;
+
+    *sum = 0;
+    for (int32_t d = 0; d < run->ndevices; d++) {
+        const struct shd_device *dev = &run->devices[d];
+
+        *sum += atomic_load(&dev->record.count);
+        if (atomic_load(&dev->state) != DEVICE_LIVE)
+            continue;
+        if (!wait_is_blocked(&dev->record))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool is_stuck(const struct run *run)
+{
+    uint64_t first;
+    uint64_t second;
+
+    return all_blocked(run, &first) && all_blocked(run, &second) && first == second;
+}
+
+/* The lowest device that has been in the same wait for longer than the limit, or -1. */
+static int32_t find_over_limit(const struct run *run, struct monitor_watch *watch)
+{
+    int64_t now_ns = wait_clock_ns();
+    int64_t limit_s = run->opts.wait_limit_s;
+
+    for (int32_t d = 0; d < run->ndevices; d++) {
+        uint64_t count = atomic_load(&run->devices[d].record.count);
+
+        if (watch[d].count != count || !wait_is_blocked(&run->devices[d].record))
+            watch[d] = (struct monitor_watch){count, now_ns};
+        else if (limit_s >= 0 && (now_ns - watch[d].since_ns) / 1000000000 >= limit_s)
+            return d;
+    }
+    return -1;
+}
+
+static void call_off(struct run *run, enum run_verdict verdict)
+{
+    atomic_store(&run->board.called_off, verdict);
+    run_group_poke_all(run);
+}
+
+static void look(struct run *run, struct monitor_watch *watch)
+{
+    const int *request = run->opts.stop_request;
+    int32_t over_limit;
+
+    if (request && __atomic_load_n(request, __ATOMIC_ACQUIRE)) {
+        call_off(run, RUN_STOP_REQUESTED);
+        return;
+    }
+    if (is_stuck(run)) {
+        call_off(run, RUN_STUCK);
+        return;
+    }
+    over_limit = find_over_limit(run, watch);
+    if (over_limit >= 0) {
+        run->over_limit = over_limit;
+        call_off(run, RUN_OVER_LIMIT);
+    }
+}
+
+void monitor_run(struct run *run, struct monitor_watch *watch)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&run->ended);
+
+        if (atomic_load(&run->nlive) == 0)
+            return;
+        if (!atomic_load(&run->board.called_off))
+            look(run, watch);
+        wait_event(&run->ended, seen, LOOK_NS);
+    }
+}

@@ -1,0 +1,23 @@
+/* monitor.h - what the thread that called shd_run() does while the devices run.
+ *
+ * It waits for them to end, and looks now and then whether the run has to be called off: because
+ * it was asked to stop, because all living devices wait for each other, or because one has waited
+ * for too long.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_MONITOR_H
+#define RUN_MONITOR_H
+
+#include "run/device.h"
+
+struct monitor_watch; /* since when each device waits */
+
+/* NULL: no memory. */
+struct monitor_watch *monitor_create(const struct run *run);
+void monitor_destroy(struct monitor_watch *watch);
+
+/* Returns when all devices have ended. */
+void monitor_run(struct run *run, struct monitor_watch *watch);
+
+#endif /* RUN_MONITOR_H */

@@ -1,0 +1,273 @@
+/* Start and end of a run: its devices, their threads, what was counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/device.h"
+#include "run/monitor.h"
+#include "run/verdict.h"
+
+#define DEFAULT_STACK_BYTES (256 * 1024)
+#define DEFAULT_WAIT_LIMIT_S 60
+#define DEFAULT_FUSE_BYTES 4096
+#define ALGO_TEXT_MAX 64
+
+/* ---- options ---- */
+
+/* One "kind=name" of `length` bytes. */
+static int choose_algo(struct run *run, const char *text, size_t length, struct shd_error *err)
+{
+    char entry[ALGO_TEXT_MAX];
+    char *name;
+    int kind;
+    const struct coll_algo *algo;
+
+    if (length >= sizeof(entry))
+        return shd_error_set(err, SHD_EINVAL, "algorithm choice is too long");
+    memcpy(entry, text, length);
+    entry[length] = '\0';
+    name = strchr(entry, '=');
+    if (!name)
+        return shd_error_set(err, SHD_EINVAL, "algorithm choice '%s' is not collective=algorithm",
+                             entry);
+    *name++ = '\0';
+    kind = coll_kind_parse(entry);
+    if (kind < 0)
+        return shd_error_set(err, SHD_EINVAL, "no collective is called '%s'", entry);
+    algo = coll_find((enum coll_kind)kind, name);
+    if (!algo)
+        return shd_error_set(err, SHD_EINVAL, "%s has no algorithm '%s'", entry, name);
+    run->algos[kind] = algo;
+    return SHD_OK;
+}
+
+static int choose_algos(struct run *run, const char *text, struct shd_error *err)
+{
+    for (int k = 0; k < COLL_NKINDS; k++)
+        run->algos[k] = coll_find((enum coll_kind)k, NULL);
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        int status = choose_algo(run, text, length, err);
+
+        if (status != SHD_OK)
+            return status;
+        text += length + (text[length] == ',' ? 1 : 0);
+    }
+    return SHD_OK;
+}
+
+static int set_options(struct run *run, const struct shd_run_opts *opts, struct shd_error *err)
+{
+    if (opts)
+        run->opts = *opts;
+    if (run->opts.stack_bytes == 0)
+        run->opts.stack_bytes = DEFAULT_STACK_BYTES;
+    if (run->opts.stack_bytes < (size_t)PTHREAD_STACK_MIN)
+        return shd_error_set(err, SHD_EINVAL, "a stack of %zu bytes is too small; at least %ld",
+                             run->opts.stack_bytes, (long)PTHREAD_STACK_MIN);
+    if (run->opts.wait_limit_s == 0)
+        run->opts.wait_limit_s = DEFAULT_WAIT_LIMIT_S;
+    run->fuse_bytes = run->opts.fuse_bytes > 0    ? (uint64_t)run->opts.fuse_bytes
+                      : run->opts.fuse_bytes == 0 ? DEFAULT_FUSE_BYTES
+                                                  : 0;
+    return choose_algos(run, run->opts.algorithms, err);
+}
+
+/* ---- storage ---- */
+
+static void fini_run(struct run *run)
+{
+    for (int32_t d = 0; run->devices && d < run->ndevices; d++) {
+        arena_fini(&run->devices[d].arena);
+        run_group_fini_seats(&run->devices[d]);
+        free(run->devices[d].tmp);
+    }
+    run_group_fini_all(run);
+    free(run->devices);
+    free(run->matrix);
+    pthread_mutex_destroy(&run->lock);
+}
+
+static int init_run(struct run *run, const struct shd_mesh *mesh, struct shd_error *err)
+{
+    size_t n = (size_t)shd_mesh_size(mesh);
+
+    run->mesh = mesh;
+    run->ndevices = (int32_t)n;
+    run->board.spin = (long)n <= sysconf(_SC_NPROCESSORS_ONLN);
+    atomic_store(&run->nlive, run->ndevices);
+    run->devices = calloc(n, sizeof(*run->devices));
+    if (n <= SHD_RUN_MATRIX_MAX)
+        run->matrix = calloc(n * n, sizeof(*run->matrix));
+    if (!run->devices || (n <= SHD_RUN_MATRIX_MAX && !run->matrix))
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a run of %zu devices", n);
+    for (size_t d = 0; d < n; d++) {
+        struct shd_device *dev = &run->devices[d];
+
+        dev->run = run;
+        dev->position = (int32_t)d;
+        dev->matrix_row = run->matrix ? run->matrix + d * n : NULL;
+        arena_init(&dev->arena, dev->position, run->opts.memory_bytes, arena_best_backend());
+    }
+    return SHD_OK;
+}
+
+/* ---- threads ---- */
+
+static void end_device(struct shd_device *dev, int status)
+{
+    enum device_state state = dev->gave_up ? DEVICE_STOPPED
+                              : status     ? DEVICE_FAILED
+                                           : DEVICE_ENDED;
+
+    if (state == DEVICE_FAILED && dev->error.status != status)
+        shd_error_set(&dev->error, status, "failed with status %d", status);
+    run_group_leave_all(dev, state);
+    if (atomic_fetch_sub(&dev->run->nlive, 1) == 1)
+        wait_signal(&dev->run->ended);
+}
+
+static void *device_main(void *arg)
+{
+    struct shd_device *dev = arg;
+    struct run *run = dev->run;
+
+    for (;;) {
+        uint32_t seen = atomic_load(&run->gate_event);
+
+        if (atomic_load(&run->gate) != GATE_CLOSED)
+            break;
+        wait_event(&run->gate_event, seen, -1);
+    }
+    if (atomic_load(&run->gate) == GATE_OPEN)
+        end_device(dev, run->fn(dev, run->arg, &dev->error));
+    return NULL;
+}
+
+static void open_gate(struct run *run, enum run_gate gate)
+{
+    atomic_store(&run->gate, gate);
+    wait_signal(&run->gate_event);
+}
+
+static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *err)
+{
+    pthread_attr_t attr;
+    int failed = 0;
+
+    pthread_attr_init(&attr);
+    failed = pthread_attr_setstacksize(&attr, run->opts.stack_bytes);
+    for (*nstarted = 0; !failed && *nstarted < run->ndevices; ++*nstarted) {
+        struct shd_device *dev = &run->devices[*nstarted];
+
+        failed = pthread_create(&dev->thread, &attr, device_main, dev);
+        if (failed)
+            break;
+    }
+    pthread_attr_destroy(&attr);
+    if (failed)
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "could not start thread %" PRId32 " of %" PRId32
+                             " with a stack of %zu bytes: %s",
+                             *nstarted + 1, run->ndevices, run->opts.stack_bytes,
+                             strerrordesc_np(failed));
+    return SHD_OK;
+}
+
+/* Either all devices run or none does. */
+static int run_threads(struct run *run, struct shd_error *err)
+{
+    struct monitor_watch *watch = monitor_create(run);
+    int32_t nstarted;
+    int status;
+
+    if (!watch)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a run of %" PRId32 " devices",
+                             run->ndevices);
+    status = start_threads(run, &nstarted, err);
+    open_gate(run, status == SHD_OK ? GATE_OPEN : GATE_GO_HOME);
+    if (status == SHD_OK)
+        monitor_run(run, watch);
+    for (int32_t d = 0; d < nstarted; d++)
+        pthread_join(run->devices[d].thread, NULL);
+    monitor_destroy(watch);
+    return status;
+}
+
+/* ---- results ---- */
+
+static uint64_t sent_bytes(const struct run *run, int32_t source)
+{
+    uint64_t sent = atomic_load(&run->devices[source].sent_bytes);
+
+    for (size_t d = 0; run->matrix && d < (size_t)run->ndevices; d++)
+        sent += run->matrix[d * (size_t)run->ndevices + (size_t)source];
+    return sent;
+}
+
+static int init_stats(struct shd_run_stats *stats, int32_t ndevices, struct shd_error *err)
+{
+    size_t n = (size_t)ndevices;
+
+    *stats = (struct shd_run_stats){.ndevices = ndevices, .error_device = -1};
+    stats->received_bytes = calloc(n, sizeof(uint64_t));
+    stats->sent_bytes = calloc(n, sizeof(uint64_t));
+    stats->peak_bytes = calloc(n, sizeof(uint64_t));
+    if (stats->received_bytes && stats->sent_bytes && stats->peak_bytes)
+        return SHD_OK;
+    shd_run_stats_fini(stats);
+    return shd_error_set(err, SHD_ENOMEM, "no memory for the counts of %zu devices", n);
+}
+
+/* The matrix changes hands. */
+static void fill_stats(struct shd_run_stats *stats, struct run *run)
+{
+    for (int32_t d = 0; d < run->ndevices; d++) {
+        stats->received_bytes[d] = run->devices[d].received_bytes;
+        stats->sent_bytes[d] = sent_bytes(run, d);
+        stats->peak_bytes[d] = run->devices[d].arena.peak_bytes;
+    }
+    stats->matrix = run->matrix;
+    run->matrix = NULL;
+}
+
+void shd_run_stats_fini(struct shd_run_stats *stats)
+{
+    free(stats->received_bytes);
+    free(stats->sent_bytes);
+    free(stats->peak_bytes);
+    free(stats->matrix);
+    *stats = (struct shd_run_stats){.error_device = -1};
+}
+
+int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
+            const struct shd_run_opts *opts, struct shd_run_stats *stats, struct shd_error *err)
+{
+    struct run run = {.fn = fn, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER};
+    int32_t error_device = -1;
+    int status = SHD_OK;
+
+    if (stats)
+        status = init_stats(stats, shd_mesh_size(mesh), err);
+    if (status == SHD_OK)
+        status = set_options(&run, opts, err);
+    if (status == SHD_OK)
+        status = init_run(&run, mesh, err);
+    if (status == SHD_OK)
+        status = run_threads(&run, err);
+    if (status == SHD_OK)
+        status = verdict_build(&run, &error_device, err);
+    if (stats && run.devices)
+        fill_stats(stats, &run);
+    if (stats)
+        stats->error_device = error_device;
+    fini_run(&run);
+    return status;
+}

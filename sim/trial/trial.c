@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/trial.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "cost/plan.h"
+#include "partition/partition.h"
+#include "trial/verify.h"
+
+/* The algorithms that a scenario asks for, by collective. */
+static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct scenario *scenario,
+                       struct diag *diag)
+{
+    memset(algos, 0, COLL_NKINDS * sizeof *algos);
+    for (size_t i = 0; i < scenario->nalgorithms; i++) {
+        const struct scenario_algorithm *a = &scenario->algorithms[i];
+        int kind = coll_kind_parse(a->kind);
+        char hint[NEAREST_HINT_MAX];
+        struct nearest near;
+
+        if (kind < 0) {
+            nearest_init(&near, a->kind);
+            for (int k = 0; k < COLL_NKINDS; k++)
+                nearest_add(&near, coll_kind_name((enum coll_kind)k));
+            diag_error(diag, a->kind_place, "there is no collective '%s'%s", a->kind,
+                       nearest_hint(&near, hint, sizeof hint));
+            continue;
+        }
+        algos[kind] = coll_find((enum coll_kind)kind, a->name);
+        if (algos[kind])
+            continue;
+        nearest_init(&near, a->name);
+        for (int k = 0; coll_algos[k]; k++)
+            if ((int)coll_algos[k]->kind == kind)
+                nearest_add(&near, coll_algos[k]->name);
+        diag_error(diag, a->place, "%s has no algorithm '%s'%s", a->kind, a->name,
+                   nearest_hint(&near, hint, sizeof hint));
+    }
+}
+
+static int build_program(struct trial *t, struct diag *diag)
+{
+    const struct coll_algo *algos[COLL_NKINDS];
+    struct partition_request request = {t->graph, t->mesh, t->shardings.nodes,
+                                        t->shardings.outputs, algos};
+    size_t before = diag->nerrors;
+    struct shd_error err;
+    int status;
+
+    find_algos(algos, t->scenario, diag);
+    if (diag->nerrors > before)
+        return SHD_EINVAL;
+    status = partition_build(&t->program, &request, &err);
+    if (status != SHD_OK)
+        diag_error(diag, t->scenario->place, "%s", err.text);
+    return status;
+}
+
+int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
+{
+    struct trial t = {.scenario = scenario};
+    struct shd_error err;
+    int status = scenario_mesh(&t.mesh, scenario, &err);
+
+    if (status != SHD_OK)
+        diag_error(diag, scenario_place(scenario, "mesh"), "%s", err.text);
+    if (status == SHD_OK)
+        status = model_graph(&t.graph, scenario, diag);
+    if (status == SHD_OK)
+        status = model_shardings(&t.shardings, t.graph, t.mesh, scenario, diag);
+    if (status == SHD_OK)
+        status = build_program(&t, diag);
+    if (status == SHD_OK)
+        *out = t;
+    else
+        trial_fini(&t);
+    return status;
+}
+
+void trial_fini(struct trial *trial)
+{
+    record_destroy(trial->record);
+    program_destroy(trial->program);
+    model_shardings_fini(&trial->shardings);
+    graph_destroy(trial->graph);
+    shd_mesh_destroy(trial->mesh);
+    memset(trial, 0, sizeof *trial);
+}
+
+int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
+{
+    struct walk_opts opts = {.memory_bytes = trial->scenario->memory_limit_bytes,
+                             .stop_request = stop_request};
+    struct verify_reference reference;
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+    int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    trial->record->tolerance = trial->scenario->tolerance;
+    status = verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request,
+                              err);
+    if (status != SHD_OK)
+        return status;
+    status = verify_run(trial->record, &reference, &opts, err);
+    verify_reference_fini(&reference);
+    return status;
+}
+
+int trial_plan(struct trial *trial, struct shd_error *err)
+{
+    int status = record_create(&trial->record, trial->program, RECORD_PLANNED, false, err);
+
+    if (status == SHD_OK)
+        plan_walk(trial->record);
+    return status;
+}
+
+bool trial_fits(const struct trial *trial)
+{
+    uint64_t limit = trial->scenario->memory_limit_bytes;
+
+    return limit == 0 || program_peak_bytes(trial->program) <= limit;
+}

@@ -1,0 +1,48 @@
+/* trial.h - one strategy, tried: from its scenario to a filled record, executed or planned.
+ *
+ * The way is scenario -> graph and shardings -> program -> record, always in this order; a trial
+ * owns all of them.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_TRIAL_H
+#define TRIAL_TRIAL_H
+
+#include <shd/error.h>
+#include <shd/mesh.h>
+
+#include "base/diag.h"
+#include "graph/graph.h"
+#include "model/model.h"
+#include "program/program.h"
+#include "record/record.h"
+#include "scenario/scenario.h"
+
+struct trial {
+    const struct scenario *scenario; /* not owned */
+    struct shd_mesh *mesh;
+    struct graph *graph;
+    struct model_shardings shardings;
+    struct program *program;
+    struct record *record; /* NULL until executed or planned */
+};
+
+/* Build all up to the program.  Errors go to `diag` with their place in the scenario. */
+SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
+                              struct diag *diag);
+void trial_fini(struct trial *trial);
+
+/* Execute with real numbers and verify against the unsharded computation.  `stop_request` (may be
+ * NULL) ends the run when a signal handler sets it.  Errors as shd_run(). */
+SHD_MUST_CHECK int trial_execute(struct trial *trial, const int *stop_request,
+                                 struct shd_error *err);
+
+/* Walk the program on paper. */
+SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
+
+/* The plan's peak memory is within the scenario's limit (or there is none). */
+bool trial_fits(const struct trial *trial);
+
+#endif /* TRIAL_TRIAL_H */

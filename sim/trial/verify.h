@@ -1,0 +1,29 @@
+/* verify.h - execute a program and compare every result with the unsharded computation.
+ *
+ * The reference is the same graph on a mesh of one device, in float64, with the same data.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_VERIFY_H
+#define TRIAL_VERIFY_H
+
+#include "graph/graph.h"
+#include "record/record.h"
+#include "run/walk.h"
+
+/* Whole results, row-major, in the order of the graph's outputs that a program delivers. */
+struct verify_reference {
+    uint32_t nresults;
+    double **results;
+};
+
+/* Compute a graph's results without sharding, with `nthreads` in each kernel. */
+SHD_MUST_CHECK int verify_reference(struct verify_reference *out, const struct graph *graph,
+                                    int nthreads, const int *stop_request, struct shd_error *err);
+void verify_reference_fini(struct verify_reference *reference);
+
+/* Execute the record's program and fill its checks. */
+SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
+                              const struct walk_opts *opts, struct shd_error *err);
+
+#endif /* TRIAL_VERIFY_H */
