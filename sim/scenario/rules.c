@@ -141,10 +141,9 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     rule->place = node->items[0]->place;
     rule->spec_place = node->items[1]->place;
     rule->pattern = value_read_name(r, "a pattern", node->items[0]);
-    if (rule->pattern && !check_pattern(r, rule->pattern, rule->place))
-        return false;
+    bool has_pattern = rule->pattern && check_pattern(r, rule->pattern, rule->place);
     bool has_spec = read_spec(r, &rule->spec, node->items[1]);
-    if (!rule->pattern || !has_spec)
+    if (!has_pattern || !has_spec)
         return false;
     rule->entry_places = entry_places(rule->spec, node->items[1]);
     if (!rule->entry_places)
