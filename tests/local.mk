@@ -17,6 +17,13 @@ check_PROGRAMS += \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/run
+	%D%/diag \
+	%D%/json_out \
+	%D%/log \
+	%D%/scenario \
+	%D%/text \
+	%D%/units \
+	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
@@ -39,7 +46,7 @@ test_scripts = \
 	%D%/layers.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/tap.sh
+EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
