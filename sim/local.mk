@@ -166,7 +166,6 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h
-	%D%/scenario/value.h
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)

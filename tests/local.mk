@@ -11,15 +11,15 @@ libtap_la_SOURCES = \
 check_PROGRAMS += \
 	%D%/arena \
 	%D%/coll \
+	%D%/diag \
 	%D%/failure \
+	%D%/json_out \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
-	%D%/run
-	%D%/diag \
-	%D%/json_out \
 	%D%/log \
+	%D%/run \
 	%D%/scenario \
 	%D%/text \
 	%D%/units \
