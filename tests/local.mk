@@ -19,6 +19,7 @@ check_PROGRAMS += \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/log \
+	%D%/random_programs \
 	%D%/run \
 	%D%/scenario \
 	%D%/text \
@@ -39,6 +40,11 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
+
+%C%_random_programs_SOURCES = \
+	%D%/random_programs.c \
+	%D%/step.c \
+	%D%/step.h
 
 test_scripts = \
 	%D%/exports.sh \
