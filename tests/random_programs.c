@@ -214,8 +214,7 @@ static void add_einsum(struct random_program *p)
 static void add_reduce(struct random_program *p)
 {
     uint32_t a = pick(p), dims[GRAPH_RANK_MAX], rank = p->graph->nodes[a].rank;
-    bool smooth = p->backward && p->dtype == SHD_F32; /* near ties go either way in float32 */
-    enum shd_reduce_op op = (enum shd_reduce_op)below(&p->random, smooth ? 2 : 4);
+    enum shd_reduce_op op = (enum shd_reduce_op)below(&p->random, 4);
     double bound = p->bounds[a];
 
     memcpy(dims, p->graph->nodes[a].dims, sizeof dims);
@@ -240,11 +239,13 @@ static void add_binary(struct random_program *p)
 {
     static const enum kern_fn fns[] = {KERN_ADD, KERN_ADD, KERN_SUB, KERN_MUL,
                                        KERN_DIV, KERN_MAX, KERN_MIN};
-    bool smooth = p->backward && p->dtype == SHD_F32;
-    enum kern_fn fn = fns[below(&p->random, smooth ? 5 : 7)];
+    enum kern_fn fn = fns[below(&p->random, 7)];
     uint32_t a = pick(p), b = pick(p), dims[2 * GRAPH_RANK_MAX], rank;
-    double x = p->bounds[a], y = p->bounds[b];
+    double x = p->bounds[a], y;
 
+    if (fn == KERN_ADD && chance(&p->random, 50))
+        b = below(&p->random, 3); /* a bias, so to speak: leaves come first */
+    y = p->bounds[b];
     rank = joined(p, a, b, dims);
     if (elements(p->graph, dims, rank) > ELEMENTS_MAX || (fn == KERN_SUB && a == b))
         return;
@@ -262,8 +263,7 @@ static void add_unary(struct random_program *p)
                                        KERN_GELU,  KERN_SILU, KERN_SCALE,      KERN_ADD_SCALAR,
                                        KERN_EXP,   KERN_LOG,  KERN_SQRT,       KERN_RSQRT,
                                        KERN_FILL,  KERN_RELU};
-    bool smooth = p->backward && p->dtype == SHD_F32;
-    enum kern_fn fn = fns[below(&p->random, smooth ? 13 : 14)];
+    enum kern_fn fn = fns[below(&p->random, 14)];
     uint32_t a = pick(p);
     double bound = p->bounds[a] + 1;
 
@@ -366,7 +366,8 @@ static struct random_program *make_program(uint64_t seed)
         abort();
     p->seed = p->random.state = seed;
     p->dtype = chance(&p->random, 70) ? SHD_F64 : SHD_F32;
-    p->backward = chance(&p->random, 40);
+    /* Slopes jump and saturate: in float32 a gradient may be right and far from the exact one. */
+    p->backward = p->dtype == SHD_F64 && chance(&p->random, 50);
     make_mesh(p);
     ask_algos(p);
     for (int d = 0; d < NDIMS; d++)
@@ -450,14 +451,14 @@ static void dump_program(const struct program *program)
 
 static struct {
     unsigned steps[SHD_RESHARD_NKINDS];
-    unsigned passed;       /* partial operands of ops */
-    unsigned summed;       /* partial sums made */
-    unsigned extremes;     /* partial maxima and minima made */
-    unsigned tuples;       /* arrays with a dimension over several axes */
-    unsigned turned;       /* of them with axes in another order than the mesh's */
-    unsigned rings;        /* steps by a ring */
-    unsigned ones;         /* meshes with an axis of size 1 */
-    unsigned naxes[5];     /* meshes by number of axes */
+    unsigned passed;   /* partial operands of ops */
+    unsigned summed;   /* partial sums made */
+    unsigned extremes; /* partial maxima and minima made */
+    unsigned tuples;   /* arrays with a dimension over several axes */
+    unsigned turned;   /* of them with axes in another order than the mesh's */
+    unsigned rings;    /* steps by a ring */
+    unsigned ones;     /* meshes with an axis of size 1 */
+    unsigned naxes[5]; /* meshes by number of axes */
     unsigned backward, f32, ops;
 } seen;
 
@@ -514,12 +515,12 @@ static double largest(const double *values, const struct program_buffer *b)
 }
 
 /* Errors relative to the largest value of the result, which may be what is left of a difference of
- * larger ones: then relative to a thousandth of the largest of all. */
+ * larger ones: then relative to the largest of all (in float64, to a thousandth of it). */
 static bool verified(const struct record *run, const struct verify_reference *reference,
-                     double tolerance)
+                     enum shd_dtype dtype)
 {
     const struct program *program = run->program;
-    double all = 0;
+    double tolerance = dtype == SHD_F64 ? 1e-9 : 1e-4, part = dtype == SHD_F64 ? 1e-3 : 1, all = 0;
     bool good = true;
 
     for (uint32_t r = 0; r < program->nresults; r++)
@@ -530,7 +531,7 @@ static bool verified(const struct record *run, const struct verify_reference *re
                               &program->buffers[program->results[r].buffer]);
         double error = run->checks[r].error;
 
-        if (error == 0 || error * most <= tolerance * fmax(most, all * 1e-3))
+        if (error == 0 || error * most <= tolerance * fmax(most, all * part))
             continue;
         diag("%s is off by %g of %g (largest of all: %g)", program->results[r].name, error, most,
              all);
@@ -556,7 +557,7 @@ static bool check_results(const struct random_program *p, struct step *step)
     if (status == SHD_OK) {
         status = verify_run(run, &reference, &opts, &err);
         if (status == SHD_OK)
-            good = verified(run, &reference, p->dtype == SHD_F64 ? 1e-9 : 1e-4);
+            good = verified(run, &reference, p->dtype);
         if (good && step_disagreement(step->planned, run)) {
             diag("a second run differs in %s", step_disagreement(step->planned, run));
             good = false;
@@ -667,7 +668,7 @@ int main(void)
     for (unsigned long i = 0; i < count; i++)
         test_program(seed + i, i % 3 == 0);
     tell_seen();
-    if (count >= NPROGRAMS_SMALL)
+    if (count >= NPROGRAMS)
         test_seen();
     return done();
 }
