@@ -61,7 +61,8 @@ struct random_program {
     bool backward;
     struct shd_mesh *mesh;
     struct graph *graph;
-    double bounds[NODES_MAX]; /* |value| of each forward node */
+    double bounds[NODES_MAX]; /* |value|, about, of each forward node */
+    uint32_t nbounds;
     const struct shd_sharding *nodes[NODES_MAX], *outputs[NODES_MAX];
     struct shd_sharding *storage; /* of nodes, then of outputs */
     const struct coll_algo *algos[COLL_NKINDS];
@@ -115,17 +116,15 @@ static const char *new_name(struct random_program *p, const char *what)
     return graph_text(p->graph, "%s%u", what, p->graph->nnodes);
 }
 
+/* Note the bound of what was added, and scale it back when it is large. */
 static uint32_t keep_bound(struct random_program *p, uint32_t node, double bound)
 {
-    if (node == GRAPH_NONE)
+    while (p->nbounds < p->graph->nnodes)
+        p->bounds[p->nbounds++] = bound;
+    if (bound <= BOUND || node == GRAPH_NONE)
         return node;
-    if (bound > BOUND) {
-        node = graph_map(p->graph, new_name(p, "scale"), KERN_SCALE, node, GRAPH_NONE, 1 / bound);
-        bound = 1;
-    }
-    if (node != GRAPH_NONE)
-        p->bounds[node] = bound;
-    return node;
+    node = graph_map(p->graph, new_name(p, "scale"), KERN_SCALE, node, GRAPH_NONE, 1 / bound);
+    return keep_bound(p, node, 1);
 }
 
 static void add_leaf(struct random_program *p)
@@ -267,8 +266,10 @@ static void add_unary(struct random_program *p)
     uint32_t a = pick(p);
     double bound = p->bounds[a] + 1;
 
-    if (fn == KERN_EXP)
-        bound = exp(p->bounds[a]);
+    if (fn == KERN_EXP) {
+        a = keep_bound(p, graph_map(p->graph, new_name(p, "tanh"), KERN_TANH, a, GRAPH_NONE, 0), 1);
+        bound = exp(1);
+    }
     if (fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT) {
         a = make_positive(p, a);
         bound = 1.5;
