@@ -134,13 +134,10 @@ static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t facto
     }
     for (uint32_t d = 0; d < g->nodes[node].rank; d++)
         nsummed += !graph_has_dim(&g->nodes[operand], g->nodes[node].dims[d]);
+    /* Every dimension that is summed is one of the factor's, so that none is lacking. */
     if (nsummed > 0 || g->nodes[node].op == GRAPH_EINSUM)
-        adjoint = graph_einsum(g, name, adjoint, factor, keep, nkeep);
-    else
-        adjoint = graph_map(g, name, KERN_MUL, adjoint, factor, 0);
-    if (g->nodes[node].op == GRAPH_EINSUM)
-        return adjoint; /* every dimension that was summed is one of the factor's */
-    return sum_to(r, adjoint, node, operand);
+        return graph_einsum(g, name, adjoint, factor, keep, nkeep);
+    return graph_map(g, name, KERN_MUL, adjoint, factor, 0);
 }
 
 /* d fn(x) / dx at x, given y = fn(x), of a function of one operand that is not linear. */
