@@ -13,13 +13,19 @@ check_PROGRAMS += \
 	%D%/coll \
 	%D%/diag \
 	%D%/failure \
+	%D%/gradient \
+	%D%/graph \
 	%D%/json_out \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/log \
+	%D%/parity \
+	%D%/partition \
+	%D%/program \
 	%D%/random_programs \
+	%D%/record \
 	%D%/run \
 	%D%/scenario \
 	%D%/text \
@@ -28,6 +34,10 @@ check_PROGRAMS += \
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_gradient_SOURCES = \
+	%D%/gradient.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
@@ -41,6 +51,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
 
+%C%_parity_SOURCES = \
+	%D%/parity.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_partition_SOURCES = \
+	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_random_programs_SOURCES = \
 	%D%/random_programs.c \
 	%D%/step.c \
