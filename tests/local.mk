@@ -17,6 +17,7 @@ check_PROGRAMS += \
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
 test_scripts = \
+	%D%/examples.sh \
 	%D%/exports.sh \
 	%D%/headers.sh \
 	%D%/layers.sh
