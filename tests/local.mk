@@ -41,6 +41,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 
 test_scripts = \
+	%D%/examples.sh \
 	%D%/exports.sh \
 	%D%/headers.sh \
 	%D%/layers.sh
