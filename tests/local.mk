@@ -9,15 +9,36 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/arena \
+	%D%/coll \
 	%D%/diag \
+	%D%/failure \
 	%D%/json_out \
+	%D%/kern_einsum \
+	%D%/kern_map \
+	%D%/kern_move \
+	%D%/kern_reduce \
 	%D%/log \
+	%D%/run \
 	%D%/scenario \
 	%D%/text \
 	%D%/units \
 	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
+
+%C%_kern_einsum_SOURCES = \
+	%D%/kern_einsum.c \
+	%D%/kern_data.h
+%C%_kern_map_SOURCES = \
+	%D%/kern_map.c \
+	%D%/kern_data.h
+%C%_kern_move_SOURCES = \
+	%D%/kern_move.c \
+	%D%/kern_data.h
+%C%_kern_reduce_SOURCES = \
+	%D%/kern_reduce.c \
+	%D%/kern_data.h
 
 test_scripts = \
 	%D%/exports.sh \
