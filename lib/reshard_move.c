@@ -88,8 +88,8 @@ void reshard_move(struct reshard_way *way, const struct shd_sharding *to)
     struct shd_sharding origin = way->at;
     size_t nsteps = way->plan->nsteps;
     uint64_t received_bytes = way->plan->received_bytes;
-    uint64_t limit = reshard_mul(reshard_moved(&way->at, to, way->shape),
-                                 shd_dtype_size(way->plan->dtype));
+    uint64_t limit =
+        reshard_mul(reshard_moved(&way->at, to, way->shape), shd_dtype_size(way->plan->dtype));
 
     if (by_name(way, to, limit))
         return;
