@@ -255,7 +255,6 @@ int shd_reshard_build(struct shd_reshard_plan *out, const struct shd_sharding *f
     struct shd_sharding origin = without_ones(from);
     struct shd_sharding goal = without_ones(to);
 
-    goal.mesh = origin.mesh;
     plan.dtype = dtype;
     search(&plan, &origin, &goal, shape);
     if (plan.received_bytes == UINT64_MAX)

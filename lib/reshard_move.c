@@ -39,7 +39,7 @@ static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *
             for (size_t e = 0; e < to->rank; e++) {
                 size_t naxes = now->naxes - first;
 
-                if (e != d && wants(way, to, e, now->axes + first, naxes)) {
+                if (wants(way, to, e, now->axes + first, naxes)) {
                     reshard_all_to_all(way, d, e, naxes);
                     return true;
                 }

@@ -99,7 +99,7 @@ static void test_coords(void)
        "axis: name and size");
     ok(shd_mesh_device_id(mesh, 7) == 7, "device ids: row-major");
     ok(shd_mesh_find_device(mesh, 23) == 23 && shd_mesh_find_device(mesh, 24) == -1 &&
-           shd_mesh_find_device(mesh, -1) == -1,
+           shd_mesh_find_device(mesh, -2) == -1,
        "find_device: default ids");
     shd_mesh_destroy(mesh);
 }
