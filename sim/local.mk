@@ -2,11 +2,65 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
+shdinclude_HEADERS += \
+	%D%/run/shd/run.h
+
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
+	%D%/base/diag.c \
+	%D%/base/diag.h \
+	%D%/base/file.c \
+	%D%/base/file.h \
+	%D%/base/json_out.c \
+	%D%/base/json_out.h \
+	%D%/base/log.c \
+	%D%/base/log.h \
+	%D%/base/nearest.c \
+	%D%/base/nearest.h \
+	%D%/base/text.c \
+	%D%/base/text.h \
+	%D%/base/units.c \
+	%D%/base/units.h \
+	%D%/base/utf8.c \
+	%D%/base/utf8.h \
+	%D%/base/yaml.c \
+	%D%/base/yaml.h \
+	%D%/base/yaml_text.c \
+	%D%/cmd/cmd.c \
+	%D%/cmd/cmd.h \
+	%D%/cmd/plan.c \
+	%D%/cmd/query.c \
+	%D%/cmd/run.c \
+	%D%/cmd/trials.c \
+	%D%/cmd/trials.h \
+	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_ring.c \
+	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_to_all_direct.c \
+	%D%/coll/barrier_direct.c \
+	%D%/coll/broadcast_direct.c \
+	%D%/coll/coll.c \
 	%D%/coll/coll.h \
+	%D%/coll/gather_direct.c \
+	%D%/coll/permute_direct.c \
+	%D%/coll/reduce_direct.c \
+	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/scatter_direct.c \
+	%D%/coll/send_recv_direct.c \
+	%D%/coll/table.c \
+	%D%/coll/table.h \
+	%D%/cost/plan.c \
+	%D%/cost/plan.h \
+	%D%/graph/gradient.c \
+	%D%/graph/gradient.h \
+	%D%/graph/graph.c \
+	%D%/graph/graph.h \
+	%D%/graph/layers/mlp.c \
+	%D%/graph/layers/mlp.h \
 	%D%/kern/blas.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
@@ -26,11 +80,98 @@ libsim_la_SOURCES = \
 	%D%/kern/move.c \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
-	%D%/kern/reduce.c
+	%D%/kern/reduce.c \
+	%D%/model/mlp.c \
+	%D%/model/model.c \
+	%D%/model/model.h \
+	%D%/model/shardings.c \
+	%D%/partition/assign.c \
+	%D%/partition/assign.h \
+	%D%/partition/choose.c \
+	%D%/partition/choose.h \
+	%D%/partition/emit.c \
+	%D%/partition/emit.h \
+	%D%/partition/local.c \
+	%D%/partition/local.h \
+	%D%/partition/partition.c \
+	%D%/partition/partition.h \
+	%D%/partition/price.c \
+	%D%/partition/price.h \
+	%D%/program/program.c \
+	%D%/program/program.h \
+	%D%/program/traffic.c \
+	%D%/query/layer.c \
+	%D%/query/layer.h \
+	%D%/query/moves.c \
+	%D%/query/moves.h \
+	%D%/query/op_layer.c \
+	%D%/query/op_reshard.c \
+	%D%/query/op_scenario.c \
+	%D%/query/op_sharding.c \
+	%D%/query/op_step.c \
+	%D%/query/query.c \
+	%D%/query/query.h \
+	%D%/query/read.c \
+	%D%/query/read.h \
+	%D%/record/record.c \
+	%D%/record/record.h \
+	%D%/report/result.h \
+	%D%/report/result_json.c \
+	%D%/report/result_text.c \
+	%D%/report/table.c \
+	%D%/report/table.h \
+	%D%/report/traffic.c \
+	%D%/report/traffic.h \
+	%D%/run/arena.c \
+	%D%/run/arena.h \
+	%D%/run/collective.c \
+	%D%/run/collective.h \
+	%D%/run/device.c \
+	%D%/run/device.h \
+	%D%/run/group.c \
+	%D%/run/group.h \
+	%D%/run/mismatch.c \
+	%D%/run/mismatch.h \
+	%D%/run/monitor.c \
+	%D%/run/monitor.h \
+	%D%/run/move.c \
+	%D%/run/move.h \
+	%D%/run/run.c \
+	%D%/run/verdict.c \
+	%D%/run/verdict.h \
+	%D%/run/view.c \
+	%D%/run/view.h \
+	%D%/run/wait.c \
+	%D%/run/wait.h \
+	%D%/run/walk.c \
+	%D%/run/walk.h \
+	%D%/scenario/check.c \
+	%D%/scenario/check.h \
+	%D%/scenario/layout.c \
+	%D%/scenario/option.c \
+	%D%/scenario/option.h \
+	%D%/scenario/print.c \
+	%D%/scenario/read.c \
+	%D%/scenario/read.h \
+	%D%/scenario/rules.c \
+	%D%/scenario/scenario.c \
+	%D%/scenario/scenario.h \
+	%D%/scenario/set.c \
+	%D%/scenario/set.h \
+	%D%/scenario/value.c \
+	%D%/scenario/value.h \
+	%D%/trial/collect.c \
+	%D%/trial/collect.h \
+	%D%/trial/trial.c \
+	%D%/trial/trial.h \
+	%D%/trial/verify.c \
+	%D%/trial/verify.h
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
+
+shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la
@@ -38,5 +179,9 @@ pkgconfig_DATA += %D%/libshdsim.pc
 libshdsim_la_SOURCES =
 libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO)
 libshdsim_la_LIBADD = libsim.la libshd.la
+
+bin_PROGRAMS += shardsim
+shardsim_SOURCES = %D%/main.c
+shardsim_LDADD = libsim.la libshd.la $(SHD_JEMALLOC)
 
 EXTRA_DIST += %D%/LAYERS

@@ -20,8 +20,36 @@ check_PROGRAMS += \
 	%D%/sharding \
 	%D%/spec \
 	%D%/tree
+	%D%/arena \
+	%D%/coll \
+	%D%/diag \
+	%D%/failure \
+	%D%/json_out \
+	%D%/kern_einsum \
+	%D%/kern_map \
+	%D%/kern_move \
+	%D%/kern_reduce \
+	%D%/log \
+	%D%/run \
+	%D%/scenario \
+	%D%/text \
+	%D%/units \
+	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
+
+%C%_kern_einsum_SOURCES = \
+	%D%/kern_einsum.c \
+	%D%/kern_data.h
+%C%_kern_map_SOURCES = \
+	%D%/kern_map.c \
+	%D%/kern_data.h
+%C%_kern_move_SOURCES = \
+	%D%/kern_move.c \
+	%D%/kern_data.h
+%C%_kern_reduce_SOURCES = \
+	%D%/kern_reduce.c \
+	%D%/kern_data.h
 
 test_scripts = \
 	%D%/exports.sh \
@@ -29,7 +57,7 @@ test_scripts = \
 	%D%/layers.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/tap.sh
+EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

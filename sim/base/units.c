@@ -156,11 +156,12 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
         return shd_error_set(err, SHD_ERANGE, "%s '%.40s' is too large", q->what, text);
     if (fault == DECIMAL_TOO_FINE)
         return shd_error_set(err, SHD_EINVAL, "%s '%.40s' has too many digits", q->what, text);
-    while (fault == DECIMAL_OK && *end == ' ')
-        end++;
+    const char *name = end + (fault == DECIMAL_OK ? strspn(end, " ") : 0);
+    if (*name == '\0')
+        name = end; /* spaces stand between number and unit only */
     const struct unit *unit = NULL;
     if (fault == DECIMAL_OK)
-        unit = find_unit(q->units, q->nunits, end);
+        unit = find_unit(q->units, q->nunits, name);
     if (fault == DECIMAL_OK && *end == '\0' && d.whole == 0 && d.fraction == 0)
         unit = &q->units[0]; /* zero is zero in any unit */
     if (!unit)

@@ -195,6 +195,7 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
 {
     struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
 
+    node.source.rounded = dtype; /* also when the graph is computed in another type */
     for (uint32_t n = 0; n < graph->nnodes; n++)
         if (graph->nodes[n].op <= GRAPH_PARAM && !strcmp(graph->nodes[n].name, name))
             return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);

@@ -42,6 +42,15 @@ static int64_t shard_nest(uint32_t rank, const int64_t *shape, const int64_t *of
     return first;
 }
 
+static double rounded(enum shd_dtype dtype, double value)
+{
+    if (dtype == SHD_BF16)
+        return (double)shd_bf16_to_f32(shd_bf16_from_f32((float)value));
+    if (dtype == SHD_F16)
+        return (double)shd_f16_to_f32(shd_f16_from_f32((float)value));
+    return value;
+}
+
 /* Values at whole-array indexes first..first+n-1, stepping by `stride`. */
 static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
@@ -50,10 +59,13 @@ static void source_values(const struct kern_source *source, int64_t first, int64
         uint64_t index = (uint64_t)first + (uint64_t)i * (uint64_t)stride;
         uint32_t u = (uint32_t)(index * 2654435761u + source->seed);
 
-        if (source->modulus > 0)
+        if (source->index)
+            out[i] = (double)index;
+        else if (source->modulus > 0)
             out[i] = (double)((u >> 8) % source->modulus);
         else
-            out[i] = (double)(float)((u / 4294967296.0 - 0.5) * source->scale);
+            out[i] = rounded(source->rounded,
+                             (double)(float)((u / 4294967296.0 - 0.5) * source->scale));
     }
 }
 

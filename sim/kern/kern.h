@@ -135,12 +135,15 @@ void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 /* ---- data ---- */
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
- * the whole array; the value is (u/2^32 - 0.5)*scale rounded to float32, then to the type.
- * With `modulus` m > 0 instead (u >> 8) mod m, a whole number. */
+ * the whole array; the value is (u/2^32 - 0.5)*scale rounded to float32, then to `rounded`, then to
+ * the array's own type: so that a float64 array can hold exactly what a bfloat16 one does.
+ * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i. */
 struct kern_source {
     uint32_t seed;
     double scale;
     uint32_t modulus;
+    enum shd_dtype rounded; /* SHD_F32 (0): no further rounding */
+    bool index;
 };
 
 /* Fill a shard, stored row-major: `extent` elements per dimension from `offset` of an array of

@@ -155,19 +155,25 @@ uint64_t kern_map_flops(const struct kern_map *m)
 }
 
 /* An input that is broadcast along a dimension is read once for all of it. */
+static uint64_t input_elements(const struct kern_map *m, uint32_t input)
+{
+    uint64_t count = 1;
+
+    for (uint32_t d = 0; d < m->ndims; d++) {
+        if (m->in_stride[input][d] != 0)
+            count = kern_sat_mul(count, (uint64_t)m->extent[d]);
+    }
+    return count;
+}
+
 uint64_t kern_map_bytes(const struct kern_map *m)
 {
     uint64_t count = kern_elements(m->ndims, m->extent, UINT32_MAX);
 
     if (count == 0)
         return 0;
-    for (uint32_t i = 0; i < m->ninputs; i++) {
-        uint32_t has = 0;
-
-        for (uint32_t d = 0; d < m->ndims; d++)
-            has |= (uint32_t)(m->in_stride[i][d] != 0) << d;
-        count = kern_sat_add(count, kern_elements(m->ndims, m->extent, has));
-    }
+    for (uint32_t i = 0; i < m->ninputs; i++)
+        count = kern_sat_add(count, input_elements(m, i));
     return kern_sat_mul(count, kern_size(m->dtype));
 }
 

@@ -1,5 +1,5 @@
-/* Reductions.  Floats accumulate in double and are rounded once, int32 in 64 bits; the order of
- * additions depends on the shape and strides alone.
+/* Reductions.  All accumulate in double: floats are rounded once, int32 sums are exact and wrapped
+ * before they could not be.  The order of additions depends on the shape and strides alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,6 +79,22 @@ static double fold_two(enum shd_reduce_op op, double a, double x)
     return (op == SHD_MAX ? x > a : x < a) ? x : a;
 }
 
+#define WRAP_EVERY (1 << 20) /* that many int32 add up to less than 2^53: exact in a double */
+
+/* Bring sums of int32 back to the value that 32 bits hold. */
+static void wrap(const struct reduce_run *run, size_t n, double *acc)
+{
+    if (run->reduce->dtype != SHD_I32 || run->reduce->op == SHD_MAX || run->reduce->op == SHD_MIN)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t low = (uint32_t)(int64_t)acc[i];
+        int32_t value;
+
+        memcpy(&value, &low, sizeof value);
+        acc[i] = value;
+    }
+}
+
 static size_t round_up(size_t n)
 {
     return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
@@ -140,11 +156,13 @@ static double line(const struct reduce_run *run, const char *base)
         load(run, base, &walk, n, identity(op), x);
         for (size_t i = 0; i < n; i += KERN_LANES)
             fold(op, KERN_LANES, x + i, acc);
+        wrap(run, KERN_LANES, acc);
     }
     for (size_t half = KERN_LANES / 2; half > 0; half /= 2) {
         for (size_t i = 0; i < half; i++)
             acc[i] = fold_two(op, acc[i], acc[i + half]);
     }
+    wrap(run, 1, acc);
     return acc[0];
 }
 
@@ -185,8 +203,11 @@ static void columns_task(void *arg, int64_t task)
         load(run, run->in + gone.offset[0] * (int64_t)kern_size(run->reduce->dtype), &walk, n, 0,
              x);
         fold(run->reduce->op, round_up(n), x, acc);
+        if (i % WRAP_EVERY == 0)
+            wrap(run, n, acc);
         kern_walk_advance(&gone, 1);
     }
+    wrap(run, n, acc);
     store(run, kept, n, acc);
 }
 

@@ -62,9 +62,9 @@ static const struct scenario_rule *match(struct rule_set *set, const char *name)
     const struct scenario_rule *first = NULL;
 
     for (size_t r = 0; r < set->nrules; r++) {
-        bool found = false;
+        struct shd_regex_match found;
 
-        if (shd_regex_search(set->compiled[r], name, &found, NULL, NULL, NULL) != SHD_OK || !found)
+        if (shd_regex_search(&found, set->compiled[r], name, NULL) != SHD_OK || !found.found)
             continue;
         set->used[r] = true;
         if (!first)

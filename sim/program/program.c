@@ -130,7 +130,7 @@ int program_add_result(struct program *program, enum program_result_kind kind, c
 
 void program_set_lifetimes(struct program *program)
 {
-    uint32_t end = program->nops ? program->nops - 1 : 0;
+    uint32_t end = program->nops; /* behind the last op: no op frees them */
 
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];

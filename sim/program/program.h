@@ -37,7 +37,7 @@ struct program_buffer {
     int64_t local[PROGRAM_RANK_MAX];     /* of the shard */
     struct shd_sharding sharding;
     uint64_t bytes;                      /* of the shard */
-    uint32_t first_op, last_op;          /* written by, freed after */
+    uint32_t first_op, last_op;          /* written by, freed after; nops: at the end */
     bool argument;                       /* filled before the step begins */
 };
 

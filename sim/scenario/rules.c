@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shd/regex.h>
 #include <shd/shape.h>
 
 #include "scenario/value.h"
@@ -108,6 +109,23 @@ static struct place *entry_places(const struct shd_spec *spec, const struct yaml
     return places;
 }
 
+/* A pattern that does not compile is a fault of the file.  It is compiled for good when there are
+ * names to match. */
+static bool check_pattern(struct reader *r, const char *pattern, struct place place)
+{
+    struct shd_regex *regex;
+    struct shd_error err;
+
+    if (r->replay)
+        return true;
+    if (shd_regex_compile(&regex, pattern, &err) != SHD_OK) {
+        diag_error(r->diag, place, "%s", err.text);
+        return false;
+    }
+    shd_regex_destroy(regex);
+    return true;
+}
+
 static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct option *option,
                       const struct yaml_node *node)
 {
@@ -123,8 +141,9 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     rule->place = node->items[0]->place;
     rule->spec_place = node->items[1]->place;
     rule->pattern = value_read_name(r, "a pattern", node->items[0]);
+    bool has_pattern = rule->pattern && check_pattern(r, rule->pattern, rule->place);
     bool has_spec = read_spec(r, &rule->spec, node->items[1]);
-    if (!rule->pattern || !has_spec)
+    if (!has_pattern || !has_spec)
         return false;
     rule->entry_places = entry_places(rule->spec, node->items[1]);
     if (!rule->entry_places)
@@ -163,6 +182,21 @@ static void read_rules(struct reader *r, const struct option *option, const stru
             shd_spec_destroy(rule.spec);
         }
     }
+}
+
+int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules, size_t nrules,
+                   struct shd_error *err)
+{
+    struct shd_rules *built = NULL;
+
+    int status = shd_rules_create(&built, err);
+    for (size_t i = 0; status == SHD_OK && i < nrules; i++)
+        status = shd_rules_add(built, rules[i].pattern, rules[i].spec, err);
+    if (status == SHD_OK)
+        *out = built;
+    else
+        shd_rules_destroy(built);
+    return status;
 }
 
 static void print_spec(const struct shd_spec *spec, struct text *out)

@@ -17,6 +17,7 @@
 
 #include <shd/dtype.h>
 #include <shd/mesh.h>
+#include <shd/rules.h>
 #include <shd/spec.h>
 
 #include "base/diag.h"
@@ -67,7 +68,7 @@ struct scenario_step {
 
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
 struct scenario_rule {
-    char *pattern;          /* searched for, as re.search does */
+    char *pattern;          /* searched for, as re.search does; it compiles */
     struct shd_spec *spec;  /* axes are in the mesh, none twice */
     struct place place;     /* of the pattern */
     struct place *entry_places; /* one for each entry of the spec */
@@ -145,6 +146,11 @@ struct place scenario_place(const struct scenario *scenario, const char *option)
 /* The mesh as lib wants it.  Errors as shd_mesh_create(). */
 SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario,
                                  struct shd_error *err);
+
+/* Rules as lib wants them: `params` or `constraints`, whose numbers are those of the rules.  Free
+ * with shd_rules_destroy().  Errors as shd_rules_add(). */
+SHD_MUST_CHECK int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules,
+                                  size_t nrules, struct shd_error *err);
 
 /* The logical axis of a name, or NULL. */
 const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,

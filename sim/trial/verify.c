@@ -8,58 +8,29 @@
 #include <string.h>
 
 #include "partition/partition.h"
+#include "trial/collect.h"
 
 /* ---- the reference ---- */
-
-struct keeping {
-    const struct program *program;
-    double **results;
-};
-
-static void keep_results(void *arg, int32_t position, const void *const *shards)
-{
-    const struct keeping *k = arg;
-
-    (void)position; /* there is one device */
-    for (uint32_t r = 0; r < k->program->nresults; r++)
-        memcpy(k->results[r], shards[r], k->program->buffers[k->program->results[r].buffer].bytes);
-}
-
-static int allocate(struct verify_reference *ref, const struct program *program,
-                    struct shd_error *err)
-{
-    ref->nresults = program->nresults;
-    ref->results = calloc((size_t)program->nresults + 1, sizeof *ref->results);
-    if (!ref->results)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the reference");
-    for (uint32_t r = 0; r < program->nresults; r++) {
-        uint64_t bytes = program->buffers[program->results[r].buffer].bytes;
-
-        ref->results[r] = malloc(bytes + 1);
-        if (!ref->results[r])
-            return shd_error_set(err, SHD_ENOMEM, "no memory for a reference of %llu bytes",
-                                 (unsigned long long)bytes);
-    }
-    return SHD_OK;
-}
 
 static int run_reference(struct verify_reference *ref, const struct program *program, int nthreads,
                          const int *stop_request, struct shd_error *err)
 {
-    struct keeping keeping = {program, NULL};
+    struct collect results;
     struct walk_opts opts = {.nthreads = nthreads,
                              .stop_request = stop_request,
-                             .finish = keep_results,
-                             .finish_arg = &keeping};
+                             .finish = collect_finish,
+                             .finish_arg = &results};
     struct record *record;
-    int status = allocate(ref, program, err);
+    int status = record_create(&record, program, RECORD_EXECUTED, false, err);
 
-    keeping.results = ref->results;
-    if (status == SHD_OK)
-        status = record_create(&record, program, RECORD_EXECUTED, false, err);
     if (status != SHD_OK)
         return status;
-    status = walk_run(record, &opts, err);
+    status = collect_init(&results, program, err);
+    if (status == SHD_OK) {
+        status = walk_run(record, &opts, err);
+        ref->nresults = program->nresults;
+        ref->results = results.wholes;
+    }
     record_destroy(record);
     return status;
 }

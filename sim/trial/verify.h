@@ -11,10 +11,10 @@
 #include "record/record.h"
 #include "run/walk.h"
 
-/* Whole results, row-major, in the order of the graph's outputs that a program delivers. */
+/* Whole results in float64, row-major, in the order in which the program delivers them. */
 struct verify_reference {
     uint32_t nresults;
-    double **results;
+    void **results; /* each double[] */
 };
 
 /* Compute a graph's results without sharding, with `nthreads` in each kernel. */

@@ -1,0 +1,51 @@
+/* layer.h - a single layer as a graph, for questions that name its tensors.
+ *
+ * A kind of layer is a row: its tensors with the dimensions of each, and how they are put together.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef QUERY_LAYER_H
+#define QUERY_LAYER_H
+
+#include <jansson.h>
+
+#include "graph/graph.h"
+
+#define LAYER_TENSORS_MAX 16
+#define LAYER_OUTPUTS_MAX 8
+
+struct layer_tensor {
+    const char *name; /* as in the question */
+    const char *dims; /* names of its dimensions: "batch seq embed" */
+};
+
+/* Nodes by the kind's tensors, GRAPH_NONE for those that the question does not bring. */
+struct layer_kind {
+    const char *name;
+    struct layer_tensor tensors[LAYER_TENSORS_MAX];
+    /* Add the computation and its outputs; returns what the loss is taken of: an array (the loss is
+     * its product with ct, summed) or, of rank 0, the loss itself. */
+    uint32_t (*build)(struct graph *graph, const json_t *attrs, const uint32_t *nodes);
+};
+
+extern const struct layer_kind layer_kinds[]; /* ended by a row without name */
+
+const struct layer_kind *layer_find(const char *name);
+
+/* Number of a tensor of the kind, or -1. */
+int layer_tensor_find(const struct layer_kind *kind, const char *name);
+
+/* Node of the tensor `name` among `nodes`; GRAPH_NONE when the kind or question has none. */
+uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const char *name);
+
+/* Add a leaf for a tensor of `rank` extents, dimensions named by the kind.  x and ct are inputs, all
+ * others parameters.  Errors stay in the graph. */
+uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,
+                          enum shd_dtype dtype, const int64_t *shape, size_t rank,
+                          struct kern_source source);
+
+/* The loss of what a kind's build() returned, and the gradient of every tensor but ct as outputs. */
+void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uint32_t result,
+                         const uint32_t *nodes);
+
+#endif /* QUERY_LAYER_H */

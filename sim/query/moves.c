@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/moves.h"
+
+#include "cost/plan.h"
+#include "report/traffic.h"
+#include "run/walk.h"
+
+static void write_collectives(struct json_out *out, const struct traffic *t,
+                              const struct shd_mesh *mesh)
+{
+    json_out_key(out, "collectives");
+    json_out_begin_array(out);
+    for (size_t r = 0; r < t->nrows; r++) {
+        const struct traffic_row *row = &t->rows[r];
+
+        json_out_begin_object(out);
+        json_out_key(out, "op");
+        json_out_string(out, row->op);
+        json_out_key(out, "axes");
+        json_out_begin_array(out);
+        for (uint32_t a = 0; a < row->naxes; a++)
+            json_out_string(out, shd_mesh_axis_name(mesh, row->axis[a]));
+        json_out_end_array(out);
+        json_out_key(out, "count");
+        json_out_uint(out, row->count);
+        json_out_key(out, "received_bytes");
+        json_out_uint(out, row->received_bytes);
+        json_out_key(out, "where");
+        json_out_string(out, row->where);
+        json_out_key(out, "why");
+        json_out_string(out, row->why);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+static int write_planned(struct json_out *out, const struct record *planned, struct shd_error *err)
+{
+    struct traffic traffic;
+    int status = traffic_init(&traffic, planned, err);
+
+    if (status != SHD_OK)
+        return status;
+    json_out_key(out, "received_bytes");
+    json_out_begin_object(out);
+    json_out_key(out, "total");
+    json_out_uint(out, record_received(planned));
+    json_out_key(out, "per_device");
+    json_out_begin_array(out);
+    for (int32_t d = 0; d < planned->ndevices; d++)
+        json_out_uint(out, planned->received_bytes[d]);
+    json_out_end_array(out);
+    json_out_end_object(out);
+    write_collectives(out, &traffic, planned->program->mesh);
+    traffic_fini(&traffic);
+    return SHD_OK;
+}
+
+int moves_write(struct json_out *out, const struct program *program, struct shd_error *err)
+{
+    struct walk_opts opts = {.nthreads = 1};
+    struct record *planned = NULL, *executed = NULL;
+    int status = record_create(&planned, program, RECORD_PLANNED, false, err);
+
+    if (status == SHD_OK)
+        status = record_create(&executed, program, RECORD_EXECUTED, false, err);
+    if (status == SHD_OK) {
+        plan_walk(planned);
+        status = write_planned(out, planned, err);
+    }
+    if (status == SHD_OK)
+        status = walk_run(executed, &opts, err);
+    if (status == SHD_OK) {
+        json_out_key(out, "executed_received_bytes");
+        json_out_uint(out, record_received(executed));
+    }
+    record_destroy(planned);
+    record_destroy(executed);
+    return status;
+}

@@ -1,0 +1,202 @@
+/* layer.run: a layer's outputs and gradients, in numbers, computed by device threads.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "cost/plan.h"
+#include "partition/partition.h"
+#include "query/layer.h"
+#include "query/query.h"
+#include "query/read.h"
+#include "run/walk.h"
+#include "trial/collect.h"
+
+/* All that one question makes; freed by layer_question_fini(). */
+struct layer_question {
+    const struct layer_kind *kind;
+    struct graph *graph;
+    struct shd_mesh *mesh;
+    struct shd_sharding *shardings; /* by node */
+    const struct shd_sharding **nodes;
+    uint32_t tensors[LAYER_TENSORS_MAX]; /* nodes by tensor of the kind */
+    struct program *program;
+    struct record *record;
+    struct collect results;
+};
+
+static void fini(struct layer_question *q)
+{
+    collect_fini(&q->results);
+    record_destroy(q->record);
+    program_destroy(q->program);
+    free(q->shardings);
+    free(q->nodes);
+    shd_mesh_destroy(q->mesh);
+    graph_destroy(q->graph);
+}
+
+static int add_tensors(struct layer_question *q, const json_t *in, struct shd_error *err)
+{
+    const json_t *tensors = json_object_get(in, "tensors");
+
+    for (int t = 0; t < LAYER_TENSORS_MAX; t++)
+        q->tensors[t] = GRAPH_NONE;
+    for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++) {
+        const json_t *tensor = json_object_get(tensors, q->kind->tensors[t].name);
+        struct kern_source source;
+        int64_t shape[SHD_RANK_MAX];
+        size_t rank;
+        int status;
+
+        if (!tensor)
+            continue;
+        status = read_shape(shape, &rank, tensor, "shape", err);
+        if (status == SHD_OK)
+            status = read_source(&source, tensor, err);
+        if (status != SHD_OK)
+            return status;
+        q->tensors[t] =
+            layer_add_tensor(q->graph, q->kind, t, SHD_F32, shape, rank, source);
+    }
+    return graph_status(q->graph, err);
+}
+
+static int build_graph(struct layer_question *q, const json_t *in, struct shd_error *err)
+{
+    const char *name;
+    uint32_t result;
+    int status = read_string(&name, in, "kind", "", err);
+
+    if (status != SHD_OK)
+        return status;
+    q->kind = layer_find(name);
+    if (!q->kind)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no kind of layer '%.60s'", name);
+    q->graph = graph_create();
+    if (!q->graph)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the graph");
+    status = add_tensors(q, in, err);
+    if (status != SHD_OK)
+        return status;
+    result = q->kind->build(q->graph, json_object_get(in, "attrs"), q->tensors);
+    layer_add_gradients(q->graph, q->kind, result, q->tensors);
+    return graph_status(q->graph, err);
+}
+
+/* One spec a tensor; a tensor without one is replicated. */
+static int read_specs(struct layer_question *q, const json_t *in, struct shd_error *err)
+{
+    const json_t *specs = json_object_get(in, "specs");
+
+    q->shardings = calloc((size_t)q->graph->nnodes + 1, sizeof *q->shardings);
+    q->nodes = calloc((size_t)q->graph->nnodes + 1, sizeof *q->nodes);
+    if (!q->shardings || !q->nodes)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the shardings");
+    for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++) {
+        const json_t *spec = json_object_get(specs, q->kind->tensors[t].name);
+        uint32_t node = q->tensors[t];
+        int64_t shape[GRAPH_RANK_MAX];
+        int status;
+
+        if (!spec || node == GRAPH_NONE)
+            continue;
+        graph_shape(q->graph, node, shape);
+        status = read_sharding_value(&q->shardings[node], spec, q->mesh, shape,
+                                     q->graph->nodes[node].rank, err);
+        if (status != SHD_OK)
+            return status;
+        q->nodes[node] = &q->shardings[node];
+    }
+    return SHD_OK;
+}
+
+static int execute(struct layer_question *q, struct shd_error *err)
+{
+    struct partition_request request = {.graph = q->graph, .mesh = q->mesh, .nodes = q->nodes};
+    struct walk_opts opts = {.finish = collect_finish, .finish_arg = &q->results};
+    int status = partition_build(&q->program, &request, err);
+
+    if (status == SHD_OK)
+        status = record_create(&q->record, q->program, RECORD_EXECUTED, false, err);
+    if (status == SHD_OK)
+        status = collect_init(&q->results, q->program, err);
+    return status == SHD_OK ? walk_run(q->record, &opts, err) : status;
+}
+
+static void write_tensor(struct json_out *out, const struct program_buffer *b, const void *whole)
+{
+    int64_t count = 1;
+
+    json_out_begin_object(out);
+    json_out_key(out, "shape");
+    json_out_begin_array(out);
+    for (uint32_t d = 0; d < b->rank; d++) {
+        json_out_int(out, b->shape[d]);
+        count *= b->shape[d];
+    }
+    json_out_end_array(out);
+    json_out_key(out, "values");
+    json_out_begin_array(out);
+    for (int64_t i = 0; i < count; i++)
+        if (b->dtype == SHD_I32)
+            json_out_int(out, ((const int32_t *)whole)[i]);
+        else
+            json_out_double(out, (double)((const float *)whole)[i]);
+    json_out_end_array(out);
+    json_out_end_object(out);
+}
+
+static void write_results(struct json_out *out, const struct layer_question *q, bool gradients)
+{
+    json_out_begin_object(out);
+    for (uint32_t r = 0; r < q->program->nresults; r++) {
+        const struct program_result *result = &q->program->results[r];
+
+        if ((result->kind == PROGRAM_GRADIENT) != gradients)
+            continue;
+        json_out_key(out, result->name);
+        write_tensor(out, &q->program->buffers[result->buffer], q->results.wholes[r]);
+    }
+    json_out_end_object(out);
+}
+
+static void write_answer(struct json_out *out, const struct layer_question *q, bool sharded)
+{
+    json_out_begin_object(out);
+    json_out_key(out, "outputs");
+    write_results(out, q, false);
+    json_out_key(out, "grads");
+    write_results(out, q, true);
+    if (sharded) {
+        json_out_key(out, "devices");
+        json_out_int(out, shd_mesh_size(q->mesh));
+        json_out_key(out, "received_bytes");
+        json_out_uint(out, record_received(q->record));
+    }
+    json_out_end_object(out);
+}
+
+static int answer_run(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct layer_question q = {.kind = NULL};
+    bool sharded = json_object_get(in, "mesh") != NULL;
+    int status = build_graph(&q, in, err);
+
+    if (status == SHD_OK && sharded)
+        status = read_mesh(&q.mesh, in, "mesh", err);
+    else if (status == SHD_OK)
+        status = shd_mesh_create(&q.mesh, NULL, NULL, 0, err);
+    if (status == SHD_OK)
+        status = read_specs(&q, in, err);
+    if (status == SHD_OK)
+        status = execute(&q, err);
+    if (status == SHD_OK)
+        write_answer(out, &q, sharded);
+    fini(&q);
+    return status;
+}
+
+const struct query_op query_layer_ops[] = {{"layer.run", answer_run}, {NULL, NULL}};

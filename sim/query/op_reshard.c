@@ -1,0 +1,207 @@
+/* reshard.plan and reshard.run: one array from one sharding to another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/moves.h"
+#include "query/query.h"
+#include "query/read.h"
+#include "record/record.h"
+#include "run/walk.h"
+
+struct reshard_question {
+    struct shd_mesh *mesh;
+    struct shd_sharding from, to;
+    int64_t shape[SHD_RANK_MAX];
+    size_t rank;
+    enum shd_dtype dtype;
+    struct program *program;
+};
+
+static void fini(struct reshard_question *q)
+{
+    program_destroy(q->program);
+    shd_mesh_destroy(q->mesh);
+}
+
+/* Mesh axes by name, over which the source is still to be summed. */
+static int read_partial(struct reshard_question *q, const json_t *in, struct shd_error *err)
+{
+    const json_t *names = json_object_get(in, "partial");
+
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        int axis = name ? shd_mesh_find_axis(q->mesh, name) : -1;
+
+        if (axis < 0)
+            return shd_error_set(err, SHD_ENOAXIS, "'partial' names '%.60s', which is no mesh axis",
+                                 name ? name : "?");
+        if (shd_sharding_axes(&q->from) >> axis & 1)
+            return shd_error_set(err, SHD_EDUPAXIS, "axis '%s' both shards and is partial", name);
+        q->from.partial |= (uint16_t)(1u << axis);
+    }
+    return SHD_OK;
+}
+
+static int read_question(struct reshard_question *q, const json_t *in, struct shd_error *err)
+{
+    int status = read_mesh(&q->mesh, in, "mesh", err);
+
+    if (status == SHD_OK)
+        status = read_shape(q->shape, &q->rank, in, "shape", err);
+    if (status == SHD_OK)
+        status = read_dtype(&q->dtype, in, "dtype", err);
+    if (status == SHD_OK)
+        status = read_sharding_value(&q->from, json_object_get(in, "from"), q->mesh, q->shape,
+                                     q->rank, err);
+    if (status == SHD_OK)
+        status = read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank,
+                                     err);
+    return status == SHD_OK ? read_partial(q, in, err) : status;
+}
+
+/* The same sharding without axes of size 1, which no step names. */
+static struct shd_sharding significant(const struct shd_sharding *s)
+{
+    struct shd_sharding out;
+
+    shd_sharding_init(&out, s->mesh, s->rank);
+    for (uint32_t d = 0; d < s->rank; d++)
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            if (shd_mesh_axis_size(s->mesh, s->dims[d].axes[a]) > 1)
+                out.dims[d].axes[out.dims[d].naxes++] = s->dims[d].axes[a];
+    for (size_t a = 0; a < shd_mesh_naxes(s->mesh); a++)
+        if (s->partial >> a & 1 && shd_mesh_axis_size(s->mesh, a) > 1)
+            out.partial |= (uint16_t)(1u << a);
+    return out;
+}
+
+static int add_array(struct reshard_question *q, const struct shd_sharding *sharding,
+                     struct program_op *op, struct shd_error *err)
+{
+    int status = program_add_buffer(&op->output, q->program, "array", q->dtype, q->shape, sharding,
+                                    err);
+
+    return status == SHD_OK ? program_add_op(q->program, op, err) : status;
+}
+
+/* A program of one argument and the steps that take it to its new sharding. */
+static int build(struct reshard_question *q, struct kern_source source, struct shd_error *err)
+{
+    struct program_op op = {.kind = PROGRAM_FILL, .name = "array", .source = source};
+    struct shd_sharding from = significant(&q->from), to = significant(&q->to);
+    struct shd_reshard_plan plan;
+    int status = shd_reshard_build(&plan, &from, &to, q->shape, q->dtype, err);
+
+    if (status != SHD_OK)
+        return status;
+    q->program = program_create(q->mesh);
+    if (!q->program)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    status = add_array(q, &from, &op, err);
+    for (size_t s = 0; s < plan.nsteps && status == SHD_OK; s++) {
+        op = (struct program_op){.kind = PROGRAM_RESHARD,
+                                 .name = "reshard",
+                                 .why = "the array is asked for in another sharding",
+                                 .ninputs = 1,
+                                 .inputs = {op.output},
+                                 .reshard = plan.steps[s]};
+        status = add_array(q, &plan.steps[s].to, &op, err);
+    }
+    if (status == SHD_OK)
+        status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.output, err);
+    if (status == SHD_OK)
+        program_set_lifetimes(q->program);
+    return status;
+}
+
+static int answer_plan(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct reshard_question q = {.mesh = NULL};
+    struct kern_source whole_numbers = {.seed = 1, .modulus = 5};
+    int status = read_question(&q, in, err);
+
+    if (status == SHD_OK)
+        status = build(&q, whole_numbers, err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        status = moves_write(out, q.program, err);
+        json_out_end_object(out);
+    }
+    fini(&q);
+    return status;
+}
+
+/* Shards of the result as devices hold them. */
+struct shards {
+    const struct program_buffer *buffer;
+    float *values; /* [device][shard] */
+};
+
+static void keep_shard(void *arg, int32_t position, const void *const *shards)
+{
+    const struct shards *s = arg;
+
+    memcpy((char *)s->values + (size_t)position * s->buffer->bytes, shards[0], s->buffer->bytes);
+}
+
+static void write_shards(struct json_out *out, const struct shards *s, int32_t ndevices)
+{
+    size_t count = s->buffer->bytes / sizeof *s->values;
+
+    json_out_begin_object(out);
+    json_out_key(out, "shards");
+    json_out_begin_array(out);
+    for (int32_t d = 0; d < ndevices; d++) {
+        json_out_begin_array(out);
+        for (size_t i = 0; i < count; i++)
+            json_out_double(out, (double)s->values[(size_t)d * count + i]);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+    json_out_end_object(out);
+}
+
+static int execute(struct reshard_question *q, struct json_out *out, struct shd_error *err)
+{
+    struct shards shards = {.buffer = &q->program->buffers[q->program->results[0].buffer]};
+    struct walk_opts opts = {.finish = keep_shard, .finish_arg = &shards};
+    struct record *record;
+    int status = record_create(&record, q->program, RECORD_EXECUTED, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    shards.values = malloc((size_t)record->ndevices * shards.buffer->bytes + 1);
+    if (!shards.values)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the shards");
+    if (status == SHD_OK)
+        status = walk_run(record, &opts, err);
+    if (status == SHD_OK)
+        write_shards(out, &shards, record->ndevices);
+    free(shards.values);
+    record_destroy(record);
+    return status;
+}
+
+static int answer_run(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct reshard_question q = {.mesh = NULL};
+    struct kern_source index = {.index = true};
+    int status = read_question(&q, in, err);
+
+    if (status == SHD_OK && (q.dtype != SHD_F32 || q.from.partial))
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "only whole float32 arrays are shown");
+    if (status == SHD_OK)
+        status = build(&q, index, err);
+    if (status == SHD_OK)
+        status = execute(&q, out, err);
+    fini(&q);
+    return status;
+}
+
+const struct query_op query_reshard_ops[] = {
+    {"reshard.plan", answer_plan}, {"reshard.run", answer_run}, {NULL, NULL}};

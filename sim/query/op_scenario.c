@@ -1,0 +1,72 @@
+/* scenario.run and scenario.plan: a scenario's text in, the result object out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "query/query.h"
+#include "report/result.h"
+#include "scenario/scenario.h"
+#include "trial/trial.h"
+
+static int try_one(const struct scenario *scenario, enum record_mode mode, struct diag *diag,
+                   struct json_out *out, struct shd_error *err)
+{
+    struct result result = {.scenario = scenario->name,
+                            .strategy = scenario->strategy,
+                            .what = scenario_kind_name(scenario->model.kind),
+                            .memory_limit_bytes = scenario->memory_limit_bytes};
+    struct trial trial;
+    int status = trial_init(&trial, scenario, diag);
+
+    if (status != SHD_OK)
+        return status;
+    status = mode == RECORD_PLANNED ? trial_plan(&trial, err) : trial_execute(&trial, NULL, err);
+    result.record = trial.record;
+    if (status == SHD_OK)
+        status = result_json(&result, out, err);
+    trial_fini(&trial);
+    return status;
+}
+
+static int answer(const json_t *in, enum record_mode mode, struct json_out *out,
+                  struct shd_error *err)
+{
+    const json_t *yaml = json_object_get(in, "yaml");
+    struct diag diag = DIAG_INIT;
+    struct scenario_file *file = NULL;
+    int status;
+
+    if (!json_is_string(yaml))
+        return shd_error_set(err, SHD_ETYPE, "'yaml' must be the text of a scenario");
+    status = scenario_parse(&file, "<yaml>", json_string_value(yaml), json_string_length(yaml),
+                            NULL, 0, &diag);
+    if (status == SHD_OK) {
+        if (file->nscenarios != 1)
+            json_out_begin_array(out);
+        for (size_t i = 0; i < file->nscenarios && status == SHD_OK; i++)
+            status = try_one(&file->scenarios[i], mode, &diag, out, err);
+        if (file->nscenarios != 1)
+            json_out_end_array(out);
+    }
+    if (diag.nmessages > 0)
+        status = shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
+                               diag.messages[0].line, diag.messages[0].column,
+                               diag.messages[0].text);
+    scenario_file_destroy(file);
+    diag_fini(&diag);
+    return status;
+}
+
+static int answer_run(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer(in, RECORD_EXECUTED, out, err);
+}
+
+static int answer_plan(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer(in, RECORD_PLANNED, out, err);
+}
+
+const struct query_op query_scenario_ops[] = {
+    {"scenario.plan", answer_plan}, {"scenario.run", answer_run}, {NULL, NULL}};

@@ -1,0 +1,153 @@
+/* Ops on shardings: which device holds what.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "query/query.h"
+#include "query/read.h"
+
+#define DEVICES_MAX 65536 /* an answer lists every device */
+
+static void write_shape(struct json_out *out, const int64_t *shape, size_t rank)
+{
+    json_out_begin_array(out);
+    for (size_t d = 0; d < rank; d++)
+        json_out_int(out, shape[d]);
+    json_out_end_array(out);
+}
+
+static void write_slices(struct json_out *out, const struct shd_sharding *s, const int64_t *shape)
+{
+    int64_t offset[SHD_RANK_MAX], extent[SHD_RANK_MAX];
+
+    shd_sharding_shard_shape(s, shape, extent);
+    json_out_begin_array(out);
+    for (int32_t p = 0; p < shd_mesh_size(s->mesh); p++) {
+        shd_sharding_offset(s, shape, p, offset);
+        json_out_begin_array(out);
+        for (uint32_t d = 0; d < s->rank; d++) {
+            json_out_begin_array(out);
+            json_out_int(out, offset[d]);
+            json_out_int(out, offset[d] + extent[d]);
+            json_out_end_array(out);
+        }
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+/* Positions by group; groups are numbered by their first one. */
+static void write_groups(struct json_out *out, const int32_t *group_ids, int32_t ngroups,
+                         int32_t ndevices)
+{
+    json_out_begin_array(out);
+    for (int32_t g = 0; g < ngroups; g++) {
+        json_out_begin_array(out);
+        for (int32_t p = 0; p < ndevices; p++)
+            if (group_ids[p] == g)
+                json_out_int(out, p);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+static int write_replicas(struct json_out *out, const struct shd_sharding *s, const int64_t *shape,
+                          struct shd_error *err)
+{
+    int32_t n = shd_mesh_size(s->mesh), ngroups;
+    int32_t *ids = malloc(2 * (size_t)n * sizeof *ids);
+
+    if (!ids)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", (int)n);
+    ngroups = shd_sharding_replica_groups(s, shape, ids, ids + n);
+    json_out_key(out, "replica_groups");
+    write_groups(out, ids, ngroups, n);
+    json_out_key(out, "num_replica_groups");
+    json_out_int(out, ngroups);
+    json_out_key(out, "replica_ids");
+    json_out_begin_array(out);
+    for (int32_t p = 0; p < n; p++)
+        json_out_int(out, ids[n + p]);
+    json_out_end_array(out);
+    free(ids);
+    return SHD_OK;
+}
+
+static void write_spec(struct json_out *out, const struct shd_spec *spec)
+{
+    json_out_begin_array(out);
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        size_t n = shd_spec_naxes(spec, e);
+
+        if (n == 0)
+            json_out_null(out);
+        if (n > 1)
+            json_out_begin_array(out);
+        for (size_t a = 0; a < n; a++)
+            json_out_string(out, shd_spec_axis(spec, e, a));
+        if (n > 1)
+            json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+static int write_shards(struct json_out *out, const struct shd_sharding *s, const int64_t *shape,
+                        const struct shd_spec *spec, struct shd_error *err)
+{
+    int64_t extent[SHD_RANK_MAX];
+    int status;
+
+    shd_sharding_shard_shape(s, shape, extent);
+    json_out_begin_object(out);
+    json_out_key(out, "shard_shape");
+    write_shape(out, extent, s->rank);
+    json_out_key(out, "slices");
+    write_slices(out, s, shape);
+    json_out_key(out, "is_fully_replicated");
+    json_out_bool(out, shd_sharding_is_replicated(s));
+    status = write_replicas(out, s, shape, err);
+    json_out_key(out, "num_devices");
+    json_out_int(out, shd_mesh_size(s->mesh));
+    json_out_key(out, "canonical_spec");
+    write_spec(out, spec);
+    json_out_end_object(out);
+    return status;
+}
+
+static int answer_spec(const json_t *in, const struct shd_mesh *mesh, const struct shd_spec *spec,
+                       struct json_out *out, struct shd_error *err)
+{
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_sharding s;
+    size_t rank;
+    int status = read_shape(shape, &rank, in, "shape", err);
+
+    if (status == SHD_OK)
+        status = shd_sharding_bind(&s, mesh, spec, rank, err);
+    if (status == SHD_OK)
+        status = shd_sharding_check(&s, shape, err);
+    if (status == SHD_OK && shd_mesh_size(mesh) > DEVICES_MAX)
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "the slices of %d devices are not listed",
+                               (int)shd_mesh_size(mesh));
+    return status == SHD_OK ? write_shards(out, &s, shape, spec, err) : status;
+}
+
+static int answer_shards(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    struct shd_spec *spec = NULL;
+    int status = read_mesh(&mesh, in, "mesh", err);
+
+    if (status == SHD_OK)
+        status = read_spec_value(&spec, json_object_get(in, "spec"), err);
+    if (status == SHD_OK)
+        status = answer_spec(in, mesh, spec, out, err);
+    shd_spec_destroy(spec);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct query_op query_sharding_ops[] = {{"sharding.shards", answer_shards}, {NULL, NULL}};

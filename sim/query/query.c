@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/query.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct query_op *const families[] = {query_layer_ops,    query_reshard_ops,
+                                                  query_scenario_ops, query_sharding_ops,
+                                                  query_step_ops,     NULL};
+
+static const struct query_op *find_op(const char *name)
+{
+    for (size_t f = 0; families[f]; f++)
+        for (const struct query_op *op = families[f]; op->name; op++)
+            if (!strcmp(op->name, name))
+                return op;
+    return NULL;
+}
+
+static void write_id(struct json_out *out, const json_t *id)
+{
+    char *text = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    json_out_key(out, "id");
+    if (text)
+        json_out_raw(out, text, strlen(text));
+    else
+        json_out_null(out);
+    free(text);
+}
+
+static void write_error(struct json_out *out, const char *kind, const char *message)
+{
+    json_out_key(out, "err");
+    json_out_begin_object(out);
+    json_out_key(out, "kind");
+    json_out_string(out, kind);
+    json_out_key(out, "message");
+    json_out_string(out, message);
+    json_out_end_object(out);
+}
+
+static void answer_op(const struct query_op *op, const json_t *in, struct json_out *out)
+{
+    struct text body = TEXT_INIT;
+    struct json_out value;
+    struct shd_error err;
+    int status;
+
+    json_out_init_text(&value, &body, JSON_OUT_COMPACT);
+    status = op->answer(in, &value, &err);
+    if (status == SHD_OK) {
+        if (json_out_fini(&value) != SHD_OK)
+            status = shd_error_set(&err, SHD_ENOMEM, "no memory for the answer");
+    }
+    if (status == SHD_OK) {
+        json_out_key(out, "out");
+        json_out_raw(out, text_get(&body), body.length);
+    } else {
+        write_error(out, shd_status_name(status), err.text);
+    }
+    text_fini(&body);
+}
+
+static void answer_request(const json_t *request, struct json_out *out)
+{
+    const json_t *in = json_object_get(request, "in");
+    const char *name = json_string_value(json_object_get(request, "op"));
+    const struct query_op *op;
+    char message[SHD_ERROR_TEXT_MAX];
+
+    write_id(out, json_object_get(request, "id"));
+    if (!json_is_object(request)) {
+        write_error(out, "bad-request", "a question is an object {\"id\", \"op\", \"in\"}");
+        return;
+    }
+    if (!name || !json_is_object(in)) {
+        write_error(out, "bad-request",
+                    name ? "'in' must be an object" : "'op' must be the name of an op");
+        return;
+    }
+    op = find_op(name);
+    if (!op) {
+        snprintf(message, sizeof message, "there is no op '%.100s'", name);
+        write_error(out, "unknown-op", message);
+        return;
+    }
+    answer_op(op, in, out);
+}
+
+static void answer_line(const char *line, size_t length, struct json_out *out)
+{
+    json_error_t why;
+    json_t *request = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    char message[SHD_ERROR_TEXT_MAX];
+
+    json_out_begin_object(out);
+    if (request) {
+        answer_request(request, out);
+    } else {
+        snprintf(message, sizeof message, "column %d: %s", why.column, why.text);
+        write_id(out, NULL);
+        write_error(out, "bad-json", message);
+    }
+    json_out_end_object(out);
+    json_out_newline(out);
+    json_decref(request);
+}
+
+static bool blank(const char *line, size_t length)
+{
+    return strspn(line, " \t\r\n") >= length;
+}
+
+int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int status = SHD_OK;
+
+    for (;;) {
+        struct json_out json;
+        ssize_t length = getline(&line, &room, in);
+
+        if (length < 0 || (stop_request && __atomic_load_n(stop_request, __ATOMIC_RELAXED)))
+            break;
+        if (blank(line, (size_t)length))
+            continue;
+        json_out_init_file(&json, out, JSON_OUT_COMPACT);
+        answer_line(line, (size_t)length, &json);
+        status = json_out_fini(&json);
+        if (status == SHD_OK && fflush(out) != 0)
+            status = SHD_ESYSTEM;
+        if (status != SHD_OK)
+            break;
+    }
+    free(line);
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "the answer could not be written");
+    if (ferror(in))
+        return shd_error_set(err, SHD_ESYSTEM, "standard input: %s", strerror(errno));
+    return SHD_OK;
+}

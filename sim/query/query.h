@@ -1,0 +1,37 @@
+/* query.h - the library for other languages: a JSON object a line in, one a line out.
+ *
+ * A question is {"id": any, "op": "name", "in": {...}}; its answer {"id", "out"} or {"id", "err":
+ * {"kind", "message"}}.  A family of ops is one file with a table of its own; query.c lists them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
+
+#include <shd/error.h>
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/json_out.h"
+
+struct query_op {
+    const char *name;
+    /* Write the answer's `out` value, or return a status and say why; what was written is dropped
+     * then. */
+    int (*answer)(const json_t *in, struct json_out *out, struct shd_error *err);
+};
+
+/* Families, each ended by a row without name. */
+extern const struct query_op query_layer_ops[];
+extern const struct query_op query_reshard_ops[];
+extern const struct query_op query_scenario_ops[];
+extern const struct query_op query_sharding_ops[];
+extern const struct query_op query_step_ops[];
+
+/* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK,
+ * SHD_ESYSTEM when it cannot be read or the answers cannot be written, SHD_ENOMEM. */
+SHD_MUST_CHECK int query_serve(FILE *in, FILE *out, const int *stop_request,
+                               struct shd_error *err);
+
+#endif /* QUERY_QUERY_H */

@@ -1,0 +1,26 @@
+/* collect.h - bring the results of an executed program back whole.
+ *
+ * Thread class: collect_finish() is called by every device thread at once; each writes elements that
+ * no other one does (of replicas only the first writes).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_COLLECT_H
+#define TRIAL_COLLECT_H
+
+#include "program/program.h"
+
+struct collect {
+    const struct program *program; /* not owned */
+    void **wholes;                 /* by result: the whole array, row-major, in its own type */
+};
+
+/* SHD_ENOMEM. */
+SHD_MUST_CHECK int collect_init(struct collect *out, const struct program *program,
+                                struct shd_error *err);
+void collect_fini(struct collect *collect);
+
+/* A walk_finish_fn; `arg` is the struct collect. */
+void collect_finish(void *arg, int32_t position, const void *const *shards);
+
+#endif /* TRIAL_COLLECT_H */

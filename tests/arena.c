@@ -1,0 +1,136 @@
+/* What run/arena.h promises, for each backend that this program has.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/arena.h"
+#include "tap.h"
+
+#define NBLOCKS 200
+
+static void test_counts(enum arena_backend backend, const char *name)
+{
+    struct arena arena;
+    void *a = NULL;
+    void *b = NULL;
+    void *none = NULL;
+    int good;
+
+    arena_init(&arena, 0, 0, backend);
+    ok(arena.backend == backend, "%s: is what was asked for", name);
+    good = arena_alloc(&arena, 1000, "a", &a, NULL) == SHD_OK &&
+           arena_alloc(&arena, 1, "b", &b, NULL) == SHD_OK &&
+           arena_alloc(&arena, 0, "none", &none, NULL) == SHD_OK;
+    ok(good && arena.live_bytes == 1001 && arena.peak_bytes == 1001, "%s: counts what was asked",
+       name);
+    ok((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && none, "%s: aligned to 64 bytes", name);
+    memset(a, 1, 1000);
+    memset(b, 2, 1);
+    arena_free(&arena, a);
+    ok(arena.live_bytes == 1 && arena.peak_bytes == 1001, "%s: the peak stays", name);
+    arena_free(&arena, NULL);
+    arena_free(&arena, none);
+    arena_free(&arena, b);
+    ok(arena.live_bytes == 0 && !arena.blocks, "%s: nothing is left", name);
+    arena_fini(&arena);
+}
+
+static void test_whole(enum arena_backend backend, const char *name)
+{
+    static void *blocks[NBLOCKS];
+    struct arena arena;
+    uint64_t bytes = 0;
+    int good = 1;
+
+    arena_init(&arena, 0, 0, backend);
+    for (int i = 0; i < NBLOCKS; i++) {
+        good = good && arena_alloc(&arena, (uint64_t)i * 37, NULL, &blocks[i], NULL) == SHD_OK;
+        bytes += (uint64_t)i * 37;
+        memset(blocks[i], i, (size_t)i * 37);
+    }
+    for (int i = 0; i < NBLOCKS; i += 3) {
+        arena_free(&arena, blocks[i]);
+        bytes -= (uint64_t)i * 37;
+    }
+    for (int i = 0; i < NBLOCKS; i++) {
+        for (int k = 0; i % 3 && k < i * 37; k++)
+            good = good && ((unsigned char *)blocks[i])[k] == (unsigned char)i;
+    }
+    ok(good && arena.live_bytes == bytes, "%s: blocks keep what was stored", name);
+    arena_fini(&arena); /* the leak checker sees whether all is freed */
+}
+
+static void test_limit(enum arena_backend backend, const char *name)
+{
+    struct arena arena;
+    struct shd_error err = {0, ""};
+    void *memory = NULL;
+    void *untouched = &arena;
+    void *out = untouched;
+
+    arena_init(&arena, 3, 1000, backend);
+    arena.op = "mlp/up";
+    ok(arena_alloc(&arena, 600, "weights", &memory, &err) == SHD_OK &&
+           arena_alloc(&arena, 100, "bias", &memory, &err) == SHD_OK &&
+           arena_alloc(&arena, 100, "bias", &memory, &err) == SHD_OK &&
+           arena_alloc(&arena, 200, NULL, &memory, &err) == SHD_OK,
+       "%s: up to the limit", name);
+    ok(arena_alloc(&arena, 1, "x", &out, &err) == SHD_EDEVMEM && out == untouched &&
+           arena.live_bytes == 1000 && arena.peak_bytes == 1000,
+       "%s: not beyond it", name);
+    if (!ok(!strcmp(err.text, "device 3 is out of memory in mlp/up: asked 1 bytes for 'x' with "
+                              "1000 of 1000 live; largest: 'weights' 600, 'bias' 200, "
+                              "'unnamed' 200"),
+            "%s: says who, where, what and what was live", name))
+        diag("%s", err.text);
+    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around", name);
+    arena_free(&arena, memory);
+    ok(arena_alloc(&arena, 200, "x", &memory, NULL) == SHD_OK, "%s: freed bytes count", name);
+    arena_fini(&arena);
+
+    arena_init(&arena, 3, 0, backend);
+    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, &err) == SHD_ENOMEM && out == untouched &&
+           arena.live_bytes == 0,
+       "%s: more than the host can address", name);
+    arena_fini(&arena);
+}
+
+static void test_largest(void)
+{
+    struct arena arena;
+    struct arena_use uses[100];
+    char labels[100][8];
+    void *memory;
+    int good = 1;
+
+    arena_init(&arena, 0, 0, ARENA_MALLOC);
+    ok(arena_largest(&arena, uses, 3) == 0, "largest: of nothing");
+    for (int i = 0; i < 100; i++) {
+        snprintf(labels[i], sizeof(labels[i]), "t%d", i % 10);
+        good = good && arena_alloc(&arena, (uint64_t)(i % 10), labels[i], &memory, NULL) == SHD_OK;
+    }
+    ok(good && arena_largest(&arena, uses, 100) == 10, "largest: equal labels are one");
+    ok(arena_largest(&arena, uses, 2) == 2 && !strcmp(uses[0].label, "t9") &&
+           uses[0].bytes == 90 && !strcmp(uses[1].label, "t8"),
+       "largest: first the largest");
+    arena_fini(&arena);
+}
+
+int main(void)
+{
+    plan(0);
+    for (int b = ARENA_MALLOC; b <= (int)arena_best_backend(); b++) {
+        const char *name = arena_backend_name((enum arena_backend)b);
+
+        test_counts((enum arena_backend)b, name);
+        test_whole((enum arena_backend)b, name);
+        test_limit((enum arena_backend)b, name);
+    }
+    test_largest();
+    return done();
+}

@@ -1,0 +1,351 @@
+/* What coll/coll.h promises, for every row of the table: walked in one thread against a plain loop.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/coll.h"
+#include "tap.h"
+
+#define N_MAX 9
+#define COUNT_MAX 100
+#define ROOM (N_MAX * COUNT_MAX)
+#define UNSET INT64_MIN
+
+static const uint64_t counts[] = {0, 1, 3, 8, 17, 36, COUNT_MAX};
+#define NCOUNTS (sizeof(counts) / sizeof(counts[0]))
+
+/* buf[member][which][element] */
+static int64_t buf[N_MAX][3][ROOM];
+static int64_t want[N_MAX][ROOM];
+
+/* Who writes (bit of the member) and reads each element within the step at hand. */
+static uint32_t writers[N_MAX][3][ROOM];
+static uint32_t readers[N_MAX][3][ROOM];
+
+/* ---- the plain loop ---- */
+
+static int64_t operand(uint32_t member, uint64_t i)
+{
+    return (int64_t)(member + 1) * 1000 + (int64_t)(i * i % 97);
+}
+
+static int64_t sum(uint32_t n, uint64_t i)
+{
+    int64_t total = 0;
+
+    for (uint32_t m = 0; m < n; m++)
+        total += operand(m, i);
+    return total;
+}
+
+static void want_member(enum coll_kind kind, const struct coll_shape *shape, uint32_t m)
+{
+    uint32_t n = shape->nmembers;
+    uint64_t at = coll_chunk_at(shape->count, n, m);
+    uint64_t chunk = coll_chunk_count(shape->count, n, m);
+    uint64_t nout = coll_out_count(kind, shape, m);
+
+    for (uint64_t i = 0; i < nout; i++) {
+        switch (kind) {
+        case COLL_ALL_REDUCE:
+        case COLL_REDUCE:
+            want[m][i] = sum(n, i);
+            break;
+        case COLL_REDUCE_SCATTER:
+            want[m][i] = sum(n, at + i);
+            break;
+        case COLL_ALL_GATHER:
+        case COLL_GATHER:
+            want[m][i] = operand((uint32_t)(i / shape->count), i % shape->count);
+            break;
+        case COLL_ALL_TO_ALL:
+            want[m][i] = operand((uint32_t)(i / chunk), at + i % chunk);
+            break;
+        case COLL_PERMUTE:
+            want[m][i] = shape->source[m] == COLL_NOBODY ? 0 : operand(shape->source[m], i);
+            break;
+        case COLL_SCATTER:
+            want[m][i] = operand(shape->root, at + i);
+            break;
+        default: /* broadcast and send-recv */
+            want[m][i] = operand(kind == COLL_BROADCAST ? shape->root : 0, i);
+            break;
+        }
+    }
+    for (uint64_t i = nout; i < ROOM; i++)
+        want[m][i] = UNSET;
+}
+
+/* ---- the walk ---- */
+
+static void fill(enum coll_kind kind, const struct coll_shape *shape)
+{
+    for (uint32_t m = 0; m < shape->nmembers; m++) {
+        for (size_t i = 0; i < ROOM; i++) {
+            buf[m][COLL_IN][i] = i < coll_in_count(kind, shape, m) ? operand(m, i) : UNSET;
+            buf[m][COLL_OUT][i] = UNSET;
+            buf[m][COLL_TMP][i] = UNSET;
+        }
+    }
+}
+
+/* Elements that the reader may touch in a member's buffer. */
+static uint64_t room_of(const struct coll_algo *algo, const struct coll_shape *shape,
+                        uint32_t member, enum coll_buf which)
+{
+    if (which == COLL_IN)
+        return coll_in_count(algo->kind, shape, member);
+    if (which == COLL_OUT)
+        return coll_out_count(algo->kind, shape, member);
+    return algo->tmp_count ? algo->tmp_count(shape) : 0;
+}
+
+static bool in_bounds(const struct coll_algo *algo, const struct coll_shape *shape, uint32_t member,
+                      const struct coll_move *move)
+{
+    return move->peer < shape->nmembers && move->dst != COLL_IN &&
+           (move->act == COLL_ZERO ||
+            move->src_at + move->count <= room_of(algo, shape, move->peer, move->src)) &&
+           move->dst_at + move->count <= room_of(algo, shape, member, move->dst);
+}
+
+static void make_move(uint32_t member, const struct coll_move *move)
+{
+    for (uint64_t i = 0; i < move->count; i++) {
+        int64_t *dst = &buf[member][move->dst][move->dst_at + i];
+        int64_t src = move->act == COLL_ZERO ? 0 : buf[move->peer][move->src][move->src_at + i];
+
+        *dst = move->act == COLL_COMBINE ? *dst + src : src;
+        writers[member][move->dst][move->dst_at + i] |= UINT32_C(1) << member;
+        if (move->act != COLL_ZERO)
+            readers[move->peer][move->src][move->src_at + i] |= UINT32_C(1) << member;
+    }
+}
+
+/* No element is written by one member and read by another in one step. */
+static bool step_is_clean(uint32_t n)
+{
+    for (uint32_t m = 0; m < n; m++) {
+        for (int b = 0; b < 3; b++) {
+            for (size_t i = 0; i < ROOM; i++) {
+                if (writers[m][b][i] && (readers[m][b][i] & ~writers[m][b][i]))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+struct walked {
+    bool bounds, clean;
+    uint64_t received[N_MAX], sent[N_MAX];
+};
+
+static struct walked walk(const struct coll_algo *algo, const struct coll_shape *shape)
+{
+    struct walked w = {.bounds = true, .clean = true};
+
+    fill(algo->kind, shape);
+    for (uint32_t s = 0; s < algo->nsteps(shape); s++) {
+        memset(writers, 0, sizeof(writers));
+        memset(readers, 0, sizeof(readers));
+        for (uint32_t m = 0; m < shape->nmembers; m++) {
+            for (uint32_t i = 0; i < algo->nmoves(shape, m, s); i++) {
+                struct coll_move move;
+
+                algo->move(shape, m, s, i, &move);
+                w.bounds = w.bounds && in_bounds(algo, shape, m, &move);
+                if (!w.bounds)
+                    return w;
+                make_move(m, &move);
+                w.received[m] += move.peer == m ? 0 : move.count;
+                w.sent[move.peer] += move.peer == m ? 0 : move.count;
+            }
+        }
+        w.clean = w.clean && step_is_clean(shape->nmembers);
+    }
+    return w;
+}
+
+static bool right_values(uint32_t n)
+{
+    for (uint32_t m = 0; m < n; m++) {
+        if (memcmp(buf[m][COLL_OUT], want[m], sizeof(want[m])) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* All members' received elements in all, by the formulas of the design. */
+static uint64_t formula(enum coll_kind kind, const struct coll_shape *shape)
+{
+    uint64_t g = shape->nmembers;
+    uint64_t b = shape->count;
+    uint64_t from_others = 0;
+
+    switch (kind) {
+    case COLL_ALL_REDUCE:
+        return 2 * (g - 1) * b;
+    case COLL_ALL_GATHER:
+        return g * (g - 1) * b;
+    case COLL_SCATTER:
+        return b - coll_chunk_count(b, shape->nmembers, shape->root);
+    case COLL_PERMUTE:
+        for (uint32_t m = 0; m < g; m++)
+            from_others += shape->source[m] != COLL_NOBODY && shape->source[m] != m ? b : 0;
+        return from_others;
+    case COLL_SEND_RECV:
+        return b;
+    case COLL_BARRIER:
+        return 0;
+    default: /* reduce-scatter, all-to-all, broadcast, gather, reduce */
+        return (g - 1) * b;
+    }
+}
+
+static bool counts_agree(const struct coll_algo *algo, const struct coll_shape *shape,
+                         const struct walked *w)
+{
+    uint64_t received = 0;
+    uint64_t sent = 0;
+
+    for (uint32_t m = 0; m < shape->nmembers; m++) {
+        if (coll_received_count(algo, shape, m) != w->received[m])
+            return false;
+        received += w->received[m];
+        sent += w->sent[m];
+    }
+    return received == sent && received == formula(algo->kind, shape);
+}
+
+/* ---- each row of the table ---- */
+
+struct verdict {
+    bool bounds, clean, values, counts;
+};
+
+static void test_shape(const struct coll_algo *algo, const struct coll_shape *shape,
+                       struct verdict *v)
+{
+    struct walked w = walk(algo, shape);
+    struct verdict now;
+
+    memset(want, 0, sizeof(want));
+    for (uint32_t m = 0; m < shape->nmembers; m++)
+        want_member(algo->kind, shape, m);
+    now = (struct verdict){w.bounds, w.clean, right_values(shape->nmembers),
+                           counts_agree(algo, shape, &w)};
+    if (!now.bounds || !now.clean || !now.values || !now.counts)
+        diag("%s/%s: n %" PRIu32 ", count %" PRIu64 ", root %" PRIu32 ": bounds %d, clean %d, "
+             "values %d, counts %d", coll_kind_name(algo->kind), algo->name, shape->nmembers,
+             shape->count, shape->root, now.bounds, now.clean, now.values, now.counts);
+    v->bounds = v->bounds && now.bounds;
+    v->clean = v->clean && now.clean;
+    v->values = v->values && now.values;
+    v->counts = v->counts && now.counts;
+}
+
+/* A rotation, with the last member left without a source from 3 members on. */
+static void rotate(uint32_t n, uint32_t *source)
+{
+    for (uint32_t m = 0; m < n; m++)
+        source[m] = (m + n - 1) % n;
+    if (n > 2)
+        source[n - 1] = COLL_NOBODY;
+    if (n > 3)
+        source[1] = 1;
+}
+
+static void test_row(const struct coll_algo *algo)
+{
+    struct verdict v = {true, true, true, true};
+    const char *kind = coll_kind_name(algo->kind);
+
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        uint32_t source[N_MAX];
+
+        rotate(n, source);
+        for (size_t c = 0; c < NCOUNTS && coll_serves(algo, n); c++) {
+            struct coll_shape shape = {n, counts[c], 0, source};
+
+            test_shape(algo, &shape, &v);
+            shape.root = n - 1;
+            test_shape(algo, &shape, &v);
+        }
+    }
+    ok(v.bounds, "%s/%s stays inside its buffers", kind, algo->name);
+    ok(v.clean, "%s/%s reads nothing that is written in the same step", kind, algo->name);
+    ok(v.values, "%s/%s gives what a plain loop gives, and writes nothing else", kind, algo->name);
+    ok(v.counts, "%s/%s: received = sent = the formula, for all members", kind, algo->name);
+}
+
+/* ---- per-member figures of the default algorithms ---- */
+
+static void test_members(void)
+{
+    struct coll_shape shape = {.nmembers = 4, .count = 10};
+    static const uint64_t all_reduce[] = {16, 16, 14, 14}; /* chunks 3, 3, 2, 2 */
+    static const uint64_t reduce_scatter[] = {9, 9, 6, 6};
+    bool same = true;
+
+    for (uint32_t m = 0; m < 4; m++) {
+        same = same &&
+               coll_received_count(coll_find(COLL_ALL_REDUCE, NULL), &shape, m) == all_reduce[m] &&
+               coll_received_count(coll_find(COLL_REDUCE_SCATTER, NULL), &shape, m) ==
+                   reduce_scatter[m];
+    }
+    ok(same, "each member receives by its real chunks");
+}
+
+static void test_find(void)
+{
+    bool all = true;
+
+    for (int k = 0; k < COLL_NKINDS; k++) {
+        const struct coll_algo *algo = coll_find((enum coll_kind)k, NULL);
+
+        all = all && algo && algo->kind == (enum coll_kind)k && !strcmp(algo->name, "direct") &&
+              coll_kind_parse(coll_kind_name((enum coll_kind)k)) == k;
+    }
+    ok(all, "every kind has a default called direct, and a name that is read back");
+    ok(coll_find(COLL_ALL_REDUCE, "ring") != coll_find(COLL_ALL_REDUCE, NULL),
+       "find: by name");
+    ok(!coll_find(COLL_BARRIER, "ring"), "find: no such algorithm");
+    ok(coll_kind_parse("all-reduc") == -1, "kind: no such collective");
+    ok(!coll_serves(coll_find(COLL_SEND_RECV, NULL), 3), "send-recv is for two");
+}
+
+static void test_chunks(void)
+{
+    bool good = true;
+
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        for (uint64_t count = 0; count < 40; count++) {
+            uint64_t at = 0;
+
+            for (uint32_t i = 0; i < n; i++) {
+                good = good && coll_chunk_at(count, n, i) == at;
+                at += coll_chunk_count(count, n, i);
+            }
+            good = good && at == count;
+        }
+    }
+    ok(good, "chunks follow each other and add up");
+}
+
+int main(void)
+{
+    plan(0);
+    for (size_t i = 0; coll_algos[i]; i++)
+        test_row(coll_algos[i]);
+    test_members();
+    test_find();
+    test_chunks();
+    return done();
+}

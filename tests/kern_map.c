@@ -1,0 +1,410 @@
+/* What kern/kern.h promises of map.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "tap.h"
+
+#include <math.h>
+
+#include "kern/isa.h"
+#include "kern_data.h"
+
+/* ---- one function, in double ---- */
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double gelu_twice_u(double x)
+{
+    return 2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+}
+
+/* For sane operands; special ones have a test of their own. */
+static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
+{
+    double v = gelu_twice_u(x), s = sigmoid(x);
+
+    switch (fn) {
+    case KERN_COPY:
+        return x;
+    case KERN_ADD:
+        return x + y;
+    case KERN_SUB:
+        return x - y;
+    case KERN_MUL:
+        return x * y;
+    case KERN_DIV:
+        return x / y;
+    case KERN_MAX:
+        return fmax(x, y);
+    case KERN_MIN:
+        return fmin(x, y);
+    case KERN_NEG:
+        return -x;
+    case KERN_EXP:
+        return exp(x);
+    case KERN_LOG:
+        return log(x);
+    case KERN_SQRT:
+        return sqrt(x);
+    case KERN_RSQRT:
+        return 1 / sqrt(x);
+    case KERN_TANH:
+        return tanh(x);
+    case KERN_RELU:
+        return fmax(x, 0);
+    case KERN_SIGMOID:
+        return s;
+    case KERN_GELU:
+        return 0.5 * x * (1 + tanh(v / 2));
+    case KERN_GELU_GRAD:
+        return sigmoid(v) + x * 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x) * sigmoid(v) *
+                                sigmoid(-v);
+    case KERN_SILU:
+        return x * s;
+    case KERN_SILU_GRAD:
+        return s + x * s * sigmoid(-x);
+    case KERN_STEP:
+        return x > 0;
+    case KERN_EQUAL:
+        return x == y;
+    case KERN_SCALE:
+        return x * scalar;
+    case KERN_ADD_SCALAR:
+        return x + scalar;
+    default:
+        return scalar;
+    }
+}
+
+/* A map of one instruction over n contiguous elements. */
+static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void *x, const void *y,
+                   double scalar, void *out)
+{
+    struct kern_map m = {.dtype = dtype, .ndims = 1, .extent = {n}, .out_stride = {1},
+                         .ninputs = 2, .in_stride = {{1}, {1}}, .ninstrs = 1,
+                         .instrs = {{fn, {0, 1}, scalar}}};
+    const void *inputs[] = {x, y};
+
+    kern_map_run(&m, inputs, out, 1);
+}
+
+static bool needs_positive(enum kern_fn fn)
+{
+    return fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT;
+}
+
+#define SWEEP 40000
+
+/* Largest error over a dense sweep, relative to max(|result|, floor): functions that cross zero by
+ * a product of something tiny have an absolute bound. */
+static double sweep(enum kern_fn fn, enum shd_dtype dtype, double lo, double hi, double floor)
+{
+    static double x[SWEEP], y[SWEEP], out[SWEEP];
+    double worst = 0;
+
+    for (int64_t i = 0; i < SWEEP; i++) {
+        set_elem(dtype, x, i, lo + (hi - lo) * (double)i / SWEEP);
+        set_elem(dtype, y, i, 1.5 + (double)(i % 7));
+    }
+    run_fn(fn, dtype, SWEEP, x, y, 0.75, out);
+    for (int64_t i = 0; i < SWEEP; i++) {
+        double want = plain_fn(fn, get_elem(dtype, x, i), get_elem(dtype, y, i), 0.75);
+        double error = fabs(get_elem(dtype, out, i) - want) / fmax(fabs(want), floor);
+
+        worst = fmax(worst, isnan(error) ? INFINITY : error);
+    }
+    return worst;
+}
+
+static void test_accuracy(void)
+{
+    static const double eps[] = {[SHD_F32] = 4e-7, [SHD_F64] = 4e-15, [SHD_BF16] = 4e-3,
+                                 [SHD_F16] = 6e-4};
+
+    for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
+        for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++) {
+            double lo = needs_positive(fn) ? 1e-3 : -9;
+            double error = fmax(sweep(fn, dtype, lo, 9, 1), sweep(fn, dtype, lo / 90, 0.1, 0.1));
+
+            ok(error <= eps[dtype], "%s, %s: error %.2g", kern_fns[fn].name,
+               shd_dtype_name(dtype), error);
+        }
+    }
+}
+
+/* Where the float functions are relatively accurate over all of their range. */
+static void test_relative(void)
+{
+    static const struct {
+        enum kern_fn fn;
+        double lo, hi;
+    } rows[] = {
+        {KERN_EXP, -87, 88.7},    {KERN_EXP, -1e-3, 1e-3},  {KERN_LOG, 1e-30, 1e-28},
+        {KERN_LOG, 1e-38, 4e-38}, {KERN_LOG, 0.7, 1.5},     {KERN_LOG, 0.999, 1.001},
+        {KERN_LOG, 1, 1e38},      {KERN_TANH, -1e-4, 1e-4}, {KERN_TANH, -2, 2},
+        {KERN_TANH, -50, 50},     {KERN_SIGMOID, -87, 30},  {KERN_SILU, -80, 30},
+        {KERN_RSQRT, 1e-3, 1e6},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double error = sweep(rows[i].fn, SHD_F32, rows[i].lo, rows[i].hi, 1e-37);
+
+        ok(error <= 4e-7, "%s over %g..%g: relative error %.2g", kern_fns[rows[i].fn].name,
+           rows[i].lo, rows[i].hi, error);
+    }
+}
+
+static void test_special(void)
+{
+    static const struct {
+        enum kern_fn fn;
+        double x, want;
+    } rows[] = {
+        {KERN_EXP, INFINITY, INFINITY},   {KERN_EXP, -INFINITY, 0},
+        {KERN_EXP, 1000, INFINITY},       {KERN_EXP, -1000, 0},
+        {KERN_EXP, 0, 1},                 {KERN_LOG, 0, -INFINITY},
+        {KERN_LOG, -1, NAN},              {KERN_LOG, INFINITY, INFINITY},
+        {KERN_LOG, 1, 0},                 {KERN_SQRT, -1, NAN},
+        {KERN_RSQRT, 0, INFINITY},        {KERN_TANH, INFINITY, 1},
+        {KERN_TANH, -INFINITY, -1},       {KERN_TANH, 0, 0},
+        {KERN_SIGMOID, INFINITY, 1},      {KERN_SIGMOID, -INFINITY, 0},
+        {KERN_GELU, 1e15, 1e15},          {KERN_GELU, -1000, 0},
+        {KERN_GELU, INFINITY, INFINITY},  {KERN_GELU_GRAD, INFINITY, 1},
+        {KERN_GELU_GRAD, -INFINITY, 0},   {KERN_SILU, INFINITY, INFINITY},
+        {KERN_SILU, -1000, 0},            {KERN_SILU_GRAD, INFINITY, 1},
+        {KERN_SILU_GRAD, -INFINITY, 0},   {KERN_RELU, -INFINITY, 0},
+        {KERN_STEP, 0, 0},                {KERN_STEP, NAN, 0},
+    };
+
+    for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F64; dtype++) {
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            double x, y, out, got;
+
+            set_elem(dtype, &x, 0, rows[i].x);
+            set_elem(dtype, &y, 0, 1);
+            run_fn(rows[i].fn, dtype, 1, &x, &y, 0, &out);
+            got = get_elem(dtype, &out, 0);
+            ok(got == rounded(dtype, rows[i].want) || (isnan(got) && isnan(rows[i].want)),
+               "%s(%g) is %g, %s: %g", kern_fns[rows[i].fn].name, rows[i].x, rows[i].want,
+               shd_dtype_name(dtype), got);
+        }
+    }
+}
+
+static bool drops_nan(enum kern_fn fn)
+{
+    return fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FILL;
+}
+
+static void test_nan(void)
+{
+    for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
+        bool pass = true;
+
+        for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++) {
+            double nan, one, out;
+
+            set_elem(dtype, &nan, 0, NAN);
+            set_elem(dtype, &one, 0, 1);
+            run_fn(fn, dtype, 1, &nan, &one, 2, &out);
+            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn));
+            run_fn(fn, dtype, 1, &one, &nan, 2, &out);
+            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) ||
+                            kern_fns[fn].noperands < 2);
+        }
+        ok(pass, "NaN is handed on, %s", shd_dtype_name(dtype));
+    }
+}
+
+static void test_subnormal(void)
+{
+    float x[2] = {-95, 0x1p-140f}, y[2] = {1, 1}, out[2];
+
+    run_fn(KERN_EXP, SHD_F32, 1, x, y, 0, out);
+    ok(fabs((double)out[0] - exp(-95)) <= 0x1p-149, "exp: subnormal result");
+    run_fn(KERN_LOG, SHD_F32, 1, x + 1, y, 0, out);
+    ok(fabs((double)out[0] / (-140 * log(2)) - 1) < 4e-7, "log: subnormal operand");
+}
+
+static void test_int(void)
+{
+    static const struct {
+        enum kern_fn fn;
+        int32_t x, y;
+        double scalar;
+        int32_t want;
+    } rows[] = {
+        {KERN_ADD, INT32_MAX, 1, 0, INT32_MIN},
+        {KERN_SUB, INT32_MIN, 1, 0, INT32_MAX},
+        {KERN_MUL, 65537, 65539, 0, 131072 + 2 * 65536 + 3 - 2 * 65536 + 131072},
+        {KERN_NEG, INT32_MIN, 0, 0, INT32_MIN},
+        {KERN_DIV, -7, 2, 0, -3},
+        {KERN_DIV, 7, 0, 0, INT32_MAX},
+        {KERN_DIV, 0, 0, 0, 0},
+        {KERN_MAX, -3, 4, 0, 4},
+        {KERN_MIN, -3, 4, 0, -3},
+        {KERN_SCALE, 7, 0, 1.5, 10},
+        {KERN_EQUAL, 5, 5, 0, 1},
+        {KERN_SQRT, 17, 0, 0, 4},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int32_t got, want = rows[i].want;
+
+        if (rows[i].fn == KERN_MUL)
+            want = (int32_t)((uint32_t)rows[i].x * (uint32_t)rows[i].y);
+        run_fn(rows[i].fn, SHD_I32, 1, &rows[i].x, &rows[i].y, rows[i].scalar, &got);
+        ok(got == want, "int32 %s(%d, %d) is %d: %d", kern_fns[rows[i].fn].name, (int)rows[i].x,
+           (int)rows[i].y, (int)want, (int)got);
+    }
+}
+
+/* ---- shapes ---- */
+
+/* ((x + y) * z) - x, on small whole numbers: exact. */
+static void set_expression(struct kern_map *m)
+{
+    static const struct kern_instr instrs[] = {
+        {KERN_ADD, {0, 1}, 0}, {KERN_MUL, {3, 2}, 0}, {KERN_SUB, {4, 0}, 0}};
+
+    m->ninputs = 3;
+    m->ninstrs = 3;
+    memcpy(m->instrs, instrs, sizeof instrs);
+}
+
+static bool shape_once(enum shd_dtype dtype, bool in_place, int nthreads)
+{
+    struct kern_map m = {.dtype = dtype, .ndims = random_below(6)};
+    void *in[3], *out, *want;
+    int64_t index[KERN_DIMS_MAX] = {0}, span, count = 1, nout;
+    bool same = true;
+
+    set_expression(&m);
+    for (uint32_t d = 0; d < m.ndims; d++) {
+        m.extent[d] = random_below(25) == 0 ? 0 : 1 + random_below(random_below(6) ? 6 : 70);
+        count *= m.extent[d];
+    }
+    nout = random_strides(m.ndims, m.extent, UINT32_MAX, m.out_stride);
+    for (int i = 0; i < 3; i++) {
+        uint32_t has = random_below(3) ? UINT32_MAX : random_below(1u << m.ndims);
+
+        span = random_strides(m.ndims, m.extent, has, m.in_stride[i]);
+        if (in_place && i == 0) {
+            memcpy(m.in_stride[0], m.out_stride, sizeof m.out_stride);
+            span = nout;
+        }
+        in[i] = random_array(dtype, span, 4);
+    }
+    out = in_place ? in[0] : random_array(dtype, nout, 9);
+    want = malloc((size_t)nout * 8);
+    memcpy(want, out, (size_t)nout * shd_dtype_size(dtype));
+    for (int64_t n = 0; n < count; n++) {
+        double x[3];
+        int64_t to = 0, rest = n;
+
+        for (uint32_t d = m.ndims; d-- > 0; rest /= m.extent[d]) {
+            index[d] = rest % m.extent[d];
+            to += index[d] * m.out_stride[d];
+        }
+        for (int i = 0; i < 3; i++) {
+            int64_t from = 0;
+
+            for (uint32_t d = 0; d < m.ndims; d++)
+                from += index[d] * m.in_stride[i][d];
+            x[i] = get_elem(dtype, in[i], from);
+        }
+        set_elem(dtype, want, to, (x[0] + x[1]) * x[2] - x[0]);
+    }
+    kern_map_run(&m, (const void *const *)in, out, nthreads);
+    for (int64_t i = 0; i < nout && same; i++)
+        same = get_elem(dtype, out, i) == get_elem(dtype, want, i);
+    if (!in_place)
+        free(in[0]);
+    free(in[1]);
+    free(in[2]);
+    free(out);
+    free(want);
+    return same;
+}
+
+static void test_shapes(void)
+{
+    int nruns = random_count(200);
+
+    DTYPES(dtype) {
+        int nbad = 0;
+
+        for (int i = 0; i < nruns; i++)
+            nbad += !shape_once(dtype, i % 4 == 0, 1 + i % TEST_THREADS);
+        ok(nbad == 0, "random shapes: %s: %d of %d differ", shd_dtype_name(dtype), nbad, nruns);
+    }
+}
+
+/* ---- the same bits whatever the width and the threads ---- */
+
+static void test_bits(void)
+{
+    enum { N = 50021 };
+    struct kern_map m = {.dtype = SHD_F32, .ndims = 1, .extent = {N}, .out_stride = {1},
+                         .ninputs = 1, .in_stride = {{1}}, .ninstrs = 1};
+    float *x = random_fractions(SHD_F32, N), *one = malloc(N * 4), *two = malloc(N * 4);
+    const void *inputs[] = {x};
+
+    for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++) {
+        bool same = true;
+
+        m.instrs[0] = (struct kern_instr){fn, {0, 0}, 1.7};
+        kern_isa_limit(KERN_ISA_BASE);
+        kern_map_run(&m, inputs, one, 1);
+        for (enum kern_isa isa = KERN_ISA_AVX2; isa <= KERN_NISAS; isa++) {
+            kern_isa_limit(isa);
+            kern_map_run(&m, inputs, two, TEST_THREADS);
+            for (int i = 0; i < N; i++)
+                same = same && (memcmp(&one[i], &two[i], 4) == 0 ||
+                                (isnan(one[i]) && isnan(two[i])));
+        }
+        ok(same, "%s: same bits at every width and number of threads", kern_fns[fn].name);
+    }
+    free(x);
+    free(one);
+    free(two);
+}
+
+static void test_counts(void)
+{
+    struct kern_map m = {.dtype = SHD_BF16, .ndims = 2, .extent = {3, 5}, .out_stride = {5, 1},
+                         .in_stride = {{5, 1}, {0, 1}, {0, 0}}};
+
+    set_expression(&m);
+    ok(kern_map_flops(&m) == 45, "flops: three functions of one flop");
+    ok(kern_map_bytes(&m) == 2 * (15 + 15 + 5 + 1), "bytes: broadcast inputs are read once");
+    m.extent[0] = m.extent[1] = INT64_MAX;
+    ok(kern_map_flops(&m) == UINT64_MAX, "flops: stop at the largest count");
+    ok(kern_map_bytes(&m) == UINT64_MAX, "bytes: stop at the largest count");
+    m.extent[1] = 0;
+    ok(kern_map_flops(&m) == 0 && kern_map_bytes(&m) == 0, "an empty map counts nothing");
+    for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++)
+        ok(kern_fns[fn].name && kern_fns[fn].noperands <= 2, "function %d has a name: %s", (int)fn,
+           kern_fns[fn].name);
+}
+
+int main(void)
+{
+    plan(0);
+    diag("seed %llu", (unsigned long long)random_state);
+    test_accuracy();
+    test_relative();
+    test_special();
+    test_nan();
+    test_subnormal();
+    test_int();
+    test_shapes();
+    test_bits();
+    test_counts();
+    return done();
+}

@@ -1,0 +1,705 @@
+/* What scenario/scenario.h promises.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "scenario/scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/option.h"
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A whole scenario but for what a case adds. */
+#define MODEL "model: {kind: mlp, d_model: 256, d_ff: 1024}\n"
+#define BATCH "batch: {size: 8, seq: 64}\n"
+#define MESH "mesh: {dp: 2, tp: 4}\n"
+#define HEAD "version: 1\n" MESH MODEL BATCH
+
+/* Load a text; NULL on failure, with the messages. */
+static struct scenario_file *load(const char *text, const char *const *sets, size_t nsets,
+                                  struct text *messages)
+{
+    struct diag errors = DIAG_INIT;
+    struct scenario_file *file = NULL;
+
+    int status = scenario_parse(&file, "dir/f.yaml", text, strlen(text), sets, nsets, &errors);
+    text_clear(messages);
+    diag_print(&errors, messages);
+    if ((status == SHD_OK) != (errors.nerrors == 0) || (status == SHD_OK) != (file != NULL))
+        text_add(messages, "status, errors and file do not agree");
+    diag_fini(&errors);
+    return file;
+}
+
+static struct scenario_file *load_good(const char *text, const char *const *sets, size_t nsets)
+{
+    struct text messages = TEXT_INIT;
+    struct scenario_file *file = load(text, sets, nsets, &messages);
+
+    if (!file)
+        diag("%s", text_get(&messages));
+    text_fini(&messages);
+    return file;
+}
+
+static void test_defaults(void)
+{
+    struct scenario_file *file = load_good(HEAD, NULL, 0);
+    const struct scenario *s = &file->scenarios[0];
+
+    ok(file->nscenarios == 1 && !strcmp(s->strategy, "default") && !strcmp(s->name, "f"),
+       "defaults: one strategy; the name is the file's");
+    ok(s->nmesh == 2 && !strcmp(s->mesh[0].name, "dp") && s->mesh[0].size == 2 &&
+           !strcmp(s->mesh[1].name, "tp") && s->mesh[1].size == 4,
+       "the mesh, in order");
+    ok(s->model.kind == SCENARIO_MLP && s->model.d_model == 256 && s->model.d_ff == 1024 &&
+           s->batch.size == 8 && s->batch.seq == 64,
+       "the model and batch");
+    ok(s->model.activation == SCENARIO_GELU && s->model.layers == 1 && !s->model.bias &&
+           s->model.dtype == SHD_F32,
+       "defaults: the model's");
+    ok(s->step.forward && s->step.backward && s->nparams == 0 && s->nlogical == 0 &&
+           s->nconstraints == 0 && s->nalgorithms == 0,
+       "defaults: both phases, no rules");
+    ok(s->memory_limit_bytes == 0 && s->tolerance == 1e-4 && s->seed == 0,
+       "defaults: limits, tolerance, seed");
+    scenario_file_destroy(file);
+    scenario_file_destroy(NULL);
+}
+
+static const char full[] = "version: 1\n"
+                           "name: all of it\n"
+                           "mesh: {dp: 2, tp: 4}\n"
+                           "model:\n"
+                           "  kind: mlp\n"
+                           "  d_model: 512\n"
+                           "  d_ff: 2048\n"
+                           "  activation: swiglu\n"
+                           "  layers: 3\n"
+                           "  bias: true\n"
+                           "  dtype: bfloat16\n"
+                           "batch: {size: 16, seq: 128}\n"
+                           "step: forward\n"
+                           "params:\n"
+                           "  - [mlp/up/kernel, [null, tp]]\n"
+                           "  - ['down.*', \"P(('dp', 'tp'), None)\"]\n"
+                           "  - [.*, []]\n"
+                           "axes: {batch: dp, seq: [dp, tp], mlp: null}\n"
+                           "constraints: [[mlp/out, [dp, ~, []]]]\n"
+                           "algorithms: {all-reduce: ring}\n"
+                           "limits: {memory: 1.5MiB}\n"
+                           "tolerance: 0.5\n"
+                           "seed: 9223372036854775807\n";
+
+static int spec_is(const struct shd_spec *spec, const char *yaml)
+{
+    char buf[200];
+
+    shd_spec_print(spec, SHD_SPEC_YAML, buf, sizeof(buf));
+    return strcmp(buf, yaml) == 0;
+}
+
+static void test_rules(const struct scenario *s)
+{
+    ok(s->nparams == 3 && !strcmp(s->params[0].pattern, "mlp/up/kernel") &&
+           spec_is(s->params[0].spec, "[null, tp]") && !strcmp(s->params[2].pattern, ".*") &&
+           spec_is(s->params[2].spec, "[]"),
+       "rules in order");
+    ok(spec_is(s->params[1].spec, "[[dp, tp], null]"), "a spec in Python's notation");
+    ok(s->params[0].place.line == 15 && s->params[0].place.column == 6 &&
+           s->params[0].spec_place.column == 21 && s->params[0].entry_places[1].column == 28 &&
+           s->params[1].entry_places[1].line == 16,
+       "places of pattern, spec and entries");
+    ok(s->nconstraints == 1 && spec_is(s->constraints[0].spec, "[dp, null, null]"),
+       "constraints; ~ and [] are null");
+}
+
+static void test_full(void)
+{
+    struct scenario_file *file = load_good(full, NULL, 0);
+    const struct scenario *s = &file->scenarios[0];
+
+    ok(!strcmp(s->name, "all of it") && s->model.activation == SCENARIO_SWIGLU &&
+           s->model.layers == 3 && s->model.bias && s->model.dtype == SHD_BF16,
+       "options of the model");
+    ok(s->step.forward && !s->step.backward, "step: one word");
+    test_rules(s);
+    ok(s->nlogical == 3 && s->logical[1].naxes == 2 && !strcmp(s->logical[1].axes[1], "tp") &&
+           s->logical[2].naxes == 0,
+       "logical axes: one, several, none");
+    const struct scenario_logical *logical = scenario_find_logical(s, "batch");
+    ok(logical && logical->naxes == 1 && !strcmp(logical->axes[0], "dp") &&
+           !scenario_find_logical(s, "embed"),
+       "find_logical");
+    const struct scenario_algorithm *algorithm = scenario_find_algorithm(s, "all-reduce");
+    ok(algorithm && !strcmp(algorithm->name, "ring") && algorithm->place.line == 20 &&
+           !scenario_find_algorithm(s, "all-gather"),
+       "find_algorithm");
+    ok(s->memory_limit_bytes == 1536 * 1024 && s->tolerance == 0.5 && s->seed == INT64_MAX,
+       "limits, tolerance, seed");
+    scenario_file_destroy(file);
+}
+
+static void test_names(void)
+{
+    ok(!strcmp(scenario_kind_name(SCENARIO_MLP), "mlp"), "kind_name");
+    ok(!strcmp(scenario_activation_name(SCENARIO_GELU), "gelu") &&
+           !strcmp(scenario_activation_name(SCENARIO_SILU), "silu"),
+       "activation_name");
+}
+
+static void test_places(void)
+{
+    struct scenario_file *file = load_good(full, NULL, 0);
+    const struct scenario *s = &file->scenarios[0];
+    struct place d_ff = scenario_place(s, "model.d_ff");
+
+    ok(d_ff.line == 7 && d_ff.column == 9 && !strcmp(d_ff.file, "dir/f.yaml"),
+       "place of an option");
+    ok(scenario_place(s, "model").line == 5 && s->model.place.line == 5, "place of a section");
+    ok(scenario_place(s, "none").line == 1, "place of what is no option: the scenario's");
+    scenario_file_destroy(file);
+    file = load_good(HEAD, NULL, 0);
+    ok(scenario_place(&file->scenarios[0], "model.bias").line == 3,
+       "place of a default: the section's");
+    ok(scenario_place(&file->scenarios[0], "limits.memory").line == 1,
+       "place of a default without section: the scenario's");
+    scenario_file_destroy(file);
+}
+
+static void test_tolerance(void)
+{
+    static const struct {
+        const char *dtype;
+        double tolerance;
+    } rows[] = {{"float32", 1e-4}, {"float64", 1e-10}, {"bfloat16", 3e-2}, {"float16", 3e-2}};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char set[64];
+        const char *sets[] = {set};
+        snprintf(set, sizeof(set), "model.dtype=%s", rows[i].dtype);
+        struct scenario_file *file = load_good(HEAD, sets, 1);
+        ok(file->scenarios[0].tolerance == rows[i].tolerance, "tolerance of %s", rows[i].dtype);
+        scenario_file_destroy(file);
+    }
+}
+
+static void test_mesh(void)
+{
+    struct scenario_file *file = load_good(HEAD, NULL, 0);
+    struct shd_mesh *mesh = NULL;
+
+    int status = scenario_mesh(&mesh, &file->scenarios[0], NULL);
+    ok(status == SHD_OK && shd_mesh_size(mesh) == 8 && shd_mesh_find_axis(mesh, "tp") == 1, "mesh");
+    shd_mesh_destroy(mesh);
+    scenario_file_destroy(file);
+    file = load_good("version: 1\nmesh: {}\n" MODEL BATCH, NULL, 0);
+    mesh = NULL;
+    status = scenario_mesh(&mesh, &file->scenarios[0], NULL);
+    ok(status == SHD_OK && shd_mesh_size(mesh) == 1, "a mesh without axes is one device");
+    shd_mesh_destroy(mesh);
+    scenario_file_destroy(file);
+}
+
+static void test_lib_rules(void)
+{
+    struct scenario_file *file = load_good(full, NULL, 0);
+    const struct scenario *s = &file->scenarios[0];
+    struct shd_rules *rules = NULL;
+    size_t rule = 9;
+
+    int status = scenario_rules(&rules, s->params, s->nparams, NULL);
+    ok(status == SHD_OK && shd_rules_count(rules) == 3 &&
+           shd_rules_match(&rule, rules, "layers/0/mlp/down/kernel", NULL) == SHD_OK && rule == 1,
+       "rules of lib have the scenario's numbers");
+    shd_rules_destroy(rules);
+    scenario_file_destroy(file);
+}
+
+static void test_strategies(void)
+{
+    struct scenario_file *file = load_good(
+        HEAD "params: [[up, [null, tp]], [down, [tp]]]\n"
+             "axes: {batch: dp}\n"
+             "seed: 3\n"
+             "strategies:\n"
+             "  - {name: base}\n"
+             "  - {name: wide, model: {d_ff: 4096}, batch: {seq: 32}, limits: {memory: 1KiB}}\n"
+             "  - name: other\n"
+             "    mesh: {fsdp: 8}\n"
+             "    params: [[kernel, [fsdp]]]\n"
+             "    axes: {}\n"
+             "    seed: 4\n",
+        NULL, 0);
+    const struct scenario *s = file->scenarios;
+
+    ok(file->nscenarios == 3 && !strcmp(s[0].strategy, "base") && !strcmp(s[1].strategy, "wide") &&
+           !strcmp(s[2].strategy, "other"),
+       "strategies: names, in order");
+    ok(s[0].nparams == 2 && s[0].model.d_ff == 1024 && s[0].seed == 3,
+       "strategies: one without overrides is the base");
+    ok(s[1].model.d_ff == 4096 && s[1].model.d_model == 256 && s[1].batch.seq == 32 &&
+           s[1].batch.size == 8 && s[1].memory_limit_bytes == 1024 && s[1].nparams == 2,
+       "strategies: sections merge by key");
+    ok(s[2].nmesh == 1 && s[2].mesh[0].size == 8 && s[2].nparams == 1 && s[2].nlogical == 0 &&
+           s[2].seed == 4,
+       "strategies: mesh, lists, axes and scalars replace");
+    ok(s[1].place.line == 10 && s[1].place.column == 5, "strategies: places");
+    ok(scenario_place(&s[1], "model.d_ff").line == 10 &&
+           scenario_place(&s[1], "model.d_model").line == 3,
+       "strategies: places of values from both");
+    scenario_file_destroy(file);
+}
+
+static void test_partial_base(void)
+{
+    struct scenario_file *file = load_good("version: 1\n" MODEL BATCH
+                                           "params: [[up, [null, tp]]]\n"
+                                           "strategies:\n"
+                                           "  - {name: a, mesh: {tp: 2}}\n"
+                                           "  - {name: b, mesh: {tp: 4}}\n",
+                                           NULL, 0);
+    ok(file && file->scenarios[1].mesh[0].size == 4,
+       "what every strategy says the file need not say");
+    scenario_file_destroy(file);
+}
+
+static void test_sets(void)
+{
+    static const char *const sets[] = {
+        "model.d_ff=64",     "model={layers: 2, bias: true}", "mesh.tp=2",
+        "axes.seq=tp",       "axes.batch=null",               "algorithms.all-gather=direct",
+        "params=[[a, [dp]]]", "model.d_ff=128",               "limits.memory=1GiB",
+        "step=[forward]",    "name=new",                      "tolerance=1e-3",
+    };
+    struct scenario_file *file = load_good(
+        HEAD "axes: {batch: dp}\nstrategies: [{name: a, model: {d_ff: 1}}, {name: b}]\n", sets,
+        COUNT(sets));
+    const struct scenario *s = &file->scenarios[0];
+
+    ok(s->model.d_ff == 128 && s->model.layers == 2 && s->model.bias && s->model.d_model == 256,
+       "set: over the strategy; the last wins");
+    ok(s->nmesh == 2 && s->mesh[0].size == 2 && s->mesh[1].size == 2, "set: one axis of the mesh");
+    ok(s->nlogical == 2 && s->logical[0].naxes == 0 && s->logical[1].naxes == 1 &&
+           s->nalgorithms == 1,
+       "set: an entry is replaced or added");
+    ok(s->nparams == 1 && s->memory_limit_bytes == 1 << 30 && !s->step.backward &&
+           !strcmp(s->name, "new") && s->tolerance == 1e-3,
+       "set: whole values");
+    ok(file->scenarios[1].model.d_ff == 128 && !strcmp(file->scenarios[1].strategy, "b"),
+       "set: all strategies");
+    struct place place = scenario_place(s, "limits.memory");
+    ok(!strcmp(place.file, "--set") && place.line == 9 && place.column == 15, "set: place");
+    scenario_file_destroy(file);
+}
+
+/* Print, load, print: the same text, so the same scenario. */
+static int round_trips(const struct scenario *s)
+{
+    struct text once = TEXT_INIT;
+    struct text twice = TEXT_INIT;
+
+    scenario_print(s, &once);
+    struct scenario_file *file = load_good(text_get(&once), NULL, 0);
+    int same = file && file->nscenarios == 1 &&
+               !strcmp(file->scenarios[0].strategy, s->strategy) &&
+               file->scenarios[0].tolerance == s->tolerance &&
+               file->scenarios[0].nparams == s->nparams;
+    if (file)
+        scenario_print(&file->scenarios[0], &twice);
+    same = same && !strcmp(text_get(&once), text_get(&twice));
+    if (!same)
+        diag("%s", text_get(&once));
+    text_fini(&once);
+    text_fini(&twice);
+    scenario_file_destroy(file);
+    return same;
+}
+
+static void test_print(void)
+{
+    static const char *const sets[] = {"name='it''s: #1'", "axes.batch=[dp, tp]",
+                                       "params=[['a\\d+, [x]', [[dp, tp], null]], [\"\\\"\", []]]"};
+    struct text text = TEXT_INIT;
+    struct scenario_file *file = load_good(HEAD, NULL, 0);
+
+    scenario_print(&file->scenarios[0], &text);
+    ok(!strcmp(text_get(&text), "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
+                                "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
+                                "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
+                                "step: [forward, backward]\nparams: []\naxes: {}\n"
+                                "constraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+                                "tolerance: 0.0001\nseed: 0\n"),
+       "print: canonical text");
+    ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
+    scenario_file_destroy(file);
+    file = load_good(full, NULL, 0);
+    ok(round_trips(&file->scenarios[0]), "print: all options load as the same");
+    scenario_file_destroy(file);
+    file = load_good(HEAD "strategies: [{name: 'x y'}]\n", sets, COUNT(sets));
+    ok(round_trips(&file->scenarios[0]), "print: odd names load as the same");
+    scenario_file_destroy(file);
+    text_fini(&text);
+}
+
+static const struct {
+    const char *what;
+    const char *text;
+    const char *message; /* is among the messages */
+} bad[] = {
+    {"no version", MESH MODEL BATCH, "dir/f.yaml:1:1: error: no version; expected 'version: 1'"},
+    {"version 2", "version: 2\nnew: x\n", "f.yaml:1:10: error: version is '2'; expected 1"},
+    {"version text", "version: '1'\n" MESH, "f.yaml:1:10: error: version is '1'; expected 1"},
+    {"a list", "[a]\n", "f.yaml:1:1: error: the file is a list; expected a map"},
+    {"only text", "abc\n", "f.yaml:1:1: error: the file is 'abc'; expected a map"},
+    {"syntax", "version: 1\nmesh: {a: 1\n", "f.yaml:3:1: error: did not find expected"},
+    {"unknown key", HEAD "mehs: 1\n", "5:1: error: unknown key 'mehs'; expected an option of a "
+                                      "scenario; did you mean 'mesh'?"},
+    {"unknown section key", HEAD "limits: {memry: 1}\n",
+     "5:10: error: unknown key 'memry' in limits; expected an option of a scenario; did you mean "
+     "'memory'?"},
+    {"section is a list", HEAD "limits: []\n", "5:9: error: limits is a list; expected a map"},
+    {"section is null", HEAD "limits:\n", "5:8: error: limits is null; expected a map"},
+    {"no mesh", "version: 1\n" MODEL BATCH, "1:1: error: no 'mesh'; expected a map of axis names"},
+    {"no model", "version: 1\n" MESH BATCH, "1:1: error: no 'model.kind'; expected one of mlp"},
+    {"no d_ff", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8}\n",
+     "4:8: error: no 'model.d_ff'; expected a whole number from 1 to 2147483647"},
+    {"no seq", "version: 1\n" MESH MODEL "batch: {size: 1}\n", "4:8: error: no 'batch.seq'"},
+    {"mesh is a list", "version: 1\nmesh: [dp]\n" MODEL BATCH, "2:7: error: mesh is a list; expe"},
+    {"mesh size 0", "version: 1\nmesh: {a: 0}\n" MODEL BATCH,
+     "2:11: error: size of mesh axis 'a' is '0'; expected a whole number from 1 to 2147483647"},
+    {"mesh size text", "version: 1\nmesh: {a: b}\n" MODEL BATCH, "2:11: error: size of mesh axis"},
+    {"mesh size list", "version: 1\nmesh: {a: [2]}\n" MODEL BATCH, "axis 'a' is a list; expected"},
+    {"mesh size fraction", "version: 1\nmesh: {a: 2.5}\n" MODEL BATCH, "axis 'a' is '2.5'; expec"},
+    {"mesh axis name", "version: 1\nmesh: {a b: 2}\n" MODEL BATCH, "2:8: error: mesh axis 'a b'; "},
+    {"mesh axis null", "version: 1\nmesh: {null: 2}\n" MODEL BATCH, "2:8: error: mesh axis null; "},
+    {"mesh axis twice", "version: 1\nmesh: {a: 2, a: 2}\n" MODEL BATCH,
+     "2:14: error: key 'a' is here twice"},
+    {"mesh too large", "version: 1\nmesh: {a: 65536, b: 32768}\n" MODEL BATCH,
+     "2:21: error: the mesh has more than 2147483647 devices"},
+    {"mesh of 17 axes",
+     "version: 1\nmesh: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1,"
+     " m: 1, n: 1, o: 1, p: 1, q: 1}\n" MODEL BATCH,
+     "2:104: error: too many entries; at most 16"},
+    {"kind", "version: 1\n" MESH BATCH "model: {kind: mpl, d_model: 1, d_ff: 1}\n",
+     "4:15: error: model.kind is 'mpl'; expected one of mlp; did you mean 'mlp'?"},
+    {"d_model 0", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 0, d_ff: 1}\n",
+     "4:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647"},
+    {"d_model too large", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 2147483648}\n",
+     "4:29: error: model.d_model is '2147483648'; expected"},
+    {"d_model huge", "version: 1\n" MESH BATCH "model: {d_model: 99999999999999999999}\n",
+     "4:18: error: model.d_model is '99999999999999999999'; expected"},
+    {"d_model quoted", "version: 1\n" MESH BATCH "model: {d_model: '8'}\n",
+     "4:18: error: model.d_model is '8'; expected a whole number"},
+    {"d_model null", "version: 1\n" MESH BATCH "model: {d_model: }\n",
+     "4:18: error: model.d_model is null; expected a whole number"},
+    {"bias", "version: 1\n" MESH BATCH "model: {bias: yes}\n",
+     "4:15: error: model.bias is 'yes'; expected true or false"},
+    {"dtype", "version: 1\n" MESH BATCH "model: {dtype: float23}\n",
+     "expected one of float32, float64, bfloat16, float16; did you mean 'float32'?"},
+    {"dtype list", "version: 1\n" MESH BATCH "model: {dtype: [float32]}\n",
+     "4:16: error: model.dtype is a list; expected one of float32"},
+    {"step empty", HEAD "step: []\n", "5:7: error: step is a list; expected [forward] or"},
+    {"step without forward", HEAD "step: [backward]\n", "5:7: error: step is a list; expected"},
+    {"step twice", HEAD "step: [forward, forward]\n", "5:7: error: step is a list; expected"},
+    {"step word", HEAD "step: forwards\n", "5:7: error: step is 'forwards'; expected [forward]"},
+    {"step map", HEAD "step: {forward: true}\n", "5:7: error: step is a map; expected [forward]"},
+    {"params map", HEAD "params: {a: [dp]}\n", "5:9: error: params is a map; expected a list of"},
+    {"rule text", HEAD "params: [a]\n", "5:10: error: a rule of params is 'a'; expected [pattern"},
+    {"rule of one", HEAD "params: [[a]]\n", "5:10: error: a rule of params is a list of another"},
+    {"rule of three", HEAD "params: [[a, b, c]]\n", "5:10: error: a rule of params is a list of"},
+    {"pattern list", HEAD "params: [[[a], [dp]]]\n", "5:11: error: a pattern is a list; expected"},
+    {"pattern empty", HEAD "params: [['', [dp]]]\n", "5:11: error: a pattern is ''; expected prin"},
+    {"pattern", HEAD "params: [['a(b', [dp]]]\n", "5:11: error: "},
+    {"pattern and spec", HEAD "params: [['a(b', {}]]\n", "5:18: error: a map as a partition"},
+    {"pattern in a strategy", HEAD "strategies: [{name: a}, {name: b, params: [['*', []]]}]\n",
+     "5:45: error: "},
+    {"spec null", HEAD "params: [[a, null]]\n", "5:14: error: null as a partition spec; expected"},
+    {"spec map", HEAD "params: [[a, {dp: 1}]]\n", "5:14: error: a map as a partition spec; expect"},
+    {"spec text", HEAD "params: [[a, P(]]\n", "5:14: error: "},
+    {"spec entry map", HEAD "params: [[a, [{b: c}]]]\n", "5:15: error: a map in a spec; expected"},
+    {"spec entry deep", HEAD "params: [[a, [[[dp]]]]]\n", "5:16: error: a list in a spec; expecte"},
+    {"spec entry null inside", HEAD "params: [[a, [[dp, null]]]]\n", "5:20: error: null in a spec"},
+    {"spec of 17", HEAD "params: [[a, [~,~,~,~,~,~,~,~,~,~,~,~,~,~,~,~,~]]]\n",
+     "5:14: error: a spec of 17 entries; expected at most 16"},
+    {"spec axis", HEAD "params: [[a, [null, tq]]]\n",
+     "5:21: error: axis 'tq' is not in the mesh (dp=2, tp=4); did you mean 'tp'?"},
+    {"spec axis in text", HEAD "params: [[a, 'P(None, \"fsdp\")']]\n",
+     "5:14: error: axis 'fsdp' is not in the mesh (dp=2, tp=4)"},
+    {"spec axis twice", HEAD "constraints: [[a, [dp, tp, [dp]]]]\n",
+     "5:28: error: axis 'dp' is used twice in this spec"},
+    {"logical name", HEAD "axes: {bacth: dp}\n",
+     "5:8: error: the model has no logical axis 'bacth'; expected batch, seq, embed or mlp; did "
+     "you mean 'batch'?"},
+    {"logical axis", HEAD "axes: {batch: dq}\n", "5:15: error: axis 'dq' is not in the mesh"},
+    {"logical twice", HEAD "axes: {batch: [dp, dp]}\n", "5:15: error: axis 'dp' is used twice in"},
+    {"logical map", HEAD "axes: {batch: {a: b}}\n", "5:15: error: logical axis 'batch' is a map;"},
+    {"logical nested", HEAD "axes: {batch: [[dp]]}\n", "5:16: error: a mesh axis is a list; expe"},
+    {"axes list", HEAD "axes: [dp]\n", "5:7: error: axes is a list; expected a map of logical"},
+    {"algorithm", HEAD "algorithms: {all-reduce: [ring]}\n", "5:26: error: an algorithm is a list"},
+    {"algorithms text", HEAD "algorithms: ring\n", "5:13: error: algorithms is 'ring'; expected a"},
+    {"memory", HEAD "limits: {memory: 12 parsecs}\n",
+     "5:18: error: limits.memory: '12 parsecs' is no size; expected a number and B, KiB"},
+    {"memory list", HEAD "limits: {memory: []}\n", "5:18: error: limits.memory is a list; expecte"},
+    {"memory too large", HEAD "limits: {memory: 16EiB}\n", "5:18: error: limits.memory: size '16E"},
+    {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is no si"},
+    {"tolerance 0", HEAD "tolerance: 0\n", "5:12: error: tolerance is '0'; expected a number abov"},
+    {"tolerance 2", HEAD "tolerance: 2\n", "expected a number above 0, at most 1"},
+    {"tolerance nan", HEAD "tolerance: .nan\n", "5:12: error: tolerance is '.nan'; expected a num"},
+    {"seed", HEAD "seed: -1\n", "5:7: error: seed is '-1'; expected a whole number, at least 0"},
+    {"seed fraction", HEAD "seed: 1.5\n", "5:7: error: seed is '1.5'; expected a whole number"},
+    {"name", HEAD "name: [a]\n", "5:7: error: name is a list; expected printable text"},
+    {"name control", HEAD "name: \"a\\nb\"\n", "5:7: error: name is 'a?b'; expected printable"},
+    {"strategies map", HEAD "strategies: {a: b}\n", "5:13: error: strategies is a map; expected"},
+    {"strategies empty", HEAD "strategies: []\n", "5:13: error: strategies is empty; expected a l"},
+    {"strategies null", HEAD "strategies:\n", "5:12: error: strategies is null; expected a list"},
+    {"strategy text", HEAD "strategies: [a]\n", "5:14: error: a strategy is 'a'; expected a map"},
+    {"strategy without name", HEAD "strategies: [{seed: 1}]\n",
+     "5:14: error: a strategy without name; expected 'name: ...' in it"},
+    {"strategy name twice", HEAD "strategies:\n  - {name: a}\n  - {name: b}\n  - {name: a}\n",
+     "8:12: error: strategy 'a' is here twice, first on line 6"},
+    {"strategy key", HEAD "strategies: [{name: a, nmae: b}]\n", "5:24: error: unknown key 'nmae'"},
+    {"strategy version", HEAD "strategies: [{name: a, version: 1}]\n", "error: unknown key 'versi"},
+    {"strategy mesh", HEAD "params: [[a, [tp]]]\nstrategies: [{name: a, mesh: {fsdp: 8}}]\n",
+     "5:15: error: axis 'tp' is not in the mesh of strategy 'a' (fsdp=8)"},
+    {"strategy lacks a mesh",
+     "version: 1\n" MODEL BATCH "strategies:\n  - {name: a, mesh: {b: 1}}\n  - {name: b}\n",
+     "6:5: error: no 'mesh'"},
+};
+
+static void test_bad(void)
+{
+    struct text messages = TEXT_INIT;
+
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct scenario_file *file = load(bad[i].text, NULL, 0, &messages);
+        if (!ok(!file && strstr(text_get(&messages), bad[i].message), "refused: %s", bad[i].what))
+            diag("%s", text_get(&messages));
+        scenario_file_destroy(file);
+    }
+    text_fini(&messages);
+}
+
+static const struct {
+    const char *set;
+    const char *message; /* from the beginning */
+} bad_sets[] = {
+    {"", "--set:1:1: error: '' has no '='; expected KEY=VALUE\n"},
+    {"seed", "--set:1:1: error: 'seed' has no '='; expected KEY=VALUE\n"},
+    {"=1", "--set:1:1: error: no option ''; expected KEY=VALUE"},
+    {"sede=1", "--set:1:1: error: no option 'sede'; expected KEY=VALUE with an option of a scenario;"
+               " did you mean 'seed'?\n"},
+    {"d_ff=1", "--set:1:1: error: no option 'd_ff'; expected KEY=VALUE with an option of a "
+               "scenario; did you mean 'model.d_ff'?\n"},
+    {"model.layres=1", "--set:1:1: error: no option 'model.layres'; expected KEY=VALUE with an "
+                       "option of a scenario; did you mean 'model.layers'?\n"},
+    {"seed.x=1", "--set:1:1: error: no option 'seed.x'; expected KEY=VALUE"},
+    {"version=1", "--set:1:1: error: no option 'version'; expected KEY=VALUE"},
+    {"strategies=[]", "--set:1:1: error: no option 'strategies'; expected KEY=VALUE"},
+    {"seed=", "--set:1:6: error: nothing in here; expected"},
+    {"seed=[", "--set:1:7: error: did not find expected node content"},
+    {"seed=x", "--set:1:6: error: seed is 'x'; expected a whole number, at least 0\n"},
+    {"model=3", "--set:1:7: error: model is '3'; expected a map of its options\n"},
+    {"model={d_fff: 3}", "--set:1:8: error: unknown key 'd_fff' in model; expected an option of a "
+                         "scenario; did you mean 'd_ff'?\n"},
+    {"mesh.tpp=2", "--set:1:1: error: axis 'tpp' is not in the mesh (dp=2, tp=4); did you mean "
+                   "'tp'?\n"},
+    {"mesh.tp=0", "--set:1:9: error: size of mesh axis 'tp' is '0'; expected"},
+    {"mesh=3", "--set:1:6: error: mesh is '3'; expected a map of axis names"},
+    {"axes.batch=xx", "--set:1:12: error: axis 'xx' is not in the mesh"},
+    {"axes.foo=dp", "--set:1:1: error: the model has no logical axis 'foo'"},
+    {"axes.=dp", "--set:1:1: error: a logical axis is ''; expected printable text\n"},
+    {"seed=\xff", "--set:1:6: error: byte 0xff is not UTF-8"},
+};
+
+static void test_bad_sets(void)
+{
+    struct text messages = TEXT_INIT;
+
+    for (size_t i = 0; i < COUNT(bad_sets); i++) {
+        struct scenario_file *file = load(HEAD, &bad_sets[i].set, 1, &messages);
+        if (!ok(!file && !strncmp(text_get(&messages), bad_sets[i].message,
+                                  strlen(bad_sets[i].message)),
+                "refused: --set %zu", i))
+            diag("%s", text_get(&messages));
+        scenario_file_destroy(file);
+    }
+    const char *sets[] = {"seed=1", "seed=x"};
+    struct scenario_file *file = load(HEAD, sets, 2, &messages);
+    ok(!file && !strncmp(text_get(&messages), "--set:2:6: error", 16),
+       "refused: the second --set is line 2");
+    text_fini(&messages);
+}
+
+/* Every fault of a file in one go, by place, and nothing twice. */
+static void test_all_at_once(void)
+{
+    struct text messages = TEXT_INIT;
+    struct scenario_file *file = load("version: 1\n"
+                                      "mesh: {dp: 2, tp: four}\n"
+                                      "model: {kind: mlp, d_model: 0}\n"
+                                      "batch: {size: 8, seq: 64}\n"
+                                      "params: [[a, [tq]], [b, [tp, tp]]]\n"
+                                      "sede: 3\n"
+                                      "strategies: [{name: a}, {name: b, seed: x}, {name: c}]\n",
+                                      NULL, 0, &messages);
+    static const char expected[] =
+        "f.yaml:2:19: error: size of mesh axis 'tp' is 'four'; expected a whole number from 1 to "
+        "2147483647\n"
+        "f.yaml:3:8: error: no 'model.d_ff'; expected a whole number from 1 to 2147483647\n"
+        "f.yaml:3:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647\n"
+        "f.yaml:5:15: error: axis 'tq' is not in the mesh of strategy 'a' (dp=2, tp=1); did you "
+        "mean 'tp'?\n"
+        "f.yaml:5:15: error: axis 'tq' is not in the mesh of strategy 'b' (dp=2, tp=1); did you "
+        "mean 'tp'?\n"
+        "f.yaml:5:15: error: axis 'tq' is not in the mesh of strategy 'c' (dp=2, tp=1); did you "
+        "mean 'tp'?\n"
+        "f.yaml:5:30: error: axis 'tp' is used twice in this spec; expected it once\n"
+        "f.yaml:6:1: error: unknown key 'sede'; expected an option of a scenario; did you mean "
+        "'seed'?\n"
+        "f.yaml:7:41: error: seed is 'x'; expected a whole number, at least 0\n";
+    struct text without_dir = TEXT_INIT;
+
+    for (const char *line = text_get(&messages); *line; line = strchr(line, '\n') + 1) {
+        const char *begin = strncmp(line, "dir/", 4) == 0 ? line + 4 : line;
+        text_add_bytes(&without_dir, begin, (size_t)(strchr(begin, '\n') - begin) + 1);
+    }
+    if (!ok(!file && !strcmp(text_get(&without_dir), expected), "all faults at once"))
+        diag("%s", text_get(&messages));
+    text_fini(&without_dir);
+    text_fini(&messages);
+}
+
+/* `piece` with numbers from 0 in it, n times between head and tail. */
+static void test_large(const char *what, const char *head, const char *piece, size_t n,
+                       const char *tail, const char *message)
+{
+    struct text text = TEXT_INIT;
+    struct text messages = TEXT_INIT;
+
+    text_add(&text, head);
+    for (size_t i = 0; i < n; i++) {
+        text_add(&text, piece);
+        text_addf(&text, "%zu", i);
+    }
+    text_add(&text, tail);
+    struct scenario_file *file = load(text_get(&text), NULL, 0, &messages);
+    if (!ok(message ? !file && strstr(text_get(&messages), message) : file != NULL, "large: %s",
+            what))
+        diag("%.2000s", text_get(&messages));
+    scenario_file_destroy(file);
+    text_fini(&text);
+    text_fini(&messages);
+}
+
+static void test_limits(void)
+{
+    test_large("256 strategies", HEAD "strategies:", "\n  - name: s", 256, "\n", NULL);
+    test_large("257 strategies", HEAD "strategies:", "\n  - name: s", 257, "\n",
+               "6:3: error: 257 strategies; expected at most 256");
+    test_large("1025 rules", HEAD "params: [x", ", x", 1024, "]\n",
+               "5:9: error: params has 1025 rules; expected at most 1024");
+    test_large("a long name", HEAD "name: ", "0123456789", 20, "\n", "name has 230 bytes");
+    test_large("many unknown keys", HEAD "limits: {k: 1", ", k: 1, k", 3000, ": 1}\n",
+               "is here twice");
+    test_large("many rules with faults", HEAD "params: [[a]", ", [a, [b]], ", 500, "]\nseed: 1\n",
+               "more\n");
+}
+
+static void test_load(void)
+{
+    static const struct {
+        const char *path;
+        const char *message;
+    } files[] = {
+        {"no/such/file.yaml", "no/such/file.yaml:1:1: error: cannot be opened: "},
+        {".", ".:1:1: error: this is a directory"},
+        {"/dev/null", "/dev/null:1:1: error: nothing in here"},
+        {"/dev/zero", "/dev/zero:1:1: error: the file has more than 16.0 MiB"},
+    };
+
+    for (size_t i = 0; i < COUNT(files); i++) {
+        struct diag errors = DIAG_INIT;
+        struct text text = TEXT_INIT;
+        struct scenario_file *file = NULL;
+        int status = scenario_load(&file, files[i].path, NULL, 0, &errors);
+        diag_print(&errors, &text);
+        ok(status < 0 && !file &&
+               !strncmp(text_get(&text), files[i].message, strlen(files[i].message)),
+           "load: %s", files[i].path);
+        text_fini(&text);
+        diag_fini(&errors);
+    }
+}
+
+/* The scenarios that are shipped load, and print as the same. */
+static void test_shipped(void)
+{
+    static const char *const names[] = {
+        "bad_layout", "data_parallel", "devices_64",      "dp_tp",
+        "fsdp",       "fsdp_tp",       "strategies",      "tensor_parallel",
+        "weights_2d", "tensor_sequence_parallel",
+    };
+    const char *top = getenv("top_srcdir");
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char path[4096];
+        struct diag errors = DIAG_INIT;
+        struct scenario_file *file = NULL;
+        snprintf(path, sizeof(path), "%s/scenarios/%s.yaml", top ? top : ".", names[i]);
+        int same = scenario_load(&file, path, NULL, 0, &errors) == SHD_OK;
+        for (size_t k = 0; same && k < file->nscenarios; k++)
+            same = round_trips(&file->scenarios[k]);
+        ok(same, "shipped: %s", names[i]);
+        diag_write(&errors, stderr);
+        scenario_file_destroy(file);
+        diag_fini(&errors);
+    }
+}
+
+static void test_options(void)
+{
+    struct text help = TEXT_INIT;
+    int nbad = 0;
+
+    option_print_help(&help);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        nbad += option_find(option->section, option->key) != option || !option->help ||
+                (option->required && option->standard) || !strstr(text_get(&help), option->help);
+    }
+    ok(nbad == 0, "options: every row is found, and in the help");
+    ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; default 1\n") != NULL,
+       "options: help tells type, range and default");
+    text_fini(&help);
+}
+
+int main(void)
+{
+    plan(0);
+    test_defaults();
+    test_full();
+    test_names();
+    test_places();
+    test_tolerance();
+    test_mesh();
+    test_lib_rules();
+    test_strategies();
+    test_partial_base();
+    test_sets();
+    test_print();
+    test_bad();
+    test_bad_sets();
+    test_all_at_once();
+    test_limits();
+    test_load();
+    test_shipped();
+    test_options();
+    return done();
+}

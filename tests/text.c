@@ -1,0 +1,155 @@
+/* What base/text.h, base/utf8.h and base/nearest.h promise.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "tap.h"
+
+static int is_text(const struct text *text, const char *expected)
+{
+    return strcmp(text_get(text), expected) == 0 && text->length == strlen(expected);
+}
+
+static void test_add(void)
+{
+    struct text text = TEXT_INIT;
+
+    ok(is_text(&text, ""), "nothing added: empty");
+    text_add(&text, "");
+    ok(is_text(&text, ""), "adding nothing: empty");
+    text_add(&text, "abc");
+    text_add_char(&text, '-');
+    text_addf(&text, "%d%s", 42, "!");
+    text_add_bytes(&text, "xyz", 2);
+    ok(is_text(&text, "abc-42!xy"), "pieces stand in order");
+    text_clear(&text);
+    ok(is_text(&text, "") && text.capacity > 0, "clear keeps the storage");
+    for (int i = 0; i < 10000; i++)
+        text_addf(&text, "%04d", i);
+    ok(text.length == 40000 && strncmp(text_get(&text) + 39996, "9999", 5) == 0, "grows");
+    text_fini(&text);
+    ok(is_text(&text, "") && !text.data, "fini leaves an empty text");
+}
+
+static void test_take(void)
+{
+    struct text text = TEXT_INIT;
+
+    char *taken = text_take(&text);
+    ok(taken && taken[0] == '\0', "take: of an empty text is \"\"");
+    free(taken);
+    text_add(&text, "mine");
+    taken = text_take(&text);
+    ok(taken && strcmp(taken, "mine") == 0 && is_text(&text, ""), "take: hands the storage over");
+    free(taken);
+    text_add_bytes(&text, "x", (size_t)-1);
+    ok(text.failed && is_text(&text, ""), "a length that cannot be: failed, unchanged");
+    text_add(&text, "more");
+    ok(is_text(&text, ""), "failed: stays so");
+    ok(!text_take(&text), "take: NULL when failed");
+}
+
+static void test_pad(void)
+{
+    struct text text = TEXT_INIT;
+
+    text_add(&text, "ab\n\xc3\xa9");
+    text_pad(&text, 3, 4);
+    ok(is_text(&text, "ab\n\xc3\xa9   "), "pad: counts characters, not bytes");
+    text_pad(&text, 3, 2);
+    ok(is_text(&text, "ab\n\xc3\xa9   "), "pad: longer than the width is left");
+    text_fini(&text);
+}
+
+static const struct {
+    const char *what;
+    const char *bytes;
+    size_t length;
+    size_t result;
+    uint32_t code;
+} characters[] = {
+    {"ASCII", "a", 1, 1, 'a'},
+    {"NUL", "\0", 1, 1, 0},
+    {"two bytes", "\xc3\xa9", 2, 2, 0xe9},
+    {"three bytes", "\xe2\x82\xac", 3, 3, 0x20ac},
+    {"four bytes", "\xf0\x9f\x98\x80", 4, 4, 0x1f600},
+    {"the last", "\xf4\x8f\xbf\xbf", 4, 4, 0x10ffff},
+    {"over the last", "\xf4\x90\x80\x80", 4, 0, 0},
+    {"nothing", "", 0, 0, 0},
+    {"cut", "\xe2\x82", 2, 0, 0},
+    {"stray", "\x80", 1, 0, 0},
+    {"overlong two", "\xc0\x80", 2, 0, 0},
+    {"overlong three", "\xe0\x80\x80", 3, 0, 0},
+    {"overlong four", "\xf0\x80\x80\x80", 4, 0, 0},
+    {"surrogate", "\xed\xa0\x80", 3, 0, 0},
+    {"0xff", "\xff", 1, 0, 0},
+};
+
+static void test_utf8(void)
+{
+    for (size_t i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
+        uint32_t code = 0;
+        size_t n = utf8_next(characters[i].bytes, characters[i].length, &code);
+        ok(n == characters[i].result && code == characters[i].code, "utf8: %s",
+           characters[i].what);
+    }
+    ok(utf8_count("a\xc3\xa9\xff", 4) == 3, "utf8: a bad byte counts as one");
+    ok(utf8_cut("a\xc3\xa9z", 4, 2) == 1 && utf8_cut("a\xc3\xa9z", 4, 3) == 3 &&
+           utf8_cut("abc", 3, 9) == 3,
+       "utf8: a cut is between characters");
+}
+
+static const struct {
+    const char *word;
+    const char *best;
+} near[] = {
+    {"mehs", "mesh"},         /* neighbours swapped */
+    {"d_modell", "d_model"},  /* one too many */
+    {"dmodel", "d_model"},    /* one too few */
+    {"d-model", "d_model"},   /* - for _ */
+    {"D_MODEL", "d_model"},   /* case */
+    {"layres", "layers"},
+    {"tq", "tp"},
+    {"elephant", NULL},
+    {"x", NULL},
+    {"", NULL},
+    {"a-word-that-is-so-long-that-nobody-could-mean-it", NULL},
+};
+
+static void test_nearest(void)
+{
+    static const char *const words[] = {"mesh", "d_model", "layers", "tp", "batch"};
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+
+    for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
+        const char *best = nearest_find(near[i].word, words, 5);
+        ok(near[i].best ? best && strcmp(best, near[i].best) == 0 : !best, "nearest: '%s'",
+           near[i].word);
+    }
+    nearest_init(&nearest, "tpp");
+    nearest_add(&nearest, "tp");
+    ok(strcmp(nearest_hint(&nearest, hint, sizeof(hint)), "; did you mean 'tp'?") == 0,
+       "nearest: hint");
+    nearest_init(&nearest, "tpp");
+    ok(nearest_hint(&nearest, hint, sizeof(hint))[0] == '\0', "nearest: no hint");
+}
+
+int main(void)
+{
+    plan(0);
+    test_add();
+    test_take();
+    test_pad();
+    test_utf8();
+    test_nearest();
+    return done();
+}

@@ -1,0 +1,187 @@
+/* What base/units.h promises.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct {
+    const char *text;
+    int status;
+    uint64_t bytes;
+} sizes[] = {
+    {"0", SHD_OK, 0},
+    {"0B", SHD_OK, 0},
+    {"0GiB", SHD_OK, 0},
+    {"4096", SHD_OK, 4096},
+    {"1B", SHD_OK, 1},
+    {"64KiB", SHD_OK, 65536},
+    {"16GiB", SHD_OK, UINT64_C(16) << 30},
+    {"16 GiB", SHD_OK, UINT64_C(16) << 30},
+    {"1.5KiB", SHD_OK, 1536},
+    {"0.5KiB", SHD_OK, 512},
+    {"1.50 KiB", SHD_OK, 1536},
+    {"2.000", SHD_OK, 2},
+    {"64kB", SHD_OK, 64000},
+    {"1.234kB", SHD_OK, 1234},
+    {"0.000001MB", SHD_OK, 1},
+    {"0.3GB", SHD_OK, 300000000},
+    {"0.0009765625KiB", SHD_OK, 1},
+    {"18446744073709551615", SHD_OK, UINT64_MAX},
+    {"15.5EiB", SHD_OK, (UINT64_C(15) << 60) + (UINT64_C(1) << 59)},
+    {"18446744073709551616", SHD_ERANGE, 0},
+    {"16EiB", SHD_ERANGE, 0},
+    {"18446744073709551615KiB", SHD_ERANGE, 0},
+    {"99999999999999999999999", SHD_ERANGE, 0},
+    {"0.1", SHD_EINVAL, 0},
+    {"1.3KiB", SHD_EINVAL, 0},
+    {"1.0000000000000000000000001KiB", SHD_EINVAL, 0},
+    {"", SHD_EINVAL, 0},
+    {"GiB", SHD_EINVAL, 0},
+    {"-1", SHD_EINVAL, 0},
+    {"+1", SHD_EINVAL, 0},
+    {" 1", SHD_EINVAL, 0},
+    {"1 ", SHD_EINVAL, 0},
+    {"1.", SHD_EINVAL, 0},
+    {".5KiB", SHD_EINVAL, 0},
+    {"1e3", SHD_EINVAL, 0},
+    {"0x10", SHD_EINVAL, 0},
+    {"16gib", SHD_EINVAL, 0},
+    {"16K", SHD_EINVAL, 0},
+    {"16KB", SHD_EINVAL, 0},
+    {"16GiBs", SHD_EINVAL, 0},
+    {"1,5GiB", SHD_EINVAL, 0},
+};
+
+static void test_parse_bytes(void)
+{
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        uint64_t bytes = 77;
+        struct shd_error err = {0};
+        int status = units_parse_bytes(&bytes, sizes[i].text, &err);
+        uint64_t expected = status == SHD_OK ? sizes[i].bytes : 77;
+        ok(status == sizes[i].status && bytes == expected && (status == SHD_OK || err.text[0]),
+           "parse_bytes: '%s'", sizes[i].text);
+    }
+}
+
+static const struct {
+    const char *text;
+    int status;
+    int64_t ns;
+} times[] = {
+    {"25us", SHD_OK, 25000},
+    {"1.5 ms", SHD_OK, 1500000},
+    {"2s", SHD_OK, INT64_C(2000000000)},
+    {"1min", SHD_OK, INT64_C(60000000000)},
+    {"7ns", SHD_OK, 7},
+    {"0", SHD_OK, 0},
+    {"0.001us", SHD_OK, 1},
+    {"9223372036854775807ns", SHD_OK, INT64_MAX},
+    {"9223372036854775808ns", SHD_ERANGE, 0},
+    {"9223372036855s", SHD_ERANGE, 0},
+    {"0.5ns", SHD_EINVAL, 0},
+    {"5", SHD_EINVAL, 0},
+    {"5 h", SHD_EINVAL, 0},
+    {"us", SHD_EINVAL, 0},
+};
+
+static void test_parse_ns(void)
+{
+    for (size_t i = 0; i < COUNT(times); i++) {
+        int64_t ns = 77;
+        int status = units_parse_ns(&ns, times[i].text, NULL);
+        ok(status == times[i].status && ns == (status == SHD_OK ? times[i].ns : 77),
+           "parse_ns: '%s'", times[i].text);
+    }
+}
+
+static const struct {
+    uint64_t value;
+    const char *bytes;
+    const char *exact;
+    const char *count;
+} wholes[] = {
+    {0, "0 B", "0B", "0"},
+    {1, "1 B", "1B", "1"},
+    {999, "999 B", "999B", "999"},
+    {1000, "1000 B", "1000B", "1.00 k"},
+    {1023, "1023 B", "1023B", "1.02 k"},
+    {1024, "1.00 KiB", "1KiB", "1.02 k"},
+    {1025, "1.00 KiB", "1025B", "1.02 k"},
+    {65536, "64.0 KiB", "64KiB", "65.5 k"},
+    {999999, "977 KiB", "999999B", "1.00 M"},
+    {1048575, "1.00 MiB", "1048575B", "1.05 M"},
+    {UINT64_C(3) << 29, "1.50 GiB", "1536MiB", "1.61 G"},
+    {UINT64_C(1) << 60, "1.00 EiB", "1EiB", "1.15 E"},
+    {UINT64_MAX, "16.0 EiB", "18446744073709551615B", "18.4 E"},
+};
+
+static void test_print_wholes(void)
+{
+    char buf[UNITS_TEXT_MAX];
+
+    for (size_t i = 0; i < COUNT(wholes); i++) {
+        uint64_t value = wholes[i].value;
+        unsigned long long shown = value;
+        uint64_t back = 0;
+        ok(!strcmp(units_print_bytes(buf, sizeof(buf), value), wholes[i].bytes),
+           "print_bytes: %llu is %s", shown, buf);
+        ok(!strcmp(units_print_count(buf, sizeof(buf), value), wholes[i].count),
+           "print_count: %llu is %s", shown, buf);
+        units_print_bytes_exact(buf, sizeof(buf), value);
+        ok(!strcmp(buf, wholes[i].exact) && units_parse_bytes(&back, buf, NULL) == SHD_OK &&
+               back == value,
+           "print_bytes_exact: %llu is %s and back", shown, buf);
+    }
+}
+
+static const struct {
+    double value;
+    const char *seconds;
+    const char *rate;
+} reals[] = {
+    {0, "0 s", "0.00 B/s"},
+    {25e-6, "25.0 us", "0.00 B/s"},
+    {1.5e-3, "1.50 ms", "0.00 B/s"},
+    {2, "2.00 s", "2.00 B/s"},
+    {90, "90.0 s", "90.0 B/s"},
+    {46e9, "46000000000 s", "46.0 GB/s"},
+    {999.7e-6, "1.00 ms", "0.00 B/s"},
+    {1e-12, "0.00 ns", "0.00 B/s"},
+    {-1, "-1 s", "-"},
+    {(double)NAN, "-", "-"},
+    {(double)INFINITY, "-", "-"},
+};
+
+static void test_print_reals(void)
+{
+    char seconds[UNITS_TEXT_MAX];
+    char rate[UNITS_TEXT_MAX];
+
+    for (size_t i = 0; i < COUNT(reals); i++) {
+        units_print_seconds(seconds, sizeof(seconds), reals[i].value);
+        units_print_rate(rate, sizeof(rate), reals[i].value);
+        ok(!strcmp(seconds, reals[i].seconds), "print_seconds: %g is %s", reals[i].value, seconds);
+        ok(!strcmp(rate, reals[i].rate), "print_rate: %g is %s", reals[i].value, rate);
+    }
+    ok(!strcmp(units_print_bytes(seconds, 4, 65536), "64."), "a short buffer is cut, and ended");
+}
+
+int main(void)
+{
+    plan(0);
+    test_parse_bytes();
+    test_parse_ns();
+    test_print_wholes();
+    test_print_reals();
+    return done();
+}
