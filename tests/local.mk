@@ -9,6 +9,17 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/dtype \
+	%D%/error \
+	%D%/group \
+	%D%/mesh \
+	%D%/regex \
+	%D%/reshard \
+	%D%/rules \
+	%D%/shape \
+	%D%/sharding \
+	%D%/spec \
+	%D%/tree
 	%D%/arena \
 	%D%/coll \
 	%D%/diag \
