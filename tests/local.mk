@@ -9,30 +9,30 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
-	%D%/dtype \
-	%D%/error \
-	%D%/group \
-	%D%/mesh \
-	%D%/regex \
-	%D%/reshard \
-	%D%/rules \
-	%D%/shape \
-	%D%/sharding \
-	%D%/spec \
-	%D%/tree
 	%D%/arena \
 	%D%/coll \
 	%D%/diag \
+	%D%/dtype \
+	%D%/error \
 	%D%/failure \
+	%D%/group \
 	%D%/json_out \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/log \
+	%D%/mesh \
+	%D%/regex \
+	%D%/reshard \
+	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/shape \
+	%D%/sharding \
+	%D%/spec \
 	%D%/text \
+	%D%/tree \
 	%D%/units \
 	%D%/yaml
 
