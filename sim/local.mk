@@ -61,6 +61,15 @@ libsim_la_SOURCES = \
 	%D%/graph/graph.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \
+	%D%/graph/ops/attention.c \
+	%D%/graph/ops/causal.c \
+	%D%/graph/ops/embed.c \
+	%D%/graph/ops/pick.c \
+	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reverse.h \
+	%D%/graph/ops/rope.c \
+	%D%/graph/ops/window.c \
+	%D%/kern/attention.h \
 	%D%/kern/blas.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
@@ -73,6 +82,7 @@ libsim_la_SOURCES = \
 	%D%/kern/isa.c \
 	%D%/kern/isa.h \
 	%D%/kern/kern.h \
+	%D%/kern/kernel.h \
 	%D%/kern/map.c \
 	%D%/kern/map_fn.c \
 	%D%/kern/map_fn.h \
@@ -81,6 +91,7 @@ libsim_la_SOURCES = \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
 	%D%/kern/reduce.c \
+	%D%/kern/select.h \
 	%D%/model/mlp.c \
 	%D%/model/model.c \
 	%D%/model/model.h \
