@@ -12,23 +12,34 @@ check_PROGRAMS += \
 	%D%/arena \
 	%D%/coll \
 	%D%/diag \
+	%D%/dtype \
+	%D%/error \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/group \
 	%D%/json_out \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/log \
+	%D%/mesh \
 	%D%/parity \
 	%D%/partition \
 	%D%/program \
 	%D%/random_programs \
 	%D%/record \
+	%D%/regex \
+	%D%/reshard \
+	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/shape \
+	%D%/sharding \
+	%D%/spec \
 	%D%/text \
+	%D%/tree \
 	%D%/units \
 	%D%/yaml
 
@@ -65,6 +76,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h
 
 test_scripts = \
+	%D%/examples.sh \
 	%D%/exports.sh \
 	%D%/headers.sh \
 	%D%/layers.sh
