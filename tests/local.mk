@@ -12,16 +12,27 @@ check_PROGRAMS += \
 	%D%/arena \
 	%D%/coll \
 	%D%/diag \
+	%D%/dtype \
+	%D%/error \
 	%D%/failure \
+	%D%/group \
 	%D%/json_out \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
 	%D%/log \
+	%D%/mesh \
+	%D%/regex \
+	%D%/reshard \
+	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/shape \
+	%D%/sharding \
+	%D%/spec \
 	%D%/text \
+	%D%/tree \
 	%D%/units \
 	%D%/yaml
 
@@ -41,6 +52,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 
 test_scripts = \
+	%D%/examples.sh \
 	%D%/exports.sh \
 	%D%/headers.sh \
 	%D%/layers.sh

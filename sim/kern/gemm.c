@@ -34,9 +34,9 @@ struct tile {
     int64_t n_b[BLOCK_N_MAX], n_c[BLOCK_N_MAX];
 };
 
-/* Offsets of both arrays at n places of a nest from `start`; returns n. */
-static size_t offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
-                      int64_t *second)
+/* Offsets of both arrays at n places of a nest from `start`. */
+static void offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
+                    int64_t *second)
 {
     struct kern_walk walk;
 
@@ -46,7 +46,6 @@ static size_t offsets(const struct kern_nest *nest, int64_t start, size_t n, int
         second[i] = walk.offset[1];
         kern_walk_advance(&walk, 1);
     }
-    return n;
 }
 
 static bool is_linear(const int64_t *offset, size_t n, int64_t *stride)
@@ -159,25 +158,25 @@ typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
 /* The three widths of one micro kernel behind one name; n is rounded up to whole tiles, which the
  * caller has padded with zeros. */
 #ifdef __x86_64__
-#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
-    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
-                     const T *b, T *c, size_t nc)                                                  \
-    {                                                                                              \
-        enum kern_isa isa = kern_isa_get();                                                        \
-                                                                                                   \
-        if (isa == KERN_ISA_AVX512)                                                                \
-            avx512(m, n, depth, a, a_row, a_col, b, c, nc);                                        \
-        else if (isa == KERN_ISA_AVX2)                                                             \
-            avx2(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
-        else                                                                                       \
-            base(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
+#define MULTIPLY_BY(name, T, base, avx2, avx512)                                               \
+    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col, \
+                     const T *b, T *c, size_t nc)                                              \
+    {                                                                                          \
+        enum kern_isa isa = kern_isa_get();                                                    \
+                                                                                               \
+        if (isa == KERN_ISA_AVX512)                                                            \
+            avx512(m, n, depth, a, a_row, a_col, b, c, nc);                                    \
+        else if (isa == KERN_ISA_AVX2)                                                         \
+            avx2(m, n, depth, a, a_row, a_col, b, c, nc);                                      \
+        else                                                                                   \
+            base(m, n, depth, a, a_row, a_col, b, c, nc);                                      \
     }
 #else
-#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
-    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
-                     const T *b, T *c, size_t nc)                                                  \
-    {                                                                                              \
-        base(m, n, depth, a, a_row, a_col, b, c, nc);                                              \
+#define MULTIPLY_BY(name, T, base, avx2, avx512)                                               \
+    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col, \
+                     const T *b, T *c, size_t nc)                                              \
+    {                                                                                          \
+        base(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
     }
 #endif
 
@@ -245,8 +244,8 @@ void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void
         .nk = kern_nest_count(&g->k),
     };
     int64_t block_n = g->dtype == SHD_F64 ? 32 : 64;
-    int64_t ntasks = kern_nest_count(&g->batch) * nblocks(run.nm, BLOCK_M) *
-                     nblocks(run.nn, block_n);
+    int64_t ntasks =
+        kern_nest_count(&g->batch) * nblocks(run.nm, BLOCK_M) * nblocks(run.nn, block_n);
 
     switch (g->dtype) {
     case SHD_F64:

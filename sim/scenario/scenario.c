@@ -110,7 +110,7 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
         return;
     }
     file->nscenarios = nscenarios;
-    for (size_t i = 0; i < nscenarios; i++) {
+    for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
         struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = i > 0};
         read_scenario(&r, root, strategies ? strategies->items[i] : NULL, sets, nsets);
     }
