@@ -15,7 +15,7 @@ struct progress {
     struct log *log;
     uint64_t ndone, ntotal;
     const char *what;
-    struct timespec began;
+    int64_t began_ns;
     pthread_t thread;
     pthread_mutex_t mutex; /* guards `stopped` */
     pthread_cond_t changed;
@@ -25,11 +25,9 @@ struct progress {
 static void say(const struct progress *p)
 {
     char line[256];
-    struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(line, sizeof line, "'%.160s' runs for %lld s; strategies done", p->what,
-             (long long)(now.tv_sec - p->began.tv_sec));
+             (long long)(p->log->now() - p->began_ns) / 1000000000);
     log_progress(p->log, p->ndone, p->ntotal, line);
 }
 
@@ -83,7 +81,7 @@ struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal
     p->ndone = ndone;
     p->ntotal = ntotal;
     p->what = what;
-    clock_gettime(CLOCK_MONOTONIC, &p->began);
+    p->began_ns = log->now();
     pthread_mutex_init(&p->mutex, NULL);
     init_condition(p);
     sigfillset(&all); /* signals are for the thread that works */

@@ -146,7 +146,7 @@ static int prepare(struct work *w)
 
 static void describe(struct text *out, const struct scenario *s)
 {
-    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lld x %lld; %s",
+    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lldx%lld; %s",
               (long long)s->model.layers, s->model.layers == 1 ? "" : "s",
               scenario_kind_name(s->model.kind), scenario_activation_name(s->model.activation),
               (long long)s->model.d_model, (long long)s->model.d_ff,
