@@ -5,6 +5,7 @@
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
 shardsim=$top_builddir/shardsim
+# shellcheck disable=SC2034
 scenarios=$top_srcdir/scenarios
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

@@ -20,6 +20,7 @@ same() {
     diag <"$tmp/wrong"
 }
 
+# shellcheck disable=SC2016
 sed -n '/^```yaml$/,/^```$/p' "$readme" | sed '/^```/d' >"$tmp/shown"
 grep -v '^#' "$scenarios/tensor_parallel.yaml" >"$tmp/real"
 same "README: the scenario is the shipped one"
@@ -43,8 +44,9 @@ while read -r command; do
     is 0 "README: $command"
 done <"$tmp/commands"
 
-for folder in $(sed -n 's/^    \([a-z/]*\/\)  .*/\1/p' "$readme"); do
+sed -n 's/^    \([a-z/]*\/\)  .*/\1/p' "$readme" >"$tmp/folders"
+while read -r folder; do
     [ -d "$top_srcdir/$folder" ]
     ok $? "README: $folder is there"
-done
+done <"$tmp/folders"
 done_testing
