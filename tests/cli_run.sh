@@ -137,6 +137,26 @@ PY
     done
     cmp -s "$tmp/err.1" "$tmp/err.$try"
     ok $? "run over the memory limit: the same message each time"
+    shardsim plan --json "$scenarios/strategies.yaml"
+    cp "$tmp/out" "$tmp/plan"
+    limit=$(python3 -c 'import json, sys
+peaks = [max(x["memory"]["peak_bytes"]) for x in json.load(open(sys.argv[1]))]
+print((min(peaks) + max(peaks)) // 2)' "$tmp/plan")
+    shardsim run --json --set "limits.memory=$limit" "$scenarios/strategies.yaml"
+    is 1 "some strategies over the memory limit: status 1"
+    holds "some strategies over the memory limit: results of those that fit, as planned" <<PY
+plan = json.load(open("$tmp/plan"))
+fit = [x["strategy"] for x in plan if max(x["memory"]["peak_bytes"]) <= $limit]
+assert 0 < len(fit) < len(plan) and [x["strategy"] for x in r] == fit
+missing = open("$tmp/err").read().count("out of memory")
+assert missing == len(plan) - len(fit), missing
+PY
+    shardsim run --json --set limits.memory=1KiB "$scenarios/strategies.yaml"
+    holds "all strategies over the memory limit: an empty array" <<'PY'
+assert r == []
+PY
+    shardsim run --set limits.memory=1KiB "$scenarios/strategies.yaml"
+    silent out "all strategies over the memory limit: no text"
 }
 
 test_output_lost() {
@@ -183,6 +203,28 @@ test_interrupt() {
     silent out "interrupted: nothing half-written"
 }
 
+# Signalled until it ends: it may not have come to read yet.
+test_interrupted_input() {
+    mkfifo "$tmp/input"
+    for command in run query; do
+        set -- $command
+        [ $command = query ] || set -- run -
+        "$shardsim" "$@" <"$tmp/input" >"$tmp/out" 2>"$tmp/err" &
+        child=$!
+        exec 3>"$tmp/input" # open, and silent
+        sleep 0.3
+        while kill -INT $child 2>"$tmp/gone"; do
+            sleep 0.3
+        done
+        wait $child
+        status=$?
+        exec 3>&-
+        is 130 "$command interrupted while it waits for input: status 130"
+        silent out "$command interrupted while it waits for input: nothing on standard output"
+        silent err "$command interrupted while it waits for input: no complaint"
+    done
+}
+
 test_help
 test_text
 test_json
@@ -190,4 +232,5 @@ test_choice
 test_failed_checks
 test_output_lost
 test_interrupt
+test_interrupted_input
 done_testing

@@ -173,6 +173,8 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
         describe(&what, item->scenario);
         result.what = text_get(&what);
         result.record = trial->record;
+        if (!json && text->length > 0)
+            text_add(text, "\n");
         status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);
         text_fini(&what);
     }
@@ -200,8 +202,6 @@ static int try_all(struct work *w)
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
         int one;
 
-        if (i > 0 && !w->options->json)
-            text_add(&text, "\n");
         one = try_item(w, &w->items[i], &text, w->options->json ? &json : NULL);
         exit = one > exit ? one : exit;
         trial_fini(&w->items[i].trial);
@@ -210,7 +210,7 @@ static int try_all(struct work *w)
     if (w->options->json && w->nitems != 1)
         json_out_end_array(&json);
     if (w->options->json) {
-        if (exit == CMD_OK || text.length > 2)
+        if (text.length > 0)
             json_out_newline(&json);
         (void)json_out_fini(&json); /* a lack of memory is in the text */
     }
