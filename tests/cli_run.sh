@@ -23,7 +23,7 @@ test_help() {
 }
 
 test_text() {
-    shardsim run "$scenarios/tensor_parallel.yaml"
+    shardsim run -q "$scenarios/tensor_parallel.yaml"
     is 0 "run: status 0"
     silent err "run: nothing on standard error"
     says out '^verified  *ok: ' "run: verified"
@@ -125,7 +125,7 @@ PY
     is 1 "plan over the memory limit: status 1"
     says out '^memory  *.* of 1.00 MiB: does not fit$' "plan over the memory limit: said"
     for try in 1 2 3 4 5; do
-        shardsim run --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
+        shardsim run -q --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
         cp "$tmp/err" "$tmp/err.$try"
     done
     is 1 "run over the memory limit: status 1"
@@ -160,7 +160,7 @@ PY
 }
 
 test_output_lost() {
-    "$shardsim" run "$scenarios/tensor_parallel.yaml" 2>"$tmp/err" | head -n 1 >"$tmp/out"
+    "$shardsim" run -q "$scenarios/tensor_parallel.yaml" 2>"$tmp/err" | head -n 1 >"$tmp/out"
     says out '^tensor-parallel$' "output to head: its line"
     silent err "output to head: no complaint"
     "$shardsim" plan "$scenarios/fsdp.yaml" 2>"$tmp/err" >&-

@@ -17,7 +17,7 @@ for file in "$scenarios"/*.yaml; do
     shardsim plan --json "$file"
     is 0 "$name: planned"
     cp "$tmp/out" "$tmp/plan"
-    shardsim run --json "$file"
+    shardsim run -q --json "$file"
     is 0 "$name: runs"
     silent err "$name: without a warning"
     holds "$name: right, and as planned" <<PY
