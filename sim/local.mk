@@ -31,6 +31,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
+	%D%/cmd/progress.c \
+	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \

@@ -56,13 +56,24 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 
 test_scripts = \
+	%D%/cli_errors.sh \
+	%D%/cli_query.sh \
+	%D%/cli_run.sh \
 	%D%/examples.sh \
 	%D%/exports.sh \
+	%D%/golden.sh \
 	%D%/headers.sh \
-	%D%/layers.sh
+	%D%/layers.sh \
+	%D%/readme.sh \
+	%D%/scenarios.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
+EXTRA_DIST += \
+	$(test_scripts) \
+	%D%/fuzz/scenario_fuzz.c \
+	%D%/golden.list \
+	%D%/program.sh \
+	%D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
