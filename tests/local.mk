@@ -15,6 +15,8 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/gradient \
+	%D%/graph \
 	%D%/group \
 	%D%/json_out \
 	%D%/kern_attention \
@@ -24,6 +26,11 @@ check_PROGRAMS += \
 	%D%/kern_reduce \
 	%D%/log \
 	%D%/mesh \
+	%D%/parity \
+	%D%/partition \
+	%D%/program \
+	%D%/random_programs \
+	%D%/record \
 	%D%/regex \
 	%D%/reshard \
 	%D%/rules \
@@ -42,6 +49,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_attention_SOURCES = \
 	%D%/kern_attention.c \
 	%D%/kern_data.h
+%C%_gradient_SOURCES = \
+	%D%/gradient.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
@@ -54,6 +65,19 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
+
+%C%_parity_SOURCES = \
+	%D%/parity.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_partition_SOURCES = \
+	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_random_programs_SOURCES = \
+	%D%/random_programs.c \
+	%D%/step.c \
+	%D%/step.h
 
 test_scripts = \
 	%D%/cli_errors.sh \
