@@ -88,6 +88,7 @@ test_scripts = \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/layers.sh \
+	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh
 
