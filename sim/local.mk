@@ -147,12 +147,14 @@ libsim_la_SOURCES = \
 	%D%/run/walk.h \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
