@@ -81,10 +81,20 @@ libsim_la_SOURCES = \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
 	%D%/kern/reduce.c \
-	%D%/model/mlp.c \
+	%D%/model/calls.c \
+	%D%/model/elementwise.c \
+	%D%/model/expr.c \
+	%D%/model/expr.h \
+	%D%/model/graph_text.c \
+	%D%/model/graph_text.h \
+	%D%/model/lines.c \
+	%D%/model/lines.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/presets.c \
 	%D%/model/shardings.c \
+	%D%/model/weights.c \
+	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/choose.c \
