@@ -306,7 +306,8 @@ static uint32_t build_rope(struct lines *l, const struct expr *call, const struc
     pair = dim_of(l, positional(call, 2), x);
     if (position == GRAPH_NONE || pair == GRAPH_NONE)
         return GRAPH_NONE;
-    return graph_rope(l->graph, lines_node_name(l, "rope"), x, position, pair, theta, interleaved);
+    return graph_rope(l->graph, lines_node_name(l, "rope"), x, position, pair, 0, theta,
+                      interleaved);
 }
 
 static uint32_t build_attention(struct lines *l, const struct expr *call,

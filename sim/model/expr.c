@@ -208,7 +208,9 @@ static struct expr *parse_number(struct parser *p)
     return e;
 }
 
+/* The grammar is recursive. */
 static struct expr *parse_sum(struct parser *p);
+static struct expr *parse_factor(struct parser *p);
 
 /* "causal" of "causal=true", NULL where the argument has no key. */
 static const char *parse_key(struct parser *p)

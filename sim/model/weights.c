@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "graph/layers/norm.h"
 #include "model/model.h"
 
 /* A dimension of `size`, or none where the kind of model has no such thing. */
@@ -50,6 +51,15 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
     return weights_param(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, nsummed);
 }
 
+/* Values of the size of 1, so that what is normalised keeps about its size. */
+static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
+                            const char *part, uint32_t embed)
+{
+    const char *name = graph_text(g, "%s/%s", layer, part);
+
+    return graph_param(g, name, s->model.dtype, &embed, 1, model_source(s->seed, name, 2));
+}
+
 struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scenario,
                                const char *name, const struct weights_dims *dims)
 {
@@ -87,11 +97,29 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
 {
     struct block_weights w;
 
-    w.norm1 = kernel(graph, scenario, name, "norm1/scale", &dims->embed, 1, 0);
+    w.centred = scenario->model.norm == SCENARIO_LAYER_NORM;
+    w.norm1 = norm_vector(graph, scenario, name, "norm1/scale", dims->embed);
+    w.norm1_bias = w.norm2_bias = GRAPH_NONE;
+    if (w.centred)
+        w.norm1_bias = norm_vector(graph, scenario, name, "norm1/bias", dims->embed);
     w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
-    w.norm2 = kernel(graph, scenario, name, "norm2/scale", &dims->embed, 1, 0);
+    w.norm2 = norm_vector(graph, scenario, name, "norm2/scale", dims->embed);
+    if (w.centred)
+        w.norm2_bias = norm_vector(graph, scenario, name, "norm2/bias", dims->embed);
     w.mlp = weights_mlp(graph, scenario, graph_text(graph, "%s/mlp", name), dims);
     return w;
+}
+
+uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                            const struct weights_dims *dims)
+{
+    bool centred = scenario->model.norm == SCENARIO_LAYER_NORM;
+    uint32_t scale = norm_vector(graph, scenario, "final_norm", "scale", dims->embed), bias;
+
+    if (!centred)
+        return layer_rms_norm(graph, "final_norm", x, scale, BLOCK_NORM_EPS);
+    bias = norm_vector(graph, scenario, "final_norm", "bias", dims->embed);
+    return layer_layer_norm(graph, "final_norm", x, scale, bias, 1e-5);
 }
 
 enum kern_fn weights_activation(const struct scenario *scenario)

@@ -33,6 +33,10 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
                                    const char *name, const struct weights_dims *dims);
 
+/* The norm before the head, with its parameters. */
+uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                            const struct weights_dims *dims);
+
 /* How the scenario's mlp and attention layers compute. */
 enum kern_fn weights_activation(const struct scenario *scenario);
 struct attention_opts weights_attention_opts(const struct scenario *scenario);
