@@ -145,6 +145,8 @@ libsim_la_SOURCES = \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
+	%D%/partition/refine.c \
+	%D%/partition/refine.h \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
 	%D%/partition/rules/attention.c \

@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/group \
 	%D%/json_out \
+	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
@@ -38,6 +39,9 @@ check_PROGRAMS += \
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_kern_attention_SOURCES = \
+	%D%/kern_attention.c \
+	%D%/kern_data.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h

@@ -66,26 +66,6 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t
 
 /* ---- why a step is there ---- */
 
-static void axis_names(char *out, size_t size, const struct shd_mesh *mesh, uint32_t axes)
-{
-    size_t used = 0;
-
-    out[0] = '\0';
-    for (size_t a = 0; a < shd_mesh_naxes(mesh) && used < size; a++)
-        if (axes >> a & 1)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
-                                     shd_mesh_axis_name(mesh, a));
-}
-
-static uint32_t step_axes(const struct shd_reshard_step *step)
-{
-    uint32_t axes = 0;
-
-    for (uint8_t a = 0; a < step->naxes; a++)
-        axes |= 1u << step->axes[a];
-    return axes;
-}
-
 /* The names of what the op behind a partial value sums over. */
 static void summed_names(char *out, size_t size, const struct emit *e, uint32_t node)
 {
@@ -110,7 +90,7 @@ static const char *why(struct emit *e, uint32_t node, const struct shd_reshard_s
     char axes[128], summed[128];
     const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
 
-    axis_names(axes, sizeof axes, e->program->mesh, step_axes(step));
+    program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
     summed_names(summed, sizeof summed, e, node);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
