@@ -121,10 +121,20 @@ libsim_la_SOURCES = \
 	%D%/kern/rope_pairs.inc \
 	%D%/kern/select.h \
 	%D%/kern/window.c \
-	%D%/model/mlp.c \
+	%D%/model/calls.c \
+	%D%/model/elementwise.c \
+	%D%/model/expr.c \
+	%D%/model/expr.h \
+	%D%/model/graph_text.c \
+	%D%/model/graph_text.h \
+	%D%/model/lines.c \
+	%D%/model/lines.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/presets.c \
 	%D%/model/shardings.c \
+	%D%/model/weights.c \
+	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/choose.c \
@@ -200,12 +210,14 @@ libsim_la_SOURCES = \
 	%D%/run/walk.h \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \

@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "model/model.h"
 #include "report/result.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
@@ -144,16 +145,6 @@ static int prepare(struct work *w)
     return CMD_USAGE;
 }
 
-static void describe(struct text *out, const struct scenario *s)
-{
-    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lldx%lld; %s",
-              (long long)s->model.layers, s->model.layers == 1 ? "" : "s",
-              scenario_kind_name(s->model.kind), scenario_activation_name(s->model.activation),
-              (long long)s->model.d_model, (long long)s->model.d_ff,
-              shd_dtype_name(s->model.dtype), (long long)s->batch.size, (long long)s->batch.seq,
-              s->step.backward ? "forward and backward" : "forward");
-}
-
 /* Try one strategy and add its report; returns the exit status. */
 static int try_item(struct work *w, struct item *item, struct text *text, struct json_out *json)
 {
@@ -170,7 +161,7 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
 
     progress_stop(progress);
     if (status == SHD_OK) {
-        describe(&what, item->scenario);
+        model_describe(&what, item->scenario);
         result.what = text_get(&what);
         result.record = trial->record;
         if (!json && text->length > 0)
