@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
 
@@ -174,8 +175,12 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
         text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices "
                        "share\n",
                   units_print_seconds(seconds, sizeof seconds, (double)r->step_ns * 1e-9));
+    if (r->replay)
+        status = replayed_text(out, r, err);
     if (r->verified)
         print_verify(r, out);
     traffic_fini(&traffic);
+    if (status != SHD_OK)
+        return status;
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the report") : SHD_OK;
 }
