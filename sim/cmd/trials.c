@@ -19,9 +19,17 @@ struct options {
     const char **files, **sets, **strategies;
     size_t nfiles, nsets, nstrategies;
     bool json, quiet;
+    uint32_t repeats;
 };
 
+#define KEY_REPEAT 1000 /* no short form */
+#define REPEATS_MAX 1000000
+
 static const struct argp_option option_table[] = {
+    {"repeat", KEY_REPEAT, "N", 0, /* the first row: a plan does without */
+     "Execute the step N times, for measuring: the first is told apart, the time is the median of "
+     "the others",
+     0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {"set", 's', "KEY=VALUE", 0,
@@ -30,6 +38,18 @@ static const struct argp_option option_table[] = {
      0},
     {"strategy", 'S', "NAME", 0, "Only this strategy of the file; may be given several times", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
+
+static void parse_repeats(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1 || n > REPEATS_MAX)
+        argp_error(state, "--repeat is '%s'; expected a whole number from 1 to %d", arg,
+                   REPEATS_MAX);
+    else
+        o->repeats = (uint32_t)n;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -41,6 +61,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         o->quiet = true;
+        return 0;
+    case KEY_REPEAT:
+        parse_repeats(o, arg, state);
         return 0;
     case 's':
         o->sets[o->nsets++] = arg;
@@ -156,8 +179,11 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
                             .strategy = item->scenario->strategy,
                             .memory_limit_bytes = item->scenario->memory_limit_bytes};
     struct shd_error err;
-    int status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
-                                           : trial_execute(trial, &cmd_stop_request, &err);
+    int status;
+
+    trial->repeats = w->options->repeats;
+    status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                       : trial_execute(trial, &cmd_stop_request, &err);
 
     if (status == SHD_OK) {
         describe(&what, item->scenario);
@@ -227,7 +253,8 @@ static void clean_up(struct work *w)
 
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
-    const struct argp argp = {option_table, parse_option, "SCENARIO...", doc, NULL, NULL, NULL};
+    const struct argp argp = {option_table + (mode == RECORD_PLANNED), parse_option, "SCENARIO...",
+                              doc, NULL, NULL, NULL};
     size_t n = (size_t)argc + 1;
     struct options o = {.files = calloc(3 * n, sizeof *o.files)};
     struct work w = {.options = &o, .mode = mode, .diag = DIAG_INIT};

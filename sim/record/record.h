@@ -76,7 +76,11 @@ struct record {
     uint64_t *flops;
     uint64_t *peak_bytes;
     uint64_t *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
-    int64_t step_ns;  /* executed: wall time from the first op to the last, arguments filled before */
+    /* Executed: wall time from the first op to the last, arguments filled before. */
+    uint32_t repeats;        /* of the step */
+    int64_t first_step_ns;
+    int64_t step_ns;         /* the median of the others; the first where there are none */
+    int64_t fastest_step_ns; /* of the others */
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;

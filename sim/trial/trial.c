@@ -95,7 +95,8 @@ void trial_fini(struct trial *trial)
 int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = {.memory_bytes = trial->scenario->memory_limit_bytes,
-                             .stop_request = stop_request};
+                             .stop_request = stop_request,
+                             .repeats = trial->repeats};
     struct record_transfers transfers = {trial->scenario->transfers.bytes_per_s,
                                          trial->scenario->transfers.latency_ns};
     struct verify_reference reference;

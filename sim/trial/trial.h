@@ -26,6 +26,7 @@ struct trial {
     struct graph *graph;
     struct model_shardings shardings;
     struct program *program;
+    uint32_t repeats;      /* of an executed step; 0: one.  Set after trial_init() */
     struct record *record; /* NULL until executed or planned */
 };
 
