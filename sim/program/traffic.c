@@ -28,13 +28,15 @@ int program_coll_kind(const struct program_op *op)
 
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill", "einsum", "map", "reduce", "reshard"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard"};
 
     return names[kind];
 }
 
 const char *program_step_name(const struct program_op *op)
 {
+    if (op->kind == PROGRAM_KERNEL)
+        return op->kernel->name;
     if (op->kind != PROGRAM_RESHARD)
         return program_kind_name(op->kind);
     if (op->reshard.kind == SHD_RESHARD_PERMUTE)
@@ -69,7 +71,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 static uint64_t fetched_bytes(const struct program *program, const struct program_op *op,
                               int32_t position, uint64_t *from)
 {
-    const struct program_buffer *b = &program->buffers[op->output];
+    const struct program_buffer *b = &program->buffers[op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
     uint64_t total = 0;
 

@@ -82,10 +82,10 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     for (uint32_t a = 0; a < row->naxes; a++)
         row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
     row->groups = (uint32_t)shd_mesh_size(program->mesh) / row->group_size;
-    row->dtype = program->buffers[op->output].dtype;
+    row->dtype = program->buffers[op->outputs[0]].dtype;
     row->algorithm = algo ? algo->name : NULL;
     row->operand_bytes = program->buffers[op->inputs[0]].bytes;
-    row->result_bytes = program->buffers[op->output].bytes;
+    row->result_bytes = program->buffers[op->outputs[0]].bytes;
     row->received_bytes = record_op_received(record, i);
     return row->axes && row->where;
 }
