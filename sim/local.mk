@@ -61,8 +61,18 @@ libsim_la_SOURCES = \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
 	%D%/graph/graph.h \
+	%D%/graph/layers/attention.c \
+	%D%/graph/layers/attention.h \
+	%D%/graph/layers/block.c \
+	%D%/graph/layers/block.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \
+	%D%/graph/layers/norm.c \
+	%D%/graph/layers/norm.h \
+	%D%/graph/layers/softmax.c \
+	%D%/graph/layers/softmax.h \
+	%D%/graph/layers/xent.c \
+	%D%/graph/layers/xent.h \
 	%D%/graph/ops/attention.c \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/embed.c \
@@ -71,7 +81,6 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
-	%D%/kern/attention.h \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
@@ -107,7 +116,6 @@ libsim_la_SOURCES = \
 	%D%/kern/nest.h \
 	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
-	%D%/kern/select.h \
 	%D%/kern/repeat.c \
 	%D%/kern/rope.c \
 	%D%/kern/rope_pairs.inc \
@@ -123,12 +131,23 @@ libsim_la_SOURCES = \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
-	%D%/partition/local.c \
-	%D%/partition/local.h \
+	%D%/partition/fuse.c \
+	%D%/partition/fuse.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
+	%D%/partition/rule.c \
+	%D%/partition/rule.h \
+	%D%/partition/rules/attention.c \
+	%D%/partition/rules/causal.c \
+	%D%/partition/rules/einsum.c \
+	%D%/partition/rules/embed.c \
+	%D%/partition/rules/pick.c \
+	%D%/partition/rules/reduce.c \
+	%D%/partition/rules/repeat.c \
+	%D%/partition/rules/rope.c \
+	%D%/partition/rules/window.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \

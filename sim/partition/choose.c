@@ -150,6 +150,7 @@ double choose_total(struct choose *choose)
 /* ---- candidates ---- */
 
 struct candidates {
+    uint32_t brought; /* bit a: axis a cuts an operand where it lies */
     uint32_t noptions[SHD_MESH_AXES_MAX];
     int8_t options[SHD_MESH_AXES_MAX][OPTIONS_MAX];
     uint8_t linear_operand;
@@ -157,6 +158,7 @@ struct candidates {
     uint8_t orders[ORDERS_MAX][SHD_MESH_AXES_MAX];
 };
 
+/* Option 0 of every axis is ASSIGN_NONE. */
 static void add_option(struct candidates *cs, size_t axis, int place)
 {
     for (uint32_t i = 0; i < cs->noptions[axis]; i++)
@@ -251,6 +253,9 @@ static void find_candidates(struct choose *c, uint32_t node, struct candidates *
     cs->norders = 1;
     for (uint32_t k = 0; k < g->ninputs; k++)
         add_neighbour(c, cs, node, n->rule.operand[k], c->nodes[g->inputs[k]].home);
+    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (cs->noptions[a] > 1)
+            cs->brought |= 1u << a;
     for (uint32_t r = 0; r < n->rule.nresults; r++)
         add_asked(c, cs, node, r);
     for (uint32_t k = 0; k < g->ninputs; k++) {
@@ -304,28 +309,48 @@ static void consider(struct choose *c, uint32_t node, const struct assign *a, st
     *best = (struct best){true, cost, *a};
 }
 
-/* Try every combination of the axes' options, in every order of axes. */
-static void consider_all(struct choose *c, uint32_t node, struct best *best)
+static uint32_t first_digit(uint32_t axis, uint32_t busy)
 {
-    struct candidates cs;
-    uint32_t digits[SHD_MESH_AXES_MAX] = {0}, naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
+    return busy >> axis & 1;
+}
+
+/* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut
+ * something. */
+static void consider_all(struct choose *c, uint32_t node, const struct candidates *cs, uint32_t busy,
+                         struct best *best)
+{
+    uint32_t digits[SHD_MESH_AXES_MAX], naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
     struct assign assign;
 
-    find_candidates(c, node, &cs);
+    for (a = 0; a < naxes; a++)
+        digits[a] = first_digit(a, busy);
     for (uint32_t tried = 0; tried < COMBINATIONS_MAX; tried++) {
         assign_init(&assign);
-        assign.linear_operand = cs.linear_operand;
+        assign.linear_operand = cs->linear_operand;
         for (a = 0; a < naxes; a++)
-            assign.place[a] = cs.options[a][digits[a]];
-        for (uint32_t o = 0; o < cs.norders; o++) {
-            memcpy(assign.order, cs.orders[o], sizeof assign.order);
+            assign.place[a] = cs->options[a][digits[a]];
+        for (uint32_t o = 0; o < cs->norders; o++) {
+            memcpy(assign.order, cs->orders[o], sizeof assign.order);
             consider(c, node, &assign, best);
         }
-        for (a = 0; a < naxes && ++digits[a] == cs.noptions[a]; a++)
-            digits[a] = 0;
+        for (a = 0; a < naxes && ++digits[a] == cs->noptions[a]; a++)
+            digits[a] = first_digit(a, busy);
         if (a == naxes)
             break;
     }
+}
+
+/* Devices among which an operand is cut share the work: to gather it and compute everything
+ * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
+ * it. */
+static void consider_node(struct choose *c, uint32_t node, struct best *best)
+{
+    struct candidates cs;
+
+    find_candidates(c, node, &cs);
+    consider_all(c, node, &cs, cs.brought, best);
+    if (!best->found)
+        consider_all(c, node, &cs, 0, best);
 }
 
 /* Give a node its best assignment as things stand; true when that changed its shardings. */
@@ -335,9 +360,7 @@ static bool improve(struct choose *c, uint32_t node)
     struct best best = {.found = false};
     struct choose_node before = *n;
 
-    if (before.home != CHOOSE_UNKNOWN)
-        best = (struct best){true, near_cost(c, node), n->assign};
-    consider_all(c, node, &best);
+    consider_node(c, node, &best);
     n->assign = best.assign;
     settle(c, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;

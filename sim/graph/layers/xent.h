@@ -8,8 +8,8 @@
 #include "graph/graph.h"
 
 struct xent {
-    uint32_t per_token; /* logsumexp(z) - z[label], logits' dimensions without `classes` */
-    uint32_t loss;      /* its mean, or sum(mask * per_token) / sum(mask) */
+    uint32_t per_token; /* logsumexp(z) - z[label] (times mask), without `classes` */
+    uint32_t loss;      /* its mean, or sum(per_token) / sum(mask) */
 };
 
 /* logits[..., classes, ...], labels int32 of the other dimensions; mask of those, or GRAPH_NONE. */
