@@ -81,6 +81,7 @@ struct record {
     int64_t first_step_ns;
     int64_t step_ns;         /* the median of the others; the first where there are none */
     int64_t fastest_step_ns; /* of the others */
+    int64_t cpu_ns;          /* of all threads in a step, likewise a median */
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;

@@ -186,6 +186,7 @@ static int write_time(struct json_out *out, const struct record *r, struct shd_e
         key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
         key_double(out, "fastest_step_seconds", (double)r->fastest_step_ns * 1e-9);
         key_double(out, "first_step_seconds", (double)r->first_step_ns * 1e-9);
+        key_double(out, "cpu_seconds", (double)r->cpu_ns * 1e-9);
         key_uint(out, "repeats", r->repeats);
         json_out_end_object(out);
     }

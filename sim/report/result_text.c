@@ -159,14 +159,16 @@ static void print_verify(const struct record *r, struct text *out)
 static void print_measured(const struct record *r, struct text *out)
 {
     char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
+    char cpu[UNITS_TEXT_MAX];
 
     text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices share\n",
               units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
     if (r->repeats > 1)
-        text_addf(out, "              (median of %u; fastest %s, the first one %s)\n",
+        text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
                   r->repeats - 1,
                   units_print_seconds(fastest, sizeof fastest, (double)r->fastest_step_ns * 1e-9),
-                  units_print_seconds(first, sizeof first, (double)r->first_step_ns * 1e-9));
+                  units_print_seconds(first, sizeof first, (double)r->first_step_ns * 1e-9),
+                  units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
 }
 
 int result_text(const struct result *result, struct text *out, struct shd_error *err)

@@ -12,12 +12,18 @@
 #include "run/device.h"
 #include "run/group.h"
 
+/* When a device began or ended a step, and the CPU time of the whole process by then. */
+struct moment {
+    int64_t wall_ns, cpu_ns;
+};
+
 struct walk {
     struct record *record;
     const struct program *program;
     const struct walk_opts *opts;
     uint32_t repeats;
-    int64_t *first_ns, *last_ns; /* [repeat][device] */
+    struct moment *first, *last; /* [repeat][device] */
+    int64_t *sorted;             /* room for two times a repeat */
 };
 
 /* One device on its way through the program. */
@@ -37,6 +43,11 @@ static int64_t clock_ns(clockid_t clock)
 
     clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct moment now(void)
+{
+    return (struct moment){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 static void row_major(int64_t *strides, const int64_t *extent, uint32_t rank)
@@ -318,14 +329,14 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
 
     walk->record->flops[w->position] = 0;
-    walk->first_ns[at] = clock_ns(CLOCK_MONOTONIC);
+    walk->first[at] = now();
     for (; i < w->program->nops && status == SHD_OK; i++) {
         if (walk->opts->stop_request)
             status = shd_device_check_stop(w->dev, err);
         if (status == SHD_OK)
             status = walk_timed_op(w, i, err);
     }
-    walk->last_ns[at] = clock_ns(CLOCK_MONOTONIC);
+    walk->last[at] = now();
     return status;
 }
 
@@ -384,33 +395,40 @@ static int compare_ns(const void *a, const void *b)
 }
 
 /* From the first device's begin to the last one's end. */
-static int64_t wall_ns(const struct walk *walk, uint32_t repeat)
+static struct moment span_of(const struct walk *walk, uint32_t repeat)
 {
     size_t n = (size_t)walk->record->ndevices, at = repeat * n;
-    int64_t first = INT64_MAX, last = 0;
+    struct moment first = walk->first[at], last = walk->last[at];
 
     for (size_t d = at; d < at + n; d++) {
-        first = walk->first_ns[d] < first ? walk->first_ns[d] : first;
-        last = walk->last_ns[d] > last ? walk->last_ns[d] : last;
+        const struct moment *f = &walk->first[d], *l = &walk->last[d];
+
+        first.wall_ns = f->wall_ns < first.wall_ns ? f->wall_ns : first.wall_ns;
+        first.cpu_ns = f->cpu_ns < first.cpu_ns ? f->cpu_ns : first.cpu_ns;
+        last.wall_ns = l->wall_ns > last.wall_ns ? l->wall_ns : last.wall_ns;
+        last.cpu_ns = l->cpu_ns > last.cpu_ns ? l->cpu_ns : last.cpu_ns;
     }
-    return last > first ? last - first : 0;
+    return (struct moment){last.wall_ns - first.wall_ns, last.cpu_ns - first.cpu_ns};
 }
 
-static void take_times(struct record *record, const struct walk *walk)
+static void take_times(struct record *record, struct walk *walk)
 {
-    int64_t *rest = walk->first_ns; /* repeat k's place is free once it was read */
-    uint32_t n = walk->repeats - 1;
+    int64_t *wall_ns = walk->sorted, *cpu_ns = walk->sorted + walk->repeats;
+    uint32_t first = walk->repeats > 1, n = walk->repeats - first;
 
     record->repeats = walk->repeats;
-    record->first_step_ns = wall_ns(walk, 0);
-    record->step_ns = record->fastest_step_ns = record->first_step_ns;
-    if (n == 0)
-        return;
-    for (uint32_t k = 0; k < n; k++)
-        rest[k] = wall_ns(walk, k + 1);
-    qsort(rest, n, sizeof *rest, compare_ns);
-    record->step_ns = rest[n / 2];
-    record->fastest_step_ns = rest[0];
+    record->first_step_ns = span_of(walk, 0).wall_ns;
+    for (uint32_t k = 0; k < n; k++) {
+        struct moment span = span_of(walk, k + first);
+
+        wall_ns[k] = span.wall_ns;
+        cpu_ns[k] = span.cpu_ns;
+    }
+    qsort(wall_ns, n, sizeof *wall_ns, compare_ns);
+    qsort(cpu_ns, n, sizeof *cpu_ns, compare_ns);
+    record->step_ns = wall_ns[n / 2];
+    record->fastest_step_ns = wall_ns[0];
+    record->cpu_ns = cpu_ns[n / 2];
 }
 
 /* Every repeat moved the same. */
@@ -421,7 +439,7 @@ static void take_one(uint64_t *out, const uint64_t *counted, size_t n, uint32_t 
 }
 
 static void take_stats(struct record *record, const struct shd_run_stats *stats,
-                       const struct walk *walk)
+                       struct walk *walk)
 {
     size_t n = (size_t)record->ndevices;
 
@@ -433,27 +451,39 @@ static void take_stats(struct record *record, const struct shd_run_stats *stats,
     take_times(record, walk);
 }
 
+static bool allocate(struct walk *walk)
+{
+    size_t n = (size_t)walk->record->ndevices * walk->repeats;
+
+    walk->first = calloc(n, 2 * sizeof *walk->first);
+    walk->sorted = calloc(walk->repeats, 2 * sizeof *walk->sorted);
+    if (!walk->first || !walk->sorted)
+        return false;
+    walk->last = walk->first + n;
+    return true;
+}
+
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
-    struct walk walk = {.record = record, .program = record->program, .opts = opts};
+    struct walk walk = {.record = record,
+                        .program = record->program,
+                        .opts = opts,
+                        .repeats = opts->repeats ? opts->repeats : 1};
     struct shd_run_opts run_opts = SHD_RUN_OPTS_INIT;
     struct shd_run_stats stats;
-    size_t ntimes;
     int status;
-
-    walk.repeats = opts->repeats ? opts->repeats : 1;
-    ntimes = (size_t)record->ndevices * walk.repeats;
 
     run_opts.memory_bytes = opts->memory_bytes;
     run_opts.stop_request = opts->stop_request;
     run_opts.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
-    walk.first_ns = calloc(ntimes, 2 * sizeof *walk.first_ns);
-    if (!walk.first_ns)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a run");
-    walk.last_ns = walk.first_ns + ntimes;
-    status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
-    take_stats(record, &stats, &walk);
-    shd_run_stats_fini(&stats);
-    free(walk.first_ns);
+    if (allocate(&walk)) {
+        status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
+        take_stats(record, &stats, &walk);
+        shd_run_stats_fini(&stats);
+    } else {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
+    }
+    free(walk.first);
+    free(walk.sorted);
     return status;
 }
