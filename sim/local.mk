@@ -57,6 +57,8 @@ libsim_la_SOURCES = \
 	%D%/coll/table.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
+	%D%/cost/replay.c \
+	%D%/cost/replay.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -178,6 +180,8 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/replayed.c \
+	%D%/report/replayed.h \
 	%D%/report/result.h \
 	%D%/report/result_json.c \
 	%D%/report/result_text.c \

@@ -32,6 +32,7 @@ check_PROGRAMS += \
 	%D%/random_programs \
 	%D%/record \
 	%D%/regex \
+	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
 	%D%/run \
