@@ -24,6 +24,7 @@ check_PROGRAMS += \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
+	%D%/kern_select \
 	%D%/log \
 	%D%/mesh \
 	%D%/parity \
@@ -65,6 +66,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
+	%D%/kern_data.h
+%C%_kern_select_SOURCES = \
+	%D%/kern_select.c \
 	%D%/kern_data.h
 
 %C%_parity_SOURCES = \
