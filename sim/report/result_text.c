@@ -54,7 +54,7 @@ static void print_head(const struct result *result, struct text *out)
     const struct record *r = result->record;
     char mesh[256];
 
-    shd_mesh_print(r->program->mesh, mesh, sizeof mesh);
+    shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
     text_addf(out, "%s", result->scenario);
     if (strcmp(result->strategy, "default") != 0)
         text_addf(out, ": %s", result->strategy);
