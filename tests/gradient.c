@@ -134,7 +134,6 @@ static uint32_t build_sums_of_one(struct maker *m)
     return map2(m, KERN_ADD, reduce(m, SHD_SUM, x, ""), reduce(m, SHD_SUM, x, ""));
 }
 
-/* The rank-0 results of two sums, one of which is a loss's only way to x. */
 static uint32_t build_constraints(struct maker *m)
 {
     uint32_t x = graph_constraint(m->graph, "here", leaf_x(m, "bc"));
@@ -339,7 +338,7 @@ static double loss_at(const struct test_case *c, enum loss loss, struct nudge nu
     return value;
 }
 
-/* The gradient of one leaf against differences of losses. */
+/* The gradient of one leaf, in some elements, against differences of losses. */
 static bool check_leaf(const struct test_case *c, enum loss loss, const struct step *step,
                        const char *name)
 {
@@ -349,7 +348,7 @@ static bool check_leaf(const struct test_case *c, enum loss loss, const struct s
 
     for (uint32_t d = 0; d < b->rank; d++)
         n *= b->shape[d];
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i += n > 5 ? n / 4 : 1) {
         double up = loss_at(c, loss, (struct nudge){name, i, STEP});
         double down = loss_at(c, loss, (struct nudge){name, i, -STEP});
         double want = (up - down) / (2 * STEP), got = step_value(step, r, i);
@@ -383,7 +382,7 @@ static void test_case(const struct test_case *c, enum loss loss)
 
 /* ---- what differences cannot see ---- */
 
-/* Values of x are 0, 1, 0, 1, ...: two of the four rows' maxima are shared. */
+/* All elements are 0. */
 static void test_ties(void)
 {
     struct maker m = {.graph = graph_create()};

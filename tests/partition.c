@@ -124,7 +124,10 @@ static void output(struct layout *l, const char *name, uint32_t node, const char
 
 static int build(struct program **program, const struct layout *l, struct shd_error *err)
 {
-    struct partition_request request = {l->graph, l->mesh, l->nodes, l->outputs, NULL};
+    struct partition_request request = {.graph = l->graph,
+                                        .mesh = l->mesh,
+                                        .nodes = l->nodes,
+                                        .outputs = l->outputs};
 
     return partition_build(program, &request, err);
 }
@@ -359,7 +362,7 @@ static void test_program(void)
        "shardings that differ in axes of size 1 are the same");
     shd_sharding_print(&program->buffers[program->results[1].buffer].sharding, text, sizeof text);
     ok(!strcmp(text, "[{}, {dp}]"), "a result lies as asked: %s", text);
-    ok(program->ops[0].kind == PROGRAM_FILL && program->buffers[program->ops[0].output].argument,
+    ok(program->ops[0].kind == PROGRAM_FILL && program->buffers[program->ops[0].outputs[0]].argument,
        "arguments are filled first");
     program_destroy(program);
     destroy_layout(l);
@@ -369,7 +372,8 @@ static void test_algos(void)
 {
     struct layout *l = new_layout("tp", 4, NULL, 0);
     const struct coll_algo *algos[COLL_NKINDS] = {NULL};
-    struct partition_request request = {l->graph, l->mesh, l->nodes, NULL, algos};
+    struct partition_request request = {
+        .graph = l->graph, .mesh = l->mesh, .nodes = l->nodes, .algos = algos};
     struct program *program = NULL;
     bool ring = false;
 

@@ -66,6 +66,7 @@ struct random_program {
     const struct shd_sharding *nodes[NODES_MAX], *outputs[NODES_MAX];
     struct shd_sharding *storage; /* of nodes, then of outputs */
     const struct coll_algo *algos[COLL_NKINDS];
+    uint64_t memory_bytes; /* 0, or so little that nothing gathered is kept */
 };
 
 static void make_mesh(struct random_program *p)
@@ -369,6 +370,7 @@ static struct random_program *make_program(uint64_t seed)
     p->dtype = chance(&p->random, 70) ? SHD_F64 : SHD_F32;
     /* Slopes jump and saturate: in float32 a gradient may be right and far from the exact one. */
     p->backward = p->dtype == SHD_F64 && chance(&p->random, 50);
+    p->memory_bytes = chance(&p->random, 30);
     make_mesh(p);
     ask_algos(p);
     for (int d = 0; d < NDIMS; d++)
@@ -440,9 +442,9 @@ static void dump_program(const struct program *program)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        shd_sharding_print(&program->buffers[op->output].sharding, text, sizeof text);
+        shd_sharding_print(&program->buffers[op->outputs[0]].sharding, text, sizeof text);
         diag("%3u %s for %s: buffer %u = %s(%d, %d) %s", i, program_step_name(op), op->name,
-             op->output, program->buffers[op->output].name,
+             op->outputs[0], program->buffers[op->outputs[0]].name,
              op->ninputs > 0 ? (int)op->inputs[0] : -1, op->ninputs > 1 ? (int)op->inputs[1] : -1,
              text);
     }
@@ -483,7 +485,7 @@ static void count_program(const struct random_program *p, const struct program *
         const struct program_op *op = &program->ops[i];
         const struct coll_algo *algo = program_algo(program, op, &shape);
 
-        count_buffer(&program->buffers[op->output]);
+        count_buffer(&program->buffers[op->outputs[0]]);
         seen.rings += algo && !strcmp(algo->name, "ring");
         if (op->kind == PROGRAM_RESHARD)
             seen.steps[op->reshard.kind]++;
@@ -593,7 +595,12 @@ static bool check_same_bits(const struct step *step)
 static void test_program(uint64_t seed, bool twice)
 {
     struct random_program *p = make_program(seed);
-    struct partition_request request = {p->graph, p->mesh, p->nodes, p->outputs, p->algos};
+    struct partition_request request = {.graph = p->graph,
+                                        .mesh = p->mesh,
+                                        .nodes = p->nodes,
+                                        .outputs = p->outputs,
+                                        .algos = p->algos,
+                                        .memory_bytes = p->memory_bytes};
     struct step step;
     const char *differs = NULL;
     char mesh[128];
