@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
 	%D%/kern_attention \
@@ -24,6 +25,7 @@ check_PROGRAMS += \
 	%D%/kern_reduce \
 	%D%/log \
 	%D%/mesh \
+	%D%/model \
 	%D%/regex \
 	%D%/reshard \
 	%D%/rules \
