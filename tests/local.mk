@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
 	%D%/kern_attention \
@@ -32,6 +33,7 @@ check_PROGRAMS += \
 	%D%/program \
 	%D%/random_programs \
 	%D%/record \
+	%D%/model \
 	%D%/regex \
 	%D%/replay \
 	%D%/reshard \
