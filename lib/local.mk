@@ -5,26 +5,42 @@ lib_LTLIBRARIES += libshd.la
 pkgconfig_DATA += %D%/libshd.pc
 
 shdinclude_HEADERS += \
+	%D%/shd/chunk.h \
+	%D%/shd/context.h \
 	%D%/shd/dtype.h \
 	%D%/shd/error.h \
 	%D%/shd/export.h \
 	%D%/shd/group.h \
+	%D%/shd/logical.h \
 	%D%/shd/mesh.h \
+	%D%/shd/parallel_groups.h \
+	%D%/shd/partitioner.h \
+	%D%/shd/rank_order.h \
 	%D%/shd/regex.h \
 	%D%/shd/reshard.h \
 	%D%/shd/rules.h \
 	%D%/shd/shape.h \
 	%D%/shd/sharding.h \
 	%D%/shd/spec.h \
+	%D%/shd/split.h \
+	%D%/shd/topology.h \
+	%D%/shd/tpu_mesh.h \
 	%D%/shd/tree.h
 
 libshd_la_SOURCES = \
+	%D%/chunk.c \
+	%D%/context.c \
 	%D%/dtype.c \
 	%D%/error.c \
 	%D%/group.c \
+	%D%/host_mesh.c \
+	%D%/logical.c \
 	%D%/mesh.c \
+	%D%/parallel_groups.c \
+	%D%/partitioner.c \
 	%D%/print.c \
 	%D%/print.h \
+	%D%/rank_order.c \
 	%D%/regex.c \
 	%D%/regex_group.c \
 	%D%/regex_parse.c \
@@ -44,6 +60,9 @@ libshd_la_SOURCES = \
 	%D%/spec.c \
 	%D%/spec_parse.c \
 	%D%/spec_parse.h \
+	%D%/split.c \
+	%D%/topology.c \
+	%D%/tpu_mesh.c \
 	%D%/tree.c
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)

@@ -165,15 +165,23 @@ libsim_la_SOURCES = \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
+	%D%/query/axes.c \
+	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
+	%D%/query/op_rank_order.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
+	%D%/query/op_split.c \
 	%D%/query/op_step.c \
+	%D%/query/op_t5x.c \
+	%D%/query/op_t5x_chunk.c \
+	%D%/query/op_t5x_mesh.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \
