@@ -36,7 +36,7 @@ static int count(int64_t *size, int64_t *index, const struct shd_mesh *mesh,
     if (!mesh)
         return shd_error_set(err, SHD_ENOMESH, "no mesh is given and none is in context");
     for (size_t i = 0; i < naxes; i++) {
-        size_t axis;
+        size_t axis = 0;
         int status = find_axis(&axis, mesh, axes[i], err);
 
         if (status)

@@ -102,13 +102,25 @@ libsim_la_SOURCES = \
 	%D%/program/traffic.c \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layout.c \
+	%D%/query/layout.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_easydel.c \
+	%D%/query/op_eformer_analyze.c \
+	%D%/query/op_eformer_auto.c \
+	%D%/query/op_eformer_axes.c \
+	%D%/query/op_eformer_extract.c \
+	%D%/query/op_eformer_match.c \
+	%D%/query/op_eformer_mesh.c \
+	%D%/query/op_eformer_partition_axis.c \
 	%D%/query/op_layer.c \
+	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
 	%D%/query/op_step.c \
+	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \
