@@ -39,9 +39,9 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
         return out_of_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pcre2_set_parens_nest_limit(context, NEST_LIMIT);
-    regex->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset,
-                                context);
+    regex->code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset, context);
     pcre2_compile_context_free(context);
     if (regex->code) {
         /* Ten times as fast; where it is not to be had, searches go without. */

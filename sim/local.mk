@@ -31,6 +31,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
+	%D%/cmd/progress.c \
+	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
@@ -59,13 +61,41 @@ libsim_la_SOURCES = \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
 	%D%/graph/graph.h \
+	%D%/graph/layers/attention.c \
+	%D%/graph/layers/attention.h \
+	%D%/graph/layers/block.c \
+	%D%/graph/layers/block.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \
+	%D%/graph/layers/norm.c \
+	%D%/graph/layers/norm.h \
+	%D%/graph/layers/softmax.c \
+	%D%/graph/layers/softmax.h \
+	%D%/graph/layers/xent.c \
+	%D%/graph/layers/xent.h \
+	%D%/graph/ops/attention.c \
+	%D%/graph/ops/causal.c \
+	%D%/graph/ops/embed.c \
+	%D%/graph/ops/pick.c \
+	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reverse.h \
+	%D%/graph/ops/rope.c \
+	%D%/graph/ops/window.c \
+	%D%/kern/attention.c \
+	%D%/kern/attention.h \
+	%D%/kern/attention_backward.inc \
+	%D%/kern/attention_forward.inc \
+	%D%/kern/attention_grad.c \
+	%D%/kern/attention_tile.c \
+	%D%/kern/attention_tile.h \
+	%D%/kern/attention_type.inc \
 	%D%/kern/blas.c \
+	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
 	%D%/kern/einsum.c \
+	%D%/kern/embed.c \
 	%D%/kern/gemm.c \
 	%D%/kern/gemm.h \
 	%D%/kern/gemm_block.inc \
@@ -73,30 +103,63 @@ libsim_la_SOURCES = \
 	%D%/kern/isa.c \
 	%D%/kern/isa.h \
 	%D%/kern/kern.h \
+	%D%/kern/kernel.c \
+	%D%/kern/kernel.h \
 	%D%/kern/map.c \
 	%D%/kern/map_fn.c \
 	%D%/kern/map_fn.h \
 	%D%/kern/math32.h \
 	%D%/kern/move.c \
+	%D%/kern/multiply.c \
+	%D%/kern/multiply.h \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
+	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
-	%D%/model/mlp.c \
+	%D%/kern/repeat.c \
+	%D%/kern/rope.c \
+	%D%/kern/rope_pairs.inc \
+	%D%/kern/select.h \
+	%D%/kern/window.c \
+	%D%/model/calls.c \
+	%D%/model/elementwise.c \
+	%D%/model/expr.c \
+	%D%/model/expr.h \
+	%D%/model/graph_text.c \
+	%D%/model/graph_text.h \
+	%D%/model/lines.c \
+	%D%/model/lines.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/presets.c \
 	%D%/model/shardings.c \
+	%D%/model/weights.c \
+	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
-	%D%/partition/local.c \
-	%D%/partition/local.h \
+	%D%/partition/fuse.c \
+	%D%/partition/fuse.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
+	%D%/partition/refine.c \
+	%D%/partition/refine.h \
+	%D%/partition/rule.c \
+	%D%/partition/rule.h \
+	%D%/partition/rules/attention.c \
+	%D%/partition/rules/causal.c \
+	%D%/partition/rules/einsum.c \
+	%D%/partition/rules/embed.c \
+	%D%/partition/rules/pick.c \
+	%D%/partition/rules/reduce.c \
+	%D%/partition/rules/repeat.c \
+	%D%/partition/rules/rope.c \
+	%D%/partition/rules/window.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -159,12 +222,14 @@ libsim_la_SOURCES = \
 	%D%/run/walk.h \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \

@@ -85,7 +85,7 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
     const struct fetching *f = arg;
     const struct walker *w = f->walker;
     const struct program_buffer *in = &w->program->buffers[f->op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[f->op->output];
+    const struct program_buffer *out = &w->program->buffers[f->op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&f->op->reshard, out->shape, w->position);
 
     (void)err;
@@ -93,7 +93,7 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
         struct shd_fetch box;
 
         shd_reshard_fetch(&f->op->reshard, out->shape, w->position, i, &box);
-        copy_fetched(in, out, &box, w->shards[f->op->output],
+        copy_fetched(in, out, &box, w->shards[f->op->outputs[0]],
                      run_pull_peer(pull, (uint32_t)box.source));
         run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, out));
     }
@@ -123,26 +123,26 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
 static void do_slice(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[op->output];
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
     struct shd_fetch box;
 
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
     shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
-    copy_fetched(in, out, &box, w->shards[op->output], w->shards[op->inputs[0]]);
+    copy_fetched(in, out, &box, w->shards[op->outputs[0]], w->shards[op->inputs[0]]);
 }
 
 static void do_mask(struct walker *w, const struct program_op *op)
 {
-    uint64_t bytes = w->program->buffers[op->output].bytes;
+    uint64_t bytes = w->program->buffers[op->outputs[0]].bytes;
     bool keeps = true;
 
     for (uint8_t a = 0; a < op->reshard.naxes; a++)
         keeps &= shd_mesh_coord(w->program->mesh, w->position, op->reshard.axes[a]) == 0;
     if (keeps)
-        memcpy(w->shards[op->output], w->shards[op->inputs[0]], bytes);
+        memcpy(w->shards[op->outputs[0]], w->shards[op->inputs[0]], bytes);
     else
-        memset(w->shards[op->output], 0, bytes);
+        memset(w->shards[op->outputs[0]], 0, bytes);
 }
 
 /* ---- steps that are collectives ---- */
@@ -167,7 +167,7 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
 {
     const struct shd_reshard_step *step = &op->reshard;
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[op->output];
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
     struct coll_shape shape;
     struct coll_call call = {.algo = program_algo(w->program, op, &shape), .where = op->name};
     int status = run_group_over_axes(&call.seat, w->dev, step->axes, step->naxes, err);
@@ -179,7 +179,7 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     call.red = (enum shd_reduce_op)step->from.partial_op;
     call.count = shape.count;
     call.in.base = w->shards[op->inputs[0]];
-    call.out.base = w->shards[op->output];
+    call.out.base = w->shards[op->outputs[0]];
     if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
         call.in = view_along(in, call.in.base, step->dim, shape.nmembers);
     if (step->kind == SHD_RESHARD_ALL_TO_ALL)
@@ -209,37 +209,43 @@ static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *r
 
 static void do_fill(struct walker *w, const struct program_op *op)
 {
-    const struct program_buffer *b = &w->program->buffers[op->output];
+    const struct program_buffer *b = &w->program->buffers[op->outputs[0]];
     int64_t offset[SHD_RANK_MAX];
 
     shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->output]);
+    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->outputs[0]]);
+}
+
+static void do_kernel(struct walker *w, const struct program_op *op, void *workspace)
+{
+    const void *in[PROGRAM_INPUTS_MAX];
+    void *out[PROGRAM_OUTPUTS_MAX];
+    int64_t offsets[KERN_OFFSETS_MAX], start[SHD_RANK_MAX];
+    const struct kern_args args = {in, out, workspace, offsets, w->nthreads};
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[k] = w->shards[op->inputs[k]];
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        out[k] = w->shards[op->outputs[k]];
+    for (uint32_t k = 0; k < op->noffsets; k++) {
+        const struct program_buffer *b = &w->program->buffers[op->offsets[k].buffer];
+
+        shd_sharding_offset(&b->sharding, b->shape, w->position, start);
+        offsets[k] = start[op->offsets[k].dim];
+    }
+    op->kernel->run(&op->desc, &args);
 }
 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace,
                  uint64_t *received, struct shd_error *err)
 {
-    const void *in[KERN_MAP_INPUTS_MAX];
-    void *out = w->shards[op->output];
-
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        in[k] = w->shards[op->inputs[k]];
-    switch (op->kind) {
-    case PROGRAM_FILL:
-        do_fill(w, op);
-        return SHD_OK;
-    case PROGRAM_EINSUM:
-        kern_einsum_run(&op->einsum, in[0], in[1], out, workspace, w->nthreads);
-        return SHD_OK;
-    case PROGRAM_MAP:
-        kern_map_run(&op->map, in, out, w->nthreads);
-        return SHD_OK;
-    case PROGRAM_REDUCE:
-        kern_reduce_run(&op->reduce, in[0], out, w->nthreads);
-        return SHD_OK;
-    default:
+    if (op->kind == PROGRAM_RESHARD)
         return do_reshard(w, op, received, err);
-    }
+    if (op->kind == PROGRAM_FILL)
+        do_fill(w, op);
+    else
+        do_kernel(w, op, workspace);
+    return SHD_OK;
 }
 
 /* Memory for what an op writes, the op, and the end of what it read last. */
@@ -249,11 +255,14 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     uint32_t dead[PROGRAM_DEAD_MAX];
     void *workspace = NULL;
     uint64_t received = 0;
-    int status;
+    int status = SHD_OK;
 
     w->dev->arena.op = op->name;
-    status = shd_device_alloc(w->dev, w->program->buffers[op->output].bytes,
-                              w->program->buffers[op->output].name, &w->shards[op->output], err);
+    for (uint32_t k = 0; k < op->noutputs && status == SHD_OK; k++) {
+        const struct program_buffer *b = &w->program->buffers[op->outputs[k]];
+
+        status = shd_device_alloc(w->dev, b->bytes, b->name, &w->shards[op->outputs[k]], err);
+    }
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
     if (status == SHD_OK)

@@ -46,7 +46,8 @@ static int build_program(struct trial *t, struct diag *diag)
 {
     const struct coll_algo *algos[COLL_NKINDS];
     struct partition_request request = {t->graph, t->mesh, t->shardings.nodes,
-                                        t->shardings.outputs, algos};
+                                        t->shardings.outputs, algos,
+                                        t->scenario->memory_limit_bytes};
     size_t before = diag->nerrors;
     struct shd_error err;
     int status;
