@@ -169,11 +169,22 @@ libsim_la_SOURCES = \
 	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layout.c \
+	%D%/query/layout.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_easydel.c \
+	%D%/query/op_eformer_analyze.c \
+	%D%/query/op_eformer_auto.c \
+	%D%/query/op_eformer_axes.c \
+	%D%/query/op_eformer_extract.c \
+	%D%/query/op_eformer_match.c \
+	%D%/query/op_eformer_mesh.c \
+	%D%/query/op_eformer_partition_axis.c \
 	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
 	%D%/query/op_rank_order.c \
+	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
@@ -182,6 +193,7 @@ libsim_la_SOURCES = \
 	%D%/query/op_t5x.c \
 	%D%/query/op_t5x_chunk.c \
 	%D%/query/op_t5x_mesh.c \
+	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \

@@ -28,12 +28,12 @@ check_PROGRAMS += \
 	%D%/kern_select \
 	%D%/log \
 	%D%/mesh \
+	%D%/model \
 	%D%/parity \
 	%D%/partition \
 	%D%/program \
 	%D%/random_programs \
 	%D%/record \
-	%D%/model \
 	%D%/regex \
 	%D%/replay \
 	%D%/reshard \

@@ -6,7 +6,11 @@
 
 #include <stdlib.h>
 
+<<<<<<< HEAD
 #include "query/axes.h"
+=======
+#include "query/layout.h"
+>>>>>>> refs/heads/l5b
 #include "query/query.h"
 #include "query/read.h"
 
@@ -78,7 +82,11 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     shd_sharding_shard_shape(s, shape, extent);
     json_out_begin_object(out);
     json_out_key(out, "shard_shape");
+<<<<<<< HEAD
     write_ints(out, extent, s->rank);
+=======
+    layout_write_shape(out, extent, s->rank);
+>>>>>>> refs/heads/l5b
     json_out_key(out, "slices");
     write_slices(out, s, shape);
     json_out_key(out, "is_fully_replicated");
@@ -87,7 +95,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     json_out_key(out, "num_devices");
     json_out_int(out, shd_mesh_size(s->mesh));
     json_out_key(out, "canonical_spec");
-    write_spec(out, spec);
+    layout_write_spec(out, spec);
     json_out_end_object(out);
     return status;
 }
