@@ -6,11 +6,7 @@
 
 #include <stdlib.h>
 
-<<<<<<< HEAD
-#include "query/axes.h"
-=======
 #include "query/layout.h"
->>>>>>> refs/heads/l5b
 #include "query/query.h"
 #include "query/read.h"
 
@@ -82,11 +78,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     shd_sharding_shard_shape(s, shape, extent);
     json_out_begin_object(out);
     json_out_key(out, "shard_shape");
-<<<<<<< HEAD
-    write_ints(out, extent, s->rank);
-=======
     layout_write_shape(out, extent, s->rank);
->>>>>>> refs/heads/l5b
     json_out_key(out, "slices");
     write_slices(out, s, shape);
     json_out_key(out, "is_fully_replicated");
