@@ -17,20 +17,25 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
+	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
+	%D%/kern_select \
 	%D%/log \
 	%D%/mesh \
+	%D%/model \
 	%D%/parity \
 	%D%/partition \
 	%D%/program \
 	%D%/random_programs \
 	%D%/record \
 	%D%/regex \
+	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
 	%D%/run \
@@ -45,6 +50,9 @@ check_PROGRAMS += \
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_kern_attention_SOURCES = \
+	%D%/kern_attention.c \
+	%D%/kern_data.h
 %C%_gradient_SOURCES = \
 	%D%/gradient.c \
 	%D%/step.c \
@@ -61,6 +69,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
+%C%_kern_select_SOURCES = \
+	%D%/kern_select.c \
+	%D%/kern_data.h
 
 %C%_parity_SOURCES = \
 	%D%/parity.c \
@@ -76,13 +87,25 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h
 
 test_scripts = \
+	%D%/cli_errors.sh \
+	%D%/cli_query.sh \
+	%D%/cli_run.sh \
 	%D%/examples.sh \
 	%D%/exports.sh \
+	%D%/golden.sh \
 	%D%/headers.sh \
-	%D%/layers.sh
+	%D%/layers.sh \
+	%D%/program.sh \
+	%D%/readme.sh \
+	%D%/scenarios.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
+EXTRA_DIST += \
+	$(test_scripts) \
+	%D%/fuzz/scenario_fuzz.c \
+	%D%/golden.list \
+	%D%/program.sh \
+	%D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
