@@ -82,7 +82,8 @@ static void test_map(void)
     struct graph *g = f.graph;
     uint32_t y = graph_map(g, "y", KERN_ADD, f.x, f.w, 0);
 
-    ok(has_dims(g, y, (uint32_t[]){f.b, f.c, f.d}, 3), "map: a's dimensions, then those only b has");
+    ok(has_dims(g, y, (uint32_t[]){f.b, f.c, f.d}, 3),
+       "map: a's dimensions, then those only b has");
     y = graph_map(g, "scaled", KERN_SCALE, f.x, GRAPH_NONE, 3);
     ok(has_dims(g, y, (uint32_t[]){f.b, f.c}, 2) && g->nodes[y].ninputs == 1 &&
            g->nodes[y].scalar == 3,
