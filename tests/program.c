@@ -73,8 +73,7 @@ static void test_buffers(void)
     ok(program_add_buffer(&none, p, "huge", SHD_F32, huge, &s, &err) == SHD_ERANGE,
        "an array of too many bytes");
     shd_sharding_init(&s, mesh, PROGRAM_RANK_MAX + 1);
-    ok(program_add_buffer(&none, p, "deep", SHD_F32, (int64_t[PROGRAM_RANK_MAX + 1]){0}, &s,
-                          &err) == SHD_ERANGE &&
+    ok(program_add_buffer(&none, p, "deep", SHD_F32, deep, &s, &err) == SHD_ERANGE &&
            strstr(err.text, "'deep'"),
        "an array of too many dimensions");
     program_destroy(p);
