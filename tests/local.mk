@@ -24,6 +24,7 @@ check_PROGRAMS += \
 	%D%/log \
 	%D%/mesh \
 	%D%/regex \
+	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
