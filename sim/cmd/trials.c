@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "model/model.h"
 #include "report/result.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
@@ -120,6 +122,7 @@ static void report_unknown_strategies(struct work *w)
 {
     for (size_t s = 0; s < w->options->nstrategies; s++) {
         struct nearest near;
+        struct text names = TEXT_INIT;
         char hint[NEAREST_HINT_MAX];
         bool found = false;
 
@@ -130,11 +133,14 @@ static void report_unknown_strategies(struct work *w)
 
                 found |= !strcmp(name, w->options->strategies[s]);
                 nearest_add(&near, name);
+                text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
         if (!found)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
-                       "there is no strategy '%s'%s", w->options->strategies[s],
+                       "there is no strategy '%s'; expected one of %s%s",
+                       w->options->strategies[s], text_get(&names),
                        nearest_hint(&near, hint, sizeof hint));
+        text_fini(&names);
     }
 }
 
@@ -166,18 +172,10 @@ static int prepare(struct work *w)
         }
     if (w->diag.nerrors == 0)
         return CMD_OK;
+    if (cmd_stop_request) /* while waiting for standard input, which is no error of the input */
+        return CMD_INTERRUPTED;
     diag_write(&w->diag, stderr);
     return CMD_USAGE;
-}
-
-static void describe(struct text *out, const struct scenario *s)
-{
-    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lld x %lld; %s",
-              (long long)s->model.layers, s->model.layers == 1 ? "" : "s",
-              scenario_kind_name(s->model.kind), scenario_activation_name(s->model.activation),
-              (long long)s->model.d_model, (long long)s->model.d_ff,
-              shd_dtype_name(s->model.dtype), (long long)s->batch.size, (long long)s->batch.seq,
-              s->step.backward ? "forward and backward" : "forward");
 }
 
 /* Try one strategy and add its report; returns the exit status. */
@@ -188,6 +186,8 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
     struct result result = {.scenario = item->scenario->name,
                             .strategy = item->scenario->strategy,
                             .memory_limit_bytes = item->scenario->memory_limit_bytes};
+    struct progress *progress = progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
+                                               item->scenario->strategy);
     struct shd_error err;
     int status;
 
@@ -196,10 +196,13 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
     status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
                                        : trial_execute(trial, &cmd_stop_request, &err);
 
+    progress_stop(progress);
     if (status == SHD_OK) {
-        describe(&what, item->scenario);
+        model_describe(&what, item->scenario);
         result.what = text_get(&what);
         result.record = trial->record;
+        if (!json && text->length > 0)
+            text_add(text, "\n");
         status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);
         text_fini(&what);
     }
@@ -227,9 +230,6 @@ static int try_all(struct work *w)
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
         int one;
 
-        log_progress(&w->log, i, w->nitems, w->items[i].scenario->strategy);
-        if (i > 0 && !w->options->json)
-            text_add(&text, "\n");
         one = try_item(w, &w->items[i], &text, w->options->json ? &json : NULL);
         exit = one > exit ? one : exit;
         trial_fini(&w->items[i].trial);
@@ -238,7 +238,7 @@ static int try_all(struct work *w)
     if (w->options->json && w->nitems != 1)
         json_out_end_array(&json);
     if (w->options->json) {
-        if (exit == CMD_OK || text.length > 2)
+        if (text.length > 0)
             json_out_newline(&json);
         (void)json_out_fini(&json); /* a lack of memory is in the text */
     }

@@ -20,8 +20,11 @@ struct program *program_create(const struct shd_mesh *mesh)
 {
     struct program *program = calloc(1, sizeof *program);
 
-    if (program)
-        program->mesh = mesh;
+    if (!program)
+        return NULL;
+    program->mesh = program->asked_mesh = mesh;
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        program->asked_axis[a] = a;
     return program;
 }
 
@@ -38,6 +41,7 @@ void program_destroy(struct program *program)
     free(program->buffers);
     free(program->ops);
     free(program->results);
+    shd_mesh_destroy(program->own_mesh);
     free(program);
 }
 

@@ -84,7 +84,10 @@ struct program_result {
 };
 
 struct program {
-    const struct shd_mesh *mesh; /* not owned */
+    const struct shd_mesh *mesh;       /* of all shardings; its axes may be parts of the ... */
+    const struct shd_mesh *asked_mesh; /* ... mesh that was asked for; the same positions */
+    struct shd_mesh *own_mesh;         /* owned: `mesh` where it differs from that; else NULL */
+    uint8_t asked_axis[SHD_MESH_AXES_MAX]; /* by axis of `mesh`: the asked one that it is part of */
     struct program_buffer *buffers;
     uint32_t nbuffers;
     struct program_op *ops;
@@ -122,6 +125,11 @@ int program_coll_kind(const struct program_op *op);
 
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
+
+/* Write the axes that a step runs over, by the names people gave them: "dp,tp", and "tp:(4)2" for a
+ * part of tp; cut if needed, returns the length of the whole text. */
+size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
+                          char *buf, size_t size);
 
 /* The word people use for the step: "all-gather", "slice", "exchange". */
 const char *program_step_name(const struct program_op *op);

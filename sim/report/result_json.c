@@ -43,16 +43,12 @@ static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
     json_out_int(out, shd_mesh_size(mesh));
 }
 
-static void write_row(struct json_out *out, const struct traffic_row *row,
-                      const struct shd_mesh *mesh)
+static void write_row(struct json_out *out, const struct traffic_row *row)
 {
     json_out_begin_object(out);
     key_string(out, "op", row->op);
     json_out_key(out, "axes");
-    json_out_begin_flat_array(out);
-    for (uint32_t a = 0; a < row->naxes; a++)
-        json_out_string(out, shd_mesh_axis_name(mesh, row->axis[a]));
-    json_out_end_array(out);
+    traffic_write_axes(out, row);
     key_uint(out, "group_size", row->group_size);
     key_uint(out, "groups", row->groups);
     key_uint(out, "count", row->count);
@@ -109,7 +105,7 @@ static void write_traffic(struct json_out *out, const struct traffic *t,
     json_out_key(out, "collectives");
     json_out_begin_array(out);
     for (size_t r = 0; r < t->nrows; r++)
-        write_row(out, &t->rows[r], record->program->mesh);
+        write_row(out, &t->rows[r]);
     json_out_end_array(out);
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
@@ -211,7 +207,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     key_string(out, "scenario", result->scenario);
     key_string(out, "strategy", result->strategy);
     key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
-    write_mesh(out, r->program->mesh);
+    write_mesh(out, r->program->asked_mesh);
     write_traffic(out, &traffic, r);
     write_balances(out, r);
     json_out_key(out, "memory");

@@ -83,6 +83,38 @@ char *value_read_name(struct reader *r, const char *what, const struct yaml_node
     return name;
 }
 
+void *value_append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
+                   const struct yaml_node *node)
+{
+    void **items = array;
+
+    if (*count >= max) {
+        diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
+        return NULL;
+    }
+    void *grown = realloc(*items, (*count + 1) * item_size);
+    if (!grown) {
+        value_no_memory(r);
+        return NULL;
+    }
+    *items = grown;
+    void *item = (char *)grown + *count * item_size;
+    memset(item, 0, item_size);
+    ++*count;
+    return item;
+}
+
+void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    const struct value_type *type = value_type_get(option->type);
+
+    type->clear(r->scenario, option);
+    if (node->kind != YAML_MAP)
+        value_error(r, option, node);
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
+        type->read_entry(r, option, node->keys[i], node->items[i]);
+}
+
 static void read_name(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     char **field = field_of(r->scenario, option);
@@ -262,6 +294,7 @@ static void print_word(const struct scenario *scenario, const struct option *opt
 /* Words are stored as unsigned: their enums have no other size. */
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 
 static const struct value_type value_name = {
@@ -330,6 +363,11 @@ const struct value_type *value_type_get(enum option_type type)
         [OPTION_AXES] = &value_axes,
         [OPTION_CONSTRAINTS] = &value_constraints,
         [OPTION_ALGORITHMS] = &value_algorithms,
+        [OPTION_ROPE] = &value_rope,
+        [OPTION_DIMS] = &value_dims,
+        [OPTION_ARRAYS] = &value_arrays,
+        [OPTION_OPS] = &value_ops,
+        [OPTION_OUTPUTS] = &value_outputs,
     };
 
     return types[type];
