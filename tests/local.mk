@@ -35,6 +35,7 @@ check_PROGRAMS += \
 	%D%/random_programs \
 	%D%/record \
 	%D%/regex \
+	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
