@@ -15,15 +15,27 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/gradient \
+	%D%/graph \
+	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
+	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
+	%D%/kern_select \
 	%D%/log \
 	%D%/mesh \
+	%D%/model \
+	%D%/parity \
+	%D%/partition \
+	%D%/program \
+	%D%/random_programs \
+	%D%/record \
 	%D%/regex \
+	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
 	%D%/run \
@@ -38,6 +50,13 @@ check_PROGRAMS += \
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_kern_attention_SOURCES = \
+	%D%/kern_attention.c \
+	%D%/kern_data.h
+%C%_gradient_SOURCES = \
+	%D%/gradient.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
@@ -50,6 +69,22 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
+%C%_kern_select_SOURCES = \
+	%D%/kern_select.c \
+	%D%/kern_data.h
+
+%C%_parity_SOURCES = \
+	%D%/parity.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_partition_SOURCES = \
+	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_random_programs_SOURCES = \
+	%D%/random_programs.c \
+	%D%/step.c \
+	%D%/step.h
 
 test_scripts = \
 	%D%/cli_errors.sh \
@@ -60,6 +95,7 @@ test_scripts = \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/layers.sh \
+	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh
 

@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "model/model.h"
 #include "report/result.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
@@ -20,9 +21,24 @@ struct options {
     const char **files, **sets, **strategies;
     size_t nfiles, nsets, nstrategies;
     bool json, quiet;
+    int repeats, nthreads;
 };
 
+enum { KEY_REPEAT = 1000, KEY_THREADS }; /* no short form */
+
+#define REPEATS_MAX 1000000
+#define THREADS_MAX 1024
+#define NRUN_OPTIONS 2 /* the first rows: a plan does without */
+
 static const struct argp_option option_table[] = {
+    {"repeat", KEY_REPEAT, "N", 0,
+     "Execute the step N times, for measuring: the first is told apart, the time is the median of "
+     "the others",
+     0},
+    {"threads", KEY_THREADS, "N", 0,
+     "Compute each op of a device in N threads (the results are the same); with more than one the "
+     "step is not replayed",
+     0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {"set", 's', "KEY=VALUE", 0,
@@ -31,6 +47,18 @@ static const struct argp_option option_table[] = {
      0},
     {"strategy", 'S', "NAME", 0, "Only this strategy of the file; may be given several times", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
+
+static void parse_count(int *out, const char *option, const char *arg, int max,
+                        const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1 || n > max)
+        argp_error(state, "--%s is '%s'; expected a whole number from 1 to %d", option, arg, max);
+    else
+        *out = (int)n;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -42,6 +70,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         o->quiet = true;
+        return 0;
+    case KEY_REPEAT:
+        parse_count(&o->repeats, "repeat", arg, REPEATS_MAX, state);
+        return 0;
+    case KEY_THREADS:
+        parse_count(&o->nthreads, "threads", arg, THREADS_MAX, state);
         return 0;
     case 's':
         o->sets[o->nsets++] = arg;
@@ -144,16 +178,6 @@ static int prepare(struct work *w)
     return CMD_USAGE;
 }
 
-static void describe(struct text *out, const struct scenario *s)
-{
-    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lldx%lld; %s",
-              (long long)s->model.layers, s->model.layers == 1 ? "" : "s",
-              scenario_kind_name(s->model.kind), scenario_activation_name(s->model.activation),
-              (long long)s->model.d_model, (long long)s->model.d_ff,
-              shd_dtype_name(s->model.dtype), (long long)s->batch.size, (long long)s->batch.seq,
-              s->step.backward ? "forward and backward" : "forward");
-}
-
 /* Try one strategy and add its report; returns the exit status. */
 static int try_item(struct work *w, struct item *item, struct text *text, struct json_out *json)
 {
@@ -165,12 +189,16 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
     struct progress *progress = progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
                                                item->scenario->strategy);
     struct shd_error err;
-    int status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
-                                           : trial_execute(trial, &cmd_stop_request, &err);
+    int status;
+
+    trial->repeats = (uint32_t)w->options->repeats;
+    trial->nthreads = w->options->nthreads;
+    status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                       : trial_execute(trial, &cmd_stop_request, &err);
 
     progress_stop(progress);
     if (status == SHD_OK) {
-        describe(&what, item->scenario);
+        model_describe(&what, item->scenario);
         result.what = text_get(&what);
         result.record = trial->record;
         if (!json && text->length > 0)
@@ -236,7 +264,8 @@ static void clean_up(struct work *w)
 
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
-    const struct argp argp = {option_table, parse_option, "SCENARIO...", doc, NULL, NULL, NULL};
+    const struct argp argp = {option_table + (mode == RECORD_PLANNED ? NRUN_OPTIONS : 0),
+                              parse_option, "SCENARIO...", doc, NULL, NULL, NULL};
     size_t n = (size_t)argc + 1;
     struct options o = {.files = calloc(3 * n, sizeof *o.files)};
     struct work w = {.options = &o, .mode = mode, .diag = DIAG_INIT};

@@ -41,16 +41,16 @@
 
 static uint64_t nitems(const struct kern_attention *a)
 {
-    uint64_t ntiles = ((uint64_t)a->queries + TILE - 1) / TILE;
+    uint64_t ntiles = ((uint64_t)a->queries + QTILE - 1) / QTILE;
 
     return kern_sat_mul(kern_elements(2, (const int64_t[]){a->batch, a->heads}, 3), ntiles);
 }
 
 static uint64_t part_bytes(const struct kern_attention *a)
 {
-    uint64_t tiles = kern_sat_mul(4 * TILE, attention_pitch(a));
+    uint64_t tiles = kern_sat_mul(3 * QTILE + 2 * KTILE, attention_pitch(a));
 
-    return attention_scratch_bytes(a, kern_sat_add(tiles, TILE * TILE + 3 * TILE));
+    return attention_scratch_bytes(a, kern_sat_add(tiles, KTILE * QTILE + 3 * QTILE));
 }
 
 static uint64_t workspace_bytes(const union kern_desc *desc)

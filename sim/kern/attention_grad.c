@@ -44,9 +44,10 @@ static uint64_t nitems(const struct kern_attention *a)
 static uint64_t part_bytes(const struct kern_attention *a)
 {
     uint64_t keys = attention_round_up((size_t)a->keys, KERN_MULTIPLY_ROWS);
-    uint64_t rows = kern_sat_mul(kern_sat_add(7 * TILE, kern_sat_mul(2, keys)), attention_pitch(a));
+    uint64_t rows = kern_sat_add(6 * QTILE + 2 * KTILE, kern_sat_mul(2, keys));
 
-    return attention_scratch_bytes(a, kern_sat_add(rows, 2 * TILE * TILE + 2 * TILE));
+    return attention_scratch_bytes(
+        a, kern_sat_add(kern_sat_mul(rows, attention_pitch(a)), 2 * KTILE * QTILE + 2 * QTILE));
 }
 
 static uint64_t workspace_bytes(const union kern_desc *desc)

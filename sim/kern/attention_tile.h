@@ -18,8 +18,12 @@
 
 #include "kern/isa.h"
 #include "kern/kernel.h"
+#include "kern/multiply.h"
 
-#define TILE 64 /* queries, and keys */
+/* Queries and keys of a tile.  More queries than keys, as a tile of keys is loaded for each tile of
+ * queries. */
+#define QTILE 128
+#define KTILE 64
 
 /* KERN_VARIANTS of a name that is itself a macro. */
 #define VARIANTS_OF(linkage, name, params, args) KERN_VARIANTS(linkage, name, params, args)
@@ -90,12 +94,18 @@ static inline int64_t attention_nvisible(const struct attention_run *run, int64_
     return !run->desc->causal || n > run->desc->keys ? run->desc->keys : n;
 }
 
-/* Of the queries from local query s0 on, how many do not see key t. */
-static inline int64_t attention_nblind(const struct attention_run *run, int64_t s0, int64_t t)
+/* Of a tile of queries from local query s0 on, how many do not see key t. */
+static inline size_t attention_nblind(const struct attention_run *run, int64_t s0, int64_t t)
 {
     int64_t n = t - s0 - run->args->offsets[KERN_ATTENTION_QUERY0];
 
-    return !run->desc->causal || n < 0 ? 0 : n < TILE ? n : TILE;
+    return !run->desc->causal || n < 0 ? 0 : n < QTILE ? (size_t)n : QTILE;
+}
+
+/* The columns of a tile that need not be computed, as none of the keys from t0 on is seen there. */
+static inline size_t attention_nskipped(const struct attention_run *run, int64_t s0, int64_t t0)
+{
+    return attention_nblind(run, s0, t0) / KERN_MULTIPLY_COLS * KERN_MULTIPLY_COLS;
 }
 
 #endif /* KERN_ATTENTION_TILE_H */

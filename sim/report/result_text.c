@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
 
@@ -203,10 +204,24 @@ static void print_verify(const struct record *r, struct text *out)
                       r->checks[i].name, r->checks[i].error);
 }
 
+static void print_measured(const struct record *r, struct text *out)
+{
+    char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
+    char cpu[UNITS_TEXT_MAX];
+
+    text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices share\n",
+              units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
+    if (r->repeats > 1)
+        text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
+                  r->repeats - 1,
+                  units_print_seconds(fastest, sizeof fastest, (double)r->fastest_step_ns * 1e-9),
+                  units_print_seconds(first, sizeof first, (double)r->first_step_ns * 1e-9),
+                  units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
-    char seconds[UNITS_TEXT_MAX];
     struct traffic traffic;
     int status = traffic_init(&traffic, r, err);
 
@@ -219,10 +234,13 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_balances(r, out);
     print_memory(result, out);
     if (r->mode == RECORD_EXECUTED)
-        text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
-                  units_print_seconds(seconds, sizeof seconds, (double)r->step_ns * 1e-9));
+        print_measured(r, out);
+    if (r->replay)
+        status = replayed_text(out, r, err);
     if (r->verified)
         print_verify(r, out);
     traffic_fini(&traffic);
+    if (status != SHD_OK)
+        return status;
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the report") : SHD_OK;
 }

@@ -14,12 +14,14 @@
 struct block_weights {
     struct attention_weights attn;
     struct mlp_weights mlp;
-    uint32_t norm1, norm2; /* [embed] */
+    uint32_t norm1, norm2; /* scales, [embed] */
+    bool centred;          /* layer norms with the biases below, else RMS norms */
+    uint32_t norm1_bias, norm2_bias;
 };
 
-#define BLOCK_NORM_EPS 1e-6
+#define BLOCK_NORM_EPS 1e-6 /* of RMS norms; of layer norms 1e-5 */
 
-/* x[batch, seq, embed] -> [batch, seq, embed], RMS norms. */
+/* x[batch, seq, embed] -> [batch, seq, embed]. */
 uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
                      const struct block_weights *weights, const struct attention_opts *attention,
                      enum kern_fn activation);
