@@ -64,7 +64,7 @@ test_scripts = \
 	%D%/layers.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
+EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
