@@ -31,6 +31,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
+	%D%/cmd/progress.c \
+	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
@@ -55,6 +57,8 @@ libsim_la_SOURCES = \
 	%D%/coll/table.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
+	%D%/cost/replay.c \
+	%D%/cost/replay.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -161,21 +165,43 @@ libsim_la_SOURCES = \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
+	%D%/query/axes.c \
+	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layout.c \
+	%D%/query/layout.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_easydel.c \
+	%D%/query/op_eformer_analyze.c \
+	%D%/query/op_eformer_auto.c \
+	%D%/query/op_eformer_axes.c \
+	%D%/query/op_eformer_extract.c \
+	%D%/query/op_eformer_match.c \
+	%D%/query/op_eformer_mesh.c \
+	%D%/query/op_eformer_partition_axis.c \
+	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
+	%D%/query/op_rank_order.c \
+	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
+	%D%/query/op_split.c \
 	%D%/query/op_step.c \
+	%D%/query/op_t5x.c \
+	%D%/query/op_t5x_chunk.c \
+	%D%/query/op_t5x_mesh.c \
+	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/replayed.c \
+	%D%/report/replayed.h \
 	%D%/report/result.h \
 	%D%/report/result_json.c \
 	%D%/report/result_text.c \

@@ -43,7 +43,9 @@ static void problem_init(struct problem *p, const struct kern_attention *a, int6
 
     *p = (struct problem){.desc.attention = *a, .offsets = {query0, head0, kv_head0}};
     for (int i = 0; i < NARRAYS; i++) {
-        p->count[i] = i == LSE ? nq / a->head_dim : i == K || i == V || i == DK || i == DV ? nk : nq;
+        p->count[i] = i == LSE                                 ? nq / a->head_dim
+                      : i == K || i == V || i == DK || i == DV ? nk
+                                                               : nq;
         p->array[i] = random_fractions(dtype_of(p, i), p->count[i]);
         p->plain[i] = calloc((size_t)p->count[i] + 1, sizeof(double));
         for (int64_t j = 0; j < p->count[i]; j++)
@@ -67,8 +69,8 @@ static int64_t row_of_q(const struct kern_attention *a, int64_t b, int64_t s, in
 static int64_t row_of_k(const struct problem *p, int64_t b, int64_t t, int64_t h)
 {
     const struct kern_attention *a = &p->desc.attention;
-    int64_t g = (p->offsets[KERN_ATTENTION_HEAD0] + h) / a->repeat -
-                p->offsets[KERN_ATTENTION_KV_HEAD0];
+    int64_t g =
+        (p->offsets[KERN_ATTENTION_HEAD0] + h) / a->repeat - p->offsets[KERN_ATTENTION_KV_HEAD0];
 
     return (b * a->keys + t) * a->kv_heads + g;
 }
@@ -94,8 +96,8 @@ static double softmax(const struct problem *p, int64_t b, int64_t s, int64_t h, 
 
         prob[t] = -INFINITY;
         if (seen)
-            prob[t] = a->scale * dot(p->plain[Q] + row * n,
-                                     p->plain[K] + row_of_k(p, b, t, h) * n, n);
+            prob[t] =
+                a->scale * dot(p->plain[Q] + row * n, p->plain[K] + row_of_k(p, b, t, h) * n, n);
         most = fmax(most, prob[t]);
     }
     for (int64_t t = 0; t < a->keys; t++)
@@ -261,10 +263,149 @@ static void test_plain(void)
     }
 }
 
+static const struct kern_attention middle = {SHD_F32, 2, 150, 150, 4, 2, 24, 2, 0.2, true};
+
+static void test_bits(void)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        struct kern_attention a = middle;
+        struct problem p;
+        void *first[NARRAYS];
+        bool same = true;
+
+        a.dtype = wide ? SHD_F64 : SHD_BF16;
+        problem_init(&p, &a, 0, 0, 0);
+        run_both(&p, 1);
+        for (int i = 0; i < NARRAYS; i++) {
+            size_t size = (size_t)p.count[i] * shd_dtype_size(dtype_of(&p, i));
+
+            first[i] = malloc(size);
+            memcpy(first[i], p.array[i], size);
+        }
+        run_both(&p, TEST_THREADS);
+        for (int i = 0; i < NARRAYS; i++) {
+            size_t size = (size_t)p.count[i] * shd_dtype_size(dtype_of(&p, i));
+
+            same = same && memcmp(first[i], p.array[i], size) == 0;
+            free(first[i]);
+        }
+        ok(same, "%s: same bits for any number of threads", shd_dtype_name(a.dtype));
+        problem_fini(&p);
+    }
+}
+
+/* Each device's queries give the bits that they give in the whole. */
+static void test_split(void)
+{
+    struct kern_attention a = middle;
+    struct problem whole, part;
+    bool same = true;
+    int64_t half, row = a.heads * a.head_dim;
+
+    a.batch = 1;
+    problem_init(&whole, &a, 0, 0, 0);
+    run_both(&whole, 1);
+    half = a.queries /= 2;
+    for (int64_t query0 = 0; query0 < 2 * half; query0 += half) {
+        const float *o = whole.array[O];
+
+        problem_init(&part, &a, query0, 0, 0);
+        memcpy(part.array[Q], (float *)whole.array[Q] + query0 * row, (size_t)(half * row) * 4);
+        memcpy(part.array[K], whole.array[K], (size_t)part.count[K] * 4);
+        memcpy(part.array[V], whole.array[V], (size_t)part.count[V] * 4);
+        run_both(&part, 1);
+        same = same && memcmp(o + query0 * row, part.array[O], (size_t)(half * row) * 4) == 0;
+        problem_fini(&part);
+    }
+    ok(same, "a part of the queries gives the bits of the whole");
+    problem_fini(&whole);
+}
+
+static void test_isa(void)
+{
+    for (enum kern_isa isa = KERN_ISA_BASE; isa <= KERN_ISA_AVX2; isa++) {
+        struct problem p;
+
+        kern_isa_limit(isa);
+        problem_init(&p, &middle, 0, 0, 0);
+        run_plain(&p);
+        run_both(&p, 1);
+        ok(agrees(&p), "vector width %d", (int)isa);
+        problem_fini(&p);
+    }
+    kern_isa_limit(KERN_NISAS);
+}
+
+static void test_extremes(void)
+{
+    struct kern_attention a = {SHD_F32, 1, 3, 2, 1, 1, 1, 1, 1, false};
+    float q[3] = {1e4f, -1e4f, 1}, k[2] = {1, -1}, v[2] = {3, 5}, o[3], lse[3];
+    struct problem p = {.desc.attention = a};
+
+    run_kernel(&p, &kern_kernel_attention, (const void *[]){q, k, v}, (void *[]){o, lse}, 1);
+    ok(o[0] == 3 && o[1] == 5 && lse[0] == 1e4f, "large scores do not overflow");
+    k[1] = NAN;
+    run_kernel(&p, &kern_kernel_attention, (const void *[]){q, k, v}, (void *[]){o, lse}, 1);
+    ok(isnan(o[2]) && isnan(lse[2]), "a NaN stays");
+    k[1] = -INFINITY;
+    run_kernel(&p, &kern_kernel_attention, (const void *[]){q, k, v}, (void *[]){o, lse}, 1);
+    ok(o[2] == 3 && lse[2] == 1, "a score of -inf weighs nothing");
+}
+
+static void test_empty(void)
+{
+    struct kern_attention a = {SHD_F32, 1, 2, 0, 1, 1, 1, 1, 1, false};
+    float q[2] = {1, 2}, o[2] = {7, 7}, lse[2] = {7, 7}, grad[2] = {1, 1}, dq[2] = {7, 7};
+    struct problem p = {.desc.attention = a};
+
+    run_kernel(&p, &kern_kernel_attention, (const void *[]){q, q, q}, (void *[]){o, lse}, 1);
+    ok(o[0] == 0 && o[1] == 0 && lse[1] == -INFINITY, "no keys: the result is 0 and lse -inf");
+    run_kernel(&p, &kern_kernel_attention_grad, (const void *[]){q, q, q, o, lse, grad},
+               (void *[]){dq, q, q}, 1);
+    ok(dq[0] == 0 && dq[1] == 0, "no keys: no gradient");
+    p.desc.attention.queries = 0;
+    p.desc.attention.keys = 2;
+    run_kernel(&p, &kern_kernel_attention_grad, (const void *[]){q, q, q, o, lse, grad},
+               (void *[]){dq, o, lse}, 1);
+    ok(o[0] == 0 && o[1] == 0 && lse[1] == 0, "no queries: dk and dv are 0");
+}
+
+static void test_counts(void)
+{
+    const struct kern_kernel *forward = &kern_kernel_attention;
+    const struct kern_kernel *backward = &kern_kernel_attention_grad;
+    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 2, 1, true}};
+    uint64_t small, grad_small;
+
+    ok(forward->flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "flops: two products, masked or not");
+    ok(backward->flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "flops: five products backward");
+    ok(forward->bytes(&d) == 2 * (2 * 192 + 2 * 160) + 4 * 24, "bytes: each array once");
+    ok(backward->bytes(&d) == 2 * (4 * 192 + 4 * 160) + 4 * 24, "bytes: each array once, backward");
+    d.attention.queries = d.attention.keys = 1 << 13;
+    small = forward->workspace_bytes(&d);
+    grad_small = backward->workspace_bytes(&d);
+    d.attention.queries = d.attention.keys = 1 << 14;
+    ok(forward->workspace_bytes(&d) == small, "workspace does not grow with the sequence");
+    ok(backward->workspace_bytes(&d) <= 2 * grad_small, "backward not faster than the sequence");
+    d.attention.batch = d.attention.heads = d.attention.queries = INT64_MAX;
+    d.attention.kv_heads = d.attention.keys = d.attention.head_dim = INT64_MAX;
+    ok(forward->flops(&d) == UINT64_MAX && backward->flops(&d) == UINT64_MAX &&
+           forward->bytes(&d) == UINT64_MAX && backward->bytes(&d) == UINT64_MAX &&
+           forward->workspace_bytes(&d) == UINT64_MAX &&
+           backward->workspace_bytes(&d) == UINT64_MAX,
+       "counts stop at the largest");
+}
+
 int main(void)
 {
     plan(0);
     diag("seed %llu", (unsigned long long)random_state);
     test_plain();
+    test_bits();
+    test_split();
+    test_isa();
+    test_extremes();
+    test_empty();
+    test_counts();
     return done();
 }

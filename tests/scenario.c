@@ -69,6 +69,8 @@ static void test_defaults(void)
        "defaults: both phases, no rules");
     ok(s->memory_limit_bytes == 0 && s->tolerance == 1e-4 && s->seed == 0,
        "defaults: limits, tolerance, seed");
+    ok(s->transfers.bytes_per_s == UINT64_C(200000000000) && s->transfers.latency_ns == 5000,
+       "defaults: transfers");
     scenario_file_destroy(file);
     scenario_file_destroy(NULL);
 }
@@ -94,6 +96,7 @@ static const char full[] = "version: 1\n"
                            "constraints: [[mlp/out, [dp, ~, []]]]\n"
                            "algorithms: {all-reduce: ring}\n"
                            "limits: {memory: 1.5MiB}\n"
+                           "transfers: {rate: 1.5 MB/s, latency: 0}\n"
                            "tolerance: 0.5\n"
                            "seed: 9223372036854775807\n";
 
@@ -143,6 +146,7 @@ static void test_full(void)
        "find_algorithm");
     ok(s->memory_limit_bytes == 1536 * 1024 && s->tolerance == 0.5 && s->seed == INT64_MAX,
        "limits, tolerance, seed");
+    ok(s->transfers.bytes_per_s == 1500000 && s->transfers.latency_ns == 0, "transfers");
     scenario_file_destroy(file);
 }
 
@@ -335,6 +339,7 @@ static void test_print(void)
                                 "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
                                 "step: [forward, backward]\nparams: []\naxes: {}\n"
                                 "constraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+                                "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
                                 "tolerance: 0.0001\nseed: 0\n"),
        "print: canonical text");
     ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
@@ -504,6 +509,15 @@ static const struct {
     {"memory list", HEAD "limits: {memory: []}\n", "5:18: error: limits.memory is a list; expecte"},
     {"memory too large", HEAD "limits: {memory: 16EiB}\n", "5:18: error: limits.memory: size '16E"},
     {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is no si"},
+    {"rate", HEAD "transfers: {rate: 5GB}\n",
+     "5:19: error: transfers.rate: '5GB' is no rate; expected a number and B/s, MB/s, GB/s"},
+    {"rate 0", HEAD "transfers: {rate: 0GB/s}\n",
+     "5:19: error: transfers.rate is '0GB/s'; expected a rate such as 200GB/s, above 0"},
+    {"rate list", HEAD "transfers: {rate: [1]}\n", "5:19: error: transfers.rate is a list; expect"},
+    {"latency", HEAD "transfers: {latency: 5}\n",
+     "5:22: error: transfers.latency: '5' is no time; expected a number and ns, us"},
+    {"latency map", HEAD "transfers: {latency: {}}\n", "5:22: error: transfers.latency is a map;"},
+    {"transfers key", HEAD "transfers: {speed: 5us}\n", "5:13: error: "},
     {"tolerance 0", HEAD "tolerance: 0\n", "5:12: error: tolerance is '0'; expected a number abov"},
     {"tolerance 2", HEAD "tolerance: 2\n", "expected a number above 0, at most 1"},
     {"tolerance nan", HEAD "tolerance: .nan\n", "5:12: error: tolerance is '.nan'; expected a num"},

@@ -465,6 +465,20 @@ static int set_fixed(struct choose *c, uint32_t node, struct shd_error *err)
     return SHD_OK;
 }
 
+static int check_outputs(const struct choose *c, struct shd_error *err)
+{
+    for (uint32_t o = 0; c->request->outputs && o < c->graph->noutputs; o++) {
+        const struct shd_sharding *asked = c->request->outputs[o];
+        int64_t shape[GRAPH_RANK_MAX];
+        struct shd_error why;
+
+        graph_shape(c->graph, c->graph->outputs[o].node, shape);
+        if (asked && shd_sharding_check(asked, shape, &why) != SHD_OK)
+            return shd_error_set(err, why.status, "'%s': %s", c->graph->outputs[o].name, why.text);
+    }
+    return SHD_OK;
+}
+
 static void set_rule(struct choose *c, uint32_t node)
 {
     const struct rule_op *row = rule_of(c->graph->nodes[node].op);
@@ -500,7 +514,8 @@ static int set_up(struct choose *c, struct shd_error *err)
         if (status != SHD_OK)
             return status;
     }
-    return list_readers(c, err);
+    status = check_outputs(c, err);
+    return status == SHD_OK ? list_readers(c, err) : status;
 }
 
 int choose_init(struct choose *out, const struct partition_request *request, struct shd_error *err)

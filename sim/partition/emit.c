@@ -78,7 +78,7 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
             uint32_t dim = e->graph->nodes[n->inputs[k]].dims[d];
 
             if (!graph_has_dim(n, dim) && !strstr(out, e->graph->dims[dim].name))
-                used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
                                          e->graph->dims[dim].name);
         }
 }
@@ -87,24 +87,26 @@ static const char *why(struct emit *e, uint32_t node, const struct shd_reshard_s
                        const char *reader)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    char axes[128], summed[128];
+    char axes[128], summed[128], sum[512];
     const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
 
     program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
     summed_names(summed, sizeof summed, e, node);
+    if (summed[0])
+        snprintf(sum, sizeof sum, "%s sums over %s, cut over %s", n->name, summed, axes);
+    else
+        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", n->name, axes);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
-        return program_text(e->program, "%s sums over %s, which lies over %s; %s wants it whole",
-                            n->name, summed[0] ? summed : "its parts", axes, reader);
+        return program_text(e->program, "%s; %s wants it whole", sum, reader);
     case SHD_RESHARD_REDUCE_SCATTER:
-        return program_text(e->program,
-                            "%s sums over %s, which lies over %s; %s wants it with %s over %s",
-                            n->name, summed[0] ? summed : "its parts", axes, reader, dim, axes);
+        return program_text(e->program, "%s; %s wants it with %s cut over %s", sum, reader, dim,
+                            axes);
     case SHD_RESHARD_ALL_GATHER:
-        return program_text(e->program, "%s wants %s with %s whole, and it lies over %s", reader,
+        return program_text(e->program, "%s wants %s with %s whole; it is cut over %s", reader,
                             n->name, dim, axes);
     case SHD_RESHARD_ALL_TO_ALL:
-        return program_text(e->program, "%s wants %s with %s over %s, not %s", reader, n->name,
+        return program_text(e->program, "%s wants %s with %s cut over %s, not %s", reader, n->name,
                             e->graph->dims[n->dims[step->dim2]].name, axes, dim);
     case SHD_RESHARD_PERMUTE:
         return program_text(e->program, "%s wants the shards of %s on other devices", reader,

@@ -43,7 +43,7 @@ static char *axes_text(const struct traffic_row *row, const struct program *prog
     return text;
 }
 
-/* A place with every path component that is a number replaced by '*'. */
+/* A place, or a sentence of places, with every path component that is a number replaced by '*'. */
 static char *any_layer(const char *where)
 {
     struct text t = TEXT_INIT;
@@ -77,7 +77,7 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     find_axes(row, &op->reshard);
     row->axes = axes_text(row, program);
     row->where = any_layer(op->name);
-    row->why = op->why;
+    row->why = any_layer(op->why);
     row->group_size = 1;
     for (uint32_t a = 0; a < row->naxes; a++)
         row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
@@ -87,7 +87,7 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     row->operand_bytes = program->buffers[op->inputs[0]].bytes;
     row->result_bytes = program->buffers[op->outputs[0]].bytes;
     row->received_bytes = record_op_received(record, i);
-    return row->axes && row->where;
+    return row->axes && row->where && row->why;
 }
 
 static bool alike(const struct traffic_row *a, const struct traffic_row *b)
@@ -102,6 +102,7 @@ static void free_row(struct traffic_row *row)
 {
     free(row->axes);
     free(row->where);
+    free(row->why);
 }
 
 static void add_row(struct traffic *t, struct traffic_row *row)

@@ -26,7 +26,7 @@ struct traffic_row {
     uint64_t operand_bytes, result_bytes; /* of one device and step */
     uint64_t received_bytes;              /* all devices, all `count` */
     char *where;                          /* which op asked for it; '*' for the number of a layer */
-    const char *why;                      /* of the first of them */
+    char *why;                            /* of the first of them, likewise */
 };
 
 /* Bytes under a name: an axis (or several, "dp,tp"), a collective, a phase. */

@@ -53,6 +53,7 @@ const struct option_section option_sections[] = {
     {"batch", "one step's input"},
     {"graph", "a computation of your own"},
     {"limits", "what a device has"},
+    {"transfers", "what a transfer takes where the step is replayed"},
 };
 const size_t option_section_count = COUNT(option_sections);
 
@@ -315,6 +316,22 @@ const struct option option_table[] = {
         .offset = AT(memory_limit_bytes),
         .standard = "null",
         .help = "of one device; null: no limit",
+    },
+    {
+        .section = "transfers",
+        .key = "rate",
+        .type = OPTION_RATE,
+        .offset = AT(transfers.bytes_per_s),
+        .standard = "200GB/s",
+        .help = "into each device, about that of one accelerator's links to its neighbours",
+    },
+    {
+        .section = "transfers",
+        .key = "latency",
+        .type = OPTION_TIME,
+        .offset = AT(transfers.latency_ns),
+        .standard = "5us",
+        .help = "before the first byte",
     },
     {
         .key = "tolerance",

@@ -23,6 +23,8 @@ enum option_type {
     OPTION_NUMBER, /* double, above 0 and at most max */
     OPTION_BOOL,
     OPTION_BYTES, /* uint64_t; null is 0 */
+    OPTION_RATE,  /* uint64_t bytes a second, at least 1 */
+    OPTION_TIME,  /* int64_t ns */
     OPTION_WORD,  /* an enum: the place in `words` */
     OPTION_MESH,
     OPTION_STEP,

@@ -133,6 +133,11 @@ struct scenario_step {
     bool backward;
 };
 
+struct scenario_transfers {
+    uint64_t bytes_per_s; /* into each device, at least 1 */
+    int64_t latency_ns;
+};
+
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
 struct scenario_rule {
     char *pattern;          /* searched for, as re.search does; it compiles */
@@ -180,6 +185,7 @@ struct scenario {
     size_t nalgorithms;
     struct scenario_algorithm *algorithms;
     uint64_t memory_limit_bytes; /* of a device; 0: none */
+    struct scenario_transfers transfers;
     double tolerance;            /* of a verification, relative to the largest value */
     uint64_t seed;
     struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
