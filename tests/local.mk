@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \

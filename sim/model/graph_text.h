@@ -22,6 +22,10 @@
  * column; some of them also stay in the graph. */
 void graph_text_build(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
+/* Add one line to a graph; inputs, parameters and places are known in it by their names.  Returns the
+ * node of its left side; an error, with its column, stays in the graph. */
+uint32_t graph_text_add(struct graph *graph, const char *line);
+
 /* All functions with their arguments, one a line, for people. */
 void graph_text_print_help(struct text *out);
 
