@@ -36,12 +36,8 @@ int main(void)
     const char *axes[] = {"dp", "tp"};
     const int32_t sizes[] = {2, 4};
     const struct shd_graph_spec specs[] = {
-        {"x", "[dp]"},
-        {"up", "[null, tp]"},
-        {"gate", "[null, tp]"},
-        {"down", "[tp, null]"},
-        {"hidden", "P('dp', 'tp')"},
-        {"sum", "[dp]"},
+        {"x", "[dp]"},          {"up", "[null, tp]"},        {"gate", "[null, tp]"},
+        {"down", "[tp, null]"}, {"hidden", "P('dp', 'tp')"}, {"sum", "[dp]"},
     };
     struct shd_mesh *mesh = NULL;
     struct shd_graph *graph = NULL;
@@ -53,8 +49,8 @@ int main(void)
         status = shd_graph_create(&graph, &err);
     if (status == SHD_OK) {
         build(graph);
-        status = shd_graph_run(graph, mesh, specs, sizeof specs / sizeof specs[0], NULL, &stats,
-                               &err);
+        status =
+            shd_graph_run(graph, mesh, specs, sizeof specs / sizeof specs[0], NULL, &stats, &err);
     }
     if (status != SHD_OK) {
         fprintf(stderr, "own_graph: %s\n", err.text);

@@ -23,7 +23,8 @@ static bool check_new(struct lines *l, const char *name)
     else if (graph_find_dim(l->graph, name) != GRAPH_NONE)
         lines_error(l, 0, "'%s' is a dim; expected another name for an array", name);
     else if (!strcmp(name, "ct"))
-        lines_error(l, 0, "'ct' is what the loss multiplies the result with; expected another name");
+        lines_error(l, 0,
+                    "'ct' is what the loss multiplies the result with; expected another name");
     else
         return true;
     return false;
@@ -70,10 +71,9 @@ static uint32_t add_array(struct lines *l, const struct scenario *s, const struc
     if (!array_source(l, s, a, param, dims, &source))
         return GRAPH_NONE;
     l->place = a->place;
-    return lines_checked(
-        l, 0,
-        (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims, (uint32_t)a->ndims,
-                                            source));
+    return lines_checked(l, 0,
+                         (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims,
+                                                             (uint32_t)a->ndims, source));
 }
 
 static void add_arrays(struct lines *l, const struct scenario *s,

@@ -8,9 +8,8 @@
 
 #include "graph/gradient.h"
 
-static const struct model_kind *const kinds[] = {&model_mlp,         &model_attention,
-                                                &model_block,       &model_transformer,
-                                                &model_graph_text};
+static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
+                                                 &model_transformer, &model_graph_text};
 
 struct kern_source model_source(uint64_t seed, const char *name, double scale)
 {

@@ -87,7 +87,10 @@ struct shd_graph_opts {
     const int *stop_request; /* as in shd_run_opts */
 };
 
-#define SHD_GRAPH_OPTS_INIT {0, 0, NULL}
+#define SHD_GRAPH_OPTS_INIT \
+    {                       \
+        0, 0, NULL          \
+    }
 
 /* What was counted, by position in the mesh, and verified against the unsharded computation in
  * float64. */
