@@ -124,10 +124,8 @@ static void output(struct layout *l, const char *name, uint32_t node, const char
 
 static int build(struct program **program, const struct layout *l, struct shd_error *err)
 {
-    struct partition_request request = {.graph = l->graph,
-                                        .mesh = l->mesh,
-                                        .nodes = l->nodes,
-                                        .outputs = l->outputs};
+    struct partition_request request = {
+        .graph = l->graph, .mesh = l->mesh, .nodes = l->nodes, .outputs = l->outputs};
 
     return partition_build(program, &request, err);
 }
@@ -233,8 +231,8 @@ static void test_mlp(void)
     static const struct mlp both = {"b", "[dp]", NULL, "[null, tp]", "[tp]", "[dp, tp]", "[dp]"};
     static const struct mlp alone = {"b", "[]", NULL, "[]", "[]", NULL, NULL};
 
-    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &tensor), "columns, then rows",
-           "all-reduce 1", "all-reduce 1");
+    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &tensor), "columns, then rows", "all-reduce 1",
+           "all-reduce 1");
     expect(mlp_layout(new_layout("tp", 4, NULL, 0), &sequence), "columns, then rows, cut between",
            "all-gather 1, reduce-scatter 1", "all-gather 1, reduce-scatter 1");
     expect(mlp_layout(new_layout("dp", 4, NULL, 0), &data), "data parallel", "", "all-reduce 2");
@@ -349,8 +347,8 @@ static void test_program(void)
     if (!ok(build(&program, l, NULL) == SHD_OK, "a program of three results"))
         return;
     for (uint32_t i = 0; i < program->nops; i++) {
-        reads_unread |= !strcmp(program->ops[i].name, "unread") ||
-                        !strcmp(program->ops[i].name, "dead");
+        reads_unread |=
+            !strcmp(program->ops[i].name, "unread") || !strcmp(program->ops[i].name, "dead");
         explained &= (program->ops[i].why != NULL) == program_communicates(&program->ops[i]);
     }
     ok(!reads_unread, "what no result depends on is left out");
@@ -362,7 +360,8 @@ static void test_program(void)
        "shardings that differ in axes of size 1 are the same");
     shd_sharding_print(&program->buffers[program->results[1].buffer].sharding, text, sizeof text);
     ok(!strcmp(text, "[{}, {dp}]"), "a result lies as asked: %s", text);
-    ok(program->ops[0].kind == PROGRAM_FILL && program->buffers[program->ops[0].outputs[0]].argument,
+    ok(program->ops[0].kind == PROGRAM_FILL &&
+           program->buffers[program->ops[0].outputs[0]].argument,
        "arguments are filled first");
     program_destroy(program);
     destroy_layout(l);

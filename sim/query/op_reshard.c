@@ -83,8 +83,8 @@ static struct shd_sharding significant(const struct shd_sharding *s)
 static int add_array(struct reshard_question *q, const struct shd_sharding *sharding,
                      struct program_op *op, struct shd_error *err)
 {
-    int status = program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape, sharding,
-                                    err);
+    int status = program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape,
+                                    sharding, err);
 
     return status == SHD_OK ? program_add_op(q->program, op, err) : status;
 }
@@ -103,6 +103,8 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     if (!q->program)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     status = add_array(q, &from, &op, err);
+    if (status == SHD_OK)
+        q->program->buffers[op.outputs[0]].argument = true;
     for (size_t s = 0; s < plan.nsteps && status == SHD_OK; s++) {
         op = (struct program_op){.kind = PROGRAM_RESHARD,
                                  .name = "reshard",

@@ -359,7 +359,8 @@ static int walk_ops(struct walker *w, struct shd_error *err)
     for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
         status = walk_timed_op(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
-        free_results(w);
+        if (w->repeat > 0)
+            free_results(w);
         status = walk_step(w, i, err);
     }
     return status;
