@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
@@ -101,6 +102,7 @@ test_scripts = \
 	%D%/scenarios.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
+EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 EXTRA_DIST += \
 	$(test_scripts) \
 	%D%/fuzz/scenario_fuzz.c \
