@@ -182,6 +182,8 @@ static void check_embed(enum shd_dtype dtype, int64_t width)
 
     for (int t = 0; t < TOKENS; t++)
         ids[t] = (int32_t)random_below(20);
+    ids[0] = 10;
+    ids[TOKENS - 1] = 14;
     ids[3] = INT32_MAX;
     ids[4] = INT32_MIN;
     ids[5] = -1;
