@@ -215,7 +215,7 @@ static int parse_flags(struct regex_parse *parse, bool *global, unsigned *flags)
 static int close_group(struct regex_parse *parse, size_t position)
 {
     if (!regex_match(parse, ')'))
-        return regex_fail(parse, position, "missing ')' of the group that starts");
+        return regex_fail(parse, position, "missing ), unterminated subpattern");
     regex_put(parse, ")");
     return SHD_OK;
 }

@@ -149,7 +149,9 @@ static double plain_source(const struct kern_source *source, uint64_t index)
 static void test_fill(void)
 {
     static const int64_t shape[3] = {7, 6, 700}, offset[3] = {2, 3, 300}, extent[3] = {4, 2, 299};
-    static const struct kern_source sources[] = {{7, 2.5, 0}, {11, 100, 0}, {3, 0, 11}};
+    static const struct kern_source sources[] = {{.seed = 7, .scale = 2.5},
+                                                 {.seed = 11, .scale = 100},
+                                                 {.seed = 3, .modulus = 11}};
     enum { N = 4 * 2 * 299 };
 
     DTYPES(dtype)
@@ -175,7 +177,7 @@ static void test_fill_far(void)
 {
     static const int64_t shape[2] = {1 << 20, 1 << 20}, offset[2] = {999999, 12345};
     static const int64_t extent[2] = {1, 1}, none[2] = {0, 5};
-    struct kern_source source = {5, 1, 0};
+    struct kern_source source = {.seed = 5, .scale = 1};
     double got;
 
     kern_fill(&source, SHD_F64, 2, shape, offset, extent, &got);

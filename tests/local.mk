@@ -15,6 +15,9 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/gradient \
+	%D%/graph \
+	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
 	%D%/kern_attention \
@@ -25,7 +28,14 @@ check_PROGRAMS += \
 	%D%/kern_select \
 	%D%/log \
 	%D%/mesh \
+	%D%/model \
+	%D%/parity \
+	%D%/partition \
+	%D%/program \
+	%D%/random_programs \
+	%D%/record \
 	%D%/regex \
+	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
 	%D%/run \
@@ -43,6 +53,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_attention_SOURCES = \
 	%D%/kern_attention.c \
 	%D%/kern_data.h
+%C%_gradient_SOURCES = \
+	%D%/gradient.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
@@ -59,14 +73,39 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_select.c \
 	%D%/kern_data.h
 
+%C%_parity_SOURCES = \
+	%D%/parity.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_partition_SOURCES = \
+	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_random_programs_SOURCES = \
+	%D%/random_programs.c \
+	%D%/step.c \
+	%D%/step.h
+
 test_scripts = \
+	%D%/cli_errors.sh \
+	%D%/cli_query.sh \
+	%D%/cli_run.sh \
 	%D%/examples.sh \
 	%D%/exports.sh \
+	%D%/golden.sh \
 	%D%/headers.sh \
-	%D%/layers.sh
+	%D%/layers.sh \
+	%D%/program.sh \
+	%D%/readme.sh \
+	%D%/scenarios.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
+EXTRA_DIST += \
+	$(test_scripts) \
+	%D%/fuzz/scenario_fuzz.c \
+	%D%/golden.list \
+	%D%/program.sh \
+	%D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

@@ -19,7 +19,7 @@
 
 #define KERN_SELECT_DIMS_MAX 8
 
-/* Rotate pairs along `pair_dim` by the angle (offset + position) * theta^(-2i/K), K its extent: pair
+/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its extent: pair
  * i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin, b cos + a
  * sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal strides. */
 struct kern_rope {
@@ -28,6 +28,7 @@ struct kern_rope {
     int64_t extent[KERN_SELECT_DIMS_MAX];
     int64_t stride[KERN_SELECT_DIMS_MAX];
     uint32_t position_dim, pair_dim;
+    int64_t position0;
     double theta;
     bool interleaved, inverse;
 };

@@ -6,18 +6,11 @@
 
 #include <stdlib.h>
 
+#include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
 
 #define DEVICES_MAX 65536 /* an answer lists every device */
-
-static void write_shape(struct json_out *out, const int64_t *shape, size_t rank)
-{
-    json_out_begin_array(out);
-    for (size_t d = 0; d < rank; d++)
-        json_out_int(out, shape[d]);
-    json_out_end_array(out);
-}
 
 static void write_slices(struct json_out *out, const struct shd_sharding *s, const int64_t *shape)
 {
@@ -76,24 +69,6 @@ static int write_replicas(struct json_out *out, const struct shd_sharding *s, co
     return SHD_OK;
 }
 
-static void write_spec(struct json_out *out, const struct shd_spec *spec)
-{
-    json_out_begin_array(out);
-    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
-        size_t n = shd_spec_naxes(spec, e);
-
-        if (n == 0)
-            json_out_null(out);
-        if (n > 1)
-            json_out_begin_array(out);
-        for (size_t a = 0; a < n; a++)
-            json_out_string(out, shd_spec_axis(spec, e, a));
-        if (n > 1)
-            json_out_end_array(out);
-    }
-    json_out_end_array(out);
-}
-
 static int write_shards(struct json_out *out, const struct shd_sharding *s, const int64_t *shape,
                         const struct shd_spec *spec, struct shd_error *err)
 {
@@ -103,7 +78,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     shd_sharding_shard_shape(s, shape, extent);
     json_out_begin_object(out);
     json_out_key(out, "shard_shape");
-    write_shape(out, extent, s->rank);
+    layout_write_shape(out, extent, s->rank);
     json_out_key(out, "slices");
     write_slices(out, s, shape);
     json_out_key(out, "is_fully_replicated");
@@ -112,7 +87,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     json_out_key(out, "num_devices");
     json_out_int(out, shd_mesh_size(s->mesh));
     json_out_key(out, "canonical_spec");
-    write_spec(out, spec);
+    layout_write_spec(out, spec);
     json_out_end_object(out);
     return status;
 }

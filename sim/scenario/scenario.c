@@ -238,6 +238,11 @@ const char *scenario_kind_name(enum scenario_kind kind)
     return option_find("model", "kind")->words[kind];
 }
 
+const char *scenario_norm_name(enum scenario_norm norm)
+{
+    return option_find("model", "norm")->words[norm];
+}
+
 const char *scenario_activation_name(enum scenario_activation activation)
 {
     return option_find("model", "activation")->words[activation];

@@ -1,0 +1,341 @@
+/* Ops on process groups: tensor, pipeline, context and data groups, as ezpz makes them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/parallel_groups.h>
+
+#include "query/axes.h"
+#include "query/query.h"
+#include "query/read.h"
+
+#define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
+#define VIEWS_MAX 16      /* of a larger world it has the views of some ranks only */
+
+/* Kinds in the order in which the original creates their groups, with the keys of answers. */
+static const struct kind_key {
+    enum shd_parallel_kind kind;
+    const char *key;
+    const char *size_key;
+    const char *groups_key;
+} kind_keys[] = {
+    {SHD_PARALLEL_DATA, "dp", "dp_size", "dp_groups"},
+    {SHD_PARALLEL_TENSOR, "tp", "tp_size", "tp_groups"},
+    {SHD_PARALLEL_PIPELINE, "pp", "pp_size", "pp_groups"},
+    {SHD_PARALLEL_CONTEXT, "cp", "cp_size", "cp_groups"},
+};
+
+enum { NKEYS = sizeof kind_keys / sizeof kind_keys[0] };
+
+/* A process of in.world_size and in.rank.  HEAD of the original pretends a tensor group. */
+static int read_process(struct shd_parallel *out, const json_t *in, struct shd_error *err)
+{
+    int64_t world, rank;
+    const char *version;
+    int status = read_int(&world, in, "world_size", 0, err);
+
+    if (status == SHD_OK)
+        status = read_int(&rank, in, "rank", 0, err);
+    if (status == SHD_OK)
+        status = read_string(&version, in, "source_version", "seed", err);
+    if (status != SHD_OK)
+        return status;
+    if (world < 0 || world > INT32_MAX || rank < 0 || rank > INT32_MAX)
+        return shd_error_set(err, SHD_EINVAL, "rank %lld of a world of %lld", (long long)rank,
+                             (long long)world);
+    shd_parallel_init(out, (int32_t)world, (int32_t)rank, !strcmp(version, "head"));
+    return SHD_OK;
+}
+
+static int read_sizes(struct shd_parallel_sizes *out, const json_t *in, struct shd_error *err)
+{
+    int status = read_int(&out->tensor, in, "tensor_parallel_size", 1, err);
+
+    if (status == SHD_OK)
+        status = read_int(&out->pipeline, in, "pipeline_parallel_size", 1, err);
+    if (status == SHD_OK)
+        status = read_int(&out->context, in, "context_parallel_size", 1, err);
+    return status;
+}
+
+static void write_ranks(struct json_out *out, const struct shd_parallel_group *group)
+{
+    json_out_begin_array(out);
+    for (int32_t m = 0; m < group->size; m++)
+        json_out_int(out, shd_parallel_member(group, m));
+    json_out_end_array(out);
+}
+
+static void write_groups(struct json_out *out, const struct shd_groups *groups)
+{
+    json_out_begin_array(out);
+    for (int32_t g = 0; g < groups->ngroups; g++) {
+        const struct shd_parallel_group group = {groups, g, groups->nmembers, 0};
+
+        write_ranks(out, &group);
+    }
+    json_out_end_array(out);
+}
+
+static int write_view(struct json_out *out, const struct shd_parallel *p,
+                      const struct kind_key *key, struct shd_error *err)
+{
+    struct shd_parallel_group group;
+    int32_t source;
+    int status = shd_parallel_group(&group, p, key->kind, err);
+
+    if (status == SHD_OK)
+        status = shd_parallel_source_rank(&source, p, err);
+    if (status != SHD_OK)
+        return status;
+    json_out_key(out, key->key);
+    json_out_begin_object(out);
+    json_out_key(out, "ranks");
+    write_ranks(out, &group);
+    write_int_key(out, "rank", group.rank);
+    write_int_key(out, "world_size", group.size);
+    if (key->kind == SHD_PARALLEL_TENSOR)
+        write_int_key(out, "src_rank", source);
+    json_out_end_object(out);
+    return SHD_OK;
+}
+
+static int write_rank(struct json_out *out, const struct shd_parallel *p, int32_t rank,
+                      struct shd_error *err)
+{
+    struct shd_parallel view = *p;
+    int status = SHD_OK;
+
+    view.rank = rank;
+    json_out_begin_object(out);
+    write_int_key(out, "rank", rank);
+    write_bool_key(out, "initialized", shd_parallel_is_initialized(&view));
+    for (size_t k = 0; status == SHD_OK && k < NKEYS; k++)
+        status = write_view(out, &view, &kind_keys[k], err);
+    json_out_end_object(out);
+    return status;
+}
+
+/* What each rank of the world sees: in a large one the first two, the last two, and those at a third
+ * and at half of it. */
+static int write_views(struct json_out *out, const struct shd_parallel *p, struct shd_error *err)
+{
+    const int32_t n = p->world_size, some[] = {0, 1, n / 3, n / 2, n - 2, n - 1};
+    bool all = n <= VIEWS_MAX;
+    int32_t nviews = all ? n : (int32_t)(sizeof some / sizeof some[0]);
+    int status = SHD_OK;
+
+    json_out_key(out, "ranks");
+    json_out_begin_array(out);
+    for (int32_t i = 0; status == SHD_OK && i < nviews; i++)
+        status = write_rank(out, p, all ? i : some[i], err);
+    json_out_end_array(out);
+    return status;
+}
+
+static int check_size(const struct shd_parallel *p, struct shd_error *err)
+{
+    if (p->world_size > RANKS_MAX)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
+                             (int)p->world_size);
+    return SHD_OK;
+}
+
+static int answer_initialize(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_parallel_sizes sizes;
+    struct shd_parallel p = {0};
+    int status = read_process(&p, in, err);
+
+    if (status == SHD_OK)
+        status = read_sizes(&sizes, in, err);
+    if (status == SHD_OK)
+        status = shd_parallel_create_groups(&p, &sizes, err);
+    if (status == SHD_OK)
+        status = check_size(&p, err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        for (size_t k = 0; k < NKEYS; k++) {
+            const struct shd_groups *groups = &p.groups[kind_keys[k].kind];
+
+            write_int_key(out, kind_keys[k].size_key, groups->nmembers);
+            json_out_key(out, kind_keys[k].groups_key);
+            write_groups(out, groups);
+        }
+        status = write_views(out, &p, err);
+        json_out_end_object(out);
+    }
+    shd_parallel_destroy_groups(&p);
+    return status;
+}
+
+/* The kind of "get_tensor_parallel_rank"; what follows it, "rank", in *rest.  -1 for other names. */
+static int parse_getter(const char *name, const char **rest)
+{
+    static const char middle[] = "_parallel_";
+
+    for (int k = 0; !strncmp(name, "get_", 4) && k < SHD_PARALLEL_NKINDS; k++) {
+        const char *kind = shd_parallel_kind_name((enum shd_parallel_kind)k);
+        size_t length = strlen(kind);
+
+        if (strncmp(name + 4, kind, length) != 0 ||
+            strncmp(name + 4 + length, middle, sizeof middle - 1) != 0)
+            continue;
+        *rest = name + 4 + length + sizeof middle - 1;
+        return k;
+    }
+    return -1;
+}
+
+static int write_number(struct json_out *out, int status, int32_t number)
+{
+    if (status == SHD_OK)
+        json_out_int(out, number);
+    return status;
+}
+
+static int answer_kind(const struct shd_parallel *p, enum shd_parallel_kind kind, const char *what,
+                       struct json_out *out, struct shd_error *err)
+{
+    struct shd_parallel_group group;
+    int32_t number = 0;
+    int status;
+
+    if (!strcmp(what, "world_size")) {
+        status = shd_parallel_world_size(&number, p, kind, err);
+        return write_number(out, status, number);
+    }
+    if (!strcmp(what, "rank")) {
+        status = shd_parallel_rank(&number, p, kind, err);
+        return write_number(out, status, number);
+    }
+    if (!strcmp(what, "src_rank") && kind == SHD_PARALLEL_TENSOR) {
+        status = shd_parallel_source_rank(&number, p, err);
+        return write_number(out, status, number);
+    }
+    if (strcmp(what, "group") != 0 && strcmp(what, "ranks") != 0)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no getter '...%.60s'", what);
+    status = shd_parallel_group(&group, p, kind, err);
+    if (status == SHD_OK)
+        write_ranks(out, &group);
+    return status;
+}
+
+/* A getter by the original's name; a group is its ranks. */
+static int answer_getter(const struct shd_parallel *p, const char *name, struct json_out *out,
+                         struct shd_error *err)
+{
+    const char *what;
+    int kind = parse_getter(name, &what);
+
+    if (kind >= 0)
+        return answer_kind(p, (enum shd_parallel_kind)kind, what, out, err);
+    if (strcmp(name, "tensor_parallel_is_initialized") != 0)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no getter '%.100s'", name);
+    json_out_bool(out, shd_parallel_is_initialized(p));
+    return SHD_OK;
+}
+
+static int answer_uninitialised(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_parallel p;
+    const char *getter;
+    int status = read_process(&p, in, err);
+
+    if (status == SHD_OK)
+        status = read_string(&getter, in, "getter", "", err);
+    return status == SHD_OK ? answer_getter(&p, getter, out, err) : status;
+}
+
+/* One op of a sequence: ["init", tensor, pipeline, context], ["destroy"], [getter]. */
+static int run_op(struct shd_parallel *p, const json_t *op, struct json_out *out,
+                  struct shd_error *err)
+{
+    const char *name = json_string_value(json_array_get(op, 0));
+    struct shd_parallel_sizes sizes = SHD_PARALLEL_SIZES_INIT;
+    int64_t *const into[] = {&sizes.tensor, &sizes.pipeline, &sizes.context};
+    int status = SHD_OK;
+
+    if (!strcmp(name, "init")) {
+        for (size_t i = 0; i < 3 && i + 1 < json_array_size(op); i++)
+            *into[i] = json_integer_value(json_array_get(op, i + 1));
+        status = shd_parallel_create_groups(p, &sizes, err);
+    } else if (!strcmp(name, "destroy")) {
+        shd_parallel_destroy_groups(p);
+    } else {
+        return answer_getter(p, name, out, err);
+    }
+    if (status == SHD_OK)
+        json_out_null(out);
+    return status;
+}
+
+/* The exception that the original raises where the library returns a status. */
+static const char *exception_of(const struct shd_parallel *p, const json_t *op, int status)
+{
+    if (status != SHD_EINVAL || shd_parallel_is_initialized(p) || p->world_size < 1 ||
+        p->rank >= p->world_size)
+        return "AssertionError";
+    for (size_t i = 1; i < json_array_size(op); i++)
+        if (json_integer_value(json_array_get(op, i)) == 0)
+            return "ZeroDivisionError";
+    return "RuntimeError";
+}
+
+static void write_step(struct json_out *out, struct shd_parallel *p, const json_t *op)
+{
+    struct text body = TEXT_INIT;
+    struct json_out value;
+    struct shd_error err;
+    int status;
+
+    json_out_init_text(&value, &body, JSON_OUT_COMPACT);
+    status = run_op(p, op, &value, &err);
+    if (status == SHD_OK && json_out_fini(&value) != SHD_OK)
+        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the answer");
+    json_out_begin_object(out);
+    json_out_key(out, status == SHD_OK ? "out" : "err");
+    if (status == SHD_OK) {
+        json_out_raw(out, text_get(&body), body.length);
+    } else {
+        json_out_begin_object(out);
+        json_out_key(out, "kind");
+        json_out_string(out, exception_of(p, op, status));
+        json_out_key(out, "message");
+        json_out_string(out, err.text);
+        json_out_end_object(out);
+    }
+    json_out_end_object(out);
+    text_fini(&body);
+}
+
+/* An op that fails is an answer of its own; the sequence goes on. */
+static int answer_sequence(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *ops = json_object_get(in, "ops");
+    struct shd_parallel p = {0};
+    int status = read_process(&p, in, err);
+
+    for (size_t i = 0; i < json_array_size(ops); i++)
+        if (!json_is_string(json_array_get(json_array_get(ops, i), 0)))
+            return shd_error_set(err, SHD_ETYPE, "an op is a list that starts with its name");
+    if (status != SHD_OK)
+        return status;
+    json_out_begin_array(out);
+    for (size_t i = 0; i < json_array_size(ops); i++)
+        write_step(out, &p, json_array_get(ops, i));
+    json_out_end_array(out);
+    shd_parallel_destroy_groups(&p);
+    return SHD_OK;
+}
+
+const struct query_op query_groups_ops[] = {
+    {"ezpz.initialize_tensor_parallel", answer_initialize},
+    {"ezpz.initialize_without_dist", answer_initialize}, /* there is no world in its question */
+    {"ezpz.sequence", answer_sequence},
+    {"ezpz.uninitialised_getter", answer_uninitialised},
+    {NULL, NULL}};

@@ -1,0 +1,247 @@
+/* Ops on process groups of whole worlds, as Megatron-core and torch's DeviceMesh lay them out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <shd/group.h>
+#include <shd/rank_order.h>
+
+#include "query/axes.h"
+#include "query/query.h"
+#include "query/read.h"
+
+#define RANKS_MAX 1048576 /* an answer lists every rank, once for each group it is in */
+
+static void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t offset)
+{
+    json_out_begin_array(out);
+    for (int32_t g = 0; g < groups->ngroups; g++) {
+        json_out_begin_array(out);
+        for (int32_t m = 0; m < groups->nmembers; m++) {
+            int32_t p = shd_groups_position(groups, g, m);
+
+            json_out_int(out, shd_mesh_device_id(groups->mesh, p) + offset);
+        }
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+static int check_size(const struct shd_mesh *mesh, struct shd_error *err)
+{
+    if (shd_mesh_size(mesh) > RANKS_MAX)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
+                             (int)shd_mesh_size(mesh));
+    return SHD_OK;
+}
+
+static int read_order(struct shd_mesh **out, const json_t *in, struct shd_error *err)
+{
+    struct shd_rank_sizes sizes;
+    const char *order;
+    int status = read_string(&order, in, "order", "tp-cp-ep-dp-pp", err);
+
+    if (status == SHD_OK)
+        status = read_int(&sizes.tp, in, "tp", 1, err);
+    if (status == SHD_OK)
+        status = read_int(&sizes.cp, in, "cp", 1, err);
+    if (status == SHD_OK)
+        status = read_int(&sizes.ep, in, "ep", 1, err);
+    if (status == SHD_OK)
+        status = read_int(&sizes.dp, in, "dp", 1, err);
+    if (status == SHD_OK)
+        status = read_int(&sizes.pp, in, "pp", 1, err);
+    if (status == SHD_OK)
+        status = shd_rank_order_mesh(out, order, &sizes, err);
+    return status == SHD_OK ? check_size(*out, err) : status;
+}
+
+static int write_token(struct json_out *out, const struct shd_mesh *mesh, const char *token,
+                       int64_t offset, struct shd_error *err)
+{
+    struct shd_groups groups;
+    int status = shd_rank_order_groups(&groups, mesh, token, err);
+
+    if (status != SHD_OK)
+        return status;
+    json_out_key(out, token);
+    write_groups(out, &groups, offset);
+    return SHD_OK;
+}
+
+static int answer_megatron(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *tokens = json_object_get(in, "tokens");
+    struct shd_mesh *mesh = NULL;
+    const char **names = NULL;
+    int64_t offset;
+    size_t n = 0;
+    int status = read_int(&offset, in, "rank_offset", 0, err);
+
+    if (status == SHD_OK)
+        status = read_order(&mesh, in, err);
+    if (status == SHD_OK && tokens && !json_is_null(tokens))
+        status = read_names_value(&names, &n, tokens, err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        write_int_key(out, "world_size", shd_mesh_size(mesh));
+        json_out_key(out, "groups");
+        json_out_begin_object(out);
+        for (size_t t = 0; status == SHD_OK && t < n; t++)
+            status = write_token(out, mesh, names[t] ? names[t] : "",
+                                 offset > 0 ? offset : 0, err);
+        json_out_end_object(out);
+        json_out_end_object(out);
+    }
+    free(names);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+/* The numbers of nested lists, in their order; at most `size` are stored, all are counted. */
+static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value,
+                   struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(value); i++)
+        status = flatten(out, size, n, json_array_get(value, i), err);
+    if (json_is_array(value))
+        return status;
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > INT32_MAX)
+        return shd_error_set(err, SHD_EINVAL, "a rank in the mesh must be a number from 0");
+    if (*n < size)
+        out[*n] = (int32_t)json_integer_value(value);
+    ++*n;
+    return SHD_OK;
+}
+
+/* A mesh of in.mesh_row_major's ranks; without them, of ranks row-major. */
+static int create_mesh(struct shd_mesh **out, const json_t *in, const char *const *names,
+                       const int32_t *sizes, size_t naxes, struct shd_error *err)
+{
+    const json_t *nested = json_object_get(in, "mesh_row_major");
+    struct shd_mesh *plain;
+    int32_t *ids;
+    size_t n = 0, size;
+    int status = shd_mesh_create(&plain, names, sizes, naxes, err);
+
+    if (status != SHD_OK || !nested || json_is_null(nested)) {
+        if (status == SHD_OK)
+            *out = plain;
+        return status;
+    }
+    size = (size_t)shd_mesh_size(plain);
+    shd_mesh_destroy(plain);
+    ids = malloc(size * sizeof *ids);
+    status = ids ? flatten(ids, size, &n, nested, err)
+                 : shd_error_set(err, SHD_ENOMEM, "no memory for %zu ranks", size);
+    if (status == SHD_OK && n != size)
+        status = shd_error_set(err, SHD_EINVAL, "%zu ranks are given for a mesh of %zu", n, size);
+    if (status == SHD_OK)
+        status = shd_mesh_create_with_ids(out, names, sizes, naxes, ids, err);
+    free(ids);
+    return status;
+}
+
+static int read_device_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
+{
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    const char **names = NULL;
+    int64_t *shape = NULL;
+    size_t n = 0, nnames = 0;
+    int status = read_ints(&shape, &n, in, "mesh_shape", err);
+
+    if (status == SHD_OK)
+        status = read_names_value(&names, &nnames, json_object_get(in, "mesh_dim_names"), err);
+    if (status == SHD_OK && (n != nnames || n > SHD_MESH_AXES_MAX))
+        status = shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames, n);
+    for (size_t a = 0; status == SHD_OK && a < n; a++) {
+        if (!names[a] || shape[a] < 1 || shape[a] > INT32_MAX)
+            status = shd_error_set(err, SHD_EINVAL, "mesh dimension %zu has size %lld or no name",
+                                   a, (long long)shape[a]);
+        else
+            sizes[a] = (int32_t)shape[a];
+    }
+    if (status == SHD_OK)
+        status = create_mesh(out, in, names, sizes, n, err);
+    if (status == SHD_OK)
+        status = check_size(*out, err);
+    free(names);
+    free(shape);
+    return status;
+}
+
+/* The groups along `naxes` neighbouring dimensions, under their names joined with '_'. */
+static int write_along(struct json_out *out, const struct shd_mesh *mesh, size_t first,
+                       size_t naxes, struct shd_error *err)
+{
+    struct text name = TEXT_INIT;
+    struct shd_groups groups;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    int status;
+
+    for (size_t i = 0; i < naxes; i++) {
+        axes[i] = (uint8_t)(first + i);
+        text_addf(&name, "%s%s", i > 0 ? "_" : "", shd_mesh_axis_name(mesh, first + i));
+    }
+    status = shd_groups_init(&groups, mesh, axes, naxes, err);
+    if (status == SHD_OK) {
+        json_out_key(out, text_get(&name));
+        write_groups(out, &groups, 0);
+    }
+    text_fini(&name);
+    return status;
+}
+
+static void write_coordinates(struct json_out *out, const struct shd_mesh *mesh)
+{
+    json_out_begin_array(out);
+    for (int32_t rank = 0; rank < shd_mesh_size(mesh); rank++) {
+        int32_t p = shd_mesh_find_device(mesh, rank);
+
+        if (p < 0) {
+            json_out_null(out);
+            continue;
+        }
+        json_out_begin_array(out);
+        for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+            json_out_int(out, shd_mesh_coord(mesh, p, a));
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+static int answer_device_mesh(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    int status = read_device_mesh(&mesh, in, err);
+
+    if (status == SHD_OK) {
+        size_t naxes = shd_mesh_naxes(mesh);
+
+        json_out_begin_object(out);
+        json_out_key(out, "groups");
+        json_out_begin_object(out);
+        for (size_t a = 0; status == SHD_OK && a < naxes; a++)
+            status = write_along(out, mesh, a, 1, err);
+        for (size_t a = 0; status == SHD_OK && a + 1 < naxes; a++)
+            status = write_along(out, mesh, a, 2, err);
+        json_out_end_object(out);
+        json_out_key(out, "coordinate_by_rank");
+        write_coordinates(out, mesh);
+        json_out_end_object(out);
+    }
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct query_op query_rank_order_ops[] = {
+    {"groups.device_mesh", answer_device_mesh},
+    {"groups.megatron", answer_megatron},
+    {NULL, NULL}};

@@ -1,0 +1,176 @@
+/* Ops on dividing without remainder, as ezpz has them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/split.h>
+
+#include "query/axes.h"
+#include "query/query.h"
+#include "query/read.h"
+
+#define CHUNKS_MAX 65536 /* an answer lists every chunk */
+
+static int answer_ensure(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    int64_t a, b;
+    int status = read_int(&a, in, "numerator", 0, err);
+
+    if (status == SHD_OK)
+        status = read_int(&b, in, "denominator", 0, err);
+    if (status == SHD_OK)
+        status = shd_ensure_divisible(a, b, err);
+    if (status == SHD_OK)
+        json_out_null(out);
+    return status;
+}
+
+static int answer_divide(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    int64_t a, b, quotient;
+    int status = read_int(&a, in, "numerator", 0, err);
+
+    if (status == SHD_OK)
+        status = read_int(&b, in, "denominator", 0, err);
+    if (status == SHD_OK)
+        status = shd_divide(&quotient, a, b, err);
+    if (status == SHD_OK)
+        json_out_int(out, quotient);
+    return status;
+}
+
+static int answer_vocab(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    int64_t vocab, rank, world, range[2];
+    bool strict;
+    int status = read_int(&vocab, in, "global_vocab_size", 0, err);
+
+    if (status == SHD_OK)
+        status = read_int(&rank, in, "rank", 0, err);
+    if (status == SHD_OK)
+        status = read_int(&world, in, "world_size", 0, err);
+    if (status == SHD_OK)
+        status = read_bool(&strict, in, "strict", false, err);
+    if (status == SHD_OK)
+        status = shd_vocab_range(&range[0], &range[1], vocab, rank, world, strict, err);
+    if (status == SHD_OK)
+        write_ints(out, range, 2);
+    return status;
+}
+
+/* The first and last element of a chunk of an array that holds 0, 1, 2, ...; their number. */
+struct chunk_elements {
+    int64_t first;
+    int64_t last;
+    int64_t count;
+};
+
+static struct chunk_elements chunk_elements(const struct shd_split *split, const int64_t *shape,
+                                            int64_t chunk)
+{
+    struct chunk_elements e = {chunk * split->width, chunk * split->width, 1};
+    int64_t stride = 1; /* in the whole array */
+
+    for (size_t d = split->rank; d-- > 0;) {
+        e.count *= split->shape[d];
+        e.last += (split->shape[d] - 1) * stride;
+        stride *= shape[d];
+    }
+    return e;
+}
+
+enum { SHAPES, OFFSETS, STRIDES, CONTIGUOUS, FIRST, LAST, SUMS, NKEYS };
+
+static const char *const keys[NKEYS] = {"shapes",         "element_offsets", "strides",
+                                        "is_contiguous",  "first_elements",  "last_elements",
+                                        "sums"};
+
+/* Elements lie symmetrically between the first and the last, so their mean is the middle. */
+static void write_sum(struct json_out *out, const struct chunk_elements *e)
+{
+    int64_t doubled;
+
+    if (e->count == 0)
+        json_out_int(out, 0);
+    else if (!__builtin_mul_overflow(e->count, e->first + e->last, &doubled))
+        json_out_int(out, doubled / 2);
+    else
+        json_out_double(out, (double)e->count * ((double)e->first + (double)e->last) / 2);
+}
+
+static void write_element(struct json_out *out, const struct chunk_elements *e, int64_t element)
+{
+    if (e->count > 0)
+        json_out_int(out, element);
+    else
+        json_out_null(out);
+}
+
+static void write_chunk(struct json_out *out, const struct shd_split *split, const int64_t *shape,
+                        int64_t chunk, int key)
+{
+    struct chunk_elements e = chunk_elements(split, shape, chunk);
+
+    switch (key) {
+    case SHAPES:
+        write_ints(out, split->shape, split->rank);
+        break;
+    case OFFSETS:
+        json_out_int(out, shd_split_offset(split, chunk));
+        break;
+    case STRIDES:
+        write_ints(out, split->strides, split->rank);
+        break;
+    case CONTIGUOUS:
+        json_out_bool(out, split->contiguous);
+        break;
+    case FIRST:
+        write_element(out, &e, e.first);
+        break;
+    case LAST:
+        write_element(out, &e, e.last);
+        break;
+    default:
+        write_sum(out, &e);
+    }
+}
+
+static int answer_split(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    int64_t shape[SHD_RANK_MAX], nchunks;
+    struct shd_split split;
+    bool contiguous;
+    size_t rank;
+    int status = read_shape(shape, &rank, in, "shape", err);
+
+    if (status == SHD_OK)
+        status = read_int(&nchunks, in, "num_partitions", 1, err);
+    if (status == SHD_OK)
+        status = read_bool(&contiguous, in, "contiguous_split_chunks", false, err);
+    if (status == SHD_OK)
+        status = shd_split_last_dim(&split, shape, rank, nchunks, contiguous, err);
+    if (status == SHD_OK && split.nchunks > CHUNKS_MAX)
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "%lld chunks are not listed",
+                               (long long)split.nchunks);
+    if (status != SHD_OK)
+        return status;
+    json_out_begin_object(out);
+    write_int_key(out, "count", split.nchunks);
+    for (int key = 0; key < NKEYS; key++) {
+        json_out_key(out, keys[key]);
+        json_out_begin_array(out);
+        for (int64_t c = 0; c < split.nchunks; c++)
+            write_chunk(out, &split, shape, c, key);
+        json_out_end_array(out);
+    }
+    json_out_end_object(out);
+    return SHD_OK;
+}
+
+const struct query_op query_split_ops[] = {
+    {"ezpz.divide_and_check_no_remainder", answer_divide},
+    {"ezpz.ensure_divisibility", answer_ensure},
+    {"ezpz.split_tensor_along_last_dim", answer_split},
+    {"ezpz.vocab_range_from_global_vocab_size", answer_vocab},
+    {NULL, NULL}};

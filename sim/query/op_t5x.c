@@ -1,0 +1,397 @@
+/* Ops on logical axes and the partitioner, as T5X has them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/context.h>
+#include <shd/partitioner.h>
+
+#include "base/text.h"
+#include "query/axes.h"
+#include "query/query.h"
+#include "query/read.h"
+
+static void write_rule(struct json_out *out, const struct shd_logical_rules *rules, size_t i)
+{
+    const struct shd_spec_entry *axes = shd_logical_rules_axes(rules, i);
+
+    json_out_begin_array(out);
+    json_out_string(out, shd_logical_rules_name(rules, i));
+    write_entry(out, axes->axes, axes->naxes);
+    json_out_end_array(out);
+}
+
+static int read_standard(struct shd_logical_rules **out, const json_t *in,
+                         const struct shd_logical_rules *additional, struct shd_error *err)
+{
+    int64_t activations, parameters;
+    int status = read_int(&activations, in, "activation_partitioning_dims", 1, err);
+
+    if (status == SHD_OK)
+        status = read_int(&parameters, in, "parameter_partitioning_dims", 1, err);
+    return status == SHD_OK
+               ? shd_logical_rules_standard(out, activations, parameters, additional, err)
+               : status;
+}
+
+/* The additional rules come back as they were asked. */
+static int answer_standard(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *more = json_object_get(in, "additional_rules");
+    struct shd_logical_rules *additional = NULL, *rules = NULL;
+    int status = read_logical_rules(&additional, more, err);
+
+    if (status == SHD_OK)
+        status = read_standard(&rules, in, additional, err);
+    if (status == SHD_OK) {
+        size_t n = shd_logical_rules_count(rules) - shd_logical_rules_count(additional);
+
+        json_out_begin_array(out);
+        for (size_t i = 0; i < n; i++)
+            write_rule(out, rules, i);
+        for (size_t i = 0; i < json_array_size(more); i++)
+            write_verbatim(out, json_array_get(more, i));
+        json_out_end_array(out);
+    }
+    shd_logical_rules_destroy(additional);
+    shd_logical_rules_destroy(rules);
+    return status;
+}
+
+static int answer_logical(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *axes = json_object_get(in, "logical_axes");
+    struct shd_logical_rules *rules = NULL;
+    struct shd_spec *spec = NULL;
+    const char **names = NULL;
+    size_t n = 0;
+    int status = SHD_OK;
+
+    if (!axes || json_is_null(axes)) {
+        json_out_null(out);
+        return SHD_OK;
+    }
+    if (json_is_array(axes))
+        status = read_names_value(&names, &n, axes, err);
+    else
+        status = shd_error_set(err, SHD_ETYPE, "'logical_axes' must be a list of names");
+    if (status == SHD_OK)
+        status = read_logical_rules(&rules, json_object_get(in, "rules"), err);
+    if (status == SHD_OK)
+        status = shd_logical_rules_spec(&spec, rules, names, n, err);
+    if (status == SHD_OK)
+        write_spec(out, spec);
+    shd_spec_destroy(spec);
+    shd_logical_rules_destroy(rules);
+    free(names);
+    return status;
+}
+
+/* Rules come back as they were asked, but for those that the partitioner changes: of the name
+ * "batch", on a hybrid mesh. */
+static void write_rules(struct json_out *out, const struct shd_partitioner *partitioner,
+                        const json_t *given, bool hybrid)
+{
+    const struct shd_logical_rules *rules = shd_partitioner_rules(partitioner);
+    size_t named = 0;
+
+    json_out_begin_array(out);
+    if (!json_is_array(given))
+        for (size_t i = 0; i < shd_logical_rules_count(rules); i++)
+            write_rule(out, rules, i);
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        const char *name = json_string_value(json_array_get(json_array_get(given, i), 0));
+
+        if (hybrid && name && !strcmp(name, "batch"))
+            write_rule(out, rules, named);
+        else
+            write_verbatim(out, json_array_get(given, i));
+        named += name != NULL;
+    }
+    json_out_end_array(out);
+}
+
+static void write_partitioner(struct json_out *out, const struct shd_partitioner *partitioner,
+                              const json_t *given, bool hybrid)
+{
+    const struct shd_spec_entry *axes = shd_partitioner_data_axes(partitioner);
+
+    json_out_begin_object(out);
+    json_out_key(out, "data_axis");
+    write_entry(out, axes->axes, axes->naxes);
+    json_out_key(out, "data_partition_spec");
+    write_spec(out, shd_partitioner_data_spec(partitioner));
+    json_out_key(out, "logical_axis_rules");
+    write_rules(out, partitioner, given, hybrid);
+    json_out_end_object(out);
+}
+
+static int answer_init(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *given = json_object_get(in, "logical_axis_rules");
+    struct shd_partitioner_opts opts = {.kind = SHD_PARTITIONER_LOGICAL};
+    struct shd_partitioner *partitioner = NULL;
+    struct shd_logical_rules *rules = NULL;
+    int64_t *submesh = NULL, *ici = NULL, *dcn = NULL;
+    int status = read_int(&opts.mesh.num_partitions, in, "num_partitions", 0, err);
+
+    if (status == SHD_OK)
+        status = read_bool(&opts.strict, in, "strict", false, err);
+    if (status == SHD_OK)
+        status = read_ints(&submesh, &opts.mesh.nsubmesh, in, "model_parallel_submesh", err);
+    if (status == SHD_OK)
+        status = read_ints(&ici, &opts.mesh.nici, in, "ici_mesh_shape", err);
+    if (status == SHD_OK)
+        status = read_ints(&dcn, &opts.mesh.ndcn, in, "dcn_mesh_shape", err);
+    if (status == SHD_OK && given && !json_is_null(given))
+        status = read_logical_rules(&rules, given, err);
+    opts.mesh.submesh = submesh;
+    opts.mesh.ici = ici;
+    opts.mesh.dcn = dcn;
+    opts.rules = rules;
+    if (status == SHD_OK)
+        status = shd_partitioner_create(&partitioner, &opts, err);
+    if (status == SHD_OK)
+        write_partitioner(out, partitioner, given, ici && dcn);
+    shd_partitioner_destroy(partitioner);
+    shd_logical_rules_destroy(rules);
+    free(submesh);
+    free(ici);
+    free(dcn);
+    return status;
+}
+
+/* A leaf of logical axes (null: it has none).  Its shape, where the question has none, is all ones:
+ * the axes do not depend on it. */
+static int add_leaf(struct shd_tree *tree, const char *name, const json_t *axes,
+                    const int64_t *shape, size_t rank, struct shd_error *err)
+{
+    const int64_t ones[SHD_RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct shd_leaf leaf = {.name = name, .dtype = SHD_F32, .shape = shape, .rank = rank};
+    const char **names = NULL;
+    size_t n = 0;
+    int status = SHD_OK;
+
+    if (axes && !json_is_null(axes) && !json_is_array(axes))
+        return shd_error_set(err, SHD_ETYPE, "the logical axes of '%.100s' must be a list", name);
+    if (json_is_array(axes))
+        status = read_names_value(&names, &n, axes, err);
+    if (status == SHD_OK && names && (shape ? n != rank : n > SHD_RANK_MAX))
+        status = shd_error_set(err, SHD_EINVAL, "'%.100s' has %zu logical axes for %zu dimensions",
+                               name, n, shape ? rank : (size_t)SHD_RANK_MAX);
+    leaf.logical_axes = names;
+    if (!shape) {
+        leaf.shape = ones;
+        leaf.rank = n;
+    }
+    if (status == SHD_OK)
+        status = shd_tree_add(tree, &leaf, err);
+    free(names);
+    return status;
+}
+
+/* Add the leaves of nested objects, in their order, `path` before their names. */
+static int add_leaves(struct shd_tree *tree, const json_t *value, struct text *path,
+                      struct shd_error *err)
+{
+    size_t length = path->length;
+    int status = SHD_OK;
+    const char *key;
+    json_t *item;
+
+    if (!json_is_object(value))
+        return add_leaf(tree, text_get(path), value, NULL, 0, err);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
+        text_addf(path, "%s%s", length > 0 ? "/" : "", key);
+        if (path->failed)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for a name in the tree");
+        status = add_leaves(tree, item, path, err);
+        path->length = length;
+        if (path->data)
+            path->data[length] = '\0';
+        if (status != SHD_OK)
+            break;
+    }
+    return status;
+}
+
+static void write_leaves(struct json_out *out, const struct shd_tree *tree,
+                         struct shd_spec *const *specs)
+{
+    json_out_begin_object(out);
+    for (size_t i = 0; i < shd_tree_count(tree); i++) {
+        json_out_key(out, shd_tree_leaf(tree, i)->name);
+        write_spec(out, specs[i]);
+    }
+    json_out_end_object(out);
+}
+
+/* Specs of all leaves by rules; under the key "specs" of an object if there is to be one. */
+static int answer_tree(const struct shd_tree *tree, const struct shd_logical_rules *rules,
+                       const char *key, struct json_out *out, struct shd_error *err)
+{
+    const struct shd_partitioner_opts opts = {.mesh = {.num_partitions = 1}, .rules = rules};
+    struct shd_partitioner *partitioner = NULL;
+    size_t n = shd_tree_count(tree);
+    struct shd_spec **specs = calloc(n + 1, sizeof(struct shd_spec *));
+    int status = specs ? shd_partitioner_create(&partitioner, &opts, err)
+                       : shd_error_set(err, SHD_ENOMEM, "no memory for %zu specs", n);
+
+    if (status == SHD_OK)
+        status = shd_partitioner_mesh_axes(specs, partitioner, tree, err);
+    if (status == SHD_OK && key) {
+        json_out_begin_object(out);
+        json_out_key(out, key);
+    }
+    if (status == SHD_OK)
+        write_leaves(out, tree, specs);
+    if (status == SHD_OK && key)
+        json_out_end_object(out);
+    for (size_t i = 0; specs && i < n; i++)
+        shd_spec_destroy(specs[i]);
+    free(specs);
+    shd_partitioner_destroy(partitioner);
+    return status;
+}
+
+/* in.standard_rules = [activation dims, parameter dims], or in.rules. */
+static int read_tree_rules(struct shd_logical_rules **out, const json_t *in, struct shd_error *err)
+{
+    int64_t *dims = NULL;
+    size_t n;
+    int status;
+
+    if (json_is_array(json_object_get(in, "rules")))
+        return read_logical_rules(out, json_object_get(in, "rules"), err);
+    status = read_ints(&dims, &n, in, "standard_rules", err);
+    if (status == SHD_OK && dims && n != 2)
+        status = shd_error_set(err, SHD_EINVAL, "'standard_rules' must be two numbers");
+    if (status == SHD_OK)
+        status = shd_logical_rules_standard(out, dims ? dims[0] : 1, dims ? dims[1] : 1, NULL, err);
+    free(dims);
+    return status;
+}
+
+static int answer_mesh_axes(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *root = json_object_get(in, "tree");
+    struct shd_logical_rules *rules = NULL;
+    struct shd_tree *tree = NULL;
+    struct text path = TEXT_INIT;
+    int status = read_tree_rules(&rules, in, err);
+
+    if (status == SHD_OK && !json_is_object(root))
+        status = shd_error_set(err, SHD_ETYPE, "'tree' must be an object");
+    if (status == SHD_OK)
+        status = shd_tree_create(&tree, err);
+    if (status == SHD_OK)
+        status = add_leaves(tree, root, &path, err);
+    if (status == SHD_OK)
+        status = answer_tree(tree, rules, NULL, out, err);
+    text_fini(&path);
+    shd_tree_destroy(tree);
+    shd_logical_rules_destroy(rules);
+    return status;
+}
+
+/* in.params = [[name, shape], ...], in.logical_axes = {name: [...]} */
+static int read_params(struct shd_tree *tree, const json_t *in, struct shd_error *err)
+{
+    const json_t *params = json_object_get(in, "params");
+    const json_t *axes = json_object_get(in, "logical_axes");
+    int status = SHD_OK;
+
+    if (!json_is_array(params))
+        return shd_error_set(err, SHD_ETYPE, "'params' must be a list of [name, shape]");
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(params); i++) {
+        const json_t *param = json_array_get(params, i), *extents = json_array_get(param, 1);
+        const char *name = json_string_value(json_array_get(param, 0));
+        int64_t shape[SHD_RANK_MAX];
+        size_t rank = json_array_size(extents);
+
+        if (!name || !json_is_array(extents) || rank > SHD_RANK_MAX)
+            return shd_error_set(err, SHD_ETYPE, "'params' must be a list of [name, shape]");
+        for (size_t d = 0; d < rank; d++)
+            shape[d] = json_integer_value(json_array_get(extents, d));
+        status = add_leaf(tree, name, json_object_get(axes, name), shape, rank, err);
+    }
+    return status;
+}
+
+static int answer_params(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_logical_rules *rules = NULL;
+    struct shd_tree *tree = NULL;
+    int status = read_standard(&rules, in, NULL, err);
+
+    if (status == SHD_OK)
+        status = shd_tree_create(&tree, err);
+    if (status == SHD_OK)
+        status = read_params(tree, in, err);
+    if (status == SHD_OK)
+        status = answer_tree(tree, rules, "specs", out, err);
+    shd_tree_destroy(tree);
+    shd_logical_rules_destroy(rules);
+    return status;
+}
+
+/* A context with any mesh of one axis, or with none. */
+static int read_context(struct shd_context *out, struct shd_mesh **mesh, const json_t *in,
+                        const char *key, struct shd_error *err)
+{
+    static const char *const names[] = {"data"};
+    static const int32_t sizes[] = {1};
+    bool inside;
+    int status = read_bool(&inside, in, key, false, err);
+
+    *mesh = NULL;
+    if (status == SHD_OK && inside)
+        status = shd_mesh_create(mesh, names, sizes, 1, err);
+    *out = (struct shd_context){.mesh = *mesh};
+    return status;
+}
+
+static int answer_defined(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_context context;
+    struct shd_mesh *mesh;
+    int status = read_context(&context, &mesh, in, "inside_mesh_context", err);
+
+    if (status == SHD_OK)
+        json_out_bool(out, shd_context_has_mesh(&context));
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static int answer_constraint(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_context context;
+    struct shd_mesh *mesh;
+    const char *platform;
+    int status = read_context(&context, &mesh, in, "global_mesh_defined", err);
+
+    if (status == SHD_OK)
+        status = read_string(&platform, in, "platform_of_first_device", "cpu", err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        write_bool_key(out, "applied", shd_context_constrains(&context, platform));
+        json_out_end_object(out);
+    }
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct query_op query_t5x_ops[] = {
+    {"t5x.get_mesh_axes", answer_mesh_axes},
+    {"t5x.global_mesh_defined", answer_defined},
+    {"t5x.logical_to_mesh_axes", answer_logical},
+    {"t5x.partitioner_init", answer_init},
+    {"t5x.standard_logical_axis_rules", answer_standard},
+    {"t5x.with_sharding_constraint", answer_constraint},
+    {"tree.mesh_axes", answer_params},
+    {NULL, NULL}};

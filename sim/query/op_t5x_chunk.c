@@ -1,0 +1,353 @@
+/* Ops on what one host holds, as T5X cuts arrays and batches.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include <shd/chunk.h>
+#include <shd/partitioner.h>
+
+#include "query/axes.h"
+#include "query/query.h"
+#include "query/read.h"
+
+/* in = {axis_names, mesh_shape}: a mesh with ids row-major. */
+static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
+{
+    const char **names = NULL;
+    int64_t *shape = NULL;
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    size_t nnames, naxes;
+    int status = read_ints(&shape, &naxes, in, "mesh_shape", err);
+
+    if (status == SHD_OK)
+        status = read_names_value(&names, &nnames, json_object_get(in, "axis_names"), err);
+    if (status == SHD_OK && (nnames != naxes || naxes > SHD_MESH_AXES_MAX))
+        status = shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames,
+                               naxes);
+    for (size_t a = 0; status == SHD_OK && a < naxes; a++) {
+        if (!names[a] || shape[a] < 1 || shape[a] > INT32_MAX)
+            status = shd_error_set(err, SHD_EINVAL, "mesh axis %zu has size %lld or no name", a,
+                                   (long long)shape[a]);
+        else
+            sizes[a] = (int32_t)shape[a];
+    }
+    if (status == SHD_OK)
+        status = shd_mesh_create(out, names, sizes, naxes, err);
+    free(names);
+    free(shape);
+    return status;
+}
+
+/* Processes by position. */
+static int read_processes(int32_t **out, const json_t *in, const struct shd_mesh *mesh,
+                          struct shd_error *err)
+{
+    int64_t *list = NULL;
+    int32_t *processes = NULL;
+    size_t n;
+    int status = read_ints(&list, &n, in, "process_of_device", err);
+
+    if (status == SHD_OK && n != (size_t)shd_mesh_size(mesh))
+        status = shd_error_set(err, SHD_EINVAL, "%zu processes are given for %d devices", n,
+                               (int)shd_mesh_size(mesh));
+    if (status == SHD_OK) {
+        processes = malloc((n + 1) * sizeof *processes);
+        if (!processes)
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for %zu processes", n);
+    }
+    for (size_t i = 0; status == SHD_OK && i < n; i++) {
+        if (list[i] < INT32_MIN || list[i] > INT32_MAX)
+            status = shd_error_set(err, SHD_ERANGE, "a process has the number %lld",
+                                   (long long)list[i]);
+        else
+            processes[i] = (int32_t)list[i];
+    }
+    free(list);
+    if (status == SHD_OK)
+        *out = processes;
+    else
+        free(processes);
+    return status;
+}
+
+/* Chunker of in.host_index if that is given, else of in.process_index. */
+static int read_chunker(struct shd_chunker *out, struct shd_mesh **mesh, const json_t *in,
+                        struct shd_error *err)
+{
+    int32_t *processes = NULL;
+    int64_t host;
+    int status = read_named_mesh(mesh, in, err);
+
+    if (status == SHD_OK)
+        status = read_int(&host, in, "process_index", 0, err);
+    if (status == SHD_OK)
+        status = read_int(&host, in, "host_index", host, err);
+    if (status == SHD_OK)
+        status = read_processes(&processes, in, *mesh, err);
+    if (status == SHD_OK)
+        status = shd_chunker_init(out, *mesh, processes, host, err);
+    free(processes);
+    return status;
+}
+
+static void write_by_axis(struct json_out *out, const char *key, const struct shd_mesh *mesh,
+                          const int32_t *numbers)
+{
+    json_out_key(out, key);
+    json_out_begin_object(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        write_int_key(out, shd_mesh_axis_name(mesh, a), numbers[a]);
+    json_out_end_object(out);
+}
+
+static int answer_chunker(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    struct shd_chunker chunker;
+    int status = read_chunker(&chunker, &mesh, in, err);
+
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        write_by_axis(out, "num_chunks", mesh, chunker.nchunks);
+        write_by_axis(out, "chunk_ids", mesh, chunker.chunk_ids);
+        json_out_end_object(out);
+    }
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static int answer_shard_id(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    struct shd_chunker chunker;
+    const char **axes = NULL;
+    int64_t id;
+    size_t n;
+    int status = read_chunker(&chunker, &mesh, in, err);
+
+    if (status == SHD_OK)
+        status = read_names_value(&axes, &n, json_object_get(in, "axes"), err);
+    if (status == SHD_OK)
+        status = shd_chunker_shard_id(&id, &chunker, axes, n, err);
+    if (status == SHD_OK)
+        json_out_int(out, id);
+    free(axes);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static int answer_replica_id(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    struct shd_chunker chunker;
+    const char **axes = NULL;
+    size_t n;
+    int status = read_chunker(&chunker, &mesh, in, err);
+
+    if (status == SHD_OK)
+        status = read_names_value(&axes, &n, json_object_get(in, "axes"), err);
+    if (status == SHD_OK)
+        json_out_int(out, shd_chunker_replica_id(&chunker, axes, n));
+    free(axes);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static void write_chunk(struct json_out *out, const struct shd_chunk_info *info)
+{
+    json_out_begin_object(out);
+    json_out_key(out, "slice");
+    json_out_begin_array(out);
+    for (size_t d = 0; d < info->rank; d++) {
+        const int64_t range[] = {info->start[d], info->stop[d]};
+
+        if (info->whole[d])
+            json_out_null(out);
+        else
+            write_ints(out, range, 2);
+    }
+    json_out_end_array(out);
+    write_int_key(out, "replica_id", info->replica_id);
+    json_out_end_object(out);
+}
+
+static int answer_chunk_info(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh = NULL;
+    struct shd_spec *spec = NULL;
+    struct shd_chunker chunker;
+    struct shd_chunk_info info;
+    int64_t shape[SHD_RANK_MAX];
+    size_t rank;
+    bool strict;
+    int status = read_chunker(&chunker, &mesh, in, err);
+
+    if (status == SHD_OK)
+        status = read_shape(shape, &rank, in, "global_shape", err);
+    if (status == SHD_OK)
+        status = read_spec_value(&spec, json_object_get(in, "mesh_axes"), err);
+    if (status == SHD_OK)
+        status = read_bool(&strict, in, "strict", false, err);
+    if (status == SHD_OK)
+        status = shd_chunker_info(&info, &chunker, shape, rank, spec, strict, err);
+    if (status == SHD_OK)
+        write_chunk(out, &info);
+    shd_spec_destroy(spec);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+/* The partitioner of in.logical_axis_rules, on a hybrid mesh or not. */
+static int read_partitioner(struct shd_partitioner **out, const json_t *in, struct shd_error *err)
+{
+    static const int64_t shape[] = {1, 1, 1}; /* any will do: they only have to be there */
+    const json_t *value = json_object_get(in, "logical_axis_rules");
+    struct shd_partitioner_opts opts = {.mesh = {.num_partitions = 1}};
+    struct shd_logical_rules *rules = NULL;
+    bool hybrid;
+    int status = read_bool(&hybrid, in, "ici_and_dcn_given", false, err);
+
+    if (status == SHD_OK)
+        status = read_bool(&opts.strict, in, "strict", false, err);
+    if (status == SHD_OK && value && !json_is_null(value) && !json_is_string(value))
+        status = read_logical_rules(&rules, value, err);
+    opts.rules = rules;
+    if (status == SHD_OK && hybrid) {
+        opts.mesh.ici = opts.mesh.dcn = shape;
+        opts.mesh.nici = opts.mesh.ndcn = 3;
+    }
+    if (status == SHD_OK)
+        status = shd_partitioner_create(out, &opts, err);
+    shd_logical_rules_destroy(rules);
+    return status;
+}
+
+/* What a question on data is about. */
+struct data_question {
+    struct shd_partitioner *partitioner;
+    struct shd_mesh *mesh;
+    struct shd_chunker chunker;
+};
+
+static int init_question(struct data_question *q, const json_t *in, struct shd_error *err)
+{
+    int status;
+
+    *q = (struct data_question){NULL};
+    status = read_partitioner(&q->partitioner, in, err);
+    return status == SHD_OK ? read_chunker(&q->chunker, &q->mesh, in, err) : status;
+}
+
+static void fini_question(struct data_question *q)
+{
+    shd_partitioner_destroy(q->partitioner);
+    shd_mesh_destroy(q->mesh);
+}
+
+enum data_number { DATA_MESH_SIZE, DATA_SHARDS, DATA_SHARD_ID, DATA_NUMBERS };
+
+static const char *const data_names[DATA_NUMBERS] = {"data_mesh_size", "data_shards",
+                                                     "data_shard_id"};
+
+static int find_number(int64_t *out, const struct data_question *q, enum data_number which,
+                       struct shd_error *err)
+{
+    const struct shd_spec_entry *axes = shd_partitioner_data_axes(q->partitioner);
+
+    switch (which) {
+    case DATA_MESH_SIZE:
+        return shd_data_mesh_size(out, q->mesh, axes, err);
+    case DATA_SHARDS:
+        return shd_data_shards(out, &q->chunker, axes, err);
+    default:
+        return shd_data_shard_id(out, &q->chunker, axes, err);
+    }
+}
+
+static int answer_number(const json_t *in, struct json_out *out, enum data_number which,
+                         struct shd_error *err)
+{
+    struct data_question q;
+    int64_t number;
+    int status = init_question(&q, in, err);
+
+    if (status == SHD_OK)
+        status = find_number(&number, &q, which, err);
+    if (status == SHD_OK)
+        json_out_int(out, number);
+    fini_question(&q);
+    return status;
+}
+
+static int answer_mesh_size(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer_number(in, out, DATA_MESH_SIZE, err);
+}
+
+static int answer_shards(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer_number(in, out, DATA_SHARDS, err);
+}
+
+static int answer_data_shard_id(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer_number(in, out, DATA_SHARD_ID, err);
+}
+
+/* Without a data axis the batch size is what was asked, null too, and the numbers are null. */
+static void write_layout(struct json_out *out, const json_t *in, const struct data_question *q,
+                         const struct shd_data_layout *layout)
+{
+    bool sharded = shd_partitioner_data_axes(q->partitioner)->naxes > 0;
+
+    json_out_begin_object(out);
+    json_out_key(out, "batch_size");
+    if (sharded)
+        json_out_int(out, layout->batch_size);
+    else
+        write_verbatim(out, json_object_get(in, "batch_size"));
+    write_int_key(out, "shard_id", layout->shard_id);
+    write_int_key(out, "num_shards", layout->num_shards);
+    write_bool_key(out, "is_first_host_in_replica_set", layout->is_first_host_in_replica_set);
+    for (enum data_number n = 0; n < DATA_NUMBERS; n++) {
+        int64_t number;
+
+        json_out_key(out, data_names[n]);
+        if (find_number(&number, q, n, NULL) == SHD_OK)
+            json_out_int(out, number);
+        else
+            json_out_null(out);
+    }
+    json_out_end_object(out);
+}
+
+static int answer_layout(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_data_layout layout;
+    struct data_question q;
+    int64_t batch_size;
+    int status = init_question(&q, in, err);
+
+    if (status == SHD_OK)
+        status = read_int(&batch_size, in, "batch_size", 0, err);
+    if (status == SHD_OK)
+        status = shd_partitioner_data_layout(&layout, q.partitioner, &q.chunker, batch_size, err);
+    if (status == SHD_OK)
+        write_layout(out, in, &q, &layout);
+    fini_question(&q);
+    return status;
+}
+
+const struct query_op query_t5x_chunk_ops[] = {
+    {"t5x.data_mesh_size", answer_mesh_size},
+    {"t5x.data_shard_id", answer_data_shard_id},
+    {"t5x.data_shards", answer_shards},
+    {"t5x.get_data_layout", answer_layout},
+    {"t5x.get_local_chunk_info", answer_chunk_info},
+    {"t5x.get_replica_id", answer_replica_id},
+    {"t5x.get_shard_id", answer_shard_id},
+    {"t5x.local_chunker", answer_chunker},
+    {NULL, NULL}};
