@@ -19,9 +19,10 @@
 
 #define KERN_SELECT_DIMS_MAX 8
 
-/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its extent: pair
- * i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin, b cos + a
- * sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal strides. */
+/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its
+ * extent: pair i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin,
+ * b cos + a sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal
+ * strides. */
 struct kern_rope {
     enum shd_dtype dtype;
     uint32_t ndims;
