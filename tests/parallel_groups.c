@@ -88,6 +88,7 @@ static void test_getters(void)
 static void test_again(void)
 {
     const struct shd_parallel_sizes two = {2, 1, 1}, all = {100, 1, 1}, three = {3, 1, 1};
+    const struct shd_parallel_sizes context = {2, 1, 3};
     struct shd_parallel p;
     struct shd_error err;
     int32_t n;
@@ -97,7 +98,15 @@ static void test_again(void)
     ok(shd_parallel_create_groups(&p, &three, &err) == SHD_EINDIVISIBLE &&
            !strcmp(err.text, "8 is not divisible by 3") && !shd_parallel_is_initialized(&p),
        "sizes that do not divide leave nothing");
-    ok(shd_parallel_create_groups(&p, &two, NULL) == SHD_OK, "create");
+    ok(shd_parallel_create_groups(&p, &context, &err) == SHD_EINDIVISIBLE &&
+           !strcmp(err.text, "8 is not divisible by 3"),
+       "the context size is looked at by itself");
+    ok(shd_parallel_create_groups(&p, &two, NULL) == SHD_OK &&
+           !strcmp(shd_mesh_axis_name(p.mesh, SHD_PARALLEL_DATA), "dp") &&
+           !strcmp(shd_mesh_axis_name(p.mesh, SHD_PARALLEL_PIPELINE), "pp") &&
+           !strcmp(shd_mesh_axis_name(p.mesh, SHD_PARALLEL_CONTEXT), "cp") &&
+           !strcmp(shd_mesh_axis_name(p.mesh, SHD_PARALLEL_TENSOR), "tp"),
+       "create: axes by name");
     ok(shd_parallel_create_groups(&p, &two, &err) == SHD_EINVAL &&
            !strcmp(err.text, "data parallel group is already initialized"),
        "not twice");

@@ -85,6 +85,7 @@ static void test_tiling(void)
 {
     const int64_t submesh[] = {1, 1, 1, 1}, tall[] = {1, 2, 1, 1}, six[] = {2, 2, 1, 1};
     const int64_t bounds[] = {6, 6, 1, 1}, host[] = {3, 3, 1, 1};
+    const int64_t cube[] = {4, 4, 4, 1}, deep[] = {2, 2, 2, 1}, along_x[] = {4, 1, 1, 1};
     struct shd_tpu_mesh_opts opts = SHD_TPU_MESH_OPTS_INIT;
     struct shd_topology t = chips("TPU v3", 4, 4, 1, 2), odd;
     struct shd_mesh *mesh = NULL;
@@ -98,6 +99,10 @@ static void test_tiling(void)
     expect(status, mesh, SHD_EINDIVISIBLE, NULL, "a tile of 2x2 on hosts of 3x3");
     status = shd_tpu_mesh_create(&mesh, &odd, six, 4, &opts, NULL);
     expect(status, mesh, SHD_OK, "9x4: 0,6,1,7", "the same, not tiled");
+
+    ok(shd_topology_init_chips(&odd, "", cube, deep, NULL) == SHD_OK, "hosts of 2x2x2");
+    status = shd_tpu_mesh_create(&mesh, &odd, along_x, 4, NULL, NULL);
+    expect(status, mesh, SHD_OK, "16x4: 0,1,2,3,4,5,6,7,8,9", "all of x: z major, not tiled");
 
     /* Process 1 has its far corner at x = 3, which is taken for a host of 4x2. */
     opts = (struct shd_tpu_mesh_opts){true, 1, false};
@@ -250,7 +255,7 @@ static void test_default(void)
         {"TPU v4", 4, 4, 8, 1, 8, SHD_OK, "16x8: 0,16,32,48,64,80,96,112"},
         {"TPU v4 lite", 4, 4, 4, 1, 4, SHD_OK, "16x4: 0,1,2,3"},
         {"TPU v4", 2, 2, 4, 1, 16, SHD_OK, "1x16: 0,2,1,3"},
-        {"TPU v4", 4, 4, 4, 2, 4, SHD_EINVAL, NULL}, /* two cores */
+        {"TPU v4", 4, 4, 4, 2, 2, SHD_EINVAL, NULL}, /* two cores */
         {"TPU v4", 2, 2, 2, 1, 8, SHD_EINDIVISIBLE, NULL},
         {"TPU v3", 4, 4, 1, 2, 4, SHD_OK, "8x4: 0,1,2,3"},
         {"TPU v2", 4, 4, 1, 2, 3, SHD_EINVAL, NULL},
