@@ -5,16 +5,25 @@ lib_LTLIBRARIES += libshd.la
 pkgconfig_DATA += %D%/libshd.pc
 
 shdinclude_HEADERS += \
+	%D%/shd/analyze.h \
+	%D%/shd/attention_specs.h \
+	%D%/shd/auto_shard.h \
 	%D%/shd/chunk.h \
 	%D%/shd/context.h \
+	%D%/shd/create_mesh.h \
 	%D%/shd/dtype.h \
 	%D%/shd/error.h \
 	%D%/shd/export.h \
+	%D%/shd/extract.h \
 	%D%/shd/group.h \
 	%D%/shd/logical.h \
+	%D%/shd/match.h \
 	%D%/shd/mesh.h \
+	%D%/shd/mesh_axes.h \
 	%D%/shd/parallel_groups.h \
+	%D%/shd/partition_axis.h \
 	%D%/shd/partitioner.h \
+	%D%/shd/pattern.h \
 	%D%/shd/rank_order.h \
 	%D%/shd/regex.h \
 	%D%/shd/reshard.h \
@@ -28,20 +37,31 @@ shdinclude_HEADERS += \
 	%D%/shd/tree.h
 
 libshd_la_SOURCES = \
+	%D%/analyze.c \
+	%D%/attention_specs.c \
+	%D%/auto_shard.c \
 	%D%/chunk.c \
 	%D%/context.c \
+	%D%/create_mesh.c \
+	%D%/create_mesh_parse.c \
 	%D%/dtype.c \
 	%D%/error.c \
+	%D%/extract.c \
 	%D%/group.c \
 	%D%/host_mesh.c \
 	%D%/logical.c \
+	%D%/match.c \
 	%D%/mesh.c \
+	%D%/mesh_axes.c \
 	%D%/parallel_groups.c \
+	%D%/partition_axis.c \
 	%D%/partitioner.c \
+	%D%/pattern.c \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/rank_order.c \
 	%D%/regex.c \
+	%D%/regex_find.h \
 	%D%/regex_group.c \
 	%D%/regex_parse.c \
 	%D%/regex_parse.h \
@@ -55,6 +75,7 @@ libshd_la_SOURCES = \
 	%D%/reshard_step.c \
 	%D%/reshard_step.h \
 	%D%/rules.c \
+	%D%/rules_match.h \
 	%D%/shape.c \
 	%D%/sharding.c \
 	%D%/spec.c \

@@ -5,10 +5,12 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "regex_find.h"
 #include "regex_python.h"
 
 /* A search may take so many steps: about a second; names need dozens. */
@@ -19,6 +21,7 @@
 struct shd_regex {
     pcre2_code *code;
     pcre2_match_context *context;
+    char *literal; /* the pattern, if it has no operators: it means itself */
 };
 
 static int out_of_memory(struct shd_error *err)
@@ -36,12 +39,15 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
         return out_of_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pcre2_set_parens_nest_limit(context, NEST_LIMIT);
-    regex->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset,
-                                context);
+    regex->code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset, context);
     pcre2_compile_context_free(context);
-    if (regex->code)
+    if (regex->code) {
+        /* Ten times as fast; where it is not to be had, searches go without. */
+        pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
         return SHD_OK;
+    }
 
     PCRE2_UCHAR text[120];
 
@@ -66,6 +72,8 @@ int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_er
     } else {
         pcre2_set_match_limit(regex->context, MATCH_LIMIT);
         status = compile(regex, translated, err);
+        if (!status && !pattern[strcspn(pattern, "\\^$.|?*+()[]{}")])
+            regex->literal = strdup(pattern); /* NULL does no harm */
     }
     free(translated);
     if (status)
@@ -81,6 +89,7 @@ void shd_regex_destroy(struct shd_regex *regex)
         return;
     pcre2_code_free(regex->code);
     pcre2_match_context_free(regex->context);
+    free(regex->literal);
     free(regex);
 }
 
@@ -103,6 +112,62 @@ static int explain(int error, struct shd_error *err)
     return shd_error_set(err, SHD_EINVAL, "the text is not UTF-8");
 }
 
+/* A search by PCRE2: its code, or < 0.  Compiled code has a small stack of its own; the interpreter
+ * goes further. */
+static int run(const struct shd_regex *regex, const char *text, size_t length, uint32_t options,
+               pcre2_match_data *data)
+{
+    int n = pcre2_match(regex->code, (PCRE2_SPTR)text, length, 0, options, data, regex->context);
+
+    if (n == PCRE2_ERROR_JIT_STACKLIMIT)
+        n = pcre2_match(regex->code, (PCRE2_SPTR)text, length, 0, options | PCRE2_NO_JIT, data,
+                        regex->context);
+    return n;
+}
+
+void regex_finder_init(struct regex_finder *finder)
+{
+    *finder = (struct regex_finder){0};
+}
+
+void regex_finder_fini(struct regex_finder *finder)
+{
+    pcre2_match_data_free(finder->data);
+}
+
+void regex_finder_set_text(struct regex_finder *finder, const char *text)
+{
+    unsigned char bits = 0;
+    size_t n = 0;
+
+    for (; text[n]; n++)
+        bits |= (unsigned char)text[n];
+    finder->text = text;
+    finder->length = n;
+    finder->is_ascii = bits < 0x80;
+}
+
+int regex_find(bool *found, const struct shd_regex *regex, struct regex_finder *finder,
+               struct shd_error *err)
+{
+    if (regex->literal && finder->is_ascii) {
+        *found = strstr(finder->text, regex->literal) != NULL;
+        return SHD_OK;
+    }
+    if (!finder->data)
+        finder->data = pcre2_match_data_create(1, NULL);
+    if (!finder->data)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a search");
+
+    int n = run(regex, finder->text, finder->length, finder->is_ascii ? PCRE2_NO_UTF_CHECK : 0,
+                finder->data);
+
+    if (n < 0 && n != PCRE2_ERROR_NOMATCH)
+        return explain(n, err);
+    *found = n >= 0;
+    return SHD_OK;
+}
+
 int shd_regex_search(struct shd_regex_match *out, const struct shd_regex *regex, const char *text,
                      struct shd_error *err)
 {
@@ -111,8 +176,7 @@ int shd_regex_search(struct shd_regex_match *out, const struct shd_regex *regex,
     if (!data)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a search");
 
-    int n = pcre2_match(regex->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, data,
-                        regex->context);
+    int n = run(regex, text, PCRE2_ZERO_TERMINATED, 0, data);
     const PCRE2_SIZE *span = pcre2_get_ovector_pointer(data);
     int status = SHD_OK;
 

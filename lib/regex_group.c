@@ -34,7 +34,7 @@ static bool is_octal(const struct regex_token *token)
 /* A backslash and a digit from 1: three octal digits are a character, else it is a reference of one
  * or two digits. */
 int regex_parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
-                               struct regex_sequence *sequence)
+                              struct regex_sequence *sequence)
 {
     size_t group = token->c - '0';
 
@@ -43,8 +43,8 @@ int regex_parse_number_escape(struct regex_parse *parse, const struct regex_toke
 
         group = group * 10 + (second->c - '0');
         if (token->c < '8' && is_octal(second) && is_octal(second + 1)) {
-            uint32_t c = (token->c - '0') << 6 | (second->c - '0') << 3 |
-                         (regex_get(parse)->c - '0');
+            uint32_t c =
+                (token->c - '0') << 6 | (second->c - '0') << 3 | (regex_get(parse)->c - '0');
 
             if (c > 0377)
                 return regex_fail(parse, token->position,
@@ -215,7 +215,7 @@ static int parse_flags(struct regex_parse *parse, bool *global, unsigned *flags)
 static int close_group(struct regex_parse *parse, size_t position)
 {
     if (!regex_match(parse, ')'))
-        return regex_fail(parse, position, "missing ')' of the group that starts");
+        return regex_fail(parse, position, "missing ), unterminated subpattern");
     regex_put(parse, ")");
     return SHD_OK;
 }
@@ -287,7 +287,8 @@ static int parse_look(struct regex_parse *parse, size_t position, const char *op
     return status;
 }
 
-static int parse_lookbehind(struct regex_parse *parse, size_t position, struct regex_sequence *sequence)
+static int parse_lookbehind(struct regex_parse *parse, size_t position,
+                            struct regex_sequence *sequence)
 {
     const struct regex_token *token = regex_get(parse);
     bool is_outermost = parse->lookbehind_groups == 0;
@@ -340,7 +341,8 @@ static int read_condition(struct regex_parse *parse, size_t *group)
     return SHD_OK;
 }
 
-static int parse_condition(struct regex_parse *parse, size_t position, struct regex_sequence *sequence)
+static int parse_condition(struct regex_parse *parse, size_t position,
+                           struct regex_sequence *sequence)
 {
     size_t group;
     struct regex_width yes;
@@ -392,8 +394,7 @@ static int parse_flag_group(struct regex_parse *parse, size_t position, bool fir
     parse->flags = flags;
     if (global) {
         if (!first || sequence->item != REGEX_ITEM_NONE)
-            return regex_fail(parse, position,
-                              "global flags not at the start of the expression");
+            return regex_fail(parse, position, "global flags not at the start of the expression");
         regex_put(parse, folds(flags) ? "(?i)" : "(?-i)");
         return SHD_OK;
     }
@@ -414,7 +415,7 @@ static int parse_python_group(struct regex_parse *parse, size_t position,
 }
 
 int regex_parse_group(struct regex_parse *parse, size_t position, bool first,
-                       struct regex_sequence *sequence)
+                      struct regex_sequence *sequence)
 {
     if (!regex_match(parse, '?'))
         return parse_capture(parse, position, 0, 0, sequence);

@@ -10,8 +10,8 @@
 
 int regex_fail(const struct regex_parse *parse, size_t position, const char *what)
 {
-    return shd_error_set(parse->err, SHD_EREGEX, "%s at position %zu of the pattern", what,
-                         position);
+    /* Python's words, as far as they go: users look for them. */
+    return shd_error_set(parse->err, SHD_EREGEX, "%s at position %zu", what, position);
 }
 
 bool regex_sees(const struct regex_parse *parse, uint32_t c)
@@ -220,8 +220,12 @@ int regex_read_escape(struct regex_parse *parse, const struct regex_token *token
                              token->position);
     if (c == '0' || (in_class && c >= '0' && c <= '7'))
         return read_octal(parse, token, &out->c);
-    if (is_letter(c) || (c >= '0' && c <= '9'))
-        return regex_fail(parse, token->position, "bad escape");
+    if (is_letter(c) || (c >= '0' && c <= '9')) {
+        char what[] = "bad escape \\?";
+
+        what[sizeof what - 2] = (char)c;
+        return regex_fail(parse, token->position, what);
+    }
     return SHD_OK;
 }
 

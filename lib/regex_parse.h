@@ -1,8 +1,8 @@
 /* regex_parse.h - a Python pattern being translated into one for PCRE2.
  *
  * The pattern is read once, in tokens: a character, or a backslash and the character behind it.
- * What Python's `re` rejects is rejected; what is left is written out in a form that PCRE2 reads the
- * same way, with no flags but (?i), no names, and every odd character as \x{...}.
+ * What Python's `re` rejects is rejected; what is left is written out in a form that PCRE2 reads
+ * the same way, with no flags but (?i), no names, and every odd character as \x{...}.
  *
  * Thread class: owned by one thread.
  *
@@ -53,7 +53,7 @@ struct regex_parse {
     struct regex_token *tokens; /* ended by one of REGEX_END */
     size_t at;                  /* next token */
     unsigned flags;
-    unsigned depth; /* of groups */
+    unsigned depth;             /* of groups */
     struct regex_group *groups; /* [0] is the whole pattern */
     size_t ngroups;
     size_t lookbehind_groups; /* groups before the outermost open lookbehind; 0: in none */

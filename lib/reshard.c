@@ -66,8 +66,8 @@ static int check(const struct shd_sharding *from, const struct shd_sharding *to,
 static bool divides(const struct shd_sharding *sharding, const int64_t *shape, size_t dim,
                     size_t axis)
 {
-    return shape[dim] % (shd_sharding_nshards(sharding, dim) *
-                         shd_mesh_axis_size(sharding->mesh, axis)) ==
+    return shape[dim] %
+               (shd_sharding_nshards(sharding, dim) * shd_mesh_axis_size(sharding->mesh, axis)) ==
            0;
 }
 
@@ -236,8 +236,7 @@ static void search(struct shd_reshard_plan *best, const struct shd_sharding *fro
     plan.dtype = best->dtype;
     for (int append = 0; append < 2; append++) {
         for (int rest = append ? -1 : 0; rest < (int)from->rank; rest++) {
-            if (go(&plan, from, to, shape, (struct manner){append, rest}) &&
-                is_better(&plan, best))
+            if (go(&plan, from, to, shape, (struct manner){append, rest}) && is_better(&plan, best))
                 copy_plan(best, &plan);
         }
     }
@@ -256,7 +255,6 @@ int shd_reshard_build(struct shd_reshard_plan *out, const struct shd_sharding *f
     struct shd_sharding origin = without_ones(from);
     struct shd_sharding goal = without_ones(to);
 
-    goal.mesh = origin.mesh;
     plan.dtype = dtype;
     search(&plan, &origin, &goal, shape);
     if (plan.received_bytes == UINT64_MAX)

@@ -39,7 +39,7 @@ static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *
             for (size_t e = 0; e < to->rank; e++) {
                 size_t naxes = now->naxes - first;
 
-                if (e != d && wants(way, to, e, now->axes + first, naxes)) {
+                if (wants(way, to, e, now->axes + first, naxes)) {
                     reshard_all_to_all(way, d, e, naxes);
                     return true;
                 }
@@ -88,8 +88,8 @@ void reshard_move(struct reshard_way *way, const struct shd_sharding *to)
     struct shd_sharding origin = way->at;
     size_t nsteps = way->plan->nsteps;
     uint64_t received_bytes = way->plan->received_bytes;
-    uint64_t limit = reshard_mul(reshard_moved(&way->at, to, way->shape),
-                                 shd_dtype_size(way->plan->dtype));
+    uint64_t limit =
+        reshard_mul(reshard_moved(&way->at, to, way->shape), shd_dtype_size(way->plan->dtype));
 
     if (by_name(way, to, limit))
         return;

@@ -202,8 +202,7 @@ static uint64_t count_held(const struct shd_sharding *from, const struct shd_sha
 uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
                        const int64_t *shape)
 {
-    uint64_t all = reshard_mul(reshard_shard_count(to, shape),
-                               (uint64_t)shd_mesh_size(from->mesh));
+    uint64_t all = reshard_mul(reshard_shard_count(to, shape), (uint64_t)shd_mesh_size(from->mesh));
 
     if (all == 0 || all == UINT64_MAX)
         return all;

@@ -44,8 +44,7 @@ void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to);
 
 void reshard_all_gather(struct reshard_way *way, size_t dim, size_t naxes);
 void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t naxes);
-void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes,
-                            size_t naxes);
+void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes);
 void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
 

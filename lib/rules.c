@@ -8,10 +8,14 @@
 
 #include <shd/regex.h>
 
+#include "regex_find.h"
+#include "rules_match.h"
+
 struct rule {
     char *pattern;
     struct shd_regex *regex;
     struct shd_spec *spec;
+    struct shd_error *fault; /* why there is no regex, for rules added late */
 };
 
 struct shd_rules {
@@ -35,6 +39,7 @@ static void destroy_rule(struct rule *rule)
     free(rule->pattern);
     shd_regex_destroy(rule->regex);
     shd_spec_destroy(rule->spec);
+    free(rule->fault);
 }
 
 void shd_rules_destroy(struct shd_rules *rules)
@@ -60,6 +65,41 @@ static int grow(struct shd_rules *rules, struct shd_error *err)
     rules->rules = grown;
     rules->size = size;
     return SHD_OK;
+}
+
+/* Keep what is wrong with a pattern for later. */
+static int keep_fault(struct rule *rule, const struct shd_error *fault, struct shd_error *err)
+{
+    if (fault->status != SHD_ENOMEM)
+        rule->fault = malloc(sizeof(*rule->fault));
+    if (!rule->fault)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a rule");
+    *rule->fault = *fault;
+    return SHD_OK;
+}
+
+int shd_rules_add_late(struct shd_rules *rules, const char *pattern, const struct shd_spec *spec,
+                       struct shd_error *err)
+{
+    struct rule rule = {0};
+    struct shd_error fault;
+    int status = grow(rules, err);
+
+    if (status)
+        return status;
+    rule.pattern = strdup(pattern);
+    if (!rule.pattern)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a rule");
+    status = shd_regex_compile(&rule.regex, pattern, &fault);
+    if (status)
+        status = keep_fault(&rule, &fault, err);
+    if (!status && spec)
+        status = shd_spec_copy(&rule.spec, spec, err);
+    if (status)
+        destroy_rule(&rule);
+    else
+        rules->rules[rules->nrules++] = rule;
+    return status;
 }
 
 int shd_rules_add(struct shd_rules *rules, const char *pattern, const struct shd_spec *spec,
@@ -98,19 +138,38 @@ const struct shd_spec *shd_rules_spec(const struct shd_rules *rules, size_t rule
     return rules->rules[rule].spec;
 }
 
-int shd_rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
-                    struct shd_error *err)
+int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
+                struct regex_finder *finder, struct shd_error *err)
 {
+    regex_finder_set_text(finder, name);
     for (size_t i = 0; i < rules->nrules; i++) {
-        struct shd_regex_match match;
-        int status = shd_regex_search(&match, rules->rules[i].regex, name, err);
+        const struct rule *r = &rules->rules[i];
+        bool found;
+
+        if (r->fault)
+            return shd_error_set(err, r->fault->status, "%s", r->fault->text);
+
+        int status = regex_find(&found, r->regex, finder, err);
 
         if (status)
             return status;
-        if (match.found) {
+        if (found) {
             *rule = i;
             return SHD_OK;
         }
     }
     return shd_error_set(err, SHD_ENOTFOUND, "no rule matches '%.200s'", name);
+}
+
+int shd_rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
+                    struct shd_error *err)
+{
+    struct regex_finder finder;
+
+    regex_finder_init(&finder);
+
+    int status = rules_match(rule, rules, name, &finder, err);
+
+    regex_finder_fini(&finder);
+    return status;
 }

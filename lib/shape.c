@@ -16,8 +16,7 @@ int shd_shape_count(int64_t *out, const int64_t *shape, size_t rank, struct shd_
     /* An empty array has no elements however large its other extents are. */
     for (size_t d = 0; d < rank; d++) {
         if (shape[d] < 0)
-            return shd_error_set(err, SHD_EINVAL, "dimension %zu has extent %" PRId64, d,
-                                 shape[d]);
+            return shd_error_set(err, SHD_EINVAL, "dimension %zu has extent %" PRId64, d, shape[d]);
         empty |= shape[d] == 0;
     }
     for (size_t d = 0; d < rank && !empty; d++) {

@@ -100,8 +100,8 @@ int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape
 
         if (shape[d] % nshards != 0)
             return shd_error_set(err, SHD_EINDIVISIBLE,
-                                 "dimension %zu of extent %" PRId64
-                                 " does not divide into %" PRId64 " shards",
+                                 "dimension %zu of extent %" PRId64 " does not divide into %" PRId64
+                                 " shards",
                                  d, shape[d], nshards);
     }
     return SHD_OK;

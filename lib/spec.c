@@ -75,19 +75,26 @@ int shd_spec_parse(struct shd_spec **out, const char *text, struct shd_error *er
     return status;
 }
 
-int shd_spec_copy(struct shd_spec **out, const struct shd_spec *spec, struct shd_error *err)
+int shd_spec_cut(struct shd_spec **out, const struct shd_spec *spec, size_t nentries,
+                 struct shd_error *err)
 {
-    struct shd_spec_entry *entries = calloc(spec->nentries + 1, sizeof(*entries));
+    size_t n = nentries < spec->nentries ? nentries : spec->nentries;
+    struct shd_spec_entry *entries = calloc(n + 1, sizeof(*entries));
 
     if (!entries)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a partition spec");
-    for (size_t e = 0; e < spec->nentries; e++)
+    for (size_t e = 0; e < n; e++)
         entries[e] = (struct shd_spec_entry){spec->axes + spec->first[e], shd_spec_naxes(spec, e)};
 
-    int status = shd_spec_create(out, entries, spec->nentries, err);
+    int status = shd_spec_create(out, entries, n, err);
 
     free(entries);
     return status;
+}
+
+int shd_spec_copy(struct shd_spec **out, const struct shd_spec *spec, struct shd_error *err)
+{
+    return shd_spec_cut(out, spec, spec->nentries, err);
 }
 
 void shd_spec_destroy(struct shd_spec *spec)

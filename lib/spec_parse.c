@@ -26,8 +26,7 @@ bool spec_parse_is_plain(const char *name)
         if ((unsigned char)*p < ' ')
             return false;
     }
-    return name[0] != '\0' && name[strcspn(name, special)] == '\0' &&
-           !is_none(name, strlen(name));
+    return name[0] != '\0' && name[strcspn(name, special)] == '\0' && !is_none(name, strlen(name));
 }
 
 static int fail(const struct spec_parse *parse, const char *what, struct shd_error *err)

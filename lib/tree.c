@@ -183,12 +183,12 @@ static int copy_leaf(struct shd_leaf *out, const struct shd_leaf *leaf, struct s
     return SHD_OK;
 }
 
-static int count_leaf(const struct shd_tree *tree, const struct shd_leaf *leaf,
-                      int64_t *nelements, uint64_t *bytes, struct shd_error *err)
+static int count_leaf(const struct shd_tree *tree, const struct shd_leaf *leaf, int64_t *nelements,
+                      uint64_t *bytes, struct shd_error *err)
 {
     if (leaf->rank > SHD_RANK_MAX)
-        return shd_error_set(err, SHD_ERANGE, "'%.100s' has %zu dimensions: at most %d",
-                             leaf->name, leaf->rank, SHD_RANK_MAX);
+        return shd_error_set(err, SHD_ERANGE, "'%.100s' has %zu dimensions: at most %d", leaf->name,
+                             leaf->rank, SHD_RANK_MAX);
 
     int status = shd_shape_bytes(bytes, leaf->shape, leaf->rank, leaf->dtype, err);
 
@@ -248,8 +248,7 @@ const struct shd_leaf *shd_tree_leaf(const struct shd_tree *tree, size_t i)
     return &tree->leaves[i];
 }
 
-int shd_tree_find(size_t *out, const struct shd_tree *tree, const char *name,
-                  struct shd_error *err)
+int shd_tree_find(size_t *out, const struct shd_tree *tree, const char *name, struct shd_error *err)
 {
     const struct node *node = find_node(tree, name, strlen(name));
 

@@ -31,6 +31,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
+	%D%/cmd/progress.c \
+	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
@@ -55,17 +57,47 @@ libsim_la_SOURCES = \
 	%D%/coll/table.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
+	%D%/cost/replay.c \
+	%D%/cost/replay.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
 	%D%/graph/graph.h \
+	%D%/graph/layers/attention.c \
+	%D%/graph/layers/attention.h \
+	%D%/graph/layers/block.c \
+	%D%/graph/layers/block.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \
+	%D%/graph/layers/norm.c \
+	%D%/graph/layers/norm.h \
+	%D%/graph/layers/softmax.c \
+	%D%/graph/layers/softmax.h \
+	%D%/graph/layers/xent.c \
+	%D%/graph/layers/xent.h \
+	%D%/graph/ops/attention.c \
+	%D%/graph/ops/causal.c \
+	%D%/graph/ops/embed.c \
+	%D%/graph/ops/pick.c \
+	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reverse.h \
+	%D%/graph/ops/rope.c \
+	%D%/graph/ops/window.c \
+	%D%/kern/attention.c \
+	%D%/kern/attention.h \
+	%D%/kern/attention_backward.inc \
+	%D%/kern/attention_forward.inc \
+	%D%/kern/attention_grad.c \
+	%D%/kern/attention_tile.c \
+	%D%/kern/attention_tile.h \
+	%D%/kern/attention_type.inc \
 	%D%/kern/blas.c \
+	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
 	%D%/kern/einsum.c \
+	%D%/kern/embed.c \
 	%D%/kern/gemm.c \
 	%D%/kern/gemm.h \
 	%D%/kern/gemm_block.inc \
@@ -73,30 +105,63 @@ libsim_la_SOURCES = \
 	%D%/kern/isa.c \
 	%D%/kern/isa.h \
 	%D%/kern/kern.h \
+	%D%/kern/kernel.c \
+	%D%/kern/kernel.h \
 	%D%/kern/map.c \
 	%D%/kern/map_fn.c \
 	%D%/kern/map_fn.h \
 	%D%/kern/math32.h \
 	%D%/kern/move.c \
+	%D%/kern/multiply.c \
+	%D%/kern/multiply.h \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
+	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
-	%D%/model/mlp.c \
+	%D%/kern/repeat.c \
+	%D%/kern/rope.c \
+	%D%/kern/rope_pairs.inc \
+	%D%/kern/select.h \
+	%D%/kern/window.c \
+	%D%/model/calls.c \
+	%D%/model/elementwise.c \
+	%D%/model/expr.c \
+	%D%/model/expr.h \
+	%D%/model/graph_text.c \
+	%D%/model/graph_text.h \
+	%D%/model/lines.c \
+	%D%/model/lines.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/presets.c \
 	%D%/model/shardings.c \
+	%D%/model/weights.c \
+	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
-	%D%/partition/local.c \
-	%D%/partition/local.h \
+	%D%/partition/fuse.c \
+	%D%/partition/fuse.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
+	%D%/partition/refine.c \
+	%D%/partition/refine.h \
+	%D%/partition/rule.c \
+	%D%/partition/rule.h \
+	%D%/partition/rules/attention.c \
+	%D%/partition/rules/causal.c \
+	%D%/partition/rules/einsum.c \
+	%D%/partition/rules/embed.c \
+	%D%/partition/rules/pick.c \
+	%D%/partition/rules/reduce.c \
+	%D%/partition/rules/repeat.c \
+	%D%/partition/rules/rope.c \
+	%D%/partition/rules/window.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -104,11 +169,22 @@ libsim_la_SOURCES = \
 	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layout.c \
+	%D%/query/layout.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_easydel.c \
+	%D%/query/op_eformer_analyze.c \
+	%D%/query/op_eformer_auto.c \
+	%D%/query/op_eformer_axes.c \
+	%D%/query/op_eformer_extract.c \
+	%D%/query/op_eformer_match.c \
+	%D%/query/op_eformer_mesh.c \
+	%D%/query/op_eformer_partition_axis.c \
 	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
 	%D%/query/op_rank_order.c \
+	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
@@ -117,12 +193,15 @@ libsim_la_SOURCES = \
 	%D%/query/op_t5x.c \
 	%D%/query/op_t5x_chunk.c \
 	%D%/query/op_t5x_mesh.c \
+	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/replayed.c \
+	%D%/report/replayed.h \
 	%D%/report/result.h \
 	%D%/report/result_json.c \
 	%D%/report/result_text.c \
@@ -155,12 +234,14 @@ libsim_la_SOURCES = \
 	%D%/run/walk.h \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \

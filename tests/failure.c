@@ -129,6 +129,14 @@ static int end_early(struct shd_device *dev, void *arg, struct shd_error *err)
     return sum_over(dev, NULL, 4, err);
 }
 
+static int end_early_two(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    int32_t d = shd_device_position(dev);
+
+    dawdle(dev, *(int *)arg);
+    return d == 5 || d == 2 ? SHD_OK : sum_over(dev, NULL, 4, err);
+}
+
 /* 1 waits for 0, which waits for 4, which has ended. */
 static int end_far_away(struct shd_device *dev, void *arg, struct shd_error *err)
 {
@@ -205,6 +213,8 @@ static const struct {
      "float32 with other sources (all axes)"},
     {"one ends early", end_early, TIMES, SHD_ESTUCK, 0,
      "device 0 waits in all-reduce (all axes) for device 5, which has ended"},
+    {"two end early", end_early_two, TIMES, SHD_ESTUCK, 0,
+     "device 0 waits in all-reduce (all axes) for device 2, which has ended"},
     {"one ends far away", end_far_away, TIMES, SHD_ESTUCK, 0,
      "device 0 waits in receive from device 4 for device 4, which has ended"},
     {"a circle of sends", circle, BUSY_TIMES, SHD_ESTUCK, 0,
@@ -250,6 +260,46 @@ static void test_cases(const struct shd_mesh *mesh)
         }
         ok(same, "%s: the same each time", cases[i].what);
     }
+}
+
+/* ---- while another device computes ---- */
+
+struct busy {
+    int status; /* that device 3 ends with */
+    int nstopped, nstuck;
+};
+
+/* Device 0 is busy until the waits of all the others are over. */
+static int be_busy(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    struct busy *busy = arg;
+    int status;
+
+    if (shd_device_position(dev) == 3)
+        return busy->status ? shd_error_set(err, busy->status, "made to fail") : SHD_OK;
+    if (shd_device_position(dev) == 0) {
+        while (__atomic_load_n(&busy->nstopped, __ATOMIC_ACQUIRE) +
+                   __atomic_load_n(&busy->nstuck, __ATOMIC_ACQUIRE) < 6)
+            sched_yield();
+        return SHD_OK;
+    }
+    status = shd_device_barrier(dev, NULL, err);
+    __atomic_add_fetch(status == SHD_ESTOPPED ? &busy->nstopped : &busy->nstuck, 1,
+                       __ATOMIC_RELEASE);
+    return status;
+}
+
+static void test_busy(const struct shd_mesh *mesh)
+{
+    struct busy failing = {.status = SHD_EINVAL};
+    struct busy ending = {.status = SHD_OK};
+    struct shd_error err = {0, ""};
+
+    ok(shd_run(mesh, be_busy, &failing, NULL, NULL, &err) == SHD_EINVAL && failing.nstopped == 6 &&
+           !strcmp(err.text, "device 3: made to fail"),
+       "waits for a device that failed end while another one computes");
+    ok(shd_run(mesh, be_busy, &ending, NULL, NULL, &err) == SHD_ESTUCK,
+       "so do waits for a device that has ended");
 }
 
 /* ---- from outside ---- */
@@ -347,6 +397,7 @@ int main(void)
 
     plan(0);
     test_cases(mesh);
+    test_busy(mesh);
     test_stop(mesh);
     test_limit(mesh);
     test_no_threads(mesh);

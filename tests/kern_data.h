@@ -83,8 +83,8 @@ static inline int random_count(int normal)
     return size && strcmp(size, "small") == 0 ? normal / 8 + 1 : normal;
 }
 
-/* Strides of a random order of the dimensions in `has`, now and then with gaps; returns the number
- * of elements that the array spans. */
+/* Strides of the dimensions in `has`, row-major or in a random order, now and then with gaps;
+ * returns the number of elements that the array spans. */
 static inline int64_t random_strides(uint32_t ndims, const int64_t *extent, uint32_t has,
                                      int64_t *stride)
 {
@@ -92,8 +92,8 @@ static inline int64_t random_strides(uint32_t ndims, const int64_t *extent, uint
     int64_t span = 1 + (random_below(8) == 0);
 
     for (uint32_t d = 0; d < ndims; d++)
-        order[d] = d;
-    for (uint32_t d = ndims; d > 1; d--) {
+        order[d] = ndims - 1 - d;
+    for (uint32_t d = random_below(2) ? ndims : 0; d > 1; d--) {
         uint32_t e = random_below(d), t = order[d - 1];
 
         order[d - 1] = order[e];

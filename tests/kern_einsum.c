@@ -178,8 +178,8 @@ static void parse(struct kern_einsum *e, enum shd_dtype dtype, const char *text,
 
     *e = (struct kern_einsum){.dtype = dtype};
     e->a_has = letters(e, seen, text, (size_t)(comma - text), size, e->a_stride, &span[0]);
-    e->b_has = letters(e, seen, comma + 1, (size_t)(arrow - comma - 1), size, e->b_stride,
-                       &span[1]);
+    e->b_has =
+        letters(e, seen, comma + 1, (size_t)(arrow - comma - 1), size, e->b_stride, &span[1]);
     e->c_has = letters(e, seen, arrow + 2, strlen(arrow + 2), size, e->c_stride, &span[2]);
 }
 
@@ -220,7 +220,8 @@ static bool same_bits(const struct kern_einsum *e, const int64_t *span)
 
 static void test_nthreads(void)
 {
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += 3) {
             struct kern_einsum e;
             int64_t span[3];
@@ -236,8 +237,8 @@ static void test_nthreads(void)
 static void test_accuracy(void)
 {
     static const int64_t size[26] = {['m' - 'a'] = 100, ['k' - 'a'] = 700, ['n' - 'a'] = 90};
-    static const double bound[] = {[SHD_F32] = 2e-6, [SHD_F64] = 4e-15, [SHD_BF16] = 0x1p-8,
-                                   [SHD_F16] = 0x1p-11};
+    static const double bound[] = {
+        [SHD_F32] = 2e-6, [SHD_F64] = 4e-15, [SHD_BF16] = 0x1p-8, [SHD_F16] = 0x1p-11};
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
         struct kern_einsum e, wide;
@@ -342,12 +343,12 @@ static void test_callers(enum shd_dtype dtype, int64_t extent)
 
 static void test_counts(void)
 {
-    static const int64_t size[26] = {['m' - 'a'] = 3, ['k' - 'a'] = 5, ['n' - 'a'] = 7,
-                                     ['z' - 'a'] = 11};
-    static const int64_t huge[26] = {['m' - 'a'] = INT64_MAX, ['k' - 'a'] = INT64_MAX,
-                                     ['n' - 'a'] = 1};
-    static const int64_t none[26] = {['m' - 'a'] = INT64_MAX, ['k' - 'a'] = INT64_MAX,
-                                     ['n' - 'a'] = 0};
+    static const int64_t size[26] = {
+        ['m' - 'a'] = 3, ['k' - 'a'] = 5, ['n' - 'a'] = 7, ['z' - 'a'] = 11};
+    static const int64_t huge[26] = {
+        ['m' - 'a'] = INT64_MAX, ['k' - 'a'] = INT64_MAX, ['n' - 'a'] = 1};
+    static const int64_t none[26] = {
+        ['m' - 'a'] = INT64_MAX, ['k' - 'a'] = INT64_MAX, ['n' - 'a'] = 0};
     struct kern_einsum e;
     int64_t span[3];
 
@@ -368,8 +369,13 @@ static void test_counts(void)
 
 static void test_wrap(void)
 {
-    struct kern_einsum e = {.dtype = SHD_I32, .ndims = 1, .extent = {2}, .a_has = 1, .b_has = 1,
-                            .a_stride = {1}, .b_stride = {1}};
+    struct kern_einsum e = {.dtype = SHD_I32,
+                            .ndims = 1,
+                            .extent = {2},
+                            .a_has = 1,
+                            .b_has = 1,
+                            .a_stride = {1},
+                            .b_stride = {1}};
     int32_t a[2] = {INT32_MAX, 1}, b[2] = {1, 1}, c = 0;
 
     kern_einsum_run(&e, a, b, &c, NULL, 1);
@@ -380,7 +386,8 @@ int main(void)
 {
     plan(0);
     diag("seed %llu", (unsigned long long)random_state);
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (enum kern_isa isa = KERN_ISA_BASE; isa < KERN_NISAS; isa++)
             test_random(dtype, isa);
         test_cases(dtype);

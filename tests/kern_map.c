@@ -62,8 +62,8 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
     case KERN_GELU:
         return 0.5 * x * (1 + tanh(v / 2));
     case KERN_GELU_GRAD:
-        return sigmoid(v) + x * 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x) * sigmoid(v) *
-                                sigmoid(-v);
+        return sigmoid(v) +
+               x * 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x) * sigmoid(v) * sigmoid(-v);
     case KERN_SILU:
         return x * s;
     case KERN_SILU_GRAD:
@@ -85,8 +85,13 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
 static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void *x, const void *y,
                    double scalar, void *out)
 {
-    struct kern_map m = {.dtype = dtype, .ndims = 1, .extent = {n}, .out_stride = {1},
-                         .ninputs = 2, .in_stride = {{1}, {1}}, .ninstrs = 1,
+    struct kern_map m = {.dtype = dtype,
+                         .ndims = 1,
+                         .extent = {n},
+                         .out_stride = {1},
+                         .ninputs = 2,
+                         .in_stride = {{1}, {1}},
+                         .ninstrs = 1,
                          .instrs = {{fn, {0, 1}, scalar}}};
     const void *inputs[] = {x, y};
 
@@ -123,16 +128,16 @@ static double sweep(enum kern_fn fn, enum shd_dtype dtype, double lo, double hi,
 
 static void test_accuracy(void)
 {
-    static const double eps[] = {[SHD_F32] = 4e-7, [SHD_F64] = 4e-15, [SHD_BF16] = 4e-3,
-                                 [SHD_F16] = 6e-4};
+    static const double eps[] = {
+        [SHD_F32] = 4e-7, [SHD_F64] = 4e-15, [SHD_BF16] = 4e-3, [SHD_F16] = 6e-4};
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
         for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++) {
             double lo = needs_positive(fn) ? 1e-3 : -9;
             double error = fmax(sweep(fn, dtype, lo, 9, 1), sweep(fn, dtype, lo / 90, 0.1, 0.1));
 
-            ok(error <= eps[dtype], "%s, %s: error %.2g", kern_fns[fn].name,
-               shd_dtype_name(dtype), error);
+            ok(error <= eps[dtype], "%s, %s: error %.2g", kern_fns[fn].name, shd_dtype_name(dtype),
+               error);
         }
     }
 }
@@ -165,20 +170,34 @@ static void test_special(void)
         enum kern_fn fn;
         double x, want;
     } rows[] = {
-        {KERN_EXP, INFINITY, INFINITY},   {KERN_EXP, -INFINITY, 0},
-        {KERN_EXP, 1000, INFINITY},       {KERN_EXP, -1000, 0},
-        {KERN_EXP, 0, 1},                 {KERN_LOG, 0, -INFINITY},
-        {KERN_LOG, -1, NAN},              {KERN_LOG, INFINITY, INFINITY},
-        {KERN_LOG, 1, 0},                 {KERN_SQRT, -1, NAN},
-        {KERN_RSQRT, 0, INFINITY},        {KERN_TANH, INFINITY, 1},
-        {KERN_TANH, -INFINITY, -1},       {KERN_TANH, 0, 0},
-        {KERN_SIGMOID, INFINITY, 1},      {KERN_SIGMOID, -INFINITY, 0},
-        {KERN_GELU, 1e15, 1e15},          {KERN_GELU, -1000, 0},
-        {KERN_GELU, INFINITY, INFINITY},  {KERN_GELU_GRAD, INFINITY, 1},
-        {KERN_GELU_GRAD, -INFINITY, 0},   {KERN_SILU, INFINITY, INFINITY},
-        {KERN_SILU, -1000, 0},            {KERN_SILU_GRAD, INFINITY, 1},
-        {KERN_SILU_GRAD, -INFINITY, 0},   {KERN_RELU, -INFINITY, 0},
-        {KERN_STEP, 0, 0},                {KERN_STEP, NAN, 0},
+        {KERN_EXP, INFINITY, INFINITY},
+        {KERN_EXP, -INFINITY, 0},
+        {KERN_EXP, 1000, INFINITY},
+        {KERN_EXP, -1000, 0},
+        {KERN_EXP, 0, 1},
+        {KERN_LOG, 0, -INFINITY},
+        {KERN_LOG, -1, NAN},
+        {KERN_LOG, INFINITY, INFINITY},
+        {KERN_LOG, 1, 0},
+        {KERN_SQRT, -1, NAN},
+        {KERN_RSQRT, 0, INFINITY},
+        {KERN_TANH, INFINITY, 1},
+        {KERN_TANH, -INFINITY, -1},
+        {KERN_TANH, 0, 0},
+        {KERN_SIGMOID, INFINITY, 1},
+        {KERN_SIGMOID, -INFINITY, 0},
+        {KERN_GELU, 1e15, 1e15},
+        {KERN_GELU, -1000, 0},
+        {KERN_GELU, INFINITY, INFINITY},
+        {KERN_GELU_GRAD, INFINITY, 1},
+        {KERN_GELU_GRAD, -INFINITY, 0},
+        {KERN_SILU, INFINITY, INFINITY},
+        {KERN_SILU, -1000, 0},
+        {KERN_SILU_GRAD, INFINITY, 1},
+        {KERN_SILU_GRAD, -INFINITY, 0},
+        {KERN_RELU, -INFINITY, 0},
+        {KERN_STEP, 0, 0},
+        {KERN_STEP, NAN, 0},
     };
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F64; dtype++) {
@@ -214,8 +233,8 @@ static void test_nan(void)
             run_fn(fn, dtype, 1, &nan, &one, 2, &out);
             pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn));
             run_fn(fn, dtype, 1, &one, &nan, 2, &out);
-            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) ||
-                            kern_fns[fn].noperands < 2);
+            pass = pass &&
+                   (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || kern_fns[fn].noperands < 2);
         }
         ok(pass, "NaN is handed on, %s", shd_dtype_name(dtype));
     }
@@ -336,7 +355,8 @@ static void test_shapes(void)
 {
     int nruns = random_count(200);
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         int nbad = 0;
 
         for (int i = 0; i < nruns; i++)
@@ -350,8 +370,13 @@ static void test_shapes(void)
 static void test_bits(void)
 {
     enum { N = 50021 };
-    struct kern_map m = {.dtype = SHD_F32, .ndims = 1, .extent = {N}, .out_stride = {1},
-                         .ninputs = 1, .in_stride = {{1}}, .ninstrs = 1};
+    struct kern_map m = {.dtype = SHD_F32,
+                         .ndims = 1,
+                         .extent = {N},
+                         .out_stride = {1},
+                         .ninputs = 1,
+                         .in_stride = {{1}},
+                         .ninstrs = 1};
     float *x = random_fractions(SHD_F32, N), *one = malloc(N * 4), *two = malloc(N * 4);
     const void *inputs[] = {x};
 
@@ -365,8 +390,8 @@ static void test_bits(void)
             kern_isa_limit(isa);
             kern_map_run(&m, inputs, two, TEST_THREADS);
             for (int i = 0; i < N; i++)
-                same = same && (memcmp(&one[i], &two[i], 4) == 0 ||
-                                (isnan(one[i]) && isnan(two[i])));
+                same =
+                    same && (memcmp(&one[i], &two[i], 4) == 0 || (isnan(one[i]) && isnan(two[i])));
         }
         ok(same, "%s: same bits at every width and number of threads", kern_fns[fn].name);
     }
@@ -377,7 +402,10 @@ static void test_bits(void)
 
 static void test_counts(void)
 {
-    struct kern_map m = {.dtype = SHD_BF16, .ndims = 2, .extent = {3, 5}, .out_stride = {5, 1},
+    struct kern_map m = {.dtype = SHD_BF16,
+                         .ndims = 2,
+                         .extent = {3, 5},
+                         .out_stride = {5, 1},
                          .in_stride = {{5, 1}, {0, 1}, {0, 0}}};
 
     set_expression(&m);

@@ -79,7 +79,8 @@ static void test_combine(void)
     static const char *const names[] = {"sum", "mean", "max", "min"};
     enum { N = 1003 };
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (enum shd_reduce_op op = SHD_SUM; op <= SHD_MIN; op++) {
             void *dst = random_array(dtype, N, 90), *src = random_array(dtype, N, 90);
             void *want = malloc(N * 8);
@@ -118,7 +119,8 @@ static void test_scale(void)
 {
     enum { N = 301 };
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         void *x = malloc(N * 8);
         bool same = true;
 
@@ -147,10 +149,13 @@ static double plain_source(const struct kern_source *source, uint64_t index)
 static void test_fill(void)
 {
     static const int64_t shape[3] = {7, 6, 700}, offset[3] = {2, 3, 300}, extent[3] = {4, 2, 299};
-    static const struct kern_source sources[] = {{7, 2.5, 0}, {11, 100, 0}, {3, 0, 11}};
+    static const struct kern_source sources[] = {{.seed = 7, .scale = 2.5},
+                                                 {.seed = 11, .scale = 100},
+                                                 {.seed = 3, .modulus = 11}};
     enum { N = 4 * 2 * 299 };
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (size_t s = 0; s < 3; s++) {
             void *got = malloc(N * 8);
             bool same = true;
@@ -172,7 +177,7 @@ static void test_fill_far(void)
 {
     static const int64_t shape[2] = {1 << 20, 1 << 20}, offset[2] = {999999, 12345};
     static const int64_t extent[2] = {1, 1}, none[2] = {0, 5};
-    struct kern_source source = {5, 1, 0};
+    struct kern_source source = {.seed = 5, .scale = 1};
     double got;
 
     kern_fill(&source, SHD_F64, 2, shape, offset, extent, &got);
@@ -188,7 +193,8 @@ static void test_compare(void)
     static const int64_t shape[2] = {5, 300}, offset[2] = {1, 20}, extent[2] = {3, 270};
     static double want[5 * 300];
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         void *got = malloc(3 * 270 * 8);
         double max_diff = 0, max_want = 0;
 
@@ -250,8 +256,9 @@ static void test_halves(void)
 
 static void test_ties(void)
 {
-    static const float ties[] = {1 + 0x1p-8f, 1 + 0x3p-8f, 1 + 0x1p-11f, 1 + 0x3p-11f, 0x1p-25f,
-                                 0x3p-25f, 65519.99f, 65520, 0x1p-14f, 0x1.ffep-15f, -0.0f};
+    static const float ties[] = {1 + 0x1p-8f, 1 + 0x3p-8f,  1 + 0x1p-11f, 1 + 0x3p-11f,
+                                 0x1p-25f,    0x3p-25f,     65519.99f,    65520,
+                                 0x1p-14f,    0x1.ffep-15f, -0.0f};
     bool same = true;
 
     for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++)
@@ -262,7 +269,8 @@ static void test_ties(void)
 
 static void test_loads(void)
 {
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (enum kern_isa isa = KERN_ISA_BASE; isa <= KERN_NISAS; isa++) {
             char *x = random_array(dtype, 300, 100);
             float f[128];

@@ -83,7 +83,8 @@ static void test_random(void)
 {
     int nruns = random_count(150);
 
-    DTYPES(dtype) {
+    DTYPES(dtype)
+    {
         for (int o = 0; o < 3; o++) {
             int nbad = 0;
 
@@ -99,8 +100,12 @@ static void test_random(void)
 static struct kern_reduce matrix(enum shd_dtype dtype, enum shd_reduce_op op, int64_t rows,
                                  int64_t cols, uint32_t kept)
 {
-    return (struct kern_reduce){.dtype = dtype, .op = op, .ndims = 2, .extent = {rows, cols},
-                                .in_stride = {cols, 1}, .out_has = kept,
+    return (struct kern_reduce){.dtype = dtype,
+                                .op = op,
+                                .ndims = 2,
+                                .extent = {rows, cols},
+                                .in_stride = {cols, 1},
+                                .out_has = kept,
                                 .out_stride = {kept == 3 ? cols : 1, 1}};
 }
 

@@ -13,12 +13,20 @@ check_PROGRAMS += \
 	%D%/chunk \
 	%D%/coll \
 	%D%/diag \
+	%D%/dtype \
+	%D%/error \
 	%D%/failure \
+	%D%/gradient \
+	%D%/graph \
+	%D%/graph_text \
+	%D%/group \
 	%D%/json_out \
+	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
+	%D%/kern_select \
 	%D%/log \
 	%D%/logical \
 	%D%/parallel_groups \
@@ -30,11 +38,36 @@ check_PROGRAMS += \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
+	%D%/mesh \
+	%D%/model \
+	%D%/parity \
+	%D%/partition \
+	%D%/program \
+	%D%/random_programs \
+	%D%/record \
+	%D%/regex \
+	%D%/replay \
+	%D%/reshard \
+	%D%/rules \
+	%D%/run \
+	%D%/scenario \
+	%D%/shape \
+	%D%/sharding \
+	%D%/spec \
+	%D%/text \
+	%D%/tree \
 	%D%/units \
 	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_kern_attention_SOURCES = \
+	%D%/kern_attention.c \
+	%D%/kern_data.h
+%C%_gradient_SOURCES = \
+	%D%/gradient.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
@@ -47,6 +80,22 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
 	%D%/kern_data.h
+%C%_kern_select_SOURCES = \
+	%D%/kern_select.c \
+	%D%/kern_data.h
+
+%C%_parity_SOURCES = \
+	%D%/parity.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_partition_SOURCES = \
+	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_random_programs_SOURCES = \
+	%D%/random_programs.c \
+	%D%/step.c \
+	%D%/step.h
 
 %C%_chunk_SOURCES = \
 	%D%/chunk.c \
@@ -68,12 +117,25 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/cli_errors.sh \
+	%D%/cli_query.sh \
+	%D%/cli_run.sh \
+	%D%/examples.sh \
 	%D%/exports.sh \
+	%D%/golden.sh \
 	%D%/headers.sh \
-	%D%/layers.sh
+	%D%/layers.sh \
+	%D%/program.sh \
+	%D%/readme.sh \
+	%D%/scenarios.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
-EXTRA_DIST += $(test_scripts) %D%/fuzz/scenario_fuzz.c %D%/tap.sh
+EXTRA_DIST += \
+	$(test_scripts) \
+	%D%/fuzz/scenario_fuzz.c \
+	%D%/golden.list \
+	%D%/program.sh \
+	%D%/tap.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

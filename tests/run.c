@@ -107,8 +107,8 @@ struct suite {
     uint64_t received[DEVICES_MAX][DEVICES_MAX]; /* by the schedules */
 };
 
-static int call_kind(struct shd_device *dev, const char *axes, const struct ref *ref, const void *in,
-                     void *out, struct shd_error *err)
+static int call_kind(struct shd_device *dev, const char *axes, const struct ref *ref,
+                     const void *in, void *out, struct shd_error *err)
 {
     const struct coll_shape *s = &ref->shape;
 

@@ -69,6 +69,8 @@ static void test_defaults(void)
        "defaults: both phases, no rules");
     ok(s->memory_limit_bytes == 0 && s->tolerance == 1e-4 && s->seed == 0,
        "defaults: limits, tolerance, seed");
+    ok(s->transfers.bytes_per_s == UINT64_C(200000000000) && s->transfers.latency_ns == 5000,
+       "defaults: transfers");
     scenario_file_destroy(file);
     scenario_file_destroy(NULL);
 }
@@ -94,6 +96,7 @@ static const char full[] = "version: 1\n"
                            "constraints: [[mlp/out, [dp, ~, []]]]\n"
                            "algorithms: {all-reduce: ring}\n"
                            "limits: {memory: 1.5MiB}\n"
+                           "transfers: {rate: 1.5 MB/s, latency: 0}\n"
                            "tolerance: 0.5\n"
                            "seed: 9223372036854775807\n";
 
@@ -143,6 +146,7 @@ static void test_full(void)
        "find_algorithm");
     ok(s->memory_limit_bytes == 1536 * 1024 && s->tolerance == 0.5 && s->seed == INT64_MAX,
        "limits, tolerance, seed");
+    ok(s->transfers.bytes_per_s == 1500000 && s->transfers.latency_ns == 0, "transfers");
     scenario_file_destroy(file);
 }
 
@@ -335,6 +339,7 @@ static void test_print(void)
                                 "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
                                 "step: [forward, backward]\nparams: []\naxes: {}\n"
                                 "constraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+                                "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
                                 "tolerance: 0.0001\nseed: 0\n"),
        "print: canonical text");
     ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
@@ -388,7 +393,8 @@ static const struct {
      " m: 1, n: 1, o: 1, p: 1, q: 1}\n" MODEL BATCH,
      "2:104: error: too many entries; at most 16"},
     {"kind", "version: 1\n" MESH BATCH "model: {kind: mpl, d_model: 1, d_ff: 1}\n",
-     "4:15: error: model.kind is 'mpl'; expected one of mlp; did you mean 'mlp'?"},
+     "4:15: error: model.kind is 'mpl'; expected one of mlp, attention, block, transformer, graph; "
+     "did you mean 'mlp'?"},
     {"d_model 0", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 0, d_ff: 1}\n",
      "4:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647"},
     {"d_model too large", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 2147483648}\n",
@@ -435,8 +441,62 @@ static const struct {
     {"spec axis twice", HEAD "constraints: [[a, [dp, tp, [dp]]]]\n",
      "5:28: error: axis 'dp' is used twice in this spec"},
     {"logical name", HEAD "axes: {bacth: dp}\n",
-     "5:8: error: the model has no logical axis 'bacth'; expected batch, seq, embed or mlp; did "
-     "you mean 'batch'?"},
+     "5:8: error: the model has no logical axis 'bacth'; expected one of batch, seq, embed, "
+     "mlp; did you mean 'batch'?"},
+    {"option of another kind", HEAD "limits: {}\naxes: {vocab: dp}\n",
+     "6:8: error: the model has no logical axis 'vocab'; expected one of batch, seq, embed, mlp"},
+    {"heads of an mlp", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8, d_ff: 8, heads: 2}\n",
+     "4:48: error: model.heads is not an option of a model of kind mlp"},
+    {"no heads", "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 8}\n",
+     "4:8: error: no 'model.heads'; expected a whole number from 1 to 65536"},
+    {"no vocab", "version: 1\n" MESH BATCH
+     "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2}\n",
+     "4:8: error: no 'model.vocab'; expected a whole number from 1"},
+    {"heads that do not divide", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 10, heads: 4}\n",
+     "4:46: error: 4 heads do not divide d_model 10; expected a divisor, or a head_dim"},
+    {"kv_heads that do not divide", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 3}\n",
+     "4:59: error: 3 kv_heads do not divide 4 heads; expected a divisor"},
+    {"no kv_heads at all", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 0}\n",
+     "4:59: error: model.kv_heads is '0'; expected a whole number from 1 to 65536"},
+    {"rope of odd heads", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 12, heads: 4, rope: {}}\n",
+     "4:55: error: rope on heads of width 3; expected an even head_dim"},
+    {"rope is true", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 16, heads: 4, rope: true}\n",
+     "4:55: error: model.rope is 'true'; expected null or a map, such as {theta: 10000"},
+    {"rope's keys", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 16, heads: 4, rope: {base: 3}}\n",
+     "4:56: error: unknown key 'base' in rope; expected theta or interleaved"},
+    {"rope's theta", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 16, heads: 4, rope: {theta: 1}}\n",
+     "4:63: error: theta is '1'; expected a number above 1"},
+    {"a graph and a model", HEAD "graph: {dims: {b: 1}, ops: [y = x]}\n",
+     "5:15: error: graph.dims is not an option of a model of kind mlp"},
+    {"a graph without ops", "version: 1\n" MESH "graph: {dims: {b: 1}}\n",
+     "3:8: error: no 'graph.ops'; expected a list of lines"},
+    {"a graph of no ops", "version: 1\n" MESH "graph: {dims: {b: 1}, ops: []}\n",
+     "3:28: error: graph.ops is a list; expected a list of lines, one at least"},
+    {"a graph with a batch", "version: 1\n" MESH BATCH "graph: {dims: {b: 1}, ops: [y = x]}\n",
+     "3:15: error: batch.size is not an option of a model of kind graph"},
+    {"size of a dim", "version: 1\n" MESH "graph: {dims: {b: 0}, ops: [y = x]}\n",
+     "3:19: error: size of dim 'b' is '0'; expected a whole number from 1 to 2147483647"},
+    {"name of a dim", "version: 1\n" MESH "graph: {dims: {b/c: 1}, ops: [y = x]}\n",
+     "3:16: error: a dim is 'b/c'; expected a name of letters, digits, '_' and '.'"},
+    {"dims of an array", "version: 1\n" MESH
+     "graph: {dims: {b: 1}, inputs: {x: b}, ops: [y = x]}\n",
+     "3:35: error: dims of 'x' are 'b'; expected a list of at most 8 dims"},
+    {"no dims of an array", "version: 1\n" MESH
+     "graph: {dims: {b: 1}, inputs: {x: {below: b}}, ops: [y = x]}\n",
+     "3:35: error: 'x' has no dims; expected dims: [...] in it"},
+    {"keys of an array", "version: 1\n" MESH
+     "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
+     "3:46: error: unknown key 'size'; expected dims, below or scale"},
+    {"logical axis of a graph", "version: 1\n" MESH
+     "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
+     "4:8: error: the model has no logical axis 'batch'; expected one of b"},
     {"logical axis", HEAD "axes: {batch: dq}\n", "5:15: error: axis 'dq' is not in the mesh"},
     {"logical twice", HEAD "axes: {batch: [dp, dp]}\n", "5:15: error: axis 'dp' is used twice in"},
     {"logical map", HEAD "axes: {batch: {a: b}}\n", "5:15: error: logical axis 'batch' is a map;"},
@@ -449,6 +509,15 @@ static const struct {
     {"memory list", HEAD "limits: {memory: []}\n", "5:18: error: limits.memory is a list; expecte"},
     {"memory too large", HEAD "limits: {memory: 16EiB}\n", "5:18: error: limits.memory: size '16E"},
     {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is no si"},
+    {"rate", HEAD "transfers: {rate: 5GB}\n",
+     "5:19: error: transfers.rate: '5GB' is no rate; expected a number and B/s, MB/s, GB/s"},
+    {"rate 0", HEAD "transfers: {rate: 0GB/s}\n",
+     "5:19: error: transfers.rate is '0GB/s'; expected a rate such as 200GB/s, above 0"},
+    {"rate list", HEAD "transfers: {rate: [1]}\n", "5:19: error: transfers.rate is a list; expect"},
+    {"latency", HEAD "transfers: {latency: 5}\n",
+     "5:22: error: transfers.latency: '5' is no time; expected a number and ns, us"},
+    {"latency map", HEAD "transfers: {latency: {}}\n", "5:22: error: transfers.latency is a map;"},
+    {"transfers key", HEAD "transfers: {speed: 5us}\n", "5:13: error: "},
     {"tolerance 0", HEAD "tolerance: 0\n", "5:12: error: tolerance is '0'; expected a number abov"},
     {"tolerance 2", HEAD "tolerance: 2\n", "expected a number above 0, at most 1"},
     {"tolerance nan", HEAD "tolerance: .nan\n", "5:12: error: tolerance is '.nan'; expected a num"},
@@ -642,9 +711,26 @@ static void test_load(void)
 static void test_shipped(void)
 {
     static const char *const names[] = {
-        "bad_layout", "data_parallel", "devices_64",      "dp_tp",
-        "fsdp",       "fsdp_tp",       "strategies",      "tensor_parallel",
-        "weights_2d", "tensor_sequence_parallel",
+        "bad_layout",
+        "block_2d",
+        "block_64_devices",
+        "block_dp_tp",
+        "block_fsdp",
+        "block_sequence_parallel",
+        "block_tensor_parallel",
+        "data_parallel",
+        "devices_64",
+        "dp_tp",
+        "fsdp",
+        "fsdp_tp",
+        "kv_heads_replicated",
+        "llama_gqa_block",
+        "own_graph",
+        "sequence_sharded_attention",
+        "strategies",
+        "tensor_parallel",
+        "tensor_sequence_parallel",
+        "weights_2d",
     };
     const char *top = getenv("top_srcdir");
 
@@ -675,7 +761,8 @@ static void test_options(void)
                 (option->required && option->standard) || !strstr(text_get(&help), option->help);
     }
     ok(nbad == 0, "options: every row is found, and in the help");
-    ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; default 1\n") != NULL,
+    ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; of mlp, "
+                              "attention, block, transformer; default 1\n") != NULL,
        "options: help tells type, range and default");
     text_fini(&help);
 }

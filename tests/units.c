@@ -39,6 +39,8 @@ static const struct {
     {"15.5EiB", SHD_OK, (UINT64_C(15) << 60) + (UINT64_C(1) << 59)},
     {"18446744073709551616", SHD_ERANGE, 0},
     {"16EiB", SHD_ERANGE, 0},
+    {"18446744073709551.615kB", SHD_OK, UINT64_MAX},
+    {"18446744073709551.616kB", SHD_ERANGE, 0},
     {"18446744073709551615KiB", SHD_ERANGE, 0},
     {"99999999999999999999999", SHD_ERANGE, 0},
     {"0.1", SHD_EINVAL, 0},
@@ -101,6 +103,69 @@ static void test_parse_ns(void)
         int status = units_parse_ns(&ns, times[i].text, NULL);
         ok(status == times[i].status && ns == (status == SHD_OK ? times[i].ns : 77),
            "parse_ns: '%s'", times[i].text);
+    }
+}
+
+static const struct {
+    const char *text;
+    int status;
+    uint64_t bytes_per_s;
+} rates[] = {
+    {"200GB/s", SHD_OK, UINT64_C(200000000000)},
+    {"1.5 TB/s", SHD_OK, UINT64_C(1500000000000)},
+    {"2KiB/s", SHD_OK, 2048},
+    {"1B/s", SHD_OK, 1},
+    {"0", SHD_OK, 0},
+    {"18446744073709551615B/s", SHD_OK, UINT64_MAX},
+    {"18446744073709551616B/s", SHD_ERANGE, 0},
+    {"20000PB/s", SHD_ERANGE, 0},
+    {"0.5B/s", SHD_EINVAL, 0},
+    {"200", SHD_EINVAL, 0},
+    {"200GB", SHD_EINVAL, 0},
+    {"200GB /s", SHD_EINVAL, 0},
+    {"GB/s", SHD_EINVAL, 0},
+    {"-1B/s", SHD_EINVAL, 0},
+};
+
+static void test_parse_rate(void)
+{
+    for (size_t i = 0; i < COUNT(rates); i++) {
+        uint64_t rate = 77;
+        int status = units_parse_rate(&rate, rates[i].text, NULL);
+        ok(status == rates[i].status && rate == (status == SHD_OK ? rates[i].bytes_per_s : 77),
+           "parse_rate: '%s'", rates[i].text);
+    }
+}
+
+static const struct {
+    uint64_t value;
+    const char *rate;
+    const char *time;
+} exacts[] = {
+    {0, "0B/s", "0ns"},
+    {1, "1B/s", "1ns"},
+    {1001, "1001B/s", "1001ns"},
+    {5000, "5kB/s", "5us"},
+    {UINT64_C(200000000000), "200GB/s", "200s"},
+    {UINT64_C(120000000000), "120GB/s", "2min"},
+    {INT64_MAX, "9223372036854775807B/s", "9223372036854775807ns"},
+};
+
+static void test_print_exact(void)
+{
+    char buf[UNITS_TEXT_MAX];
+
+    for (size_t i = 0; i < COUNT(exacts); i++) {
+        uint64_t rate = 77;
+        int64_t ns = 77;
+        units_print_rate_exact(buf, sizeof(buf), exacts[i].value);
+        ok(!strcmp(buf, exacts[i].rate) && units_parse_rate(&rate, buf, NULL) == SHD_OK &&
+               rate == exacts[i].value,
+           "print_rate_exact: %s and back", buf);
+        units_print_ns_exact(buf, sizeof(buf), (int64_t)exacts[i].value);
+        ok(!strcmp(buf, exacts[i].time) && units_parse_ns(&ns, buf, NULL) == SHD_OK &&
+               ns == (int64_t)exacts[i].value,
+           "print_ns_exact: %s and back", buf);
     }
 }
 
@@ -181,6 +246,8 @@ int main(void)
     plan(0);
     test_parse_bytes();
     test_parse_ns();
+    test_parse_rate();
+    test_print_exact();
     test_print_wholes();
     test_print_reals();
     return done();

@@ -41,8 +41,7 @@ SHD_API int32_t shd_groups_find(const struct shd_groups *groups, int32_t positio
 SHD_API int32_t shd_groups_member(const struct shd_groups *groups, int32_t position);
 
 /* The position of member 0..nmembers-1 of group 0..ngroups-1. */
-SHD_API int32_t shd_groups_position(const struct shd_groups *groups, int32_t group,
-                                    int32_t member);
+SHD_API int32_t shd_groups_position(const struct shd_groups *groups, int32_t group, int32_t member);
 
 #ifdef __cplusplus
 }

@@ -29,9 +29,16 @@ SHD_API void shd_rules_destroy(struct shd_rules *rules); /* NULL is allowed */
 SHD_API SHD_MUST_CHECK int shd_rules_add(struct shd_rules *rules, const char *pattern,
                                          const struct shd_spec *spec, struct shd_error *err);
 
+/* The same as Python would have it: what is wrong with the rule is an error of shd_rules_match()
+ * for a name that gets as far, not here.  Only SHD_ENOMEM is returned.  `spec` may be NULL: the
+ * rule matches, and has no spec. */
+SHD_API SHD_MUST_CHECK int shd_rules_add_late(struct shd_rules *rules, const char *pattern,
+                                              const struct shd_spec *spec, struct shd_error *err);
+
 SHD_API size_t shd_rules_count(const struct shd_rules *rules);
 
-/* Pattern and spec of rule 0..count-1; they live as long as the rules. */
+/* Pattern and spec of rule 0..count-1; they live as long as the rules.  The spec is NULL only for a
+ * rule added without. */
 SHD_API const char *shd_rules_pattern(const struct shd_rules *rules, size_t rule);
 SHD_API const struct shd_spec *shd_rules_spec(const struct shd_rules *rules, size_t rule);
 

@@ -44,6 +44,10 @@ SHD_API SHD_MUST_CHECK int shd_spec_parse(struct shd_spec **out, const char *tex
 SHD_API SHD_MUST_CHECK int shd_spec_copy(struct shd_spec **out, const struct shd_spec *spec,
                                          struct shd_error *err);
 
+/* A copy of the first `nentries` entries, or of all if there are fewer.  SHD_ENOMEM. */
+SHD_API SHD_MUST_CHECK int shd_spec_cut(struct shd_spec **out, const struct shd_spec *spec,
+                                        size_t nentries, struct shd_error *err);
+
 SHD_API void shd_spec_destroy(struct shd_spec *spec); /* NULL is allowed */
 
 SHD_API size_t shd_spec_nentries(const struct shd_spec *spec);

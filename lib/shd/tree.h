@@ -48,8 +48,8 @@ SHD_API size_t shd_tree_count(const struct shd_tree *tree);
 SHD_API const struct shd_leaf *shd_tree_leaf(const struct shd_tree *tree, size_t i);
 
 /* The number of the leaf of a name.  SHD_ENOTFOUND. */
-SHD_API SHD_MUST_CHECK int shd_tree_find(size_t *out, const struct shd_tree *tree,
-                                         const char *name, struct shd_error *err);
+SHD_API SHD_MUST_CHECK int shd_tree_find(size_t *out, const struct shd_tree *tree, const char *name,
+                                         struct shd_error *err);
 
 /* Elements and bytes of all leaves. */
 SHD_API int64_t shd_tree_nelements(const struct shd_tree *tree);

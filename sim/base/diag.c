@@ -76,7 +76,7 @@ static int grow(struct diag *diag)
 /* Without memory a message is counted all the same: no error may pass for none. */
 static void keep(struct diag *diag, struct place place, struct text *text)
 {
-    if (text->failed || diag->nmessages == DIAG_KEPT_MAX || grow(diag) < 0)
+    if (text->failed || grow(diag) < 0)
         return;
     char *file = place.file ? strdup(place.file) : NULL;
     char *taken = text_take(text);
@@ -89,12 +89,21 @@ static void keep(struct diag *diag, struct place place, struct text *text)
         (struct diag_message){file, place.line, place.column, taken};
 }
 
+bool diag_is_full(const struct diag *diag)
+{
+    return diag->nmessages >= DIAG_KEPT_MAX;
+}
+
 void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
 {
     struct text raw = TEXT_INIT;
     struct text text = TEXT_INIT;
     va_list args;
 
+    if (diag_is_full(diag)) {
+        diag->nerrors++;
+        return;
+    }
     va_start(args, fmt);
     text_addv(&raw, fmt, args);
     va_end(args);
@@ -144,7 +153,9 @@ void diag_print(const struct diag *diag, struct text *out)
         n = DIAG_PRINT_MAX;
     for (size_t i = 0; i < n; i++)
         print_message(sorted[i], out);
-    if (diag->nerrors > n)
+    if (diag_is_full(diag))
+        text_addf(out, "error: and more than %zu more\n", diag->nmessages - n);
+    else if (diag->nerrors > n)
         text_addf(out, "error: %sand %zu more\n", n ? "" : "no memory for messages, ",
                   diag->nerrors - n);
 }

@@ -11,6 +11,7 @@
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -33,14 +34,14 @@ struct diag_message {
     char *text;
 };
 
-#define DIAG_KEPT_MAX 1000 /* messages stored; further ones are only counted */
+#define DIAG_KEPT_MAX 1000 /* messages stored; with these it is full and looks at no more */
 #define DIAG_PRINT_MAX 20  /* messages printed; then "and N more" */
 
 struct diag {
     struct diag_message *messages;
     size_t nmessages;
     size_t capacity;
-    size_t nerrors; /* all that were reported, stored or not: 0 means all is well */
+    size_t nerrors; /* reported, stored or not: 0 means all is well */
 };
 
 #define DIAG_INIT {NULL, 0, 0, 0}
@@ -51,6 +52,9 @@ void diag_fini(struct diag *diag);
 /* Report an error: a lower-case sentence without a full stop, in printable form (control bytes are
  * replaced). */
 void diag_error(struct diag *diag, struct place place, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+/* No further message is kept: a reader of hostile input may stop. */
+bool diag_is_full(const struct diag *diag);
 
 /* All messages, sorted by file, line, column; one line each. */
 void diag_print(const struct diag *diag, struct text *out);

@@ -30,6 +30,19 @@ static const struct unit byte_units[] = {
     {"EB", UINT64_C(1000000000000000000)},
 };
 
+static const struct unit rate_units[] = {
+    {"B/s", 1},
+    {"kB/s", UINT64_C(1000)},
+    {"MB/s", UINT64_C(1000000)},
+    {"GB/s", UINT64_C(1000000000)},
+    {"TB/s", UINT64_C(1000000000000)},
+    {"PB/s", UINT64_C(1000000000000000)},
+    {"KiB/s", UINT64_C(1) << 10},
+    {"MiB/s", UINT64_C(1) << 20},
+    {"GiB/s", UINT64_C(1) << 30},
+    {"TiB/s", UINT64_C(1) << 40},
+};
+
 static const struct unit time_units[] = {
     {"ns", 1},
     {"us", 1000},
@@ -39,7 +52,8 @@ static const struct unit time_units[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NIEC_UNITS 8                  /* the first of byte_units: no unit to EiB */
+#define NIEC_UNITS 8           /* the first of byte_units: no unit to EiB */
+#define NDECIMAL_RATES 6       /* the first of rate_units */
 #define FRACTION_DIGITS_MAX 18 /* so that 10^digits fits */
 
 /* A decimal number: `whole` and `fraction` / 10^ndigits. */
@@ -200,6 +214,16 @@ int units_parse_ns(int64_t *out, const char *text, struct shd_error *err)
     return status;
 }
 
+int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err)
+{
+    static const struct quantity rate = {
+        rate_units,    COUNT(rate_units), "rate", "a number and B/s, MB/s, GB/s, TB/s or GiB/s",
+        "bytes a second", UINT64_MAX,
+    };
+
+    return parse(out, text, &rate, err);
+}
+
 /* Three digits: 1.50, 12.3, 123. */
 static void print_scaled(char *buf, size_t size, double value, const char *unit)
 {
@@ -232,15 +256,32 @@ const char *units_print_bytes(char *buf, size_t size, uint64_t bytes)
     return buf;
 }
 
+/* In the largest of some units, which grow, that divides; zero in the smallest. */
+static const char *print_exact(char *buf, size_t size, uint64_t value, const struct unit *units,
+                               size_t nunits)
+{
+    const struct unit *best = &units[0];
+
+    for (size_t i = 0; i < nunits && value > 0; i++)
+        if (value % units[i].size == 0)
+            best = &units[i];
+    snprintf(buf, size, "%llu%s", (unsigned long long)(value / best->size), best->name);
+    return buf;
+}
+
 const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes)
 {
-    const struct unit *best = &byte_units[1];
+    return print_exact(buf, size, bytes, byte_units + 1, NIEC_UNITS - 1);
+}
 
-    for (size_t i = 1; i < NIEC_UNITS && bytes > 0; i++)
-        if (bytes % byte_units[i].size == 0)
-            best = &byte_units[i];
-    snprintf(buf, size, "%llu%s", (unsigned long long)(bytes / best->size), best->name);
-    return buf;
+const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s)
+{
+    return print_exact(buf, size, bytes_per_s, rate_units, NDECIMAL_RATES);
+}
+
+const char *units_print_ns_exact(char *buf, size_t size, int64_t ns)
+{
+    return print_exact(buf, size, (uint64_t)ns, time_units, COUNT(time_units));
 }
 
 const char *units_print_count(char *buf, size_t size, uint64_t count)

@@ -25,6 +25,10 @@ SHD_MUST_CHECK int units_parse_bytes(uint64_t *out, const char *text, struct shd
  * SHD_EINVAL (not a time, or finer than 1 ns), SHD_ERANGE. */
 SHD_MUST_CHECK int units_parse_ns(int64_t *out, const char *text, struct shd_error *err);
 
+/* "200GB/s", "1.5 TiB/s": bytes a second, the unit and "/s" are needed.
+ * SHD_EINVAL (not a rate, or finer than 1 B/s), SHD_ERANGE. */
+SHD_MUST_CHECK int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err);
+
 /* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that they can
  * stand in an argument list. */
 
@@ -33,6 +37,10 @@ const char *units_print_bytes(char *buf, size_t size, uint64_t bytes);
 
 /* Exact, to be parsed again: the largest IEC unit that divides: "64MiB", "1025B", "0B". */
 const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
+
+/* Exact, to be parsed again: "200GB/s", "1B/s"; "5us", "0ns". */
+const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s);
+const char *units_print_ns_exact(char *buf, size_t size, int64_t ns);
 
 /* For people, decimal: "999", "12.3 k", "4.00 G". */
 const char *units_print_count(char *buf, size_t size, uint64_t count);

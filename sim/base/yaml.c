@@ -272,11 +272,12 @@ static void close_node(struct builder *b)
     assert(b->depth > 0);
     struct open_node open = b->open[--b->depth];
     size_t nitems = b->nstack - open.first;
+    const struct yaml_node **items = nitems > 0 ? b->stack + open.first : NULL;
 
     if (open.node->kind == YAML_MAP)
-        close_map(b, open.node, b->stack + open.first, nitems / 2);
+        close_map(b, open.node, items, nitems / 2);
     else
-        close_list(b, open.node, b->stack + open.first, nitems);
+        close_list(b, open.node, items, nitems);
     b->nstack = open.first;
 }
 

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "model/model.h"
 #include "report/result.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
@@ -19,9 +21,24 @@ struct options {
     const char **files, **sets, **strategies;
     size_t nfiles, nsets, nstrategies;
     bool json, quiet;
+    int repeats, nthreads;
 };
 
+enum { KEY_REPEAT = 1000, KEY_THREADS }; /* no short form */
+
+#define REPEATS_MAX 1000000
+#define THREADS_MAX 1024
+#define NRUN_OPTIONS 2 /* the first rows: a plan does without */
+
 static const struct argp_option option_table[] = {
+    {"repeat", KEY_REPEAT, "N", 0,
+     "Execute the step N times, for measuring: the first is told apart, the time is the median of "
+     "the others",
+     0},
+    {"threads", KEY_THREADS, "N", 0,
+     "Compute each op of a device in N threads (the results are the same); with more than one the "
+     "step is not replayed",
+     0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {"set", 's', "KEY=VALUE", 0,
@@ -30,6 +47,18 @@ static const struct argp_option option_table[] = {
      0},
     {"strategy", 'S', "NAME", 0, "Only this strategy of the file; may be given several times", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
+
+static void parse_count(int *out, const char *option, const char *arg, int max,
+                        const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1 || n > max)
+        argp_error(state, "--%s is '%s'; expected a whole number from 1 to %d", option, arg, max);
+    else
+        *out = (int)n;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -41,6 +70,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         o->quiet = true;
+        return 0;
+    case KEY_REPEAT:
+        parse_count(&o->repeats, "repeat", arg, REPEATS_MAX, state);
+        return 0;
+    case KEY_THREADS:
+        parse_count(&o->nthreads, "threads", arg, THREADS_MAX, state);
         return 0;
     case 's':
         o->sets[o->nsets++] = arg;
@@ -87,6 +122,7 @@ static void report_unknown_strategies(struct work *w)
 {
     for (size_t s = 0; s < w->options->nstrategies; s++) {
         struct nearest near;
+        struct text names = TEXT_INIT;
         char hint[NEAREST_HINT_MAX];
         bool found = false;
 
@@ -97,11 +133,14 @@ static void report_unknown_strategies(struct work *w)
 
                 found |= !strcmp(name, w->options->strategies[s]);
                 nearest_add(&near, name);
+                text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
         if (!found)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
-                       "there is no strategy '%s'%s", w->options->strategies[s],
+                       "there is no strategy '%s'; expected one of %s%s",
+                       w->options->strategies[s], text_get(&names),
                        nearest_hint(&near, hint, sizeof hint));
+        text_fini(&names);
     }
 }
 
@@ -133,18 +172,10 @@ static int prepare(struct work *w)
         }
     if (w->diag.nerrors == 0)
         return CMD_OK;
+    if (cmd_stop_request) /* while waiting for standard input, which is no error of the input */
+        return CMD_INTERRUPTED;
     diag_write(&w->diag, stderr);
     return CMD_USAGE;
-}
-
-static void describe(struct text *out, const struct scenario *s)
-{
-    text_addf(out, "%lld layer%s of %s %s, embed %lld, mlp %lld, %s; batch %lld x %lld; %s",
-              (long long)s->model.layers, s->model.layers == 1 ? "" : "s",
-              scenario_kind_name(s->model.kind), scenario_activation_name(s->model.activation),
-              (long long)s->model.d_model, (long long)s->model.d_ff,
-              shd_dtype_name(s->model.dtype), (long long)s->batch.size, (long long)s->batch.seq,
-              s->step.backward ? "forward and backward" : "forward");
 }
 
 /* Try one strategy and add its report; returns the exit status. */
@@ -155,14 +186,23 @@ static int try_item(struct work *w, struct item *item, struct text *text, struct
     struct result result = {.scenario = item->scenario->name,
                             .strategy = item->scenario->strategy,
                             .memory_limit_bytes = item->scenario->memory_limit_bytes};
+    struct progress *progress = progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
+                                               item->scenario->strategy);
     struct shd_error err;
-    int status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
-                                           : trial_execute(trial, &cmd_stop_request, &err);
+    int status;
 
+    trial->repeats = (uint32_t)w->options->repeats;
+    trial->nthreads = w->options->nthreads;
+    status = w->mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                       : trial_execute(trial, &cmd_stop_request, &err);
+
+    progress_stop(progress);
     if (status == SHD_OK) {
-        describe(&what, item->scenario);
+        model_describe(&what, item->scenario);
         result.what = text_get(&what);
         result.record = trial->record;
+        if (!json && text->length > 0)
+            text_add(text, "\n");
         status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);
         text_fini(&what);
     }
@@ -190,9 +230,6 @@ static int try_all(struct work *w)
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
         int one;
 
-        log_progress(&w->log, i, w->nitems, w->items[i].scenario->strategy);
-        if (i > 0 && !w->options->json)
-            text_add(&text, "\n");
         one = try_item(w, &w->items[i], &text, w->options->json ? &json : NULL);
         exit = one > exit ? one : exit;
         trial_fini(&w->items[i].trial);
@@ -201,7 +238,7 @@ static int try_all(struct work *w)
     if (w->options->json && w->nitems != 1)
         json_out_end_array(&json);
     if (w->options->json) {
-        if (exit == CMD_OK || text.length > 2)
+        if (text.length > 0)
             json_out_newline(&json);
         (void)json_out_fini(&json); /* a lack of memory is in the text */
     }
@@ -227,7 +264,8 @@ static void clean_up(struct work *w)
 
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
-    const struct argp argp = {option_table, parse_option, "SCENARIO...", doc, NULL, NULL, NULL};
+    const struct argp argp = {option_table + (mode == RECORD_PLANNED ? NRUN_OPTIONS : 0),
+                              parse_option, "SCENARIO...", doc, NULL, NULL, NULL};
     size_t n = (size_t)argc + 1;
     struct options o = {.files = calloc(3 * n, sizeof *o.files)};
     struct work w = {.options = &o, .mode = mode, .diag = DIAG_INIT};

@@ -13,36 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops/reverse.h"
+
 /* The adjoint of one node: nothing yet, the constant 1, or a node. */
 struct adjoint {
     enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
     uint32_t node;
 };
 
-struct reverse {
-    struct graph *graph;
-    struct adjoint *adjoints; /* of each forward node */
-};
-
 /* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
-static const char *grad_name(struct graph *graph, uint32_t node, uint32_t operand)
+const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand)
 {
     const char *of = graph->nodes[operand].name, *slash = strrchr(of, '/');
 
     return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
 }
 
-static void accumulate(struct reverse *r, uint32_t into, uint32_t contribution)
+void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
 {
     struct adjoint *a = &r->adjoints[into];
 
     if (contribution == GRAPH_NONE)
         return;
     if (a->is == ADJOINT_ONE)
-        contribution = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD_SCALAR,
+        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR,
                                  contribution, GRAPH_NONE, 1);
     else if (a->is == ADJOINT_NODE)
-        contribution = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD, contribution,
+        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD, contribution,
                                  a->node, 0);
     *a = (struct adjoint){ADJOINT_NODE, contribution};
 }
@@ -54,11 +51,11 @@ static void accumulate_one(struct reverse *r, uint32_t into)
     if (a->is == ADJOINT_ZERO)
         a->is = ADJOINT_ONE;
     else if (a->is == ADJOINT_NODE)
-        a->node = graph_map(r->graph, grad_name(r->graph, into, into), KERN_ADD_SCALAR, a->node,
+        a->node = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR, a->node,
                             GRAPH_NONE, 1);
     else
-        accumulate(r, into,
-                   graph_map(r->graph, grad_name(r->graph, into, into), KERN_FILL, into, GRAPH_NONE,
+        reverse_add(r, into,
+                   graph_map(r->graph, reverse_name(r->graph, into, into), KERN_FILL, into, GRAPH_NONE,
                              1));
 }
 
@@ -69,13 +66,13 @@ static uint32_t adjoint_node(struct reverse *r, uint32_t of)
 
     if (a->is == ADJOINT_ONE)
         *a = (struct adjoint){ADJOINT_NODE,
-                              graph_map(r->graph, grad_name(r->graph, of, of), KERN_FILL, of,
+                              graph_map(r->graph, reverse_name(r->graph, of, of), KERN_FILL, of,
                                         GRAPH_NONE, 1)};
     return a->node;
 }
 
 /* A node in exactly the dimensions, and their order, of another: broadcast where it lacks one. */
-static uint32_t shaped_like(struct graph *g, uint32_t node, uint32_t like, const char *name)
+uint32_t reverse_shaped_like(struct graph *g, uint32_t node, uint32_t like, const char *name)
 {
     const struct graph_node *a, *n;
 
@@ -89,58 +86,73 @@ static uint32_t shaped_like(struct graph *g, uint32_t node, uint32_t like, const
                      0);
 }
 
+/* How often a contribution counts: once along each dimension of `node` that neither the operand nor
+ * `a` nor `b` has (b may be GRAPH_NONE), where it is the same everywhere and is summed. */
+static double times_broadcast(const struct graph *g, uint32_t node, uint32_t operand, uint32_t a,
+                              uint32_t b)
+{
+    double times = 1;
+
+    for (uint32_t d = 0; d < g->nodes[node].rank; d++) {
+        uint32_t dim = g->nodes[node].dims[d];
+
+        if (!graph_has_dim(&g->nodes[operand], dim) && !graph_has_dim(&g->nodes[a], dim) &&
+            (b == GRAPH_NONE || !graph_has_dim(&g->nodes[b], dim)))
+            times *= (double)g->dims[dim].size;
+    }
+    return times;
+}
+
+static uint32_t scaled(struct graph *g, const char *name, uint32_t node, double times)
+{
+    return times > 1 ? graph_map(g, name, KERN_SCALE, node, GRAPH_NONE, times) : node;
+}
+
 /* Sum a contribution over the dimensions of `node` that its operand lacks. */
 static uint32_t sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand)
 {
     struct graph *g = r->graph;
-    const char *name = grad_name(g, node, operand);
+    const char *name = reverse_name(g, node, operand);
     uint32_t keep[GRAPH_RANK_MAX], nkeep = 0;
-    double times = 1;
+    double times;
 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
+    times = times_broadcast(g, node, operand, contribution, GRAPH_NONE);
     for (uint32_t d = 0; d < g->nodes[contribution].rank; d++)
         if (graph_has_dim(&g->nodes[operand], g->nodes[contribution].dims[d]))
             keep[nkeep++] = g->nodes[contribution].dims[d];
-    for (uint32_t d = 0; d < g->nodes[node].rank; d++) {
-        uint32_t dim = g->nodes[node].dims[d];
-
-        if (!graph_has_dim(&g->nodes[operand], dim) &&
-            !graph_has_dim(&g->nodes[contribution], dim))
-            times *= (double)g->dims[dim].size;
-    }
     if (nkeep < g->nodes[contribution].rank)
         contribution = graph_reduce(g, name, SHD_SUM, contribution, keep, nkeep);
-    if (times > 1)
-        contribution = graph_map(g, name, KERN_SCALE, contribution, GRAPH_NONE, times);
-    return contribution;
+    return scaled(g, name, contribution, times);
 }
 
-/* adjoint * factor, summed to the operand's dimensions by one op where it can be. */
+/* adjoint * factor, summed to the operand's dimensions by one op. */
 static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
                              uint32_t operand)
 {
     struct graph *g = r->graph;
-    const char *name = grad_name(g, node, operand);
+    const char *name = reverse_name(g, node, operand);
     uint32_t keep[GRAPH_RANK_MAX], nkeep = 0, nsummed = 0;
+    double times;
 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
+    times = times_broadcast(g, node, operand, adjoint, factor);
     for (uint32_t d = 0; d < g->nodes[operand].rank; d++) {
         uint32_t dim = g->nodes[operand].dims[d];
 
         if (graph_has_dim(&g->nodes[adjoint], dim) || graph_has_dim(&g->nodes[factor], dim))
             keep[nkeep++] = dim;
     }
-    for (uint32_t d = 0; d < g->nodes[node].rank; d++)
-        nsummed += !graph_has_dim(&g->nodes[operand], g->nodes[node].dims[d]);
-    if (nsummed > 0 || g->nodes[node].op == GRAPH_EINSUM)
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t d = 0; d < g->nodes[k ? factor : adjoint].rank; d++)
+            nsummed += !graph_has_dim(&g->nodes[operand], g->nodes[k ? factor : adjoint].dims[d]);
+    if (nsummed > 0)
         adjoint = graph_einsum(g, name, adjoint, factor, keep, nkeep);
     else
         adjoint = graph_map(g, name, KERN_MUL, adjoint, factor, 0);
-    if (g->nodes[node].op == GRAPH_EINSUM)
-        return adjoint; /* every dimension that was summed is one of the factor's */
-    return sum_to(r, adjoint, node, operand);
+    return scaled(g, name, adjoint, times);
 }
 
 /* d fn(x) / dx at x, given y = fn(x), of a function of one operand that is not linear. */
@@ -183,23 +195,23 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
-    const char *name = grad_name(g, node, n.inputs[0]);
+    const char *name = reverse_name(g, node, n.inputs[0]);
 
     switch (n.fn) {
     case KERN_COPY:
     case KERN_ADD_SCALAR:
-        accumulate(r, n.inputs[0], adjoint);
+        reverse_add(r, n.inputs[0], adjoint);
         return;
     case KERN_NEG:
-        accumulate(r, n.inputs[0], graph_map(g, name, KERN_NEG, adjoint, GRAPH_NONE, 0));
+        reverse_add(r, n.inputs[0], graph_map(g, name, KERN_NEG, adjoint, GRAPH_NONE, 0));
         return;
     case KERN_SCALE:
-        accumulate(r, n.inputs[0], graph_map(g, name, KERN_SCALE, adjoint, GRAPH_NONE, n.scalar));
+        reverse_add(r, n.inputs[0], graph_map(g, name, KERN_SCALE, adjoint, GRAPH_NONE, n.scalar));
         return;
     case KERN_STEP: /* constant almost everywhere */
         return;
     default:
-        accumulate(r, n.inputs[0],
+        reverse_add(r, n.inputs[0],
                    graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, node), 0));
         return;
     }
@@ -212,10 +224,10 @@ static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph_node n = g->nodes[node];
     uint32_t a = n.inputs[0], b = n.inputs[1], da, db;
 
-    da = graph_map(g, grad_name(g, node, a), KERN_DIV, adjoint, b, 0);
-    db = graph_map(g, grad_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
-    accumulate(r, b, times_factor(r, db, node, node, b));
-    accumulate(r, a, sum_to(r, da, node, a));
+    da = graph_map(g, reverse_name(g, node, a), KERN_DIV, adjoint, b, 0);
+    db = graph_map(g, reverse_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
+    reverse_add(r, b, times_factor(r, db, node, node, b));
+    reverse_add(r, a, sum_to(r, da, node, a));
 }
 
 /* y = max(a, b) or min(a, b): the gradient goes where y came from, to a when both are equal. */
@@ -224,13 +236,13 @@ static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
     uint32_t a = n.inputs[0], b = n.inputs[1], to_a, to_b;
-    const char *name = grad_name(g, node, a);
+    const char *name = reverse_name(g, node, a);
 
     to_a = graph_map(g, name, KERN_EQUAL, node, a, 0);
     to_b = graph_map(g, name, KERN_NEG, to_a, GRAPH_NONE, 0);
     to_b = graph_map(g, name, KERN_ADD_SCALAR, to_b, GRAPH_NONE, 1);
-    accumulate(r, a, times_factor(r, adjoint, to_a, node, a));
-    accumulate(r, b, times_factor(r, adjoint, to_b, node, b));
+    reverse_add(r, a, times_factor(r, adjoint, to_a, node, a));
+    reverse_add(r, b, times_factor(r, adjoint, to_b, node, b));
 }
 
 static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
@@ -241,17 +253,17 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
 
     switch (n.fn) {
     case KERN_ADD:
-        accumulate(r, a, sum_to(r, adjoint, node, a));
-        accumulate(r, b, sum_to(r, adjoint, node, b));
+        reverse_add(r, a, sum_to(r, adjoint, node, a));
+        reverse_add(r, b, sum_to(r, adjoint, node, b));
         return;
     case KERN_SUB:
-        accumulate(r, a, sum_to(r, adjoint, node, a));
-        adjoint = graph_map(g, grad_name(g, node, b), KERN_NEG, adjoint, GRAPH_NONE, 0);
-        accumulate(r, b, sum_to(r, adjoint, node, b));
+        reverse_add(r, a, sum_to(r, adjoint, node, a));
+        adjoint = graph_map(g, reverse_name(g, node, b), KERN_NEG, adjoint, GRAPH_NONE, 0);
+        reverse_add(r, b, sum_to(r, adjoint, node, b));
         return;
     case KERN_MUL:
-        accumulate(r, a, times_factor(r, adjoint, b, node, a));
-        accumulate(r, b, times_factor(r, adjoint, a, node, b));
+        reverse_add(r, a, times_factor(r, adjoint, b, node, a));
+        reverse_add(r, b, times_factor(r, adjoint, a, node, b));
         return;
     case KERN_DIV:
         reverse_div(r, node, adjoint);
@@ -272,12 +284,12 @@ static void reverse_extreme(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
-    const char *name = grad_name(g, node, n.inputs[0]);
+    const char *name = reverse_name(g, node, n.inputs[0]);
     uint32_t chosen = graph_map(g, name, KERN_EQUAL, n.inputs[0], node, 0);
     uint32_t count = graph_reduce(g, name, SHD_SUM, chosen, n.dims, n.rank);
     uint32_t share = graph_map(g, name, KERN_DIV, adjoint, count, 0);
 
-    accumulate(r, n.inputs[0], graph_map(g, name, KERN_MUL, chosen, share, 0));
+    reverse_add(r, n.inputs[0], graph_map(g, name, KERN_MUL, chosen, share, 0));
 }
 
 static void reverse_einsum(struct reverse *r, uint32_t node, uint32_t adjoint)
@@ -285,8 +297,8 @@ static void reverse_einsum(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph_node n = r->graph->nodes[node];
 
     /* The later-made operand first: its gradient leads towards the input. */
-    accumulate(r, n.inputs[0], times_factor(r, adjoint, n.inputs[1], node, n.inputs[0]));
-    accumulate(r, n.inputs[1], times_factor(r, adjoint, n.inputs[0], node, n.inputs[1]));
+    reverse_add(r, n.inputs[0], times_factor(r, adjoint, n.inputs[1], node, n.inputs[0]));
+    reverse_add(r, n.inputs[1], times_factor(r, adjoint, n.inputs[0], node, n.inputs[1]));
 }
 
 /* The constant 1 passes through sums, and a product's gradient is the other factor. */
@@ -301,39 +313,77 @@ static bool reverse_one(struct reverse *r, uint32_t node)
         return true;
     }
     if (n.op == GRAPH_MAP && n.fn == KERN_MUL && same_dims) {
-        accumulate(r, n.inputs[0], n.inputs[1]);
-        accumulate(r, n.inputs[1], n.inputs[0]);
+        reverse_add(r, n.inputs[0], n.inputs[1]);
+        reverse_add(r, n.inputs[1], n.inputs[0]);
         return true;
     }
     return false;
 }
 
+static void reverse_reduce(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    if (r->graph->nodes[node].reduce == SHD_SUM)
+        reverse_add(r, r->graph->nodes[node].inputs[0], adjoint);
+    else
+        reverse_extreme(r, node, adjoint);
+}
+
+static void reverse_map(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    if (r->graph->nodes[node].ninputs == 2)
+        reverse_binary(r, node, adjoint);
+    else
+        reverse_unary(r, node, adjoint);
+}
+
+static void reverse_constraint(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph_node n = r->graph->nodes[node];
+
+    reverse_add(r, n.inputs[0],
+                graph_constraint(r->graph, n.name,
+                                 reverse_shaped_like(r->graph, adjoint, node, n.name)));
+}
+
+static void reverse_nothing(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    (void)adjoint;
+    graph_fail(r->graph, SHD_EUNSUPPORTED, "'%s' (%s) has no derivative", r->graph->nodes[node].name,
+               graph_op_name(r->graph->nodes[node].op));
+}
+
+/* The derivative of each op; NULL: it takes none (and has no operands). */
+static const reverse_fn derivatives[GRAPH_NOPS] = {
+    [GRAPH_EINSUM] = reverse_einsum,
+    [GRAPH_MAP] = reverse_map,
+    [GRAPH_REDUCE] = reverse_reduce,
+    [GRAPH_CONSTRAINT] = reverse_constraint,
+    [GRAPH_EXTRA] = reverse_nothing,
+    [GRAPH_ATTENTION] = reverse_attention,
+    [GRAPH_ATTENTION_GRAD] = reverse_nothing,
+    [GRAPH_ROPE] = reverse_rope,
+    [GRAPH_CAUSAL] = reverse_causal,
+    [GRAPH_EMBED] = reverse_embed,
+    [GRAPH_EMBED_GRAD] = reverse_nothing,
+    [GRAPH_PICK] = reverse_pick,
+    [GRAPH_PICK_GRAD] = reverse_nothing,
+    [GRAPH_REPEAT] = reverse_repeat,
+    [GRAPH_REPEAT_SUM] = reverse_nothing,
+    [GRAPH_WINDOW] = reverse_window,
+};
+
 static void reverse_node(struct reverse *r, uint32_t node)
 {
-    struct graph *g = r->graph;
-    struct graph_node n = g->nodes[node];
+    const struct graph_node *n = &r->graph->nodes[node];
     uint32_t adjoint;
 
-    if (r->adjoints[node].is == ADJOINT_ZERO || n.ninputs == 0)
+    if (r->adjoints[node].is == ADJOINT_ZERO || n->ninputs == 0 || n->stop_gradient)
         return;
     if (r->adjoints[node].is == ADJOINT_ONE && reverse_one(r, node))
         return;
     adjoint = adjoint_node(r, node);
-    if (adjoint == GRAPH_NONE)
-        return;
-    if (n.op == GRAPH_CONSTRAINT)
-        accumulate(r, n.inputs[0],
-                   graph_constraint(g, n.name, shaped_like(g, adjoint, node, n.name)));
-    else if (n.op == GRAPH_EINSUM)
-        reverse_einsum(r, node, adjoint);
-    else if (n.op == GRAPH_REDUCE && n.reduce == SHD_SUM)
-        accumulate(r, n.inputs[0], adjoint);
-    else if (n.op == GRAPH_REDUCE)
-        reverse_extreme(r, node, adjoint);
-    else if (n.ninputs == 2)
-        reverse_binary(r, node, adjoint);
-    else
-        reverse_unary(r, node, adjoint);
+    if (adjoint != GRAPH_NONE)
+        derivatives[r->graph->nodes[node].op](r, node, adjoint);
 }
 
 static uint32_t gradient_of(struct reverse *r, uint32_t of)
@@ -343,7 +393,7 @@ static uint32_t gradient_of(struct reverse *r, uint32_t of)
 
     if (r->adjoints[of].is == ADJOINT_ZERO)
         return graph_map(g, name, KERN_FILL, of, GRAPH_NONE, 0);
-    return shaped_like(g, adjoint_node(r, of), of, name);
+    return reverse_shaped_like(g, adjoint_node(r, of), of, name);
 }
 
 void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uint32_t nwrt,

@@ -380,10 +380,63 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
     return copy;
 }
 
+void graph_stop_gradient(struct graph *graph, uint32_t node)
+{
+    if (usable(graph, node))
+        graph->nodes[node].stop_gradient = true;
+}
+
+uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,
+                         uint32_t rank)
+{
+    struct graph_node node = {.op = GRAPH_MAP, .fn = KERN_COPY, .rank = rank, .ninputs = 1};
+
+    if (!usable(graph, x))
+        return GRAPH_NONE;
+    node.inputs[0] = x;
+    node.dtype = graph->nodes[x].dtype;
+    if (rank != graph->nodes[x].rank)
+        return graph_fail(graph, SHD_EINVAL, "'%s' orders %u of %u dimensions", name, rank,
+                          graph->nodes[x].rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        node.dims[d] = dims[d];
+        if (!graph_has_dim(&graph->nodes[x], dims[d]))
+            return graph_fail(graph, SHD_EINVAL, "'%s' orders a dimension that '%s' does not have",
+                              name, graph->nodes[x].name);
+    }
+    return add_node(graph, &node, name);
+}
+
+uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name)
+{
+    for (uint32_t k = 0; k < node->ninputs; k++)
+        if (!usable(graph, node->inputs[k]))
+            return GRAPH_NONE;
+    return add_node(graph, node, name);
+}
+
+uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
+                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node extra = {
+        .op = GRAPH_EXTRA, .dtype = dtype, .rank = rank, .ninputs = 1, .inputs = {node}};
+    uint32_t added;
+
+    for (uint32_t d = 0; d < rank; d++)
+        extra.dims[d] = dims[d];
+    added = graph_add(graph, &extra, name);
+    if (added != GRAPH_NONE)
+        graph->nodes[node].extras[graph->nodes[node].nextras++] = added;
+    return added;
+}
+
 const char *graph_op_name(enum graph_op op)
 {
-    static const char *const names[GRAPH_NOPS] = {"input",  "param",  "einsum",
-                                                  "map",    "reduce", "constraint"};
+    static const char *const names[GRAPH_NOPS] = {
+        "input",     "param",          "einsum", "map",         "reduce", "constraint",
+        "extra",     "attention",      "attention gradient",    "rope",   "causal mask",
+        "embedding", "embedding gradient",       "pick",        "pick gradient",
+        "repeat",    "repeat sum",     "window"};
 
     return names[op];
 }

@@ -27,7 +27,8 @@
 
 #define GRAPH_NONE UINT32_MAX
 #define GRAPH_RANK_MAX 8
-#define GRAPH_INPUTS_MAX 4
+#define GRAPH_INPUTS_MAX 6
+#define GRAPH_EXTRAS_MAX 2
 
 enum graph_op {
     GRAPH_INPUT,      /* data that comes from outside; `source` says what is in it */
@@ -36,7 +37,48 @@ enum graph_op {
     GRAPH_MAP,        /* one elementwise function of one or two arrays */
     GRAPH_REDUCE,     /* sum, max or min over what the result lacks */
     GRAPH_CONSTRAINT, /* the identity, at a place where a sharding may be asked for by name */
+    GRAPH_EXTRA,      /* a further result of the op that is its operand */
+    GRAPH_ATTENTION,  /* q, k, v -> o, lse */
+    GRAPH_ATTENTION_GRAD, /* q, k, v, o, lse, do -> dq, dk, dv */
+    GRAPH_ROPE,           /* rotary position embedding */
+    GRAPH_CAUSAL,         /* mask of what lies ahead */
+    GRAPH_EMBED,          /* table, ids -> rows */
+    GRAPH_EMBED_GRAD,     /* ids, g -> d table */
+    GRAPH_PICK,           /* x, ids -> the element at each id */
+    GRAPH_PICK_GRAD,      /* ids, g -> d x */
+    GRAPH_REPEAT,         /* a dimension becomes a longer one, each element several times */
+    GRAPH_REPEAT_SUM,     /* and back: the copies summed */
+    GRAPH_WINDOW,         /* slice, padding, concatenation along one dimension */
     GRAPH_NOPS
+};
+
+/* What the ops below GRAPH_EXTRA need to know besides their operands. */
+union graph_attr {
+    struct {
+        double scale;
+        bool causal;
+    } attention;
+    struct {
+        uint32_t position_dim, pair_dim;
+        int64_t position0; /* of the first element */
+        double theta;
+        bool interleaved, inverse;
+    } rope;
+    struct {
+        uint32_t query_dim, key_dim;
+        double masked;
+    } causal;
+    struct {
+        uint32_t dim; /* that the ids number */
+    } choice;         /* embed, pick and their gradients */
+    struct {
+        uint32_t from_dim, to_dim;
+    } repeat;
+    struct {
+        uint32_t to_dim;              /* of the result */
+        uint32_t dim[2];              /* of each operand */
+        int64_t from[2], to[2], count[2]; /* as struct kern_window */
+    } window;
 };
 
 enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES };
@@ -59,6 +101,10 @@ struct graph_node {
     double scalar;                     /* GRAPH_MAP */
     enum shd_reduce_op reduce;         /* GRAPH_REDUCE */
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
+    bool stop_gradient;                /* no gradient goes through to the operands */
+    uint32_t nextras;
+    uint32_t extras[GRAPH_EXTRAS_MAX]; /* nodes that are its further results */
+    union graph_attr attr;
 };
 
 enum graph_output_kind { GRAPH_OUTPUT, GRAPH_LOSS, GRAPH_GRADIENT };
@@ -124,6 +170,58 @@ uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op 
 
 /* Name a place where a sharding may be asked for. */
 uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a);
+
+/* Let no gradient pass from a node to its operands. */
+void graph_stop_gradient(struct graph *graph, uint32_t node);
+
+/* ---- ops of one file each, in ops/ ---- */
+
+/* Attention of q[batch, seq, heads, head_dim] to k, v[batch, seq, kv_heads, head_dim]: the names
+ * may be others, the order is this; heads divide by kv_heads.  Returns o of q's dimensions. */
+uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,
+                         bool causal, double scale);
+
+/* Rotate pairs along `pair_dim` (an even extent) by position along `position_dim`, which starts at
+ * `position0`. */
+uint32_t graph_rope(struct graph *graph, const char *name, uint32_t x, uint32_t position_dim,
+                    uint32_t pair_dim, int64_t position0, double theta, bool interleaved);
+
+/* x where key <= query, else `masked`. */
+uint32_t graph_causal_mask(struct graph *graph, const char *name, uint32_t x, uint32_t query_dim,
+                           uint32_t key_dim, double masked);
+
+/* Rows of table[rows, width] by ids (int32): dimensions of ids, then width. */
+uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint32_t ids);
+
+/* The elements of x along `dim` that ids (int32, x's other dimensions in x's order) number. */
+uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t ids, uint32_t dim);
+
+/* x with `from_dim` made `to_dim`, a multiple of it: element i of the new one is i / times of the
+ * old.  With equal sizes it only renames. */
+uint32_t graph_repeat(struct graph *graph, const char *name, uint32_t x, uint32_t from_dim,
+                      uint32_t to_dim);
+
+/* Elements [start, start + size of to_dim) of x along `dim`, which becomes `to_dim`. */
+uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                     uint32_t to_dim, int64_t start);
+
+/* a, then b, along a's `a_dim` and b's `b_dim`, which become `to_dim`; else they have the same
+ * dimensions in the same order. */
+uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_t a_dim, uint32_t b,
+                      uint32_t b_dim, uint32_t to_dim);
+
+/* x with its dimensions in another order. */
+uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,
+                         uint32_t rank);
+
+/* ---- for the files of ops/ ---- */
+
+/* Add a node of any op as it stands, with a name; checks dimensions and operands. */
+uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name);
+
+/* Add a further result of a node. */
+uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
+                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank);
 
 /* Make a node an output of the computation. */
 void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,

@@ -131,10 +131,9 @@ static bool choose(const struct kern_gemm *g, struct call *best)
     for (uint32_t m = 0; m < nchoices(&g->m); m++) {
         for (uint32_t n = 0; n < nchoices(&g->n); n++) {
             for (uint32_t k = 0; k < nchoices(&g->k); k++) {
-                struct call call = {.m = dim_at(&g->m, m), .n = dim_at(&g->n, n),
-                                    .k = dim_at(&g->k, k)};
-                double work = (double)call.m.extent * (double)call.n.extent *
-                              (double)call.k.extent;
+                struct call call = {
+                    .m = dim_at(&g->m, m), .n = dim_at(&g->n, n), .k = dim_at(&g->k, k)};
+                double work = (double)call.m.extent * (double)call.n.extent * (double)call.k.extent;
 
                 if (work > most && set_layouts(&call)) {
                     *best = call;

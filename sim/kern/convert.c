@@ -5,20 +5,20 @@
 
 /* Every function below has the same shape: whole groups of lanes, contiguous, vectorized; the rest
  * and all that is strided, one by one. */
-#define CONVERT(name, from, to, expr)                                                              \
-    KERN_BODY void name##_body(const from *restrict in, size_t n, to *restrict out)                \
-    {                                                                                              \
-        for (; n >= KERN_LANES; n -= KERN_LANES, in += KERN_LANES, out += KERN_LANES) {            \
-            for (int j = 0; j < KERN_LANES; j++) {                                                 \
-                from x = in[j];                                                                    \
-                out[j] = expr;                                                                     \
-            }                                                                                      \
-        }                                                                                          \
-        for (size_t j = 0; j < n; j++) {                                                           \
-            from x = in[j];                                                                        \
-            out[j] = expr;                                                                         \
-        }                                                                                          \
-    }                                                                                              \
+#define CONVERT(name, from, to, expr)                                                   \
+    KERN_BODY void name##_body(const from *restrict in, size_t n, to *restrict out)     \
+    {                                                                                   \
+        for (; n >= KERN_LANES; n -= KERN_LANES, in += KERN_LANES, out += KERN_LANES) { \
+            for (int j = 0; j < KERN_LANES; j++) {                                      \
+                from x = in[j];                                                         \
+                out[j] = expr;                                                          \
+            }                                                                           \
+        }                                                                               \
+        for (size_t j = 0; j < n; j++) {                                                \
+            from x = in[j];                                                             \
+            out[j] = expr;                                                              \
+        }                                                                               \
+    }                                                                                   \
     KERN_VARIANTS(static, name, (const from *restrict in, size_t n, to *restrict out), (in, n, out))
 
 CONVERT(f32_of_bf16, uint16_t, float, kern_f32_of_bf16(x))
@@ -31,20 +31,20 @@ CONVERT(bf16_of_f32, float, uint16_t, kern_bf16_of_f32(x))
 CONVERT(f16_of_f32, float, uint16_t, kern_f16_of_f32(x))
 CONVERT(f32_of_f64, double, float, (float)x)
 
-#define STRIDED_LOAD(type, expr)                                                                   \
-    do {                                                                                           \
-        const type *in = base;                                                                     \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            type x = in[(int64_t)i * stride];                                                      \
-            out[i] = expr;                                                                         \
-        }                                                                                          \
+#define STRIDED_LOAD(type, expr)              \
+    do {                                      \
+        const type *in = base;                \
+        for (size_t i = 0; i < n; i++) {      \
+            type x = in[(int64_t)i * stride]; \
+            out[i] = expr;                    \
+        }                                     \
     } while (0)
 
-#define STRIDED_STORE(type, expr)                                                                  \
-    do {                                                                                           \
-        type *out = base;                                                                          \
-        for (size_t i = 0; i < n; i++)                                                             \
-            out[(int64_t)i * stride] = expr;                                                       \
+#define STRIDED_STORE(type, expr)            \
+    do {                                     \
+        type *out = base;                    \
+        for (size_t i = 0; i < n; i++)       \
+            out[(int64_t)i * stride] = expr; \
     } while (0)
 
 static void load_f32_unit(enum shd_dtype dtype, const void *base, size_t n, float *out)

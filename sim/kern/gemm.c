@@ -7,11 +7,9 @@
 #include "kern/gemm.h"
 
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 #include "kern/convert.h"
+#include "kern/multiply.h"
 
 #define BLOCK_M 64
 #define BLOCK_N_MAX 64
@@ -34,9 +32,9 @@ struct tile {
     int64_t n_b[BLOCK_N_MAX], n_c[BLOCK_N_MAX];
 };
 
-/* Offsets of both arrays at n places of a nest from `start`; returns n. */
-static size_t offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
-                      int64_t *second)
+/* Offsets of both arrays at n places of a nest from `start`. */
+static void offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
+                    int64_t *second)
 {
     struct kern_walk walk;
 
@@ -46,7 +44,6 @@ static size_t offsets(const struct kern_nest *nest, int64_t start, size_t n, int
         second[i] = walk.offset[1];
         kern_walk_advance(&walk, 1);
     }
-    return n;
 }
 
 static bool is_linear(const int64_t *offset, size_t n, int64_t *stride)
@@ -89,102 +86,6 @@ static struct tile tile_of(const struct own_run *run, int64_t block_n, int64_t t
     return tile;
 }
 
-typedef float f32x4 __attribute__((vector_size(16), may_alias));
-typedef double f64x2 __attribute__((vector_size(16), may_alias));
-typedef uint32_t u32x4 __attribute__((vector_size(16), may_alias));
-#define PLAIN_MADD(x, b, c) ((x) * (b) + (c))
-
-#define T float
-#define NAME f32_base
-#define TARGET
-#define VEC f32x4
-#define MADD PLAIN_MADD
-#include "kern/gemm_micro.inc"
-#ifdef __x86_64__
-#define NAME f32_avx2
-#define TARGET KERN_AVX2
-#define VEC __m256
-#define MADD(x, b, c) _mm256_fmadd_ps(_mm256_set1_ps(x), b, c)
-#include "kern/gemm_micro.inc"
-#define NAME f32_avx512
-#define TARGET KERN_AVX512
-#define VEC __m512
-#define MADD(x, b, c) _mm512_fmadd_ps(_mm512_set1_ps(x), b, c)
-#include "kern/gemm_micro.inc"
-#endif
-#undef T
-
-#define T double
-#define NAME f64_base
-#define TARGET
-#define VEC f64x2
-#define MADD PLAIN_MADD
-#include "kern/gemm_micro.inc"
-#ifdef __x86_64__
-#define NAME f64_avx2
-#define TARGET KERN_AVX2
-#define VEC __m256d
-#define MADD(x, b, c) _mm256_fmadd_pd(_mm256_set1_pd(x), b, c)
-#include "kern/gemm_micro.inc"
-#define NAME f64_avx512
-#define TARGET KERN_AVX512
-#define VEC __m512d
-#define MADD(x, b, c) _mm512_fmadd_pd(_mm512_set1_pd(x), b, c)
-#include "kern/gemm_micro.inc"
-#endif
-#undef T
-
-#define T uint32_t
-#define NAME u32_base
-#define TARGET
-#define VEC u32x4
-#define MADD PLAIN_MADD
-#include "kern/gemm_micro.inc"
-#ifdef __x86_64__
-typedef uint32_t u32x8 __attribute__((vector_size(32), may_alias));
-typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
-#define NAME u32_avx2
-#define TARGET KERN_AVX2
-#define VEC u32x8
-#define MADD PLAIN_MADD
-#include "kern/gemm_micro.inc"
-#define NAME u32_avx512
-#define TARGET KERN_AVX512
-#define VEC u32x16
-#define MADD PLAIN_MADD
-#include "kern/gemm_micro.inc"
-#endif
-#undef T
-
-/* The three widths of one micro kernel behind one name; n is rounded up to whole tiles, which the
- * caller has padded with zeros. */
-#ifdef __x86_64__
-#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
-    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
-                     const T *b, T *c, size_t nc)                                                  \
-    {                                                                                              \
-        enum kern_isa isa = kern_isa_get();                                                        \
-                                                                                                   \
-        if (isa == KERN_ISA_AVX512)                                                                \
-            avx512(m, n, depth, a, a_row, a_col, b, c, nc);                                        \
-        else if (isa == KERN_ISA_AVX2)                                                             \
-            avx2(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
-        else                                                                                       \
-            base(m, n, depth, a, a_row, a_col, b, c, nc);                                          \
-    }
-#else
-#define MULTIPLY_BY(name, T, base, avx2, avx512)                                                   \
-    static void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,     \
-                     const T *b, T *c, size_t nc)                                                  \
-    {                                                                                              \
-        base(m, n, depth, a, a_row, a_col, b, c, nc);                                              \
-    }
-#endif
-
-MULTIPLY_BY(multiply_f32, float, f32_base, f32_avx2, f32_avx512)
-MULTIPLY_BY(multiply_f64, double, f64_base, f64_avx2, f64_avx512)
-MULTIPLY_BY(multiply_u32, uint32_t, u32_base, u32_avx2, u32_avx512)
-
 /* int32 wraps, as unsigned words do. */
 static void load_u32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n,
                      uint32_t *out)
@@ -212,7 +113,7 @@ static void store_u32(enum shd_dtype dtype, void *base, int64_t stride, size_t n
 #define BLOCK_K 64
 #define LOAD kern_load_f32
 #define STORE kern_store_f32
-#define MULTIPLY multiply_f32
+#define MULTIPLY kern_multiply_f32
 #include "kern/gemm_block.inc"
 
 #define T double
@@ -221,7 +122,7 @@ static void store_u32(enum shd_dtype dtype, void *base, int64_t stride, size_t n
 #define BLOCK_K 32
 #define LOAD kern_load_f64
 #define STORE kern_store_f64
-#define MULTIPLY multiply_f64
+#define MULTIPLY kern_multiply_f64
 #include "kern/gemm_block.inc"
 
 #define T uint32_t
@@ -230,7 +131,7 @@ static void store_u32(enum shd_dtype dtype, void *base, int64_t stride, size_t n
 #define BLOCK_K 64
 #define LOAD load_u32
 #define STORE store_u32
-#define MULTIPLY multiply_u32
+#define MULTIPLY kern_multiply_u32
 #include "kern/gemm_block.inc"
 
 void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads)
@@ -245,8 +146,8 @@ void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void
         .nk = kern_nest_count(&g->k),
     };
     int64_t block_n = g->dtype == SHD_F64 ? 32 : 64;
-    int64_t ntasks = kern_nest_count(&g->batch) * nblocks(run.nm, BLOCK_M) *
-                     nblocks(run.nn, block_n);
+    int64_t ntasks =
+        kern_nest_count(&g->batch) * nblocks(run.nm, BLOCK_M) * nblocks(run.nn, block_n);
 
     switch (g->dtype) {
     case SHD_F64:

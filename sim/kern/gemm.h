@@ -25,8 +25,7 @@ struct kern_gemm {
 
 /* Use the BLAS if there is one, the element type is its own, the work is enough, and each operand
  * can be read where it lies; otherwise do nothing and return false. */
-bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c,
-                    int nthreads);
+bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
 
 /* Any strides and types; packs blocks on the stack (less than 56 KiB in all). */
 void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);

@@ -27,13 +27,14 @@ struct kern_einsum {
     enum shd_dtype dtype;
     uint32_t ndims;
     int64_t extent[KERN_DIMS_MAX];
-    uint32_t a_has, b_has, c_has;                 /* bit d: the array has dimension d */
-    int64_t a_stride[KERN_DIMS_MAX];              /* where it has the dimension */
+    uint32_t a_has, b_has, c_has;    /* bit d: the array has dimension d */
+    int64_t a_stride[KERN_DIMS_MAX]; /* where it has the dimension */
     int64_t b_stride[KERN_DIMS_MAX];
     int64_t c_stride[KERN_DIMS_MAX];
 };
 
-/* Bytes of scratch that kern_einsum_run() wants, the same on every machine. */
+/* Bytes of scratch that kern_einsum_run() wants, the same on every machine; 0 so far, as every
+ * layout is read in place or packed on the stack (below 64 KiB). */
 uint64_t kern_einsum_workspace_bytes(const struct kern_einsum *e);
 uint64_t kern_einsum_flops(const struct kern_einsum *e); /* 2 per multiply-add */
 uint64_t kern_einsum_bytes(const struct kern_einsum *e); /* operands read + result written, once */

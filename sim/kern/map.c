@@ -3,8 +3,6 @@
 
 #include "kern/kern.h"
 
-#include <string.h>
-
 #include "kern/convert.h"
 #include "kern/map_fn.h"
 #include "kern/nest.h"
@@ -24,7 +22,6 @@ struct map_run {
     int64_t count;
 };
 
-/* Registers: inputs that lie in memory as a register would are used there. */
 union regs {
     float f32[NREGS][BLOCK_F32];
     double f64[NREGS][BLOCK_F64];
@@ -86,8 +83,8 @@ static void compute(const struct kern_map *map, size_t n, bool wide, union regs 
         if (kern_fns[instr->fn].noperands < 1)
             a = b = to == 0; /* not read; only must not be the register written */
         if (!wide)
-            kern_fn_f32(instr->fn, round_up(n), regs->f32[a], regs->f32[b],
-                        (float)instr->scalar, regs->f32[to]);
+            kern_fn_f32(instr->fn, round_up(n), regs->f32[a], regs->f32[b], (float)instr->scalar,
+                        regs->f32[to]);
         else if (map->dtype == SHD_I32)
             kern_fn_i32(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
         else
@@ -104,8 +101,8 @@ static void pad(const struct kern_map *map, size_t n, bool wide, union regs *reg
     }
 }
 
-static void do_block(const struct map_run *run, struct kern_walk *walk, size_t n, bool wide,
-                     union regs *regs)
+static void run_block(const struct map_run *run, struct kern_walk *walk, size_t n, bool wide,
+                      union regs *regs)
 {
     struct kern_walk start = *walk;
     size_t at;
@@ -142,7 +139,7 @@ static void task(void *arg, int64_t id)
     end = end < run->count ? end : run->count;
     kern_walk_init(&walk, &run->nest, at);
     for (; at < end; at += block)
-        do_block(run, &walk, (size_t)(end - at < block ? end - at : block), wide, &regs);
+        run_block(run, &walk, (size_t)(end - at < block ? end - at : block), wide, &regs);
 }
 
 uint64_t kern_map_flops(const struct kern_map *m)

@@ -42,14 +42,14 @@ const struct kern_fn_info kern_fns[KERN_NFNS] = {
 
 /* `expr` is of x = a[i] and y = b[i].  The pointers step and the inner loop's bounds are constants:
  * that is the shape gcc vectorizes at -O2. */
-#define LANES(expr)                                                                                \
-    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, out += KERN_LANES) {          \
-        for (int j = 0; j < KERN_LANES; j++) {                                                     \
-            float x = a[j], y = b[j];                                                              \
-            (void)x, (void)y;                                                                      \
-            out[j] = (expr);                                                                       \
-        }                                                                                          \
-    }                                                                                              \
+#define LANES(expr)                                                                       \
+    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, out += KERN_LANES) { \
+        for (int j = 0; j < KERN_LANES; j++) {                                            \
+            float x = a[j], y = b[j];                                                     \
+            (void)x, (void)y;                                                             \
+            out[j] = (expr);                                                              \
+        }                                                                                 \
+    }                                                                                     \
     break
 
 /* By hand, because C's sqrtf sets errno and so does not vectorize. */
@@ -220,9 +220,9 @@ static double curved_f64(enum kern_fn fn, double x)
     }
 }
 
-#define EACH(expr)                                                                                 \
-    for (size_t i = 0; i < n; i++)                                                                 \
-        out[i] = (expr);                                                                           \
+#define EACH(expr)                 \
+    for (size_t i = 0; i < n; i++) \
+        out[i] = (expr);           \
     break
 
 void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,

@@ -74,15 +74,15 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
     {                                                                                              \
         switch (op) {                                                                              \
         case SHD_MAX:                                                                              \
-            return ((y > x) | (y != y)) ? y : x;                                                    \
+            return ((y > x) | (y != y)) ? y : x;                                                   \
         case SHD_MIN:                                                                              \
-            return ((y < x) | (y != y)) ? y : x;                                                    \
+            return ((y < x) | (y != y)) ? y : x;                                                   \
         default:                                                                                   \
             return sum;                                                                            \
         }                                                                                          \
     }                                                                                              \
-    KERN_BODY void name##_all(enum shd_reduce_op op, type *restrict dst,                           \
-                              const type *restrict src, uint64_t n)                                \
+    KERN_BODY void name##_all(enum shd_reduce_op op, type *restrict dst, const type *restrict src, \
+                              uint64_t n)                                                          \
     {                                                                                              \
         for (; n >= KERN_LANES; n -= KERN_LANES, dst += KERN_LANES, src += KERN_LANES) {           \
             for (int j = 0; j < KERN_LANES; j++)                                                   \
@@ -101,10 +101,10 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
         else                                                                                       \
             name##_all(SHD_SUM, dst, src, n);                                                      \
     }                                                                                              \
-    KERN_VARIANTS(static, name,                                                                    \
-                  (enum shd_reduce_op op, type *restrict dst, const type *restrict src,            \
-                   uint64_t n),                                                                    \
-                  (op, dst, src, n))
+    KERN_VARIANTS(                                                                                 \
+        static, name,                                                                              \
+        (enum shd_reduce_op op, type *restrict dst, const type *restrict src, uint64_t n),         \
+        (op, dst, src, n))
 
 COMBINE(combine_f32, float, x + y)
 COMBINE(combine_f64, double, x + y)

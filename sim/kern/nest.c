@@ -3,7 +3,6 @@
 
 #include "kern/nest.h"
 
-
 void kern_nest_add(struct kern_nest *nest, int64_t extent, const int64_t *strides)
 {
     if (extent == 1)

@@ -45,11 +45,11 @@ KERN_BODY double select64(int condition, double yes, double no)
     return x;
 }
 
-#define LANES(expr)                                                                                \
-    for (; n > 0; n -= KERN_LANES, x += KERN_LANES, acc += KERN_LANES) {                           \
-        for (int j = 0; j < KERN_LANES; j++)                                                       \
-            acc[j] = (expr);                                                                       \
-    }                                                                                              \
+#define LANES(expr)                                                      \
+    for (; n > 0; n -= KERN_LANES, x += KERN_LANES, acc += KERN_LANES) { \
+        for (int j = 0; j < KERN_LANES; j++)                             \
+            acc[j] = (expr);                                             \
+    }                                                                    \
     break
 
 /* acc[i] = acc[i] op x[i]; n is a multiple of KERN_LANES.  A NaN stays. */
@@ -132,8 +132,8 @@ static void store(const struct reduce_run *run, struct kern_walk walk, size_t n,
         int64_t left = kern_walk_run(&walk);
         size_t length = (size_t)left < n - at ? (size_t)left : n - at;
 
-        kern_store_f64(dtype, run->out + walk.offset[1] * (int64_t)kern_size(dtype), stride,
-                       length, in + at);
+        kern_store_f64(dtype, run->out + walk.offset[1] * (int64_t)kern_size(dtype), stride, length,
+                       in + at);
         kern_walk_advance(&walk, (int64_t)length);
         at += length;
     }
@@ -176,8 +176,7 @@ static void lines_task(void *arg, int64_t task)
     kern_walk_init(&walk, &run->kept, at);
     first = walk;
     for (int64_t i = 0; i < end - at; i++) {
-        result[i] = line(run, run->in + walk.offset[0] *
-                                            (int64_t)kern_size(run->reduce->dtype));
+        result[i] = line(run, run->in + walk.offset[0] * (int64_t)kern_size(run->reduce->dtype));
         kern_walk_advance(&walk, 1);
     }
     store(run, first, (size_t)(end - at), result);

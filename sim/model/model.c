@@ -7,7 +7,9 @@
 
 #include "graph/gradient.h"
 
-static const struct model_kind *const kinds[] = {&model_mlp, NULL};
+static const struct model_kind *const kinds[] = {&model_mlp,         &model_attention,
+                                                &model_block,       &model_transformer,
+                                                &model_graph_text};
 
 struct kern_source model_source(uint64_t seed, const char *name, double scale)
 {
@@ -18,53 +20,92 @@ struct kern_source model_source(uint64_t seed, const char *name, double scale)
     return (struct kern_source){.seed = h, .scale = scale};
 }
 
-/* The loss sum(out * ct), and the gradient of what is learned and of the input. */
-static void add_backward(struct graph *g, const struct scenario *s, uint32_t out)
+/* sum(out * ct), added to `sum` if there is one. */
+static uint32_t add_product(struct graph *g, const struct scenario *s, uint32_t sum,
+                            const char *output, uint32_t node, uint32_t noutputs)
 {
-    uint32_t nforward = g->nnodes, *wrt, *grads, nwrt = 0, ct, loss;
+    const char *name = noutputs > 1 ? graph_text(g, "ct/%s", output) : "ct";
+    struct graph_node out;
+    uint32_t ct;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    out = g->nodes[node];
+    ct = graph_input(g, name, s->model.dtype, out.dims, out.rank, model_source(s->seed, name, 2));
+    node = graph_map(g, "loss/product", KERN_MUL, node, ct, 0);
+    node = graph_reduce(g, "loss", SHD_SUM, node, NULL, 0);
+    return sum == GRAPH_NONE ? node : graph_map(g, "loss", KERN_ADD, sum, node, 0);
+}
+
+/* The model's own loss, or that of its outputs and as many arrays of random numbers. */
+static uint32_t add_loss(struct graph *g, const struct scenario *s)
+{
+    uint32_t noutputs = g->noutputs, loss = GRAPH_NONE;
+
+    for (uint32_t o = 0; o < noutputs; o++)
+        if (g->outputs[o].kind == GRAPH_LOSS)
+            return g->outputs[o].node;
+    for (uint32_t o = 0; o < noutputs; o++)
+        loss = add_product(g, s, loss, g->outputs[o].name, g->outputs[o].node, noutputs);
+    graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
+    return loss;
+}
+
+/* The gradient of what is learned and of the inputs that have one. */
+static void add_backward(struct graph *g, const struct scenario *s)
+{
+    uint32_t nforward = g->nnodes, *wrt, *grads, nwrt = 0, loss;
 
     if (g->err.status != SHD_OK)
         return;
-    wrt = calloc(2 * (size_t)nforward, sizeof *wrt);
+    wrt = calloc(2 * (size_t)nforward + 1, sizeof *wrt);
     if (!wrt) {
         graph_fail(g, SHD_ENOMEM, "no memory for the backward computation");
         return;
     }
     grads = wrt + nforward;
     for (uint32_t n = 0; n < nforward; n++)
-        if (g->nodes[n].op == GRAPH_PARAM || g->nodes[n].op == GRAPH_INPUT)
+        if (g->nodes[n].op == GRAPH_PARAM ||
+            (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
             wrt[nwrt++] = n;
-    ct = graph_input(g, "ct", s->model.dtype, g->nodes[out].dims, g->nodes[out].rank,
-                     model_source(s->seed, "ct", 2));
-    loss = graph_map(g, "loss/product", KERN_MUL, out, ct, 0);
-    loss = graph_reduce(g, "loss", SHD_SUM, loss, NULL, 0);
-    graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
+    loss = add_loss(g, s);
     graph_gradient(g, loss, wrt, nwrt, grads);
     for (uint32_t i = 0; i < nwrt && g->err.status == SHD_OK; i++)
         graph_output(g, GRAPH_GRADIENT, g->nodes[wrt[i]].name, grads[i], wrt[i]);
     free(wrt);
 }
 
+static const struct model_kind *find_kind(enum scenario_kind kind)
+{
+    int k = 0;
+
+    while (kinds[k]->kind != kind)
+        k++;
+    return kinds[k];
+}
+
+void model_describe(struct text *out, const struct scenario *scenario)
+{
+    find_kind(scenario->model.kind)->describe(out, scenario);
+    text_add(out, scenario->step.backward ? "; forward and backward" : "; forward");
+}
+
 int model_graph(struct graph **out, const struct scenario *scenario, struct diag *diag)
 {
+    size_t before = diag->nerrors;
     struct graph *g = graph_create();
-    struct shd_error err;
-    uint32_t result;
+    struct shd_error err = {SHD_EINVAL, ""};
 
     if (!g) {
         diag_error(diag, scenario->place, "no memory for the graph");
         return SHD_ENOMEM;
     }
-    for (int k = 0; kinds[k]; k++) {
-        if (kinds[k]->kind != scenario->model.kind)
-            continue;
-        result = kinds[k]->build(g, scenario);
-        graph_output(g, GRAPH_OUTPUT, "out", result, GRAPH_NONE);
-        if (scenario->step.backward)
-            add_backward(g, scenario, result);
-    }
-    if (graph_status(g, &err) != SHD_OK) {
+    find_kind(scenario->model.kind)->build(g, scenario, diag);
+    if (diag->nerrors == before && scenario->step.backward)
+        add_backward(g, scenario);
+    if (graph_status(g, &err) != SHD_OK && diag->nerrors == before)
         diag_error(diag, scenario->model.place, "%s", err.text);
+    if (diag->nerrors > before) {
         graph_destroy(g);
         return err.status;
     }

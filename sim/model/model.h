@@ -11,22 +11,31 @@
 #include <shd/sharding.h>
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "graph/graph.h"
 #include "scenario/scenario.h"
 
 struct model_kind {
     enum scenario_kind kind;
-    /* Add inputs, parameters and the forward computation; returns the result. */
-    uint32_t (*build)(struct graph *graph, const struct scenario *scenario);
+    /* Add inputs, parameters, the forward computation and its outputs, which may include a loss.
+     * Errors stay in the graph, or go to `diag` where a better place is known. */
+    void (*build)(struct graph *graph, const struct scenario *scenario, struct diag *diag);
+    /* "2 layers of mlp gelu, embed 256, ..." */
+    void (*describe)(struct text *out, const struct scenario *scenario);
 };
 
-extern const struct model_kind model_mlp;
+extern const struct model_kind model_mlp, model_attention, model_block, model_transformer;
+extern const struct model_kind model_graph_text;
 
-/* The graph of a scenario's step: the forward result `out`, and with a backward step the loss
- * sum(out * ct) and the gradient of every parameter and of the input x.  Errors go to `diag`, at the
- * place of the model.  Free it with graph_destroy(). */
+/* The graph of a scenario's step: the forward outputs, and with a backward step the loss and the
+ * gradient of every parameter and of every input of fractions.  The loss is the model's own or else
+ * the sum of out * ct over all outputs; ct is an input called "ct", or "ct/OUT" when there are
+ * several outputs.  Errors go to `diag`.  Free it with graph_destroy(). */
 SHD_MUST_CHECK int model_graph(struct graph **out, const struct scenario *scenario,
                                struct diag *diag);
+
+/* What is computed, for people: model, type, batch and phases. */
+void model_describe(struct text *out, const struct scenario *scenario);
 
 /* What a scenario asks for, by node and by output (partition/partition.h). */
 struct model_shardings {

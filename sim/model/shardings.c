@@ -157,25 +157,28 @@ static void report_unknown_logical(const struct binding *b)
                        "this model has no logical axis '%s'", b->scenario->logical[l].name);
 }
 
-/* Gradients lie as what they belong to; the cotangent and the result as the last place asked. */
+/* Whether a node is the input that the loss multiplies an output of this name with. */
+static bool is_cotangent(const struct graph_node *node, const char *output)
+{
+    if (node->op != GRAPH_INPUT || strncmp(node->name, "ct", 2) != 0)
+        return false;
+    return node->name[2] == '\0' || (node->name[2] == '/' && !strcmp(node->name + 3, output));
+}
+
+/* Gradients lie as what they belong to, cotangents as their outputs were asked for. */
 static void bind_outputs(struct binding *b)
 {
-    const struct shd_sharding *result = NULL;
-    uint32_t out = GRAPH_NONE;
-
     for (uint32_t o = 0; o < b->graph->noutputs; o++) {
         const struct graph_output *output = &b->graph->outputs[o];
 
-        if (output->kind == GRAPH_OUTPUT)
-            out = output->node;
         if (output->kind == GRAPH_GRADIENT)
             b->out->outputs[o] = b->out->nodes[output->of];
+        if (output->kind != GRAPH_OUTPUT || !b->out->nodes[output->node])
+            continue;
+        for (uint32_t node = 0; node < b->graph->nnodes; node++)
+            if (is_cotangent(&b->graph->nodes[node], output->name))
+                b->out->nodes[node] = b->out->nodes[output->node];
     }
-    if (out != GRAPH_NONE)
-        result = b->out->nodes[out];
-    for (uint32_t node = 0; result && node < b->graph->nnodes; node++)
-        if (b->graph->nodes[node].op == GRAPH_INPUT && !strcmp(b->graph->nodes[node].name, "ct"))
-            b->out->nodes[node] = result;
 }
 
 static int allocate(struct model_shardings *out, const struct graph *graph)

@@ -5,35 +5,6 @@
 
 #include <string.h>
 
-int op_dims_find(const struct op_dims *dims, uint32_t dim)
-{
-    for (uint32_t d = 0; d < dims->ndims; d++)
-        if (dims->dims[d] == dim)
-            return (int)d;
-    return -1;
-}
-
-static void add_dim(struct op_dims *dims, const struct graph *graph, uint32_t dim)
-{
-    if (op_dims_find(dims, dim) >= 0)
-        return;
-    dims->dims[dims->ndims] = dim;
-    dims->sizes[dims->ndims++] = graph->dims[dim].size;
-}
-
-void op_dims_of(struct op_dims *out, const struct graph *graph, uint32_t node)
-{
-    const struct graph_node *n = &graph->nodes[node];
-
-    memset(out, 0, sizeof *out);
-    for (uint32_t d = 0; d < n->rank; d++)
-        add_dim(out, graph, n->dims[d]);
-    out->nresult = out->ndims;
-    for (uint32_t k = 0; k < n->ninputs; k++)
-        for (uint32_t d = 0; d < graph->nodes[n->inputs[k]].rank; d++)
-            add_dim(out, graph, graph->nodes[n->inputs[k]].dims[d]);
-}
-
 void assign_init(struct assign *assign)
 {
     memset(assign, 0, sizeof *assign);
@@ -43,24 +14,52 @@ void assign_init(struct assign *assign)
     }
 }
 
-/* The axes of one dimension, in the assignment's order. */
-static void axes_at(struct shd_dim_axes *out, const struct assign *assign, int place, size_t naxes)
+/* The axes put on a factor, in the assignment's order. */
+static void axes_on(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {
-    for (int i = 0; i < SHD_MESH_AXES_MAX; i++) {
-        uint8_t axis = assign->order[i];
+    size_t naxes = shd_mesh_naxes(a->mesh);
 
-        if (axis < naxes && assign->place[axis] == place)
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < SHD_MESH_AXES_MAX; i++) {
+        uint8_t axis = a->assign->order[i];
+
+        if (axis < naxes && a->assign->place[axis] == factor)
             out->axes[out->naxes++] = axis;
     }
 }
 
-static void shard_array(struct shd_sharding *out, const struct graph_node *array,
-                        const struct op_dims *dims, const struct assign *assign,
-                        const struct shd_mesh *mesh)
+/* The axes that cut a factor: its own, or of those it follows as many as divide it. */
+static void axes_of(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {
-    shd_sharding_init(out, mesh, array->rank);
-    for (uint32_t d = 0; d < array->rank; d++)
-        axes_at(&out->dims[d], assign, op_dims_find(dims, array->dims[d]), shd_mesh_naxes(mesh));
+    const struct rule_factor *f = &a->rule->factors[factor];
+    struct shd_dim_axes led;
+    int64_t cut = 1;
+
+    axes_on(out, a, factor);
+    if (f->follows == RULE_FREE)
+        return;
+    axes_on(&led, a, f->follows);
+    for (uint8_t i = 0; i < led.naxes; i++) {
+        cut *= shd_mesh_axis_size(a->mesh, led.axes[i]);
+        if (f->size % cut)
+            return;
+        out->axes[out->naxes++] = led.axes[i];
+    }
+}
+
+uint32_t assign_result_node(const struct graph *graph, uint32_t node, uint32_t r)
+{
+    return r == 0 ? node : graph->nodes[node].extras[r - 1];
+}
+
+static void shard_array(struct shd_sharding *out, const struct assigned *a, uint32_t array,
+                        const int8_t *factors)
+{
+    uint32_t rank = a->graph->nodes[array].rank;
+
+    shd_sharding_init(out, a->mesh, rank);
+    for (uint32_t d = 0; d < rank; d++)
+        axes_of(&out->dims[d], a, factors[d]);
 }
 
 /* Ops that add up whole arrays need all of them partial; products need one. */
@@ -69,81 +68,97 @@ static bool all_partial(const struct graph_node *node)
     return node->op == GRAPH_MAP && (node->fn == KERN_ADD || node->fn == KERN_SUB);
 }
 
-void assign_operand(struct shd_sharding *out, const struct graph *graph, uint32_t node,
-                    const struct op_dims *dims, const struct assign *assign,
-                    const struct shd_mesh *mesh, uint32_t k)
+void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t k)
 {
-    const struct graph_node *n = &graph->nodes[node];
+    const struct graph_node *n = &a->graph->nodes[a->node];
 
-    shard_array(out, &graph->nodes[n->inputs[k]], dims, assign, mesh);
-    if (!all_partial(n) && k != assign->linear_operand)
+    shard_array(out, a, n->inputs[k], a->rule->operand[k]);
+    if (!all_partial(n) && k != a->assign->linear_operand)
         return;
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        if (assign->place[a] == ASSIGN_PARTIAL)
-            out->partial |= (uint16_t)(1u << a);
+    for (size_t axis = 0; axis < shd_mesh_naxes(a->mesh); axis++)
+        if (a->assign->place[axis] == ASSIGN_PARTIAL)
+            out->partial |= (uint16_t)(1u << axis);
 }
 
-void assign_result(struct shd_sharding *out, const struct graph *graph, uint32_t node,
-                   const struct op_dims *dims, const struct assign *assign,
-                   const struct shd_mesh *mesh)
+/* An axis at work that does not cut the result leaves it partial. */
+void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r)
 {
-    const struct graph_node *n = &graph->nodes[node];
+    uint32_t cuts;
 
-    shard_array(out, n, dims, assign, mesh);
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        if (assign->place[a] == ASSIGN_PARTIAL || assign->place[a] >= (int)dims->nresult)
-            out->partial |= (uint16_t)(1u << a);
-    if (out->partial && n->op == GRAPH_REDUCE)
-        out->partial_op = (uint16_t)n->reduce;
+    shard_array(out, a, assign_result_node(a->graph, a->node, r), a->rule->result[r]);
+    cuts = shd_sharding_axes(out);
+    for (size_t axis = 0; axis < shd_mesh_naxes(a->mesh); axis++)
+        if (a->assign->place[axis] != ASSIGN_NONE && !(cuts >> axis & 1))
+            out->partial |= (uint16_t)(1u << axis);
+    if (out->partial)
+        out->partial_op = (uint16_t)a->rule->reduce;
+}
+
+void assign_extents(int64_t *extents, const struct assigned *a)
+{
+    for (uint32_t f = 0; f < a->rule->nfactors; f++) {
+        struct shd_dim_axes axes;
+
+        extents[f] = a->rule->factors[f].size;
+        axes_of(&axes, a, (int)f);
+        for (uint8_t i = 0; i < axes.naxes; i++)
+            extents[f] /= shd_mesh_axis_size(a->mesh, axes.axes[i]);
+    }
+}
+
+static bool linear_map(const struct graph_node *node, uint32_t k)
+{
+    switch (node->fn) {
+    case KERN_COPY:
+    case KERN_NEG:
+    case KERN_SCALE:
+    case KERN_ADD:
+    case KERN_SUB:
+    case KERN_MUL:
+        return true;
+    case KERN_DIV:
+        return k == 0;
+    default:
+        return false;
+    }
 }
 
 bool assign_linear(const struct graph_node *node, uint32_t k)
 {
     switch (node->op) {
     case GRAPH_EINSUM:
+    case GRAPH_CONSTRAINT:
+    case GRAPH_ROPE:
+    case GRAPH_REPEAT:
+    case GRAPH_REPEAT_SUM:
         return true;
     case GRAPH_REDUCE:
         return node->reduce == SHD_SUM;
-    case GRAPH_CONSTRAINT:
-        return true;
     case GRAPH_MAP:
-        switch (node->fn) {
-        case KERN_COPY:
-        case KERN_NEG:
-        case KERN_SCALE:
-        case KERN_ADD:
-        case KERN_SUB:
-        case KERN_MUL:
-            return true;
-        case KERN_DIV:
-            return k == 0;
-        default:
-            return false;
-        }
+        return linear_map(node, k);
     default:
         return false;
     }
 }
 
-bool assign_valid(const struct graph *graph, uint32_t node, const struct op_dims *dims,
-                  const struct assign *assign, const struct shd_mesh *mesh)
+bool assign_valid(const struct assigned *a)
 {
-    const struct graph_node *n = &graph->nodes[node];
-    int64_t cut[ASSIGN_DIMS_MAX];
+    const struct graph_node *n = &a->graph->nodes[a->node];
+    int64_t cut[RULE_FACTORS_MAX];
 
-    for (uint32_t d = 0; d < dims->ndims; d++)
-        cut[d] = 1;
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
-        int8_t place = assign->place[a];
+    for (uint32_t f = 0; f < a->rule->nfactors; f++)
+        cut[f] = 1;
+    for (size_t axis = 0; axis < shd_mesh_naxes(a->mesh); axis++) {
+        int8_t place = a->assign->place[axis];
 
         if (place == ASSIGN_PARTIAL &&
-            (n->ninputs == 0 || !assign_linear(n, assign->linear_operand)))
+            (n->ninputs == 0 || !assign_linear(n, a->assign->linear_operand)))
             return false;
         if (place >= 0)
-            cut[place] *= shd_mesh_axis_size(mesh, a);
+            cut[place] *= shd_mesh_axis_size(a->mesh, axis);
     }
-    for (uint32_t d = 0; d < dims->ndims; d++)
-        if (dims->sizes[d] % cut[d])
+    for (uint32_t f = 0; f < a->rule->nfactors; f++)
+        if (a->rule->factors[f].size % cut[f])
             return false;
     return true;
 }

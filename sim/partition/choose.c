@@ -88,38 +88,31 @@ static double value_cost(struct choose *c, uint32_t node)
     return cost;
 }
 
-static double local_elements(const struct choose *c, uint32_t node, uint32_t array)
+static double local_elements(const struct graph_node *array, const int8_t *factors,
+                             const int64_t *extents)
 {
-    const struct choose_node *n = &c->nodes[node];
-    const struct graph_node *g = &c->graph->nodes[array];
-    double elements = 1;
-
-    for (uint32_t d = 0; d < g->rank; d++)
-        elements *= (double)c->graph->dims[g->dims[d]].size;
-    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
-        if (n->assign.place[a] >= 0 &&
-            graph_has_dim(g, n->dims.dims[n->assign.place[a]]))
-            elements /= shd_mesh_axis_size(c->mesh, a);
-    return elements;
+    return (double)rule_product(factors, extents, 0, array->rank);
 }
 
+/* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
+ * how often work is done twice, so the loop's extents will do for every kernel. */
 static double work_cost(const struct choose *c, uint32_t node)
 {
     const struct graph_node *g = &c->graph->nodes[node];
     const struct choose_node *n = &c->nodes[node];
-    double flops = 1, touched = local_elements(c, node, node);
+    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
+    int64_t extents[RULE_FACTORS_MAX];
+    double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
 
-    if (g->op <= GRAPH_PARAM || g->op == GRAPH_CONSTRAINT)
+    if (!n->works)
         return 0;
+    assign_extents(extents, &a);
+    touched = local_elements(g, n->rule.result[0], extents);
     for (uint32_t k = 0; k < g->ninputs; k++)
-        touched += local_elements(c, node, g->inputs[k]);
-    for (uint32_t d = 0; d < n->dims.ndims; d++)
-        flops *= (double)n->dims.sizes[d];
-    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
-        if (n->assign.place[a] >= 0)
-            flops /= shd_mesh_axis_size(c->mesh, a);
-    if (g->op == GRAPH_EINSUM)
-        flops *= 2;
+        touched += local_elements(&c->graph->nodes[g->inputs[k]], n->rule.operand[k], extents);
+    for (uint32_t f = 0; f < n->rule.nfactors; f++)
+        if (n->rule.factors[f].follows == RULE_FREE)
+            flops *= (double)extents[f];
     return (double)shd_mesh_size(c->mesh) *
            (flops / PRICE_FLOPS_PER_BYTE +
             touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
@@ -131,6 +124,8 @@ static double near_cost(struct choose *c, uint32_t node)
     const struct graph_node *g = &c->graph->nodes[node];
     double cost = value_cost(c, node) + work_cost(c, node);
 
+    for (uint32_t x = 0; x < g->nextras; x++)
+        cost += value_cost(c, g->extras[x]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
         bool seen = false;
 
@@ -155,6 +150,7 @@ double choose_total(struct choose *choose)
 /* ---- candidates ---- */
 
 struct candidates {
+    uint32_t brought; /* bit a: axis a cuts an operand where it lies */
     uint32_t noptions[SHD_MESH_AXES_MAX];
     int8_t options[SHD_MESH_AXES_MAX][OPTIONS_MAX];
     uint8_t linear_operand;
@@ -162,6 +158,7 @@ struct candidates {
     uint8_t orders[ORDERS_MAX][SHD_MESH_AXES_MAX];
 };
 
+/* Option 0 of every axis is ASSIGN_NONE. */
 static void add_option(struct candidates *cs, size_t axis, int place)
 {
     for (uint32_t i = 0; i < cs->noptions[axis]; i++)
@@ -192,11 +189,12 @@ static void add_order(struct candidates *cs, const struct shd_sharding *s)
         memcpy(cs->orders[cs->norders++], order, sizeof order);
 }
 
-/* Take the places that a neighbouring sharding of `array` has for its axes. */
+/* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the
+ * op's for the dimensions of that array. */
 static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_t node,
-                          uint32_t array, uint32_t number)
+                          const int8_t *factors, uint32_t number)
 {
-    const struct graph_node *g = &c->graph->nodes[array];
+    const struct rule *rule = &c->nodes[node].rule;
     const struct shd_sharding *s;
     bool tuple = false;
 
@@ -204,10 +202,10 @@ static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_
         return;
     s = price_sharding(c->price, number);
     for (uint32_t d = 0; d < s->rank; d++) {
-        int place = op_dims_find(&c->nodes[node].dims, g->dims[d]);
+        const struct rule_factor *f = &rule->factors[factors[d]];
 
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            add_option(cs, s->dims[d].axes[a], place);
+        for (uint8_t a = 0; a < s->dims[d].naxes && !f->whole; a++)
+            add_option(cs, s->dims[d].axes[a], f->follows == RULE_FREE ? factors[d] : f->follows);
         tuple |= s->dims[d].naxes > 1;
     }
     if (tuple)
@@ -228,6 +226,20 @@ static void add_partial(const struct choose *c, struct candidates *cs, uint32_t 
     cs->linear_operand = (uint8_t)k;
 }
 
+/* What is asked of one of the op's results. */
+static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t r)
+{
+    const struct choose_node *result = &c->nodes[assign_result_node(c->graph, node, r)];
+    const int8_t *factors = c->nodes[node].rule.result[r];
+
+    if (result->output != GRAPH_NONE && c->request->outputs &&
+        c->request->outputs[result->output])
+        add_neighbour(c, cs, node, factors, choose_output_need(c, result->output));
+    for (uint32_t i = 0; i < result->nreaders; i++)
+        add_neighbour(c, cs, node, factors,
+                      c->nodes[result->readers[i].node].needs[result->readers[i].operand]);
+}
+
 static void find_candidates(struct choose *c, uint32_t node, struct candidates *cs)
 {
     const struct graph_node *g = &c->graph->nodes[node];
@@ -240,17 +252,17 @@ static void find_candidates(struct choose *c, uint32_t node, struct candidates *
     }
     cs->norders = 1;
     for (uint32_t k = 0; k < g->ninputs; k++)
-        add_neighbour(c, cs, node, g->inputs[k], c->nodes[g->inputs[k]].home);
-    if (n->output != GRAPH_NONE && c->request->outputs && c->request->outputs[n->output])
-        add_neighbour(c, cs, node, node, choose_output_need(c, n->output));
-    for (uint32_t r = 0; r < n->nreaders; r++)
-        add_neighbour(c, cs, node, node,
-                      c->nodes[n->readers[r].node].needs[n->readers[r].operand]);
+        add_neighbour(c, cs, node, n->rule.operand[k], c->nodes[g->inputs[k]].home);
+    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (cs->noptions[a] > 1)
+            cs->brought |= 1u << a;
+    for (uint32_t r = 0; r < n->rule.nresults; r++)
+        add_asked(c, cs, node, r);
     for (uint32_t k = 0; k < g->ninputs; k++) {
         const struct choose_node *in = &c->nodes[g->inputs[k]];
 
         for (uint32_t r = 0; r < in->nreaders; r++)
-            add_neighbour(c, cs, node, g->inputs[k],
+            add_neighbour(c, cs, node, n->rule.operand[k],
                           c->nodes[in->readers[r].node].needs[in->readers[r].operand]);
         add_partial(c, cs, node, k);
     }
@@ -258,18 +270,21 @@ static void find_candidates(struct choose *c, uint32_t node, struct candidates *
 
 /* ---- the search ---- */
 
-/* Make the shardings of a node follow its assignment. */
+/* Make the shardings of a node, and of its extras, follow its assignment. */
 static void settle(struct choose *c, uint32_t node)
 {
     struct choose_node *n = &c->nodes[node];
+    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
     struct shd_sharding s;
 
     for (uint32_t k = 0; k < c->graph->nodes[node].ninputs; k++) {
-        assign_operand(&s, c->graph, node, &n->dims, &n->assign, c->mesh, k);
+        assign_operand(&s, &a, k);
         n->needs[k] = price_number(c->price, &s);
     }
-    assign_result(&s, c->graph, node, &n->dims, &n->assign, c->mesh);
-    n->home = price_number(c->price, &s);
+    for (uint32_t r = 0; r < n->rule.nresults; r++) {
+        assign_result(&s, &a, r);
+        c->nodes[assign_result_node(c->graph, node, r)].home = price_number(c->price, &s);
+    }
 }
 
 struct best {
@@ -281,9 +296,10 @@ struct best {
 static void consider(struct choose *c, uint32_t node, const struct assign *a, struct best *best)
 {
     struct choose_node *n = &c->nodes[node];
+    const struct assigned assigned = {c->graph, node, &n->rule, a, c->mesh};
     double cost;
 
-    if (!assign_valid(c->graph, node, &n->dims, a, c->mesh))
+    if (!assign_valid(&assigned))
         return;
     n->assign = *a;
     settle(c, node);
@@ -293,28 +309,48 @@ static void consider(struct choose *c, uint32_t node, const struct assign *a, st
     *best = (struct best){true, cost, *a};
 }
 
-/* Try every combination of the axes' options, in every order of axes. */
-static void consider_all(struct choose *c, uint32_t node, struct best *best)
+static uint32_t first_digit(uint32_t axis, uint32_t busy)
 {
-    struct candidates cs;
-    uint32_t digits[SHD_MESH_AXES_MAX] = {0}, naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
+    return busy >> axis & 1;
+}
+
+/* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut
+ * something. */
+static void consider_all(struct choose *c, uint32_t node, const struct candidates *cs, uint32_t busy,
+                         struct best *best)
+{
+    uint32_t digits[SHD_MESH_AXES_MAX], naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
     struct assign assign;
 
-    find_candidates(c, node, &cs);
+    for (a = 0; a < naxes; a++)
+        digits[a] = first_digit(a, busy);
     for (uint32_t tried = 0; tried < COMBINATIONS_MAX; tried++) {
         assign_init(&assign);
-        assign.linear_operand = cs.linear_operand;
+        assign.linear_operand = cs->linear_operand;
         for (a = 0; a < naxes; a++)
-            assign.place[a] = cs.options[a][digits[a]];
-        for (uint32_t o = 0; o < cs.norders; o++) {
-            memcpy(assign.order, cs.orders[o], sizeof assign.order);
+            assign.place[a] = cs->options[a][digits[a]];
+        for (uint32_t o = 0; o < cs->norders; o++) {
+            memcpy(assign.order, cs->orders[o], sizeof assign.order);
             consider(c, node, &assign, best);
         }
-        for (a = 0; a < naxes && ++digits[a] == cs.noptions[a]; a++)
-            digits[a] = 0;
+        for (a = 0; a < naxes && ++digits[a] == cs->noptions[a]; a++)
+            digits[a] = first_digit(a, busy);
         if (a == naxes)
             break;
     }
+}
+
+/* Devices among which an operand is cut share the work: to gather it and compute everything
+ * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
+ * it. */
+static void consider_node(struct choose *c, uint32_t node, struct best *best)
+{
+    struct candidates cs;
+
+    find_candidates(c, node, &cs);
+    consider_all(c, node, &cs, cs.brought, best);
+    if (!best->found)
+        consider_all(c, node, &cs, 0, best);
 }
 
 /* Give a node its best assignment as things stand; true when that changed its shardings. */
@@ -324,9 +360,7 @@ static bool improve(struct choose *c, uint32_t node)
     struct best best = {.found = false};
     struct choose_node before = *n;
 
-    if (before.home != CHOOSE_UNKNOWN)
-        best = (struct best){true, near_cost(c, node), n->assign};
-    consider_all(c, node, &best);
+    consider_node(c, node, &best);
     n->assign = best.assign;
     settle(c, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
@@ -334,7 +368,8 @@ static bool improve(struct choose *c, uint32_t node)
 
 static bool free_to_choose(const struct choose *c, uint32_t node)
 {
-    return c->nodes[node].live && !c->nodes[node].fixed && c->graph->nodes[node].op > GRAPH_PARAM;
+    return c->nodes[node].live && !c->nodes[node].fixed &&
+           rule_of(c->graph->nodes[node].op) != NULL;
 }
 
 static void search(struct choose *c)
@@ -369,6 +404,12 @@ static void mark_live(struct choose *c)
             c->nodes[c->graph->nodes[node].inputs[k]].live = true;
 }
 
+/* Extras come with the op that is their operand and read nothing of it. */
+static bool reads(const struct choose *c, uint32_t node)
+{
+    return c->nodes[node].live && c->graph->nodes[node].op != GRAPH_EXTRA;
+}
+
 static int list_readers(struct choose *c, struct shd_error *err)
 {
     const struct graph *g = c->graph;
@@ -380,7 +421,7 @@ static int list_readers(struct choose *c, struct shd_error *err)
     if (!c->readers)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
     for (uint32_t node = 0; node < g->nnodes; node++)
-        for (uint32_t k = 0; c->nodes[node].live && k < g->nodes[node].ninputs; k++)
+        for (uint32_t k = 0; reads(c, node) && k < g->nodes[node].ninputs; k++)
             c->nodes[g->nodes[node].inputs[k]].nreaders++;
     total = 0;
     for (uint32_t node = 0; node < g->nnodes; node++) {
@@ -389,7 +430,7 @@ static int list_readers(struct choose *c, struct shd_error *err)
         c->nodes[node].nreaders = 0;
     }
     for (uint32_t node = 0; node < g->nnodes; node++)
-        for (uint32_t k = 0; c->nodes[node].live && k < g->nodes[node].ninputs; k++) {
+        for (uint32_t k = 0; reads(c, node) && k < g->nodes[node].ninputs; k++) {
             struct choose_node *in = &c->nodes[g->nodes[node].inputs[k]];
 
             in->readers[in->nreaders++] = (struct choose_reader){node, k};
@@ -424,6 +465,30 @@ static int set_fixed(struct choose *c, uint32_t node, struct shd_error *err)
     return SHD_OK;
 }
 
+static int check_outputs(const struct choose *c, struct shd_error *err)
+{
+    for (uint32_t o = 0; c->request->outputs && o < c->graph->noutputs; o++) {
+        const struct shd_sharding *asked = c->request->outputs[o];
+        int64_t shape[GRAPH_RANK_MAX];
+        struct shd_error why;
+
+        graph_shape(c->graph, c->graph->outputs[o].node, shape);
+        if (asked && shd_sharding_check(asked, shape, &why) != SHD_OK)
+            return shd_error_set(err, why.status, "'%s': %s", c->graph->outputs[o].name, why.text);
+    }
+    return SHD_OK;
+}
+
+static void set_rule(struct choose *c, uint32_t node)
+{
+    const struct rule_op *row = rule_of(c->graph->nodes[node].op);
+
+    if (!row)
+        return;
+    row->rule(&c->nodes[node].rule, c->graph, node);
+    c->nodes[node].works = row->lower || row->fuses;
+}
+
 static int set_up(struct choose *c, struct shd_error *err)
 {
     const struct graph *g = c->graph;
@@ -438,7 +503,7 @@ static int set_up(struct choose *c, struct shd_error *err)
         c->nodes[node].output = GRAPH_NONE;
         for (int k = 0; k < GRAPH_INPUTS_MAX; k++)
             c->nodes[node].needs[k] = CHOOSE_UNKNOWN;
-        op_dims_of(&c->nodes[node].dims, g, node);
+        set_rule(c, node);
         assign_init(&c->nodes[node].assign);
     }
     for (uint32_t o = g->noutputs; o-- > 0;)
@@ -449,7 +514,8 @@ static int set_up(struct choose *c, struct shd_error *err)
         if (status != SHD_OK)
             return status;
     }
-    return list_readers(c, err);
+    status = check_outputs(c, err);
+    return status == SHD_OK ? list_readers(c, err) : status;
 }
 
 int choose_init(struct choose *out, const struct partition_request *request, struct shd_error *err)

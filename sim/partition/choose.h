@@ -26,7 +26,8 @@ struct choose_reader {
 struct choose_node {
     bool live;  /* some output depends on it */
     bool fixed; /* the home is given */
-    struct op_dims dims;
+    bool works; /* it becomes a kernel */
+    struct rule rule;
     struct assign assign;
     uint32_t home;                   /* sharding numbers */
     uint32_t needs[GRAPH_INPUTS_MAX];

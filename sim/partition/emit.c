@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/local.h"
+#include "partition/fuse.h"
 
 /* One array in one sharding, as a buffer of the program. */
 struct version {
     uint32_t node;
     uint32_t sharding; /* number */
     uint32_t buffer;
+    uint8_t phase; /* in which it was made */
     uint32_t next; /* older version of the same node, or PROGRAM_NONE */
 };
 
@@ -26,10 +27,13 @@ struct emit {
     struct version *versions;
     uint32_t nversions, room;
     uint32_t *newest; /* by node */
+    bool *inlined;    /* by node: computed inside its reader */
+    bool regather;    /* what was gathered in one phase is not kept for the next */
     struct shd_error *err;
 };
 
-static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer)
+static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
+                        uint8_t phase)
 {
     if (e->nversions == e->room) {
         uint32_t room = e->room ? 2 * e->room : 64;
@@ -40,13 +44,15 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->versions = more;
         e->room = room;
     }
-    e->versions[e->nversions] = (struct version){node, sharding, buffer, e->newest[node]};
+    e->versions[e->nversions] = (struct version){node, sharding, buffer, phase,
+                                                      e->newest[node]};
     e->newest[node] = e->nversions++;
     return SHD_OK;
 }
 
 /* A new buffer for a node's array in a sharding, kept as its newest version. */
-static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
+static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t phase,
+                       uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     int64_t shape[GRAPH_RANK_MAX];
@@ -55,65 +61,52 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_
     graph_shape(e->graph, node, shape);
     status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
                                 price_sharding(e->choose->price, sharding), e->err);
-    return status == SHD_OK ? keep_version(e, node, sharding, *buffer) : status;
+    return status == SHD_OK ? keep_version(e, node, sharding, *buffer, phase) : status;
 }
 
 /* ---- why a step is there ---- */
 
-static void axis_names(char *out, size_t size, const struct shd_mesh *mesh, uint32_t axes)
-{
-    size_t used = 0;
-
-    out[0] = '\0';
-    for (size_t a = 0; a < shd_mesh_naxes(mesh) && used < size; a++)
-        if (axes >> a & 1)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
-                                     shd_mesh_axis_name(mesh, a));
-}
-
-static uint32_t step_axes(const struct shd_reshard_step *step)
-{
-    uint32_t axes = 0;
-
-    for (uint8_t a = 0; a < step->naxes; a++)
-        axes |= 1u << step->axes[a];
-    return axes;
-}
-
 /* The names of what the op behind a partial value sums over. */
 static void summed_names(char *out, size_t size, const struct emit *e, uint32_t node)
 {
-    const struct op_dims *dims = &e->choose->nodes[node].dims;
+    const struct graph_node *n = &e->graph->nodes[node];
     size_t used = 0;
 
     out[0] = '\0';
-    for (uint32_t d = dims->nresult; d < dims->ndims && used < size; d++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
-                                 e->graph->dims[dims->dims[d]].name);
+    for (uint32_t k = 0; k < n->ninputs && n->op != GRAPH_EXTRA; k++)
+        for (uint32_t d = 0; d < e->graph->nodes[n->inputs[k]].rank && used < size; d++) {
+            uint32_t dim = e->graph->nodes[n->inputs[k]].dims[d];
+
+            if (!graph_has_dim(n, dim) && !strstr(out, e->graph->dims[dim].name))
+                used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
+                                         e->graph->dims[dim].name);
+        }
 }
 
 static const char *why(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
                        const char *reader)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    char axes[128], summed[128];
+    char axes[128], summed[128], sum[512];
     const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
 
-    axis_names(axes, sizeof axes, e->program->mesh, step_axes(step));
+    program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
     summed_names(summed, sizeof summed, e, node);
+    if (summed[0])
+        snprintf(sum, sizeof sum, "%s sums over %s, cut over %s", n->name, summed, axes);
+    else
+        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", n->name, axes);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
-        return program_text(e->program, "%s sums over %s, which lies over %s; %s wants it whole",
-                            n->name, summed[0] ? summed : "its parts", axes, reader);
+        return program_text(e->program, "%s; %s wants it whole", sum, reader);
     case SHD_RESHARD_REDUCE_SCATTER:
-        return program_text(e->program,
-                            "%s sums over %s, which lies over %s; %s wants it with %s over %s",
-                            n->name, summed[0] ? summed : "its parts", axes, reader, dim, axes);
+        return program_text(e->program, "%s; %s wants it with %s cut over %s", sum, reader, dim,
+                            axes);
     case SHD_RESHARD_ALL_GATHER:
-        return program_text(e->program, "%s wants %s with %s whole, and it lies over %s", reader,
+        return program_text(e->program, "%s wants %s with %s whole; it is cut over %s", reader,
                             n->name, dim, axes);
     case SHD_RESHARD_ALL_TO_ALL:
-        return program_text(e->program, "%s wants %s with %s over %s, not %s", reader, n->name,
+        return program_text(e->program, "%s wants %s with %s cut over %s, not %s", reader, n->name,
                             e->graph->dims[n->dims[step->dim2]].name, axes, dim);
     case SHD_RESHARD_PERMUTE:
         return program_text(e->program, "%s wants the shards of %s on other devices", reader,
@@ -130,7 +123,8 @@ static const char *why(struct emit *e, uint32_t node, const struct shd_reshard_s
 static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
                      uint32_t reader, const char *asker, uint32_t *buffer)
 {
-    struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {*buffer}};
+    struct program_op op = {
+        .kind = PROGRAM_RESHARD, .ninputs = 1, .noutputs = 1, .inputs = {*buffer}};
     uint32_t sharding = price_number(e->choose->price, &step->to);
     int status;
 
@@ -140,11 +134,24 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     op.why = why(e, node, step, asker);
     op.phase = (uint8_t)e->graph->nodes[reader].phase;
     op.reshard = *step;
-    status = add_version(e, node, sharding, &op.output);
+    status = add_version(e, node, sharding, op.phase, &op.outputs[0]);
     if (status != SHD_OK)
         return status;
-    *buffer = op.output;
+    *buffer = op.outputs[0];
     return program_add_op(e->program, &op, e->err);
+}
+
+/* A gathered copy of an earlier phase, larger than the array's own shard, that is made again rather
+ * than kept. */
+static bool forgotten(const struct emit *e, const struct version *v, uint8_t phase)
+{
+    const struct program_buffer *b = &e->program->buffers[v->buffer];
+    const struct shd_sharding *home =
+        price_sharding(e->choose->price, e->choose->nodes[v->node].home);
+
+    return e->regather && v->phase != phase && !home->partial &&
+           shd_sharding_axes(&b->sharding) != shd_sharding_axes(home) &&
+           (shd_sharding_axes(&b->sharding) & ~shd_sharding_axes(home)) == 0;
 }
 
 /* A node's array in the sharding that is needed, from the cheapest version there is. */
@@ -161,6 +168,8 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     for (uint32_t v = e->newest[node]; v != PROGRAM_NONE; v = e->versions[v].next) {
         double cost = price_reshard(price, node, e->versions[v].sharding, need);
 
+        if (forgotten(e, &e->versions[v], (uint8_t)e->graph->nodes[reader].phase))
+            continue;
         if (cost <= best) { /* of equals the oldest, as the search counts */
             best = cost;
             from = &e->versions[v];
@@ -183,23 +192,76 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
 static int emit_leaf(struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    struct program_op op = {.kind = PROGRAM_FILL, .name = n->name, .source = n->source};
-    int status = add_version(e, node, e->choose->nodes[node].home, &op.output);
+    struct program_op op = {
+        .kind = PROGRAM_FILL, .name = n->name, .noutputs = 1, .source = n->source};
+    int status = add_version(e, node, e->choose->nodes[node].home, op.phase, &op.outputs[0]);
 
     if (status != SHD_OK)
         return status;
-    e->program->buffers[op.output].argument = true;
+    e->program->buffers[op.outputs[0]].argument = true;
     return program_add_op(e->program, &op, e->err);
 }
 
-static void local_extents(const struct emit *e, uint32_t node, int64_t *extents)
+/* Buffers for all results of an op. */
+static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 {
-    const struct choose_node *n = &e->choose->nodes[node];
+    const struct choose_node *c = &e->choose->nodes[node];
+    int status = SHD_OK;
 
-    memcpy(extents, n->dims.sizes, n->dims.ndims * sizeof *extents);
-    for (size_t a = 0; a < shd_mesh_naxes(e->program->mesh); a++)
-        if (n->assign.place[a] >= 0)
-            extents[n->assign.place[a]] /= shd_mesh_axis_size(e->program->mesh, a);
+    op->kind = PROGRAM_KERNEL;
+    op->noutputs = c->rule.nresults;
+    for (uint32_t r = 0; r < c->rule.nresults && status == SHD_OK; r++) {
+        uint32_t result = assign_result_node(e->graph, node, r);
+
+        status = add_version(e, result, e->choose->nodes[result].home, op->phase,
+                             &op->outputs[r]);
+    }
+    memset(&op->desc, 0, sizeof op->desc);
+    return status;
+}
+
+static int add_kernel(struct emit *e, struct program_op *op)
+{
+    op->flops = op->kernel->flops(&op->desc);
+    if (op->kernel->workspace_bytes)
+        op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
+    return program_add_op(e->program, op, e->err);
+}
+
+static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
+{
+    const struct choose_node *c = &e->choose->nodes[node];
+    const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
+    int64_t extents[RULE_FACTORS_MAX];
+    int status = add_outputs(e, node, op);
+
+    if (status != SHD_OK)
+        return status;
+    assign_extents(extents, &a);
+    rule_of(e->graph->nodes[node].op)->lower(op, e->graph, node, &c->rule, extents);
+    return add_kernel(e, op);
+}
+
+/* An elementwise expression: what is inlined into the node is computed with it. */
+static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
+{
+    const struct choose_node *c = &e->choose->nodes[node];
+    const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
+    int64_t extents[RULE_FACTORS_MAX];
+    struct fused fused;
+    int status = SHD_OK;
+
+    fuse_collect(&fused, e->choose, e->inlined, node);
+    op->ninputs = fused.ninputs;
+    for (uint32_t i = 0; i < fused.ninputs && status == SHD_OK; i++)
+        status = bring(e, fused.inputs[i], fused.needs[i], node, op->name, &op->inputs[i]);
+    if (status == SHD_OK)
+        status = add_outputs(e, node, op);
+    if (status != SHD_OK)
+        return status;
+    assign_extents(extents, &a);
+    fuse_lower(op, &fused, e->choose, node, extents);
+    return add_kernel(e, op);
 }
 
 static int emit_op(struct emit *e, uint32_t node)
@@ -207,20 +269,20 @@ static int emit_op(struct emit *e, uint32_t node)
     const struct graph_node *n = &e->graph->nodes[node];
     const struct choose_node *c = &e->choose->nodes[node];
     struct program_op op = {.name = n->name, .phase = (uint8_t)n->phase, .ninputs = n->ninputs};
-    int64_t extents[ASSIGN_DIMS_MAX];
     int status;
 
+    if (e->inlined[node])
+        return SHD_OK;
+    if (rule_of(n->op)->fuses)
+        return emit_map(e, node, &op);
     for (uint32_t k = 0; k < n->ninputs; k++) {
         status = bring(e, n->inputs[k], c->needs[k], node, n->name, &op.inputs[k]);
         if (status != SHD_OK)
             return status;
     }
-    if (n->op == GRAPH_CONSTRAINT) /* the same array under another name */
-        return keep_version(e, node, c->home, op.inputs[0]);
-    local_extents(e, node, extents);
-    local_op(&op, e->graph, node, &c->dims, extents);
-    status = add_version(e, node, c->home, &op.output);
-    return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
+    if (!c->works) /* the same array under another name */
+        return keep_version(e, node, c->home, op.inputs[0], op.phase);
+    return emit_kernel(e, node, &op);
 }
 
 /* Deliver a node to the outputs that it is, as soon as it is there. */
@@ -261,7 +323,7 @@ static int emit_all(struct emit *e)
     for (uint32_t node = 0; node < e->graph->nnodes && status == SHD_OK; node++) {
         if (!e->choose->nodes[node].live)
             continue;
-        if (e->graph->nodes[node].op > GRAPH_PARAM)
+        if (rule_of(e->graph->nodes[node].op))
             status = emit_op(e, node);
         if (status == SHD_OK)
             status = emit_outputs(e, node);
@@ -269,17 +331,28 @@ static int emit_all(struct emit *e)
     return status;
 }
 
-int emit_program(struct program *program, struct choose *choose, struct shd_error *err)
+int emit_program(struct program *program, struct choose *choose, bool regather,
+                 struct shd_error *err)
 {
-    struct emit e = {.program = program, .choose = choose, .graph = choose->graph, .err = err};
-    int status;
+    size_t n = (size_t)choose->graph->nnodes + 1;
+    struct emit e = {.program = program,
+                     .choose = choose,
+                     .graph = choose->graph,
+                     .newest = malloc(n * sizeof *e.newest),
+                     .inlined = calloc(n, sizeof *e.inlined),
+                     .regather = regather,
+                     .err = err};
+    int status = SHD_OK;
 
-    e.newest = malloc(((size_t)choose->graph->nnodes + 1) * sizeof *e.newest);
-    if (!e.newest)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    memset(e.newest, 0xff, ((size_t)choose->graph->nnodes + 1) * sizeof *e.newest);
-    status = emit_all(&e);
+    if (!e.newest || !e.inlined)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    if (status == SHD_OK) {
+        memset(e.newest, 0xff, n * sizeof *e.newest);
+        fuse_mark(e.inlined, choose);
+        status = emit_all(&e);
+    }
     free(e.newest);
+    free(e.inlined);
     free(e.versions);
     return status;
 }

@@ -3,26 +3,21 @@
 
 #include "partition/partition.h"
 
+#include <stdlib.h>
+
 #include "partition/choose.h"
 #include "partition/emit.h"
+#include "partition/refine.h"
 
-int partition_build(struct program **out, const struct partition_request *request,
-                    struct shd_error *err)
+static int build(struct program **out, const struct partition_request *request,
+                 struct choose *choose, bool regather, struct shd_error *err)
 {
-    struct program *program;
-    struct choose choose;
-    int status = graph_status(request->graph, err);
+    struct program *program = program_create(request->mesh);
+    int status;
 
-    if (status == SHD_OK)
-        status = choose_init(&choose, request, err);
-    if (status != SHD_OK)
-        return status;
-    program = program_create(request->mesh);
     if (!program)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    else
-        status = emit_program(program, &choose, err);
-    choose_fini(&choose);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    status = emit_program(program, choose, regather, err);
     if (status != SHD_OK) {
         program_destroy(program);
         return status;
@@ -31,5 +26,112 @@ int partition_build(struct program **out, const struct partition_request *reques
         program->algos[kind] = request->algos[kind];
     program_set_lifetimes(program);
     *out = program;
+    return SHD_OK;
+}
+
+/* Where the step does not fit: the one that gathers again, if that needs less. */
+static int make_fit(struct program **program, const struct partition_request *request,
+                    struct choose *choose, struct shd_error *err)
+{
+    struct program *smaller;
+    int status;
+
+    if (request->memory_bytes == 0 || program_peak_bytes(*program) <= request->memory_bytes)
+        return SHD_OK;
+    status = build(&smaller, request, choose, true, err);
+    if (status != SHD_OK)
+        return status;
+    if (program_peak_bytes(smaller) < program_peak_bytes(*program)) {
+        program_destroy(*program);
+        *program = smaller;
+    } else {
+        program_destroy(smaller);
+    }
+    return SHD_OK;
+}
+
+static int build_on(struct program **out, const struct partition_request *request,
+                    struct shd_error *err)
+{
+    struct program *program = NULL;
+    struct choose choose;
+    int status = choose_init(&choose, request, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = build(&program, request, &choose, false, err);
+    if (status == SHD_OK)
+        status = make_fit(&program, request, &choose, err);
+    choose_fini(&choose);
+    if (status == SHD_OK)
+        *out = program;
+    else
+        program_destroy(program);
+    return status;
+}
+
+/* Shardings asked for, on the refined mesh; `asked` may be NULL, as may its entries. */
+static const struct shd_sharding **refine_all(struct shd_sharding *storage,
+                                              const struct shd_sharding **pointers,
+                                              const struct refined *refined,
+                                              const struct shd_sharding *const *asked, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        pointers[i] = NULL;
+        if (!asked || !asked[i])
+            continue;
+        refine_sharding(&storage[i], refined, asked[i]);
+        pointers[i] = &storage[i];
+    }
+    return pointers;
+}
+
+/* Build on the refined mesh, which becomes the program's own. */
+static int build_refined(struct program **out, const struct partition_request *request,
+                         const struct refined *refined, struct shd_error *err)
+{
+    uint32_t nnodes = request->graph->nnodes, noutputs = request->graph->noutputs;
+    size_t n = (size_t)nnodes + noutputs;
+    struct shd_sharding *storage = calloc(n, sizeof *storage);
+    const struct shd_sharding **pointers = calloc(n, sizeof *pointers);
+    struct partition_request finer = *request;
+    int status;
+
+    if (storage && pointers) {
+        finer.mesh = refined->mesh;
+        finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
+        finer.outputs = refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs,
+                                   noutputs);
+        status = build_on(out, &finer, err);
+    } else {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", nnodes);
+    }
+    free(storage);
+    free(pointers);
+    return status;
+}
+
+int partition_build(struct program **out, const struct partition_request *request,
+                    struct shd_error *err)
+{
+    struct refined refined;
+    int status = graph_status(request->graph, err);
+
+    if (status == SHD_OK)
+        status = refine_init(&refined, request->graph, request->mesh, err);
+    if (status != SHD_OK)
+        return status;
+    if (!refined.mesh)
+        return build_on(out, request, err);
+    status = build_refined(out, request, &refined, err);
+    if (status != SHD_OK) {
+        shd_mesh_destroy(refined.mesh);
+        return status;
+    }
+    (*out)->own_mesh = refined.mesh;
+    (*out)->asked_mesh = request->mesh;
+    for (uint8_t a = 0; a < shd_mesh_naxes(request->mesh); a++)
+        for (uint8_t p = 0; p < refined.nparts[a]; p++)
+            (*out)->asked_axis[refined.first[a] + p] = a;
     return SHD_OK;
 }

@@ -35,6 +35,9 @@ struct partition_request {
      * without partial sums. */
     const struct shd_sharding *const *outputs;
     const struct coll_algo *const *algos; /* by collective, NULL entries: the default; NULL allowed */
+    /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what it
+     * would otherwise keep from the forward one. */
+    uint64_t memory_bytes;
 };
 
 /* Build the program; free it with program_destroy().  The program points into the graph's names and

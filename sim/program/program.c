@@ -20,8 +20,11 @@ struct program *program_create(const struct shd_mesh *mesh)
 {
     struct program *program = calloc(1, sizeof *program);
 
-    if (program)
-        program->mesh = mesh;
+    if (!program)
+        return NULL;
+    program->mesh = program->asked_mesh = mesh;
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        program->asked_axis[a] = a;
     return program;
 }
 
@@ -38,6 +41,7 @@ void program_destroy(struct program *program)
     free(program->buffers);
     free(program->ops);
     free(program->results);
+    shd_mesh_destroy(program->own_mesh);
     free(program);
 }
 
@@ -135,8 +139,10 @@ void program_set_lifetimes(struct program *program)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        program->buffers[op->output].first_op = i;
-        program->buffers[op->output].last_op = i;
+        for (uint32_t k = 0; k < op->noutputs; k++) {
+            program->buffers[op->outputs[k]].first_op = i;
+            program->buffers[op->outputs[k]].last_op = i;
+        }
         for (uint32_t k = 0; k < op->ninputs; k++)
             program->buffers[op->inputs[k]].last_op = i;
     }
@@ -153,8 +159,8 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
     const struct program_op *op = &program->ops[i];
     uint32_t ndead = 0;
 
-    for (uint32_t k = 0; k <= op->ninputs; k++) {
-        uint32_t buffer = k < op->ninputs ? op->inputs[k] : op->output;
+    for (uint32_t k = 0; k < op->ninputs + op->noutputs; k++) {
+        uint32_t buffer = k < op->ninputs ? op->inputs[k] : op->outputs[k - op->ninputs];
         bool seen = false;
 
         for (uint32_t d = 0; d < ndead; d++)
@@ -173,7 +179,8 @@ uint64_t program_peak_bytes(const struct program *program)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        live += program->buffers[op->output].bytes;
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            live += program->buffers[op->outputs[k]].bytes;
         if (live + op->workspace_bytes > peak)
             peak = live + op->workspace_bytes;
         for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)

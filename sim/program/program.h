@@ -24,7 +24,7 @@
 #include <shd/sharding.h>
 
 #include "coll/coll.h"
-#include "kern/kern.h"
+#include "kern/kernel.h"
 
 #define PROGRAM_NONE UINT32_MAX
 #define PROGRAM_RANK_MAX 8
@@ -43,11 +43,17 @@ struct program_buffer {
 
 enum program_op_kind {
     PROGRAM_FILL,    /* an argument: written from its source */
-    PROGRAM_EINSUM,
-    PROGRAM_MAP,
-    PROGRAM_REDUCE,
+    PROGRAM_KERNEL,  /* local math */
     PROGRAM_RESHARD, /* one step from one sharding of an array to another */
     PROGRAM_NKINDS
+};
+
+#define PROGRAM_INPUTS_MAX KERN_MAP_INPUTS_MAX
+#define PROGRAM_OUTPUTS_MAX KERN_OUTPUTS_MAX
+
+/* A kernel's offset: where a device's shard of a buffer starts along a dimension. */
+struct program_offset {
+    uint32_t buffer, dim;
 };
 
 struct program_op {
@@ -55,16 +61,16 @@ struct program_op {
     uint8_t phase;        /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
     const char *name;     /* which op of the model this is, or which one asked for the step */
     const char *why;      /* a sentence for steps that communicate, else NULL */
-    uint32_t ninputs;
-    uint32_t inputs[KERN_MAP_INPUTS_MAX]; /* buffers */
-    uint32_t output;                      /* buffer */
-    uint64_t workspace_bytes;             /* lives during the op only */
-    uint64_t flops;                       /* of one device */
+    uint32_t ninputs, noutputs, noffsets;
+    uint32_t inputs[PROGRAM_INPUTS_MAX]; /* buffers */
+    uint32_t outputs[PROGRAM_OUTPUTS_MAX];
+    struct program_offset offsets[KERN_OFFSETS_MAX];
+    uint64_t workspace_bytes; /* lives during the op only */
+    uint64_t flops;           /* of one device */
+    const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
-        struct kern_einsum einsum;
-        struct kern_map map;
-        struct kern_reduce reduce;
+        union kern_desc desc;      /* PROGRAM_KERNEL */
         struct shd_reshard_step reshard;
     };
 };
@@ -78,7 +84,10 @@ struct program_result {
 };
 
 struct program {
-    const struct shd_mesh *mesh; /* not owned */
+    const struct shd_mesh *mesh;       /* of all shardings; its axes may be parts of the ... */
+    const struct shd_mesh *asked_mesh; /* ... mesh that was asked for; the same positions */
+    struct shd_mesh *own_mesh;         /* owned: `mesh` where it differs from that; else NULL */
+    uint8_t asked_axis[SHD_MESH_AXES_MAX]; /* by axis of `mesh`: the asked one that it is part of */
     struct program_buffer *buffers;
     uint32_t nbuffers;
     struct program_op *ops;
@@ -117,6 +126,11 @@ int program_coll_kind(const struct program_op *op);
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
 
+/* Write the axes that a step runs over, by the names people gave them: "dp,tp", and "tp:(4)2" for a
+ * part of tp; cut if needed, returns the length of the whole text. */
+size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
+                          char *buf, size_t size);
+
 /* The word people use for the step: "all-gather", "slice", "exchange". */
 const char *program_step_name(const struct program_op *op);
 
@@ -130,7 +144,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
                                 int32_t position, uint64_t *from);
 
-#define PROGRAM_DEAD_MAX (KERN_MAP_INPUTS_MAX + 1)
+#define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
 
 /* Store the buffers that end with op `i`, each once, and return how many there are. */
 uint32_t program_dead_buffers(const struct program *program, uint32_t i,

@@ -8,6 +8,8 @@
 
 #include <shd/group.h>
 
+#include <stdio.h>
+
 int program_coll_kind(const struct program_op *op)
 {
     if (op->kind != PROGRAM_RESHARD)
@@ -28,13 +30,15 @@ int program_coll_kind(const struct program_op *op)
 
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill", "einsum", "map", "reduce", "reshard"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard"};
 
     return names[kind];
 }
 
 const char *program_step_name(const struct program_op *op)
 {
+    if (op->kind == PROGRAM_KERNEL)
+        return op->kernel->name;
     if (op->kind != PROGRAM_RESHARD)
         return program_kind_name(op->kind);
     if (op->reshard.kind == SHD_RESHARD_PERMUTE)
@@ -46,6 +50,43 @@ bool program_communicates(const struct program_op *op)
 {
     return op->kind == PROGRAM_RESHARD && op->reshard.kind != SHD_RESHARD_SLICE &&
            op->reshard.kind != SHD_RESHARD_MASK;
+}
+
+/* How many devices a step's axes span of one asked axis. */
+static int32_t spanned(const struct program *program, const uint8_t *axes, uint32_t naxes,
+                       uint8_t asked)
+{
+    int32_t size = 1;
+
+    for (uint32_t a = 0; a < naxes; a++)
+        if (program->asked_axis[axes[a]] == asked)
+            size *= shd_mesh_axis_size(program->mesh, axes[a]);
+    return size;
+}
+
+size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
+                          char *buf, size_t size)
+{
+    size_t used = 0;
+    uint32_t told = 0; /* asked axes that are written already */
+
+    if (size)
+        buf[0] = '\0';
+    for (uint32_t a = 0; a < naxes; a++) {
+        uint8_t asked = program->asked_axis[axes[a]];
+        bool whole = spanned(program, axes, naxes, asked) ==
+                     shd_mesh_axis_size(program->asked_mesh, asked);
+        const char *name = whole ? shd_mesh_axis_name(program->asked_mesh, asked)
+                                 : shd_mesh_axis_name(program->mesh, axes[a]);
+
+        if (whole && told >> asked & 1)
+            continue;
+        if (whole)
+            told |= 1u << asked;
+        used += (size_t)snprintf(used < size ? buf + used : NULL, used < size ? size - used : 0,
+                                 "%s%s", used ? "," : "", name);
+    }
+    return used;
 }
 
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
@@ -69,7 +110,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 static uint64_t fetched_bytes(const struct program *program, const struct program_op *op,
                               int32_t position, uint64_t *from)
 {
-    const struct program_buffer *b = &program->buffers[op->output];
+    const struct program_buffer *b = &program->buffers[op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
     uint64_t total = 0;
 

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "graph/gradient.h"
-#include "graph/layers/mlp.h"
+#include "graph/layers/block.h"
+#include "graph/layers/norm.h"
+#include "graph/layers/xent.h"
 
 static uint32_t mlp_out(struct graph *g, const uint32_t *nodes, struct mlp_weights *w,
                         enum kern_fn activation)
@@ -34,6 +36,113 @@ static uint32_t build_mlp_swiglu(struct graph *g, const json_t *attrs, const uin
     return mlp_out(g, nodes, &w, KERN_SILU);
 }
 
+static struct attention_opts attention_of(const json_t *attrs)
+{
+    const json_t *rope = json_object_get(attrs, "rope"), *causal = json_object_get(attrs, "causal");
+    const char *convention = json_string_value(json_array_get(rope, 1));
+
+    return (struct attention_opts){
+        .causal = !json_is_false(causal),
+        .rope_theta = json_number_value(json_array_get(rope, 0)),
+        .rope_interleaved = convention && !strcmp(convention, "interleaved"),
+    };
+}
+
+static double eps_of(const json_t *attrs, double fallback)
+{
+    const json_t *eps = json_object_get(attrs, "eps");
+
+    return json_is_number(eps) ? json_number_value(eps) : fallback;
+}
+
+static uint32_t as_out(struct graph *g, uint32_t y)
+{
+    graph_output(g, GRAPH_OUTPUT, "out", y, GRAPH_NONE);
+    return y;
+}
+
+static uint32_t build_attention(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    const struct attention_weights w = {nodes[1], nodes[2], nodes[3], nodes[4]};
+    const struct attention_opts opts = attention_of(attrs);
+
+    return as_out(g, layer_attention(g, "attn", nodes[0], &w, &opts));
+}
+
+/* Gated where the question brings wg. */
+static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    bool gated = nodes[6] != GRAPH_NONE;
+    const struct block_weights w = {
+        .attn = {nodes[1], nodes[2], nodes[3], nodes[4]},
+        .mlp = {nodes[6], gated ? nodes[7] : nodes[5], nodes[8], GRAPH_NONE, GRAPH_NONE},
+        .norm1 = nodes[9],
+        .norm2 = nodes[10]};
+    const struct attention_opts opts = attention_of(attrs);
+
+    return as_out(g, layer_block(g, "block", nodes[0], &w, &opts, gated ? KERN_SILU : KERN_GELU));
+}
+
+static uint32_t build_rms_norm(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    return as_out(g, layer_rms_norm(g, "norm", nodes[0], nodes[1], eps_of(attrs, 1e-6)));
+}
+
+static uint32_t build_layer_norm(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    return as_out(g,
+                  layer_layer_norm(g, "norm", nodes[0], nodes[1], nodes[2], eps_of(attrs, 1e-5)));
+}
+
+static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    const char *convention = json_string_value(json_object_get(attrs, "convention"));
+    const json_t *theta = json_object_get(attrs, "theta");
+    uint32_t x = nodes[0];
+
+    if (g->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    return as_out(g, graph_rope(g, "rope", x, g->nodes[x].dims[1], g->nodes[x].dims[3],
+                                json_integer_value(json_object_get(attrs, "pos0")),
+                                json_is_number(theta) ? json_number_value(theta) : 10000,
+                                convention && !strcmp(convention, "interleaved")));
+}
+
+/* 1 where the mask's whole number is not 0. */
+static uint32_t mask_of(struct graph *g, uint32_t numbers)
+{
+    uint32_t zero;
+
+    if (numbers == GRAPH_NONE)
+        return GRAPH_NONE;
+    zero = graph_map(g, "mask", KERN_FILL, numbers, GRAPH_NONE, 0);
+    zero = graph_map(g, "mask", KERN_EQUAL, numbers, zero, 0);
+    zero = graph_map(g, "mask", KERN_NEG, zero, GRAPH_NONE, 0);
+    return graph_map(g, "mask", KERN_ADD_SCALAR, zero, GRAPH_NONE, 1);
+}
+
+static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    uint32_t logits = nodes[0], dims[2];
+    struct xent x;
+
+    (void)attrs;
+    if (g->err.status != SHD_OK || nodes[3] == GRAPH_NONE ||
+        (logits == GRAPH_NONE && (nodes[1] == GRAPH_NONE || nodes[2] == GRAPH_NONE)))
+        return graph_fail(g, SHD_EINVAL, "xent wants labels, and logits or h and wv");
+    if (logits == GRAPH_NONE) {
+        dims[0] = g->nodes[nodes[1]].dims[0];
+        dims[1] = g->nodes[nodes[2]].dims[1];
+        logits = graph_einsum(g, "logits", nodes[1], nodes[2], dims, 2);
+    }
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    x = layer_cross_entropy(g, "xent", logits, g->nodes[logits].dims[1], nodes[3],
+                            mask_of(g, nodes[4]));
+    graph_output(g, GRAPH_OUTPUT, "per_token", x.per_token, GRAPH_NONE);
+    return x.loss;
+}
+
 const struct layer_kind layer_kinds[] = {
     {"mlp_gelu",
      {{"x", "batch seq embed"},
@@ -50,7 +159,50 @@ const struct layer_kind layer_kinds[] = {
       {"w2", "mlp embed"},
       {"ct", "batch seq embed"}},
      build_mlp_swiglu},
+    {"attention",
+     {{"x", "batch seq embed"},
+      {"wq", "embed heads head_dim"},
+      {"wk", "embed kv_heads head_dim"},
+      {"wv", "embed kv_heads head_dim"},
+      {"wo", "heads head_dim embed"},
+      {"ct", "batch seq embed"}},
+     build_attention},
+    {"block",
+     {{"x", "batch seq embed"},
+      {"wq", "embed heads head_dim"},
+      {"wk", "embed kv_heads head_dim"},
+      {"wv", "embed kv_heads head_dim"},
+      {"wo", "heads head_dim embed"},
+      {"w1", "embed mlp"},
+      {"wg", "embed mlp"},
+      {"wu", "embed mlp"},
+      {"w2", "mlp embed"},
+      {"g1", "embed"},
+      {"g2", "embed"},
+      {"ct", "batch seq embed"}},
+     build_block},
+    {"rmsnorm",
+     {{"x", "batch seq embed"}, {"g", "embed"}, {"ct", "batch seq embed"}},
+     build_rms_norm},
+    {"layernorm",
+     {{"x", "batch seq embed"}, {"g", "embed"}, {"b", "embed"}, {"ct", "batch seq embed"}},
+     build_layer_norm},
+    {"rope",
+     {{"x", "batch seq heads head_dim"}, {"ct", "batch seq heads head_dim"}},
+     build_rope},
+    {"xent",
+     {{"logits", "tokens vocab"},
+      {"h", "tokens embed"},
+      {"wv", "embed vocab"},
+      {"labels", "tokens"},
+      {"mask", "tokens"}},
+     build_xent},
     {NULL, {{NULL, NULL}}, NULL}};
+
+bool layer_is_data(const char *tensor)
+{
+    return !strcmp(tensor, "ct") || !strcmp(tensor, "labels") || !strcmp(tensor, "mask");
+}
 
 const struct layer_kind *layer_find(const char *name)
 {
@@ -82,7 +234,7 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
     const struct layer_tensor *t = &kind->tensors[tensor];
     const char *names = t->dims;
     uint32_t dims[GRAPH_RANK_MAX], n = 0;
-    bool input = !strcmp(t->name, "x") || !strcmp(t->name, "ct");
+    bool input = !strcmp(t->name, "x") || layer_is_data(t->name);
 
     for (; *names && n < rank && n < GRAPH_RANK_MAX; n++) {
         size_t length = strcspn(names, " ");
@@ -116,7 +268,7 @@ void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uin
     }
     graph_output(graph, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     for (int t = 0; t < LAYER_TENSORS_MAX && kind->tensors[t].name; t++)
-        if (nodes[t] != GRAPH_NONE && nodes[t] != ct)
+        if (nodes[t] != GRAPH_NONE && !layer_is_data(kind->tensors[t].name))
             wrt[n++] = nodes[t];
     graph_gradient(graph, loss, wrt, n, grads);
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)

@@ -19,6 +19,9 @@ struct layer_tensor {
     const char *dims; /* names of its dimensions: "batch seq embed" */
 };
 
+/* Whether a tensor is data that no gradient is taken of: ct, labels, mask. */
+bool layer_is_data(const char *tensor);
+
 /* Nodes by the kind's tensors, GRAPH_NONE for those that the question does not bring. */
 struct layer_kind {
     const char *name;
@@ -38,13 +41,13 @@ int layer_tensor_find(const struct layer_kind *kind, const char *name);
 /* Node of the tensor `name` among `nodes`; GRAPH_NONE when the kind or question has none. */
 uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const char *name);
 
-/* Add a leaf for a tensor of `rank` extents, dimensions named by the kind.  x and ct are inputs, all
- * others parameters.  Errors stay in the graph. */
+/* Add a leaf for a tensor of `rank` extents, dimensions named by the kind.  x and data are inputs,
+ * all others parameters.  Errors stay in the graph. */
 uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,
                           enum shd_dtype dtype, const int64_t *shape, size_t rank,
                           struct kern_source source);
 
-/* The loss of what a kind's build() returned, and the gradient of every tensor but ct as outputs. */
+/* The loss of what a kind's build() returned, and the gradient of every tensor but data as outputs. */
 void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uint32_t result,
                          const uint32_t *nodes);
 

@@ -7,8 +7,7 @@
 #include "report/traffic.h"
 #include "run/walk.h"
 
-static void write_collectives(struct json_out *out, const struct traffic *t,
-                              const struct shd_mesh *mesh)
+static void write_collectives(struct json_out *out, const struct traffic *t)
 {
     json_out_key(out, "collectives");
     json_out_begin_array(out);
@@ -19,10 +18,7 @@ static void write_collectives(struct json_out *out, const struct traffic *t,
         json_out_key(out, "op");
         json_out_string(out, row->op);
         json_out_key(out, "axes");
-        json_out_begin_array(out);
-        for (uint32_t a = 0; a < row->naxes; a++)
-            json_out_string(out, shd_mesh_axis_name(mesh, row->axis[a]));
-        json_out_end_array(out);
+        traffic_write_axes(out, row);
         json_out_key(out, "count");
         json_out_uint(out, row->count);
         json_out_key(out, "received_bytes");
@@ -53,7 +49,7 @@ static int write_planned(struct json_out *out, const struct record *planned, str
         json_out_uint(out, planned->received_bytes[d]);
     json_out_end_array(out);
     json_out_end_object(out);
-    write_collectives(out, &traffic, planned->program->mesh);
+    write_collectives(out, &traffic);
     traffic_fini(&traffic);
     return SHD_OK;
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost/plan.h"
 #include "partition/partition.h"
@@ -38,30 +39,60 @@ static void fini(struct layer_question *q)
     graph_destroy(q->graph);
 }
 
+/* labels and mask stand beside the tensors: whole numbers, one a token. */
+static int add_data(struct layer_question *q, const json_t *in, int t, struct shd_error *err)
+{
+    const char *name = q->kind->tensors[t].name;
+    const json_t *data = json_object_get(in, name);
+    struct kern_source source;
+    int64_t tokens, mod;
+    int status;
+
+    if (!json_is_object(data))
+        return SHD_OK;
+    status = read_source(&source, data, err);
+    if (status == SHD_OK)
+        status = read_int(&mod, data, "mod", 1, err);
+    if (status == SHD_OK && (mod < 1 || mod > UINT32_MAX))
+        status = shd_error_set(err, SHD_ERANGE, "'mod' must be from 1 to 2^32-1");
+    if (status == SHD_OK)
+        status = read_int(&tokens, json_object_get(in, "attrs"), "tokens",
+                          (int64_t)json_array_size(json_object_get(data, "values")), err);
+    if (status != SHD_OK)
+        return status;
+    source.modulus = (uint32_t)mod;
+    q->tensors[t] = layer_add_tensor(q->graph, q->kind, t,
+                                     strcmp(name, "labels") ? SHD_F32 : SHD_I32, &tokens, 1, source);
+    return SHD_OK;
+}
+
+static int add_tensor(struct layer_question *q, const json_t *tensor, int t, struct shd_error *err)
+{
+    struct kern_source source;
+    int64_t shape[SHD_RANK_MAX];
+    size_t rank;
+    int status = read_shape(shape, &rank, tensor, "shape", err);
+
+    if (status == SHD_OK)
+        status = read_source(&source, tensor, err);
+    if (status == SHD_OK)
+        q->tensors[t] = layer_add_tensor(q->graph, q->kind, t, SHD_F32, shape, rank, source);
+    return status;
+}
+
 static int add_tensors(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
     const json_t *tensors = json_object_get(in, "tensors");
+    int status = SHD_OK;
 
     for (int t = 0; t < LAYER_TENSORS_MAX; t++)
         q->tensors[t] = GRAPH_NONE;
-    for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++) {
+    for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name && status == SHD_OK; t++) {
         const json_t *tensor = json_object_get(tensors, q->kind->tensors[t].name);
-        struct kern_source source;
-        int64_t shape[SHD_RANK_MAX];
-        size_t rank;
-        int status;
 
-        if (!tensor)
-            continue;
-        status = read_shape(shape, &rank, tensor, "shape", err);
-        if (status == SHD_OK)
-            status = read_source(&source, tensor, err);
-        if (status != SHD_OK)
-            return status;
-        q->tensors[t] =
-            layer_add_tensor(q->graph, q->kind, t, SHD_F32, shape, rank, source);
+        status = tensor ? add_tensor(q, tensor, t, err) : add_data(q, in, t, err);
     }
-    return graph_status(q->graph, err);
+    return status == SHD_OK ? graph_status(q->graph, err) : status;
 }
 
 static int build_graph(struct layer_question *q, const json_t *in, struct shd_error *err)

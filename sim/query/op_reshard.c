@@ -83,8 +83,8 @@ static struct shd_sharding significant(const struct shd_sharding *s)
 static int add_array(struct reshard_question *q, const struct shd_sharding *sharding,
                      struct program_op *op, struct shd_error *err)
 {
-    int status = program_add_buffer(&op->output, q->program, "array", q->dtype, q->shape, sharding,
-                                    err);
+    int status = program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape,
+                                    sharding, err);
 
     return status == SHD_OK ? program_add_op(q->program, op, err) : status;
 }
@@ -92,7 +92,7 @@ static int add_array(struct reshard_question *q, const struct shd_sharding *shar
 /* A program of one argument and the steps that take it to its new sharding. */
 static int build(struct reshard_question *q, struct kern_source source, struct shd_error *err)
 {
-    struct program_op op = {.kind = PROGRAM_FILL, .name = "array", .source = source};
+    struct program_op op = {.kind = PROGRAM_FILL, .noutputs = 1, .name = "array", .source = source};
     struct shd_sharding from = significant(&q->from), to = significant(&q->to);
     struct shd_reshard_plan plan;
     int status = shd_reshard_build(&plan, &from, &to, q->shape, q->dtype, err);
@@ -103,17 +103,20 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     if (!q->program)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     status = add_array(q, &from, &op, err);
+    if (status == SHD_OK)
+        q->program->buffers[op.outputs[0]].argument = true;
     for (size_t s = 0; s < plan.nsteps && status == SHD_OK; s++) {
         op = (struct program_op){.kind = PROGRAM_RESHARD,
                                  .name = "reshard",
                                  .why = "the array is asked for in another sharding",
                                  .ninputs = 1,
-                                 .inputs = {op.output},
+                                 .noutputs = 1,
+                                 .inputs = {op.outputs[0]},
                                  .reshard = plan.steps[s]};
         status = add_array(q, &plan.steps[s].to, &op, err);
     }
     if (status == SHD_OK)
-        status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.output, err);
+        status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.outputs[0], err);
     if (status == SHD_OK)
         program_set_lifetimes(q->program);
     return status;

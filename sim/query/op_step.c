@@ -23,7 +23,8 @@ struct place_name {
 };
 
 static const struct place_name place_names[] = {
-    {"mlp_in", "mlp/in"}, {"hidden", "mlp/hidden"}, {"out", "mlp/out"}, {NULL, NULL}};
+    {"mlp_in", "mlp/in"}, {"attn_in", "attn/in"}, {"hidden", "mlp/hidden"}, {"q", "attn/q"},
+    {"kv", "attn/kv"},    {"out", "/out"},        {NULL, NULL}};
 
 struct step_question {
     const struct layer_kind *kind;
@@ -57,6 +58,10 @@ static int find_kind(struct step_question *q, const json_t *in, struct shd_error
         return status;
     if (!strcmp(model, "mlp"))
         q->kind = layer_find(strcmp(mlp, "swiglu") ? "mlp_gelu" : "mlp_swiglu");
+    else if (!strcmp(model, "attn"))
+        q->kind = layer_find("attention");
+    else if (!strcmp(model, "block"))
+        q->kind = layer_find("block");
     if (!q->kind)
         return shd_error_set(err, SHD_EUNSUPPORTED, "there is no model '%.60s'", model);
     return SHD_OK;

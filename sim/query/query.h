@@ -23,9 +23,18 @@ struct query_op {
 };
 
 /* Families, each ended by a row without name. */
+extern const struct query_op query_easydel_ops[];
+extern const struct query_op query_eformer_analyze_ops[];
+extern const struct query_op query_eformer_auto_ops[];
+extern const struct query_op query_eformer_axes_ops[];
+extern const struct query_op query_eformer_extract_ops[];
+extern const struct query_op query_eformer_match_ops[];
+extern const struct query_op query_eformer_mesh_ops[];
+extern const struct query_op query_eformer_partition_axis_ops[];
 extern const struct query_op query_groups_ops[];
 extern const struct query_op query_layer_ops[];
 extern const struct query_op query_rank_order_ops[];
+extern const struct query_op query_regex_ops[];
 extern const struct query_op query_reshard_ops[];
 extern const struct query_op query_scenario_ops[];
 extern const struct query_op query_sharding_ops[];
@@ -34,6 +43,7 @@ extern const struct query_op query_step_ops[];
 extern const struct query_op query_t5x_chunk_ops[];
 extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];
+extern const struct query_op query_tree_ops[];
 
 /* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK,
  * SHD_ESYSTEM when it cannot be read or the answers cannot be written, SHD_ENOMEM. */

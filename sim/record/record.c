@@ -43,6 +43,29 @@ int record_create(struct record **out, const struct program *program, enum recor
     return SHD_OK;
 }
 
+struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops)
+{
+    struct record_replay *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    r->devices = calloc((size_t)ndevices, sizeof *r->devices);
+    r->path = calloc((size_t)nops + 1, sizeof *r->path);
+    if (r->devices && r->path)
+        return r;
+    record_replay_destroy(r);
+    return NULL;
+}
+
+void record_replay_destroy(struct record_replay *replay)
+{
+    if (!replay)
+        return;
+    free(replay->devices);
+    free(replay->path);
+    free(replay);
+}
+
 void record_destroy(struct record *record)
 {
     if (!record)
@@ -55,6 +78,7 @@ void record_destroy(struct record *record)
     free(record->peak_bytes);
     free(record->matrix);
     free(record->checks);
+    record_replay_destroy(record->replay);
     free(record);
 }
 

@@ -33,6 +33,37 @@ struct record_check {
     double error; /* max |got - want| / max |want| over the whole array and all replicas */
 };
 
+/* What a transfer takes in a replay: the latency, and its bytes at the rate. */
+struct record_transfers {
+    uint64_t bytes_per_s; /* into one device; at least 1 */
+    int64_t latency_ns;
+};
+
+/* One device in a replayed step.  busy + exposed + waiting + idle = the step. */
+struct record_replayed {
+    int64_t busy_ns;          /* at work */
+    int64_t communication_ns; /* bytes arrive, whether or not there is work beside it */
+    int64_t exposed_ns;       /* bytes arrive and there is no work to do until they are here */
+    int64_t waiting_ns;       /* for other devices to come to a transfer, with no work beside it */
+    int64_t idle_ns;          /* done, while others are not */
+};
+
+/* A stretch of the critical path. */
+struct record_stretch {
+    int32_t device;
+    uint32_t op;
+    int64_t start_ns, end_ns; /* from the step's begin; each begins where the one before ended */
+};
+
+/* The step as if each device had a core of its own; see cost/replay.h. */
+struct record_replay {
+    struct record_transfers transfers;
+    int64_t step_ns;
+    struct record_replayed *devices;
+    struct record_stretch *path; /* from the step's begin to its end */
+    uint32_t npath;
+};
+
 struct record {
     enum record_mode mode;
     const struct program *program; /* not owned */
@@ -45,7 +76,13 @@ struct record {
     uint64_t *flops;
     uint64_t *peak_bytes;
     uint64_t *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
-    int64_t step_ns;  /* executed: wall time from the first op to the last, arguments filled before */
+    /* Executed: wall time from the first op to the last, arguments filled before. */
+    uint32_t repeats;        /* of the step */
+    int64_t first_step_ns;
+    int64_t step_ns;         /* the median of the others; the first where there are none */
+    int64_t fastest_step_ns; /* of the others */
+    int64_t cpu_ns;          /* of all threads in a step, likewise a median */
+    struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;
     struct record_check *checks; /* one for each result of the program */
@@ -58,6 +95,10 @@ struct record {
 SHD_MUST_CHECK int record_create(struct record **out, const struct program *program,
                                  enum record_mode mode, bool times, struct shd_error *err);
 void record_destroy(struct record *record); /* NULL is allowed */
+
+/* A replay of zeros for `ndevices` and a path of at most `nops`; NULL: no memory. */
+struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops);
+void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
 
 /* Bytes received by all devices in one op, and in the step. */
 uint64_t record_op_received(const struct record *record, uint32_t op);

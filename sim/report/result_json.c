@@ -3,6 +3,7 @@
 
 #include "report/result.h"
 
+#include "report/replayed.h"
 #include "report/traffic.h"
 
 #define CLASSES_ABOVE 64 /* plans over more devices list classes, not devices */
@@ -42,16 +43,12 @@ static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
     json_out_int(out, shd_mesh_size(mesh));
 }
 
-static void write_row(struct json_out *out, const struct traffic_row *row,
-                      const struct shd_mesh *mesh)
+static void write_row(struct json_out *out, const struct traffic_row *row)
 {
     json_out_begin_object(out);
     key_string(out, "op", row->op);
     json_out_key(out, "axes");
-    json_out_begin_flat_array(out);
-    for (uint32_t a = 0; a < row->naxes; a++)
-        json_out_string(out, shd_mesh_axis_name(mesh, row->axis[a]));
-    json_out_end_array(out);
+    traffic_write_axes(out, row);
     key_uint(out, "group_size", row->group_size);
     key_uint(out, "groups", row->groups);
     key_uint(out, "count", row->count);
@@ -108,7 +105,7 @@ static void write_traffic(struct json_out *out, const struct traffic *t,
     json_out_key(out, "collectives");
     json_out_begin_array(out);
     for (size_t r = 0; r < t->nrows; r++)
-        write_row(out, &t->rows[r], record->program->mesh);
+        write_row(out, &t->rows[r]);
     json_out_end_array(out);
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
@@ -143,6 +140,10 @@ static void write_balances(struct json_out *out, const struct record *r)
     write_balance(out, "received_bytes", r->received_bytes, r->ndevices);
     write_balance(out, "sent_bytes", r->sent_bytes, r->ndevices);
     write_balance(out, "peak_memory", r->peak_bytes, r->ndevices);
+    if (r->replay) {
+        json_out_key(out, "busy_seconds");
+        replayed_json_balance(out, r);
+    }
     json_out_end_object(out);
 }
 
@@ -169,17 +170,28 @@ static void write_verify(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
-static void write_time(struct json_out *out, const struct record *r)
+static int write_time(struct json_out *out, const struct record *r, struct shd_error *err)
 {
+    int status = SHD_OK;
+
     json_out_key(out, "time");
     json_out_begin_object(out);
     if (r->mode == RECORD_EXECUTED) {
         json_out_key(out, "measured");
         json_out_begin_flat_object(out);
         key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
+        key_double(out, "fastest_step_seconds", (double)r->fastest_step_ns * 1e-9);
+        key_double(out, "first_step_seconds", (double)r->first_step_ns * 1e-9);
+        key_double(out, "cpu_seconds", (double)r->cpu_ns * 1e-9);
+        key_uint(out, "repeats", r->repeats);
         json_out_end_object(out);
     }
+    if (r->replay) {
+        json_out_key(out, "replayed");
+        status = replayed_json(out, r, err);
+    }
     json_out_end_object(out);
+    return status;
 }
 
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
@@ -195,7 +207,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     key_string(out, "scenario", result->scenario);
     key_string(out, "strategy", result->strategy);
     key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
-    write_mesh(out, r->program->mesh);
+    write_mesh(out, r->program->asked_mesh);
     write_traffic(out, &traffic, r);
     write_balances(out, r);
     json_out_key(out, "memory");
@@ -208,10 +220,10 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         json_out_null(out);
     json_out_end_object(out);
     write_devices(out, "flops", r->flops, r);
-    write_time(out, r);
+    status = write_time(out, r, err);
     if (r->verified)
         write_verify(out, r);
     json_out_end_object(out);
     traffic_fini(&traffic);
-    return SHD_OK;
+    return status;
 }

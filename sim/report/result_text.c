@@ -3,26 +3,65 @@
 
 #include "report/result.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
 
+#define LINE_COLUMNS 80
+#define VALUE_COLUMN 14 /* where what follows a line's title begins */
+
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+/* Text that goes on in a new line, below its beginning, where the line is full. */
+struct para {
+    struct text *out;
+    size_t indent, column;
+};
+
+/* Items are kept whole: a number stays with its unit. */
+static void para_add(struct para *p, const char *item, size_t length)
+{
+    if (p->column > p->indent && p->column + 1 + length > LINE_COLUMNS) {
+        text_addf(p->out, "\n%*s", (int)p->indent, "");
+        p->column = p->indent;
+    } else if (p->column > p->indent) {
+        text_add_char(p->out, ' ');
+        p->column++;
+    }
+    text_add_bytes(p->out, item, length);
+    p->column += length;
+}
+
+/* Add a sentence's words after what fills the line up to column `indent`, and end the line. */
+static void print_wrapped(struct text *out, size_t indent, const char *sentence)
+{
+    struct para p = {out, indent, indent};
+
+    while (*sentence) {
+        size_t length = strcspn(sentence, " ");
+
+        para_add(&p, sentence, length);
+        sentence += length + strspn(sentence + length, " ");
+    }
+    text_add(out, "\n");
+}
 
 static void print_head(const struct result *result, struct text *out)
 {
     const struct record *r = result->record;
     char mesh[256];
 
-    shd_mesh_print(r->program->mesh, mesh, sizeof mesh);
+    shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
     text_addf(out, "%s", result->scenario);
     if (strcmp(result->strategy, "default") != 0)
         text_addf(out, ": %s", result->strategy);
-    text_addf(out, "\n  %s, %s\n", r->mode == RECORD_PLANNED ? "planned" : "executed",
-              result->what);
-    text_addf(out, "  mesh %s: %d device%s\n", mesh[0] ? mesh : "of no axes", (int)r->ndevices,
+    text_addf(out, "\n  %-9s ", r->mode == RECORD_PLANNED ? "planned" : "executed");
+    print_wrapped(out, 12, result->what);
+    text_addf(out, "  mesh      %s: %d device%s\n", mesh[0] ? mesh : "of no axes", (int)r->ndevices,
               r->ndevices == 1 ? "" : "s");
 }
 
@@ -35,26 +74,26 @@ static void print_rows(const struct traffic *t, struct text *out)
         text_add(out, "\nNothing is communicated.\n");
         return;
     }
-    text_add(out, "\ncollectives (operand of one device; received by all, all counts)\n");
-    table_init(&table, "lllrrrrl");
+    text_add(out, "\ncollectives   operand: bytes on one device; received: by all, count times\n");
+    table_init(&table, "rlllrrrr");
     for (const char *const *head =
-             (const char *const[]){"phase", "op", "axes", "group", "count", "operand", "received",
-                                   "asked for by", NULL};
+             (const char *const[]){"", "phase", "op", "axes", "groups", "count", "operand",
+                                   "received", NULL};
          *head; head++)
         table_add(&table, "%s", *head);
     for (size_t r = 0; r < t->nrows; r++) {
         const struct traffic_row *row = &t->rows[r];
 
+        table_add(&table, "%zu", r + 1);
         table_add(&table, "%s", phase_names[row->phase]);
         table_add(&table, "%s", row->op);
         table_add(&table, "%s", row->axes);
-        table_add(&table, "%ux%u", row->groups, row->group_size);
+        table_add(&table, "%u of %u", row->groups, row->group_size);
         table_add(&table, "%u", row->count);
         table_add(&table, "%s", units_print_bytes(operand, sizeof operand, row->operand_bytes));
         table_add(&table, "%s", units_print_bytes(received, sizeof received, row->received_bytes));
-        table_add(&table, "%s", row->where);
     }
-    table_print(&table, 2, out);
+    table_print(&table, 1, out);
     table_fini(&table);
 }
 
@@ -62,20 +101,27 @@ static void print_why(const struct traffic *t, struct text *out)
 {
     if (t->nrows)
         text_add(out, "\nwhy\n");
-    for (size_t r = 0; r < t->nrows; r++)
-        text_addf(out, "  %s over %s: %s\n", t->rows[r].op, t->rows[r].axes, t->rows[r].why);
+    for (size_t r = 0; r < t->nrows; r++) {
+        text_addf(out, " %*zu  ", t->nrows > 9 ? 2 : 1, r + 1);
+        print_wrapped(out, t->nrows > 9 ? 5 : 4, t->rows[r].why);
+    }
 }
 
 static void print_sums(const char *what, const struct traffic_sum *sums, size_t n,
                        struct text *out)
 {
-    char bytes[UNITS_TEXT_MAX];
+    struct para p = {out, VALUE_COLUMN, VALUE_COLUMN};
+    char bytes[UNITS_TEXT_MAX], item[256];
 
-    for (size_t i = 0; i < n; i++)
-        text_addf(out, "%s%s %s", i ? ", " : what, sums[i].name,
-                  units_print_bytes(bytes, sizeof bytes, sums[i].bytes));
-    if (n)
-        text_add(out, "\n");
+    if (n == 0)
+        return;
+    text_addf(out, "  %-*s", VALUE_COLUMN - 2, what);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(item, sizeof item, "%s %s%s", sums[i].name,
+                 units_print_bytes(bytes, sizeof bytes, sums[i].bytes), i + 1 < n ? "," : "");
+        para_add(&p, item, strlen(item));
+    }
+    text_add(out, "\n");
 }
 
 static void print_totals(const struct traffic *t, const struct record *r, struct text *out)
@@ -85,9 +131,9 @@ static void print_totals(const struct traffic *t, const struct record *r, struct
 
     text_addf(out, "\nreceived      %s in all, %llu bytes\n",
               units_print_bytes(bytes, sizeof bytes, total), (unsigned long long)total);
-    print_sums("  by axis     ", t->by_axis, t->nby_axis, out);
-    print_sums("  by op       ", t->by_op, t->nby_op, out);
-    print_sums("  by phase    ", t->by_phase, t->nby_phase, out);
+    print_sums("by axis", t->by_axis, t->nby_axis, out);
+    print_sums("by op", t->by_op, t->nby_op, out);
+    print_sums("by phase", t->by_phase, t->nby_phase, out);
 }
 
 /* mean / max over the devices, and who has the most where they differ. */
@@ -103,7 +149,7 @@ static void print_balance(const char *what, const uint64_t *values, int32_t ndev
         units_print_count(most, sizeof most, b.max);
     text_addf(out, "  %-12s%.3f   ", what, b.ratio);
     if (b.ratio < 1)
-        text_addf(out, "most on device %d: %s\n", (int)b.slowest, most);
+        text_addf(out, "%s at most, on device %d\n", most, (int)b.slowest);
     else
         text_addf(out, "%s on every device\n", most);
 }
@@ -138,27 +184,44 @@ static const char *kind_name(enum program_result_kind kind)
 static void print_verify(const struct record *r, struct text *out)
 {
     const struct record_check *worst = NULL;
+    char line[512];
 
     for (uint32_t i = 0; i < r->nchecks; i++)
         if (!worst || !(r->checks[i].error <= worst->error))
             worst = &r->checks[i];
     if (!worst)
         return;
-    text_addf(out,
-              "\nverified      %s: %u arrays against the unsharded computation in float64; "
-              "largest\n              error %.1e (%s%s), allowed %.0e\n",
-              record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, worst->error,
-              kind_name(worst->kind), worst->name, r->tolerance);
+    snprintf(line, sizeof line,
+             "%s: %u array%s against the unsharded computation in float64; largest error %.1e "
+             "(%s%.200s), allowed %.0e",
+             record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s",
+             worst->error, kind_name(worst->kind), worst->name, r->tolerance);
+    text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
+    print_wrapped(out, VALUE_COLUMN, line);
     for (uint32_t i = 0; i < r->nchecks; i++)
         if (!(r->checks[i].error <= r->tolerance))
             text_addf(out, "  wrong       %s%s: error %.1e\n", kind_name(r->checks[i].kind),
                       r->checks[i].name, r->checks[i].error);
 }
 
+static void print_measured(const struct record *r, struct text *out)
+{
+    char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
+    char cpu[UNITS_TEXT_MAX];
+
+    text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices share\n",
+              units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
+    if (r->repeats > 1)
+        text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
+                  r->repeats - 1,
+                  units_print_seconds(fastest, sizeof fastest, (double)r->fastest_step_ns * 1e-9),
+                  units_print_seconds(first, sizeof first, (double)r->first_step_ns * 1e-9),
+                  units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
-    char seconds[UNITS_TEXT_MAX];
     struct traffic traffic;
     int status = traffic_init(&traffic, r, err);
 
@@ -171,11 +234,13 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_balances(r, out);
     print_memory(result, out);
     if (r->mode == RECORD_EXECUTED)
-        text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices "
-                       "share\n",
-                  units_print_seconds(seconds, sizeof seconds, (double)r->step_ns * 1e-9));
+        print_measured(r, out);
+    if (r->replay)
+        status = replayed_text(out, r, err);
     if (r->verified)
         print_verify(r, out);
     traffic_fini(&traffic);
+    if (status != SHD_OK)
+        return status;
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the report") : SHD_OK;
 }

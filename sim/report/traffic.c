@@ -33,17 +33,17 @@ static void find_axes(struct traffic_row *row, const struct shd_reshard_step *st
             row->axis[row->naxes++] = a;
 }
 
-static char *axes_text(const struct traffic_row *row, const struct shd_mesh *mesh)
+static char *axes_text(const struct traffic_row *row, const struct program *program)
 {
-    struct text t = TEXT_INIT;
+    size_t size = program_axes_print(program, row->axis, row->naxes, NULL, 0) + 1;
+    char *text = malloc(size);
 
-    text_add(&t, "");
-    for (uint32_t a = 0; a < row->naxes; a++)
-        text_addf(&t, "%s%s", a ? "," : "", shd_mesh_axis_name(mesh, row->axis[a]));
-    return text_take(&t);
+    if (text)
+        program_axes_print(program, row->axis, row->naxes, text, size);
+    return text;
 }
 
-/* A place with every path component that is a number replaced by '*'. */
+/* A place, or a sentence of places, with every path component that is a number replaced by '*'. */
 static char *any_layer(const char *where)
 {
     struct text t = TEXT_INIT;
@@ -75,19 +75,19 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
 
     *row = (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = 1};
     find_axes(row, &op->reshard);
-    row->axes = axes_text(row, program->mesh);
+    row->axes = axes_text(row, program);
     row->where = any_layer(op->name);
-    row->why = op->why;
+    row->why = any_layer(op->why);
     row->group_size = 1;
     for (uint32_t a = 0; a < row->naxes; a++)
         row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
     row->groups = (uint32_t)shd_mesh_size(program->mesh) / row->group_size;
-    row->dtype = program->buffers[op->output].dtype;
+    row->dtype = program->buffers[op->outputs[0]].dtype;
     row->algorithm = algo ? algo->name : NULL;
     row->operand_bytes = program->buffers[op->inputs[0]].bytes;
-    row->result_bytes = program->buffers[op->output].bytes;
+    row->result_bytes = program->buffers[op->outputs[0]].bytes;
     row->received_bytes = record_op_received(record, i);
-    return row->axes && row->where;
+    return row->axes && row->where && row->why;
 }
 
 static bool alike(const struct traffic_row *a, const struct traffic_row *b)
@@ -102,6 +102,7 @@ static void free_row(struct traffic_row *row)
 {
     free(row->axes);
     free(row->where);
+    free(row->why);
 }
 
 static void add_row(struct traffic *t, struct traffic_row *row)
@@ -183,4 +184,16 @@ void traffic_fini(struct traffic *traffic)
     free(traffic->by_op);
     free(traffic->by_phase);
     memset(traffic, 0, sizeof *traffic);
+}
+
+void traffic_write_axes(struct json_out *out, const struct traffic_row *row)
+{
+    json_out_begin_flat_array(out);
+    for (const char *name = row->axes; *name;) {
+        size_t length = strcspn(name, ",");
+
+        json_out_string_n(out, name, length);
+        name += length + (name[length] == ',');
+    }
+    json_out_end_array(out);
 }

@@ -11,6 +11,7 @@
 #ifndef REPORT_TRAFFIC_H
 #define REPORT_TRAFFIC_H
 
+#include "base/json_out.h"
 #include "record/record.h"
 
 struct traffic_row {
@@ -25,7 +26,7 @@ struct traffic_row {
     uint64_t operand_bytes, result_bytes; /* of one device and step */
     uint64_t received_bytes;              /* all devices, all `count` */
     char *where;                          /* which op asked for it; '*' for the number of a layer */
-    const char *why;                      /* of the first of them */
+    char *why;                            /* of the first of them, likewise */
 };
 
 /* Bytes under a name: an axis (or several, "dp,tp"), a collective, a phase. */
@@ -45,5 +46,8 @@ struct traffic {
 SHD_MUST_CHECK int traffic_init(struct traffic *out, const struct record *record,
                                 struct shd_error *err);
 void traffic_fini(struct traffic *traffic);
+
+/* A row's axes as a list of names. */
+void traffic_write_axes(struct json_out *out, const struct traffic_row *row);
 
 #endif /* REPORT_TRAFFIC_H */

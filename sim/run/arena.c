@@ -53,12 +53,26 @@ enum arena_backend arena_best_backend(void)
     return mallctl && mallocx && dallocx ? ARENA_JEMALLOC : ARENA_MALLOC;
 }
 
+/* Freed pages stay with the arena until it ends: a step reuses those of the step before, and maps
+ * and faults in none. */
+static void keep_pages(const struct arena *arena)
+{
+    char name[48];
+    ssize_t never = -1;
+
+    snprintf(name, sizeof(name), "arena.%u.dirty_decay_ms", arena->jemalloc_id);
+    mallctl(name, NULL, NULL, &never, sizeof(never));
+}
+
 static bool open_jemalloc(struct arena *arena)
 {
     size_t size = sizeof(arena->jemalloc_id);
 
-    return arena_best_backend() == ARENA_JEMALLOC &&
-           mallctl("arenas.create", &arena->jemalloc_id, &size, NULL, 0) == 0;
+    if (arena_best_backend() != ARENA_JEMALLOC ||
+        mallctl("arenas.create", &arena->jemalloc_id, &size, NULL, 0) != 0)
+        return false;
+    keep_pages(arena);
+    return true;
 }
 
 static void close_jemalloc(struct arena *arena)

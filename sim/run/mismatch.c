@@ -20,9 +20,11 @@ static const char *kind_name(enum coll_kind kind)
 
 void call_print(char *buf, size_t size, const struct coll_call *call)
 {
+    bool sends = call->seat.member == 0;
+
     if (call->kind == COLL_SEND_RECV)
-        snprintf(buf, size, "%s device %" PRId32, call->seat.member == 0 ? "send to" : "receive from",
-                 call->seat.group->members[1 - call->seat.member]);
+        snprintf(buf, size, "%s device %" PRId32, sends ? "send to" : "receive from",
+                 call->seat.group->members[sends ? 1 : 0]);
     else if (call->where)
         snprintf(buf, size, "%s (%s)", kind_name(call->kind), call->where);
     else

@@ -12,11 +12,18 @@
 #include "run/device.h"
 #include "run/group.h"
 
+/* When a device began or ended a step, and the CPU time of the whole process by then. */
+struct moment {
+    int64_t wall_ns, cpu_ns;
+};
+
 struct walk {
     struct record *record;
     const struct program *program;
     const struct walk_opts *opts;
-    int64_t *first_ns, *last_ns; /* by device */
+    uint32_t repeats;
+    struct moment *first, *last; /* [repeat][device] */
+    int64_t *sorted;             /* room for two times a repeat */
 };
 
 /* One device on its way through the program. */
@@ -27,6 +34,7 @@ struct walker {
     int32_t position;
     void **shards; /* by buffer; NULL while not alive */
     int nthreads;
+    uint32_t repeat; /* at hand */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -35,6 +43,11 @@ static int64_t clock_ns(clockid_t clock)
 
     clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct moment now(void)
+{
+    return (struct moment){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 static void row_major(int64_t *strides, const int64_t *extent, uint32_t rank)
@@ -85,7 +98,7 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
     const struct fetching *f = arg;
     const struct walker *w = f->walker;
     const struct program_buffer *in = &w->program->buffers[f->op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[f->op->output];
+    const struct program_buffer *out = &w->program->buffers[f->op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&f->op->reshard, out->shape, w->position);
 
     (void)err;
@@ -93,7 +106,7 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
         struct shd_fetch box;
 
         shd_reshard_fetch(&f->op->reshard, out->shape, w->position, i, &box);
-        copy_fetched(in, out, &box, w->shards[f->op->output],
+        copy_fetched(in, out, &box, w->shards[f->op->outputs[0]],
                      run_pull_peer(pull, (uint32_t)box.source));
         run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, out));
     }
@@ -123,26 +136,26 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
 static void do_slice(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[op->output];
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
     struct shd_fetch box;
 
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
     shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
-    copy_fetched(in, out, &box, w->shards[op->output], w->shards[op->inputs[0]]);
+    copy_fetched(in, out, &box, w->shards[op->outputs[0]], w->shards[op->inputs[0]]);
 }
 
 static void do_mask(struct walker *w, const struct program_op *op)
 {
-    uint64_t bytes = w->program->buffers[op->output].bytes;
+    uint64_t bytes = w->program->buffers[op->outputs[0]].bytes;
     bool keeps = true;
 
     for (uint8_t a = 0; a < op->reshard.naxes; a++)
         keeps &= shd_mesh_coord(w->program->mesh, w->position, op->reshard.axes[a]) == 0;
     if (keeps)
-        memcpy(w->shards[op->output], w->shards[op->inputs[0]], bytes);
+        memcpy(w->shards[op->outputs[0]], w->shards[op->inputs[0]], bytes);
     else
-        memset(w->shards[op->output], 0, bytes);
+        memset(w->shards[op->outputs[0]], 0, bytes);
 }
 
 /* ---- steps that are collectives ---- */
@@ -167,7 +180,7 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
 {
     const struct shd_reshard_step *step = &op->reshard;
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[op->output];
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
     struct coll_shape shape;
     struct coll_call call = {.algo = program_algo(w->program, op, &shape), .where = op->name};
     int status = run_group_over_axes(&call.seat, w->dev, step->axes, step->naxes, err);
@@ -179,7 +192,7 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     call.red = (enum shd_reduce_op)step->from.partial_op;
     call.count = shape.count;
     call.in.base = w->shards[op->inputs[0]];
-    call.out.base = w->shards[op->output];
+    call.out.base = w->shards[op->outputs[0]];
     if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
         call.in = view_along(in, call.in.base, step->dim, shape.nmembers);
     if (step->kind == SHD_RESHARD_ALL_TO_ALL)
@@ -209,37 +222,43 @@ static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *r
 
 static void do_fill(struct walker *w, const struct program_op *op)
 {
-    const struct program_buffer *b = &w->program->buffers[op->output];
+    const struct program_buffer *b = &w->program->buffers[op->outputs[0]];
     int64_t offset[SHD_RANK_MAX];
 
     shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->output]);
+    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->outputs[0]]);
+}
+
+static void do_kernel(struct walker *w, const struct program_op *op, void *workspace)
+{
+    const void *in[PROGRAM_INPUTS_MAX];
+    void *out[PROGRAM_OUTPUTS_MAX];
+    int64_t offsets[KERN_OFFSETS_MAX], start[SHD_RANK_MAX];
+    const struct kern_args args = {in, out, workspace, offsets, w->nthreads};
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[k] = w->shards[op->inputs[k]];
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        out[k] = w->shards[op->outputs[k]];
+    for (uint32_t k = 0; k < op->noffsets; k++) {
+        const struct program_buffer *b = &w->program->buffers[op->offsets[k].buffer];
+
+        shd_sharding_offset(&b->sharding, b->shape, w->position, start);
+        offsets[k] = start[op->offsets[k].dim];
+    }
+    op->kernel->run(&op->desc, &args);
 }
 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace,
                  uint64_t *received, struct shd_error *err)
 {
-    const void *in[KERN_MAP_INPUTS_MAX];
-    void *out = w->shards[op->output];
-
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        in[k] = w->shards[op->inputs[k]];
-    switch (op->kind) {
-    case PROGRAM_FILL:
-        do_fill(w, op);
-        return SHD_OK;
-    case PROGRAM_EINSUM:
-        kern_einsum_run(&op->einsum, in[0], in[1], out, workspace, w->nthreads);
-        return SHD_OK;
-    case PROGRAM_MAP:
-        kern_map_run(&op->map, in, out, w->nthreads);
-        return SHD_OK;
-    case PROGRAM_REDUCE:
-        kern_reduce_run(&op->reduce, in[0], out, w->nthreads);
-        return SHD_OK;
-    default:
+    if (op->kind == PROGRAM_RESHARD)
         return do_reshard(w, op, received, err);
-    }
+    if (op->kind == PROGRAM_FILL)
+        do_fill(w, op);
+    else
+        do_kernel(w, op, workspace);
+    return SHD_OK;
 }
 
 /* Memory for what an op writes, the op, and the end of what it read last. */
@@ -249,11 +268,14 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     uint32_t dead[PROGRAM_DEAD_MAX];
     void *workspace = NULL;
     uint64_t received = 0;
-    int status;
+    int status = SHD_OK;
 
     w->dev->arena.op = op->name;
-    status = shd_device_alloc(w->dev, w->program->buffers[op->output].bytes,
-                              w->program->buffers[op->output].name, &w->shards[op->output], err);
+    for (uint32_t k = 0; k < op->noutputs && status == SHD_OK; k++) {
+        const struct program_buffer *b = &w->program->buffers[op->outputs[k]];
+
+        status = shd_device_alloc(w->dev, b->bytes, b->name, &w->shards[op->outputs[k]], err);
+    }
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
     if (status == SHD_OK)
@@ -272,16 +294,19 @@ static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
     struct record *record = w->walk->record;
     struct record_time *t;
+    int64_t cpu_ns;
     int status;
 
     if (!record->times)
         return walk_op(w, i, err);
     t = &record->times[(size_t)w->position * w->program->nops + i];
     t->start_ns = clock_ns(CLOCK_MONOTONIC);
-    t->cpu_ns = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     status = walk_op(w, i, err);
-    t->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     t->end_ns = clock_ns(CLOCK_MONOTONIC);
+    if (w->repeat < 2 || cpu_ns < t->cpu_ns)
+        t->cpu_ns = cpu_ns;
     return status;
 }
 
@@ -296,6 +321,35 @@ static void finish(struct walker *w, const void **results)
     opts->finish(opts->finish_arg, w->position, results);
 }
 
+/* Ops from `i` on, timed as one step. */
+static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct walk *walk = w->walk;
+    size_t at = (size_t)w->repeat * (size_t)walk->record->ndevices + (size_t)w->position;
+    int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
+
+    walk->record->flops[w->position] = 0;
+    walk->first[at] = now();
+    for (; i < w->program->nops && status == SHD_OK; i++) {
+        if (walk->opts->stop_request)
+            status = shd_device_check_stop(w->dev, err);
+        if (status == SHD_OK)
+            status = walk_timed_op(w, i, err);
+    }
+    walk->last[at] = now();
+    return status;
+}
+
+/* What the step left, but the arguments. */
+static void free_results(struct walker *w)
+{
+    for (uint32_t b = 0; b < w->program->nbuffers; b++)
+        if (!w->program->buffers[b].argument) {
+            shd_device_free(w->dev, w->shards[b]);
+            w->shards[b] = NULL;
+        }
+}
+
 static int walk_ops(struct walker *w, struct shd_error *err)
 {
     const struct program *program = w->program;
@@ -304,23 +358,18 @@ static int walk_ops(struct walker *w, struct shd_error *err)
 
     for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
         status = walk_timed_op(w, i, err);
-    if (status == SHD_OK) /* so that the step's time is that of the step */
-        status = shd_device_barrier(w->dev, NULL, err);
-    w->walk->first_ns[w->position] = clock_ns(CLOCK_MONOTONIC);
-    for (; i < program->nops && status == SHD_OK; i++) {
-        if (w->walk->opts->stop_request)
-            status = shd_device_check_stop(w->dev, err);
-        if (status == SHD_OK)
-            status = walk_timed_op(w, i, err);
+    for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
+        if (w->repeat > 0)
+            free_results(w);
+        status = walk_step(w, i, err);
     }
-    w->walk->last_ns[w->position] = clock_ns(CLOCK_MONOTONIC);
     return status;
 }
 
 static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     const struct walk *walk = arg;
-    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1};
+    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1, 0};
     const void **results;
     int status;
 
@@ -339,27 +388,88 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
     return status;
 }
 
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* From the first device's begin to the last one's end. */
+static struct moment span_of(const struct walk *walk, uint32_t repeat)
+{
+    size_t n = (size_t)walk->record->ndevices, at = repeat * n;
+    struct moment first = walk->first[at], last = walk->last[at];
+
+    for (size_t d = at; d < at + n; d++) {
+        const struct moment *f = &walk->first[d], *l = &walk->last[d];
+
+        first.wall_ns = f->wall_ns < first.wall_ns ? f->wall_ns : first.wall_ns;
+        first.cpu_ns = f->cpu_ns < first.cpu_ns ? f->cpu_ns : first.cpu_ns;
+        last.wall_ns = l->wall_ns > last.wall_ns ? l->wall_ns : last.wall_ns;
+        last.cpu_ns = l->cpu_ns > last.cpu_ns ? l->cpu_ns : last.cpu_ns;
+    }
+    return (struct moment){last.wall_ns - first.wall_ns, last.cpu_ns - first.cpu_ns};
+}
+
+static void take_times(struct record *record, struct walk *walk)
+{
+    int64_t *wall_ns = walk->sorted, *cpu_ns = walk->sorted + walk->repeats;
+    uint32_t first = walk->repeats > 1, n = walk->repeats - first;
+
+    record->repeats = walk->repeats;
+    record->first_step_ns = span_of(walk, 0).wall_ns;
+    for (uint32_t k = 0; k < n; k++) {
+        struct moment span = span_of(walk, k + first);
+
+        wall_ns[k] = span.wall_ns;
+        cpu_ns[k] = span.cpu_ns;
+    }
+    qsort(wall_ns, n, sizeof *wall_ns, compare_ns);
+    qsort(cpu_ns, n, sizeof *cpu_ns, compare_ns);
+    record->step_ns = wall_ns[n / 2];
+    record->fastest_step_ns = wall_ns[0];
+    record->cpu_ns = cpu_ns[n / 2];
+}
+
+/* Every repeat moved the same. */
+static void take_one(uint64_t *out, const uint64_t *counted, size_t n, uint32_t repeats)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = counted[i] / repeats;
+}
+
 static void take_stats(struct record *record, const struct shd_run_stats *stats,
-                       const struct walk *walk)
+                       struct walk *walk)
 {
     size_t n = (size_t)record->ndevices;
-    int64_t first = INT64_MAX, last = 0;
 
-    memcpy(record->received_bytes, stats->received_bytes, n * sizeof(uint64_t));
-    memcpy(record->sent_bytes, stats->sent_bytes, n * sizeof(uint64_t));
+    take_one(record->received_bytes, stats->received_bytes, n, walk->repeats);
+    take_one(record->sent_bytes, stats->sent_bytes, n, walk->repeats);
     memcpy(record->peak_bytes, stats->peak_bytes, n * sizeof(uint64_t));
     if (record->matrix && stats->matrix)
-        memcpy(record->matrix, stats->matrix, n * n * sizeof(uint64_t));
-    for (size_t d = 0; d < n; d++) {
-        first = walk->first_ns[d] < first ? walk->first_ns[d] : first;
-        last = walk->last_ns[d] > last ? walk->last_ns[d] : last;
-    }
-    record->step_ns = last > first ? last - first : 0;
+        take_one(record->matrix, stats->matrix, n * n, walk->repeats);
+    take_times(record, walk);
+}
+
+static bool allocate(struct walk *walk)
+{
+    size_t n = (size_t)walk->record->ndevices * walk->repeats;
+
+    walk->first = calloc(n, 2 * sizeof *walk->first);
+    walk->sorted = calloc(walk->repeats, 2 * sizeof *walk->sorted);
+    if (!walk->first || !walk->sorted)
+        return false;
+    walk->last = walk->first + n;
+    return true;
 }
 
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
-    struct walk walk = {.record = record, .program = record->program, .opts = opts};
+    struct walk walk = {.record = record,
+                        .program = record->program,
+                        .opts = opts,
+                        .repeats = opts->repeats ? opts->repeats : 1};
     struct shd_run_opts run_opts = SHD_RUN_OPTS_INIT;
     struct shd_run_stats stats;
     int status;
@@ -367,13 +477,14 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
     run_opts.memory_bytes = opts->memory_bytes;
     run_opts.stop_request = opts->stop_request;
     run_opts.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
-    walk.first_ns = calloc(2 * (size_t)record->ndevices, sizeof *walk.first_ns);
-    if (!walk.first_ns)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a run");
-    walk.last_ns = walk.first_ns + record->ndevices;
-    status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
-    take_stats(record, &stats, &walk);
-    shd_run_stats_fini(&stats);
-    free(walk.first_ns);
+    if (allocate(&walk)) {
+        status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
+        take_stats(record, &stats, &walk);
+        shd_run_stats_fini(&stats);
+    } else {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
+    }
+    free(walk.first);
+    free(walk.sorted);
     return status;
 }

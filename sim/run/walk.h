@@ -18,13 +18,17 @@ typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *s
 struct walk_opts {
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
+    uint32_t repeats;        /* of the step, with the same arguments; 0: one */
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */
     void *finish_arg;
 };
 
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is
- * filled as far as devices came. */
+ * filled as far as devices came.
+ *
+ * Of a step that is repeated, bytes and flops are those of one; an op's CPU time is the least of all
+ * repeats but the first, its begin and end are of the last one. */
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
                             struct shd_error *err);
 

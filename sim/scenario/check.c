@@ -3,6 +3,7 @@
 
 #include "scenario/check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void check_required(struct reader *r)
 
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (!option->required || r->scenario->places[i].file)
+        if (!option->required || r->scenario->places[i].file ||
+            !option_is_of(option, r->scenario->model.kind))
             continue;
         struct text expected = TEXT_INIT;
         option_expect(option, &expected);
@@ -35,6 +37,41 @@ static void check_required(struct reader *r)
                    option_path(option, path, sizeof(path)), text_get(&expected));
         text_fini(&expected);
     }
+}
+
+/* What is said of a model that has no such thing would change nothing. */
+static void check_kind(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    char path[OPTION_PATH_MAX];
+
+    for (size_t i = 0; i < option_count; i++)
+        if (s->places[i].file && !option_is_of(&option_table[i], s->model.kind))
+            diag_error(r->diag, s->places[i], "%s is not an option of a model of kind %s",
+                       option_path(&option_table[i], path, sizeof(path)),
+                       scenario_kind_name(s->model.kind));
+}
+
+/* Heads are whole, and each key head serves the same number of query heads. */
+static void check_heads(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+
+    if (!option_is_of(option_find("model", "heads"), m->kind) || m->heads < 1 ||
+        m->kv_heads < 1)
+        return;
+    if (m->head_dim == 0 && m->d_model % m->heads != 0)
+        diag_error(r->diag, scenario_place(r->scenario, "model.heads"),
+                   "%" PRId64 " heads do not divide d_model %" PRId64
+                   "; expected a divisor, or a head_dim",
+                   m->heads, m->d_model);
+    if (m->heads % m->kv_heads != 0)
+        diag_error(r->diag, scenario_place(r->scenario, "model.kv_heads"),
+                   "%" PRId64 " kv_heads do not divide %" PRId64 " heads; expected a divisor",
+                   m->kv_heads, m->heads);
+    if (m->rope.used && m->head_dim % 2 != 0)
+        diag_error(r->diag, scenario_place(r->scenario, "model.rope"),
+                   "rope on heads of width %" PRId64 "; expected an even head_dim", m->head_dim);
 }
 
 static void check_mesh(struct reader *r)
@@ -124,21 +161,53 @@ static void check_rules(struct reader *r, const struct scenario_rule *rules, siz
     }
 }
 
+/* Logical axes of the presets; a graph has its own. */
+static const struct {
+    const char *name;
+    const char *option; /* the models that have this option have the axis */
+} logical_axes[] = {
+    {"batch", "batch.size"},      {"seq", "batch.seq"},           {"embed", "model.d_model"},
+    {"mlp", "model.d_ff"},        {"heads", "model.heads"},       {"kv_heads", "model.kv_heads"},
+    {"head_dim", "model.head_dim"}, {"vocab", "model.vocab"},
+};
+
+/* The n-th logical axis of the model, or NULL behind the last; "" for one of another kind. */
+static const char *logical_axis(const struct scenario *s, size_t n)
+{
+    char section[OPTION_PATH_MAX];
+    const char *dot;
+
+    if (s->model.kind == SCENARIO_GRAPH)
+        return n < s->graph.ndims ? s->graph.dims[n].name : NULL;
+    if (n >= sizeof(logical_axes) / sizeof(logical_axes[0]))
+        return NULL;
+    dot = strchr(logical_axes[n].option, '.');
+    snprintf(section, sizeof(section), "%.*s", (int)(dot - logical_axes[n].option),
+             logical_axes[n].option);
+    return option_is_of(option_find(section, dot + 1), s->model.kind) ? logical_axes[n].name : "";
+}
+
 static void check_logical_name(struct reader *r, const struct scenario_logical *logical)
 {
-    static const char *const names[] = {"batch", "seq", "embed", "mlp"};
+    struct text known = TEXT_INIT;
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
+    const char *name;
 
     nearest_init(&nearest, logical->name);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(names[i], logical->name) == 0)
+    for (size_t i = 0; (name = logical_axis(r->scenario, i)) != NULL; i++) {
+        if (strcmp(name, logical->name) == 0) {
+            text_fini(&known);
             return;
-        nearest_add(&nearest, names[i]);
+        }
+        if (!name[0] || known.length > MESH_TEXT_MAX)
+            continue;
+        text_addf(&known, "%s%s", known.length ? ", " : "", name);
+        nearest_add(&nearest, name);
     }
-    diag_error(r->diag, logical->key_place,
-               "the model has no logical axis '%s'; expected batch, seq, embed or mlp%s",
-               logical->name, nearest_hint(&nearest, hint, sizeof(hint)));
+    diag_error(r->diag, logical->key_place, "the model has no logical axis '%s'; expected one of %s%s",
+               logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+    text_fini(&known);
 }
 
 static void check_logical(struct reader *r)
@@ -162,6 +231,8 @@ void check_scenario(struct reader *r)
     if (!has_mesh)
         r->mesh_unknown = true;
     check_required(r);
+    check_kind(r);
+    check_heads(r);
     check_mesh(r);
     check_logical(r);
     if (r->mesh_unknown)

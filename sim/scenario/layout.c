@@ -13,40 +13,6 @@
 #define DESCRIPTION_MAX 96
 #define ENTRIES_MAX 256 /* of one map here */
 
-/* One more item of an array of `*count` items, zeroed; NULL without memory or over the limit. */
-static void *append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
-                    const struct yaml_node *node)
-{
-    void **items = array;
-
-    if (*count >= max) {
-        diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
-        return NULL;
-    }
-    void *grown = realloc(*items, (*count + 1) * item_size);
-    if (!grown) {
-        value_no_memory(r);
-        return NULL;
-    }
-    *items = grown;
-    void *item = (char *)grown + *count * item_size;
-    memset(item, 0, item_size);
-    ++*count;
-    return item;
-}
-
-/* Replace a map option by the entries of a node. */
-static void read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    const struct value_type *type = value_type_get(option->type);
-
-    type->clear(r->scenario, option);
-    if (node->kind != YAML_MAP)
-        value_error(r, option, node);
-    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
-        type->read_entry(r, option, node->keys[i], node->items[i]);
-}
-
 static bool is_axis_name(const struct yaml_node *node)
 {
     const char *name = node->text;
@@ -92,7 +58,7 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
     char *name = value_read_name(r, "a mesh axis", key);
     if (!name)
         return NULL;
-    struct scenario_axis *axis = append(r, &r->scenario->mesh, &r->scenario->nmesh, sizeof(*axis),
+    struct scenario_axis *axis = value_append(r, &r->scenario->mesh, &r->scenario->nmesh, sizeof(*axis),
                                         SHD_MESH_AXES_MAX, key);
     if (axis)
         axis->name = name;
@@ -235,7 +201,7 @@ static void add_logical_axis(struct reader *r, struct scenario_logical *logical,
 
     if (!name)
         return;
-    char **axis = append(r, &logical->axes, &logical->naxes, sizeof(*axis), SHD_MESH_AXES_MAX, node);
+    char **axis = value_append(r, &logical->axes, &logical->naxes, sizeof(*axis), SHD_MESH_AXES_MAX, node);
     if (axis)
         *axis = name;
     else
@@ -253,7 +219,7 @@ static struct scenario_logical *find_or_add_logical(struct reader *r, const stru
     if (!name)
         return NULL;
     struct scenario_logical *logical =
-        append(r, &s->logical, &s->nlogical, sizeof(*logical), ENTRIES_MAX, key);
+        value_append(r, &s->logical, &s->nlogical, sizeof(*logical), ENTRIES_MAX, key);
     if (logical)
         logical->name = name;
     else
@@ -313,7 +279,7 @@ static void print_axes(const struct scenario *scenario, const struct option *opt
 
 const struct value_type value_axes = {
     .expected = "a map of logical axes to mesh axes, such as {batch: dp, seq: null}",
-    .read = read_map,
+    .read = value_read_map,
     .read_entry = read_axes_entry,
     .print = print_axes,
     .clear = clear_axes,
@@ -339,7 +305,7 @@ static struct scenario_algorithm *find_or_add_algorithm(struct reader *r,
     for (size_t i = 0; i < s->nalgorithms; i++)
         if (strcmp(s->algorithms[i].kind, key->text) == 0)
             return &s->algorithms[i];
-    return append(r, &s->algorithms, &s->nalgorithms, sizeof(s->algorithms[0]), ENTRIES_MAX, key);
+    return value_append(r, &s->algorithms, &s->nalgorithms, sizeof(s->algorithms[0]), ENTRIES_MAX, key);
 }
 
 static void read_algorithms_entry(struct reader *r, const struct option *option,
@@ -378,7 +344,7 @@ static void print_algorithms(const struct scenario *scenario, const struct optio
 
 const struct value_type value_algorithms = {
     .expected = "a map of collectives to algorithms, such as {all-reduce: ring}",
-    .read = read_map,
+    .read = value_read_map,
     .read_entry = read_algorithms_entry,
     .print = print_algorithms,
     .clear = clear_algorithms,

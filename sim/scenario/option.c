@@ -14,7 +14,29 @@
 #define AT(field) offsetof(struct scenario, field)
 
 /* In the order of their enums. */
-static const char *const kinds[] = {[SCENARIO_MLP] = "mlp", [SCENARIO_NKINDS] = NULL};
+static const char *const kinds[] = {
+    [SCENARIO_MLP] = "mlp",
+    [SCENARIO_ATTENTION] = "attention",
+    [SCENARIO_BLOCK] = "block",
+    [SCENARIO_TRANSFORMER] = "transformer",
+    [SCENARIO_GRAPH] = "graph",
+    [SCENARIO_NKINDS] = NULL,
+};
+
+/* Which options go with which kinds. */
+#define OF(kind) (1u << (kind))
+#define OF_GRAPH OF(SCENARIO_GRAPH)
+#define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)
+#define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_TRANSFORMER)
+#define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS)
+#define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS)
+#define OF_PRESETS (OF(SCENARIO_MLP) | OF_ATTENTION)
+
+static const char *const norms[] = {
+    [SCENARIO_RMS] = "rms",
+    [SCENARIO_LAYER_NORM] = "layer",
+    [SCENARIO_NNORMS] = NULL,
+};
 
 static const char *const activations[] = {
     [SCENARIO_GELU] = "gelu",         [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
@@ -29,7 +51,9 @@ static const char *const dtypes[] = {
 const struct option_section option_sections[] = {
     {"model", "the computation"},
     {"batch", "one step's input"},
+    {"graph", "a computation of your own"},
     {"limits", "what a device has"},
+    {"transfers", "what a transfer takes where the step is replayed"},
 };
 const size_t option_section_count = COUNT(option_sections);
 
@@ -53,13 +77,14 @@ const struct option option_table[] = {
         .required = true,
         .offset = AT(model.kind),
         .words = kinds,
-        .help = "what is computed",
+        .help = "what is computed; graph where there is a graph section",
     },
     {
         .section = "model",
         .key = "d_model",
         .type = OPTION_INT,
         .required = true,
+        .kinds = OF_PRESETS,
         .offset = AT(model.d_model),
         .min = 1,
         .max = INT32_MAX,
@@ -71,6 +96,7 @@ const struct option option_table[] = {
         .key = "d_ff",
         .type = OPTION_INT,
         .required = true,
+        .kinds = OF_MLPS,
         .offset = AT(model.d_ff),
         .min = 1,
         .max = INT32_MAX,
@@ -81,6 +107,7 @@ const struct option option_table[] = {
         .section = "model",
         .key = "activation",
         .type = OPTION_WORD,
+        .kinds = OF_MLPS,
         .offset = AT(model.activation),
         .words = activations,
         .standard = "gelu",
@@ -90,6 +117,7 @@ const struct option option_table[] = {
         .section = "model",
         .key = "layers",
         .type = OPTION_INT,
+        .kinds = OF_PRESETS,
         .offset = AT(model.layers),
         .min = 1,
         .max = 65536,
@@ -100,9 +128,81 @@ const struct option option_table[] = {
         .section = "model",
         .key = "bias",
         .type = OPTION_BOOL,
+        .kinds = OF_MLPS,
         .offset = AT(model.bias),
         .standard = "false",
-        .help = "whether kernels have a bias beside them",
+        .help = "whether kernels of mlp layers have a bias beside them",
+    },
+    {
+        .section = "model",
+        .key = "heads",
+        .type = OPTION_INT,
+        .required = true,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.heads),
+        .min = 1,
+        .max = 65536,
+        .help = "of queries (logical axis heads)",
+    },
+    {
+        .section = "model",
+        .key = "kv_heads",
+        .type = OPTION_INT,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.kv_heads),
+        .min = 1,
+        .max = 65536,
+        .help = "of keys and values (logical axis kv_heads), a divisor of heads; by default heads",
+    },
+    {
+        .section = "model",
+        .key = "head_dim",
+        .type = OPTION_INT,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.head_dim),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width of a head (logical axis head_dim); by default d_model / heads",
+    },
+    {
+        .section = "model",
+        .key = "causal",
+        .type = OPTION_BOOL,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.causal),
+        .standard = "true",
+        .help = "whether a token sees only itself and those before it",
+    },
+    {
+        .section = "model",
+        .key = "rope",
+        .type = OPTION_ROPE,
+        .kinds = OF_ATTENTION,
+        .standard = "null",
+        .help = "rotary embedding of queries and keys; theta is 10000 and pairs are halves if not said",
+    },
+    {
+        .section = "model",
+        .key = "norm",
+        .type = OPTION_WORD,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.norm),
+        .words = norms,
+        .standard = "rms",
+        .help = "before attention and mlp",
+    },
+    {
+        .section = "model",
+        .key = "vocab",
+        .type = OPTION_INT,
+        .required = true,
+        .kinds = OF_TRANSFORMER,
+        .offset = AT(model.vocab),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "tokens",
+        .help = "that there are (logical axis vocab)",
     },
     {
         .section = "model",
@@ -118,6 +218,7 @@ const struct option option_table[] = {
         .key = "size",
         .type = OPTION_INT,
         .required = true,
+        .kinds = OF_PRESETS,
         .offset = AT(batch.size),
         .min = 1,
         .max = INT32_MAX,
@@ -129,11 +230,54 @@ const struct option option_table[] = {
         .key = "seq",
         .type = OPTION_INT,
         .required = true,
+        .kinds = OF_PRESETS,
         .offset = AT(batch.seq),
         .min = 1,
         .max = INT32_MAX,
         .unit = "tokens",
         .help = "of each sequence (logical axis seq)",
+    },
+    {
+        .section = "graph",
+        .key = "dims",
+        .type = OPTION_DIMS,
+        .required = true,
+        .kinds = OF_GRAPH,
+        .help = "names and sizes; each is a logical axis",
+    },
+    {
+        .section = "graph",
+        .key = "inputs",
+        .type = OPTION_ARRAYS,
+        .kinds = OF_GRAPH,
+        .offset = AT(graph.inputs),
+        .standard = "{}",
+        .help = "arrays of random numbers; with below: whole numbers under the size of a dim",
+    },
+    {
+        .section = "graph",
+        .key = "params",
+        .type = OPTION_ARRAYS,
+        .kinds = OF_GRAPH,
+        .offset = AT(graph.params),
+        .standard = "{}",
+        .help = "arrays that are learned",
+    },
+    {
+        .section = "graph",
+        .key = "ops",
+        .type = OPTION_OPS,
+        .required = true,
+        .kinds = OF_GRAPH,
+        .help = "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f]))",
+    },
+    {
+        .section = "graph",
+        .key = "outputs",
+        .type = OPTION_OUTPUTS,
+        .kinds = OF_GRAPH,
+        .standard = "[]",
+        .help = "names of results; none: the last op's",
     },
     {
         .key = "step",
@@ -151,7 +295,7 @@ const struct option option_table[] = {
         .key = "axes",
         .type = OPTION_AXES,
         .standard = "{}",
-        .help = "mesh axes that shard a logical axis (batch, seq, embed, mlp) of activations",
+        .help = "mesh axes that shard a logical axis (batch, seq, embed, ... or a dim of graph) of inputs",
     },
     {
         .key = "constraints",
@@ -172,6 +316,22 @@ const struct option option_table[] = {
         .offset = AT(memory_limit_bytes),
         .standard = "null",
         .help = "of one device; null: no limit",
+    },
+    {
+        .section = "transfers",
+        .key = "rate",
+        .type = OPTION_RATE,
+        .offset = AT(transfers.bytes_per_s),
+        .standard = "200GB/s",
+        .help = "into each device, about that of one accelerator's links to its neighbours",
+    },
+    {
+        .section = "transfers",
+        .key = "latency",
+        .type = OPTION_TIME,
+        .offset = AT(transfers.latency_ns),
+        .standard = "5us",
+        .help = "before the first byte",
     },
     {
         .key = "tolerance",
@@ -215,6 +375,11 @@ const struct option_section *option_find_section(const char *key)
         if (strcmp(option_sections[i].key, key) == 0)
             return &option_sections[i];
     return NULL;
+}
+
+bool option_is_of(const struct option *option, unsigned kind)
+{
+    return option->kinds == 0 || (option->kinds >> kind & 1);
 }
 
 size_t option_id(const struct option *option)
@@ -268,6 +433,11 @@ static void print_option_help(const struct option *option, struct text *out)
     option_expect(option, out);
     if (option->unit)
         text_addf(out, ", in %s", option->unit);
+    if (option->kinds)
+        text_add(out, "; of");
+    for (unsigned k = 0, n = 0; option->kinds && kinds[k]; k++)
+        if (option_is_of(option, k))
+            text_addf(out, "%s%s", n++ ? ", " : " ", kinds[k]);
     if (option->required)
         text_add(out, "; required");
     else if (option->standard)

@@ -23,6 +23,8 @@ enum option_type {
     OPTION_NUMBER, /* double, above 0 and at most max */
     OPTION_BOOL,
     OPTION_BYTES, /* uint64_t; null is 0 */
+    OPTION_RATE,  /* uint64_t bytes a second, at least 1 */
+    OPTION_TIME,  /* int64_t ns */
     OPTION_WORD,  /* an enum: the place in `words` */
     OPTION_MESH,
     OPTION_STEP,
@@ -30,6 +32,11 @@ enum option_type {
     OPTION_AXES,
     OPTION_CONSTRAINTS,
     OPTION_ALGORITHMS,
+    OPTION_ROPE,
+    OPTION_DIMS,    /* of `graph:` */
+    OPTION_ARRAYS,  /* struct scenario_arrays */
+    OPTION_OPS,
+    OPTION_OUTPUTS,
     OPTION_NTYPES
 };
 
@@ -38,6 +45,7 @@ struct option {
     const char *key;
     enum option_type type;
     bool required;
+    unsigned kinds; /* bit k: an option of models of kind k; 0: of all */
     size_t offset; /* in struct scenario; 0 for the types that stand for one field */
     int64_t min;   /* of OPTION_INT */
     int64_t max;   /* of OPTION_INT, OPTION_NUMBER */
@@ -72,6 +80,9 @@ const char *option_path(const struct option *option, char *buf, size_t size);
 
 /* Offer all keys of a section, or of the top with its sections, as what was meant. */
 void option_offer(struct nearest *nearest, const char *section);
+
+/* Whether models of a kind have this option. */
+bool option_is_of(const struct option *option, unsigned kind);
 
 /* What a value must be: "a whole number from 1 to 65536". */
 void option_expect(const struct option *option, struct text *out);

@@ -30,6 +30,8 @@ void scenario_print(const struct scenario *scenario, struct text *out)
     text_addf(out, "version: %d\n", SCENARIO_VERSION);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
+        if (!option_is_of(option, scenario->model.kind))
+            continue;
         if (option->section && (!section || strcmp(option->section, section) != 0))
             text_addf(out, "%s:\n", option->section);
         section = option->section;

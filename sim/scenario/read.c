@@ -145,6 +145,28 @@ static char *stem(const char *path)
     return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
+static bool is_given(const struct scenario *s, const char *section, const char *key)
+{
+    return s->places[option_id(option_find(section, key))].file != NULL;
+}
+
+/* A graph section says what kind of model there is; heads say how wide they are. */
+static void derive_model(struct scenario *s)
+{
+    struct scenario_model *m = &s->model;
+    struct place graph = s->places[option_section_id(option_find_section("graph"))];
+
+    if (graph.file && !is_given(s, "model", "kind")) {
+        m->kind = SCENARIO_GRAPH;
+        s->places[option_id(option_find("model", "kind"))] = graph;
+    }
+    if (!is_given(s, "model", "kv_heads"))
+        m->kv_heads = m->heads > 0 ? m->heads : 1;
+    if (!is_given(s, "model", "head_dim"))
+        m->head_dim = m->heads > 0 && m->d_model % m->heads == 0 ? m->d_model / m->heads : 0;
+    m->place = scenario_place(s, m->kind == SCENARIO_GRAPH ? "graph" : "model");
+}
+
 /* Defaults that follow from other values. */
 static void derive_defaults(struct reader *r)
 {
@@ -152,13 +174,13 @@ static void derive_defaults(struct reader *r)
         [SHD_F32] = 1e-4, [SHD_F64] = 1e-10, [SHD_BF16] = 3e-2, [SHD_F16] = 3e-2};
     struct scenario *s = r->scenario;
 
-    if (!s->places[option_id(option_find(NULL, "tolerance"))].file)
+    if (!is_given(s, NULL, "tolerance"))
         s->tolerance = tolerances[s->model.dtype];
     if (!s->name)
         s->name = stem(s->place.file);
     if (!s->name)
         value_no_memory(r);
-    s->model.place = scenario_place(s, "model");
+    derive_model(s);
 }
 
 void read_scenario(struct reader *r, const struct yaml_node *file,

@@ -110,7 +110,7 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
         return;
     }
     file->nscenarios = nscenarios;
-    for (size_t i = 0; i < nscenarios; i++) {
+    for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
         struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = i > 0};
         read_scenario(&r, root, strategies ? strategies->items[i] : NULL, sets, nsets);
     }
@@ -236,6 +236,11 @@ const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *
 const char *scenario_kind_name(enum scenario_kind kind)
 {
     return option_find("model", "kind")->words[kind];
+}
+
+const char *scenario_norm_name(enum scenario_norm norm)
+{
+    return option_find("model", "norm")->words[norm];
 }
 
 const char *scenario_activation_name(enum scenario_activation activation)

@@ -27,9 +27,20 @@
 #define SCENARIO_STRATEGIES_MAX 256
 #define SCENARIO_RULES_MAX 1024   /* in `params`, in `constraints`, in `axes` */
 #define SCENARIO_NAME_MAX 200     /* bytes of any name or pattern */
+#define SCENARIO_GRAPH_MAX 1024   /* dims, arrays, ops of the `graph:` section, each */
+#define SCENARIO_OP_BYTES_MAX 2000 /* of one op's line */
 #define SCENARIO_DEFAULT_STRATEGY "default" /* of a file without `strategies` */
 
-enum scenario_kind { SCENARIO_MLP, SCENARIO_NKINDS };
+enum scenario_kind {
+    SCENARIO_MLP,
+    SCENARIO_ATTENTION,
+    SCENARIO_BLOCK,       /* pre-norm: attention and mlp, each with its residual sum */
+    SCENARIO_TRANSFORMER, /* embedding, blocks, norm, head, cross-entropy */
+    SCENARIO_GRAPH,       /* the scenario's own, in its `graph:` section */
+    SCENARIO_NKINDS
+};
+
+enum scenario_norm { SCENARIO_RMS, SCENARIO_LAYER_NORM, SCENARIO_NNORMS };
 
 enum scenario_activation {
     SCENARIO_GELU,
@@ -37,6 +48,12 @@ enum scenario_activation {
     SCENARIO_RELU,
     SCENARIO_SILU,
     SCENARIO_NACTIVATIONS
+};
+
+struct scenario_rope {
+    bool used;
+    bool interleaved; /* the pairs are elements (2i, 2i+1), else (i, i + half) */
+    double theta;
 };
 
 struct scenario_axis {
@@ -51,9 +68,59 @@ struct scenario_model {
     enum scenario_activation activation;
     enum shd_dtype dtype; /* SHD_F32, SHD_F64, SHD_BF16, SHD_F16 */
     bool bias;
+    bool causal;
+    enum scenario_norm norm;
     int64_t d_model;
     int64_t d_ff;
     int64_t layers;
+    int64_t heads;
+    int64_t kv_heads; /* divides heads */
+    int64_t head_dim;
+    int64_t vocab;
+    struct scenario_rope rope;
+};
+
+struct scenario_dim {
+    char *name;
+    int64_t size;
+    struct place key_place;
+    struct place place; /* of the size */
+};
+
+#define SCENARIO_ARRAY_RANK_MAX 8
+
+/* `x: [b, s, d]` or `ids: {dims: [b, s], below: v}`. */
+struct scenario_array {
+    char *name;
+    size_t ndims;
+    char *dims[SCENARIO_ARRAY_RANK_MAX];
+    struct place dim_places[SCENARIO_ARRAY_RANK_MAX];
+    char *below;        /* whole numbers from 0 up to the size of this dimension, or NULL */
+    double scale;       /* of random values, uniform in -scale/2..scale/2; 0: by the first dimension */
+    struct place place; /* of the name */
+    struct place below_place;
+};
+
+struct scenario_arrays {
+    size_t count;
+    struct scenario_array *list;
+};
+
+/* One text of the `graph:` section with its place: an op's line, or an output's name. */
+struct scenario_line {
+    char *text;
+    struct place place; /* of the text's first character */
+};
+
+/* The `graph:` section; model/graph_text.h says what its lines mean. */
+struct scenario_graph {
+    size_t ndims;
+    struct scenario_dim *dims;
+    struct scenario_arrays inputs, params;
+    size_t nops;
+    struct scenario_line *ops;
+    size_t noutputs; /* 0: the last op's */
+    struct scenario_line *outputs;
 };
 
 struct scenario_batch {
@@ -64,6 +131,11 @@ struct scenario_batch {
 struct scenario_step {
     bool forward; /* always true */
     bool backward;
+};
+
+struct scenario_transfers {
+    uint64_t bytes_per_s; /* into each device, at least 1 */
+    int64_t latency_ns;
 };
 
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
@@ -102,6 +174,7 @@ struct scenario {
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
     struct scenario_batch batch;
+    struct scenario_graph graph;
     struct scenario_step step;
     size_t nparams;
     struct scenario_rule *params;
@@ -112,6 +185,7 @@ struct scenario {
     size_t nalgorithms;
     struct scenario_algorithm *algorithms;
     uint64_t memory_limit_bytes; /* of a device; 0: none */
+    struct scenario_transfers transfers;
     double tolerance;            /* of a verification, relative to the largest value */
     uint64_t seed;
     struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
@@ -165,5 +239,6 @@ void scenario_print(const struct scenario *scenario, struct text *out);
 
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
+const char *scenario_norm_name(enum scenario_norm norm);
 
 #endif /* SCENARIO_SCENARIO_H */

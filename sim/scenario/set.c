@@ -27,7 +27,15 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
                key, nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
-/* "mesh", "model", "model.d_ff", "mesh.tp": up to the first dot a section or an option. */
+/* An entry of the option that was found, if it has such. */
+static void set_entry(struct set_value *value, const char *entry)
+{
+    value->entry = strdup(entry);
+    if (!value->entry || !value_type_get(value->option->type)->read_entry)
+        value->option = NULL;
+}
+
+/* "mesh", "model", "model.d_ff", "mesh.tp", "graph.dims.b": a section, an option, or its entry. */
 static bool find_target(struct set_value *value, char *key)
 {
     char *dot = strchr(key, '.');
@@ -37,14 +45,18 @@ static bool find_target(struct set_value *value, char *key)
     value->section = option_find_section(key);
     if (!value->section) {
         value->option = option_find(NULL, key);
-        if (value->option && dot) {
-            value->entry = strdup(dot + 1);
-            if (!value->entry || !value_type_get(value->option->type)->read_entry)
-                value->option = NULL;
-        }
+        if (value->option && dot)
+            set_entry(value, dot + 1);
     } else if (dot) {
+        char *second = strchr(dot + 1, '.');
+        if (second)
+            *second = '\0';
         value->option = option_find(key, dot + 1);
         value->section = NULL;
+        if (value->option && second)
+            set_entry(value, second + 1);
+        if (second)
+            *second = '.';
     }
     if (dot)
         *dot = '.';

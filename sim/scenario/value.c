@@ -83,6 +83,38 @@ char *value_read_name(struct reader *r, const char *what, const struct yaml_node
     return name;
 }
 
+void *value_append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
+                   const struct yaml_node *node)
+{
+    void **items = array;
+
+    if (*count >= max) {
+        diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
+        return NULL;
+    }
+    void *grown = realloc(*items, (*count + 1) * item_size);
+    if (!grown) {
+        value_no_memory(r);
+        return NULL;
+    }
+    *items = grown;
+    void *item = (char *)grown + *count * item_size;
+    memset(item, 0, item_size);
+    ++*count;
+    return item;
+}
+
+void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    const struct value_type *type = value_type_get(option->type);
+
+    type->clear(r->scenario, option);
+    if (node->kind != YAML_MAP)
+        value_error(r, option, node);
+    for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
+        type->read_entry(r, option, node->keys[i], node->items[i]);
+}
+
 static void read_name(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     char **field = field_of(r->scenario, option);
@@ -188,6 +220,58 @@ static void print_bytes(const struct scenario *scenario, const struct option *op
     text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
 }
 
+static void read_rate(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    uint64_t value = 0;
+    char path[OPTION_PATH_MAX];
+    struct shd_error err;
+
+    if (node->kind != YAML_TEXT)
+        value_error(r, option, node);
+    else if (units_parse_rate(&value, node->text, &err) != SHD_OK)
+        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
+                   err.text);
+    else if (value == 0)
+        value_error(r, option, node);
+    else
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_rate(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    uint64_t value;
+    char buf[UNITS_TEXT_MAX];
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_add(out, units_print_rate_exact(buf, sizeof(buf), value));
+}
+
+static void read_time(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    int64_t value;
+    char path[OPTION_PATH_MAX];
+    struct shd_error err;
+
+    if (node->kind != YAML_TEXT)
+        value_error(r, option, node);
+    else if (units_parse_ns(&value, node->text, &err) != SHD_OK)
+        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
+                   err.text);
+    else
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_time(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    int64_t value;
+    char buf[UNITS_TEXT_MAX];
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
+}
+
 static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     for (unsigned i = 0; node->kind == YAML_TEXT && option->words[i]; i++)
@@ -210,6 +294,7 @@ static void print_word(const struct scenario *scenario, const struct option *opt
 /* Words are stored as unsigned: their enums have no other size. */
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 
 static const struct value_type value_name = {
@@ -243,6 +328,18 @@ static const struct value_type value_bytes = {
     .print = print_bytes,
 };
 
+static const struct value_type value_rate = {
+    .expected = "a rate such as 200GB/s, above 0",
+    .read = read_rate,
+    .print = print_rate,
+};
+
+static const struct value_type value_time = {
+    .expected = "a time such as 5us",
+    .read = read_time,
+    .print = print_time,
+};
+
 static const struct value_type value_word = {
     .expected = "one of ",
     .read = read_word,
@@ -257,6 +354,8 @@ const struct value_type *value_type_get(enum option_type type)
         [OPTION_NUMBER] = &value_number,
         [OPTION_BOOL] = &value_bool,
         [OPTION_BYTES] = &value_bytes,
+        [OPTION_RATE] = &value_rate,
+        [OPTION_TIME] = &value_time,
         [OPTION_WORD] = &value_word,
         [OPTION_MESH] = &value_mesh,
         [OPTION_STEP] = &value_step,
@@ -264,6 +363,11 @@ const struct value_type *value_type_get(enum option_type type)
         [OPTION_AXES] = &value_axes,
         [OPTION_CONSTRAINTS] = &value_constraints,
         [OPTION_ALGORITHMS] = &value_algorithms,
+        [OPTION_ROPE] = &value_rope,
+        [OPTION_DIMS] = &value_dims,
+        [OPTION_ARRAYS] = &value_arrays,
+        [OPTION_OPS] = &value_ops,
+        [OPTION_OUTPUTS] = &value_outputs,
     };
 
     return types[type];

@@ -48,8 +48,17 @@ char *value_read_name(struct reader *r, const char *what, const struct yaml_node
 /* Memory ran out: reported once. */
 void value_no_memory(struct reader *r);
 
-/* What layout.c and rules.c have for the table. */
+/* One more item of an array of `*count` items, zeroed; NULL, reported at `node`, without memory or
+ * over the limit. */
+void *value_append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
+                   const struct yaml_node *node);
+
+/* Replace a map option by the entries of a node. */
+void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node);
+
+/* What the other files have for the table. */
 extern const struct value_type value_mesh, value_step, value_axes, value_algorithms;
-extern const struct value_type value_params, value_constraints;
+extern const struct value_type value_params, value_constraints, value_rope;
+extern const struct value_type value_dims, value_arrays, value_ops, value_outputs;
 
 #endif /* SCENARIO_VALUE_H */

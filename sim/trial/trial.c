@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cost/plan.h"
+#include "cost/replay.h"
 #include "partition/partition.h"
 #include "trial/verify.h"
 
@@ -46,7 +47,8 @@ static int build_program(struct trial *t, struct diag *diag)
 {
     const struct coll_algo *algos[COLL_NKINDS];
     struct partition_request request = {t->graph, t->mesh, t->shardings.nodes,
-                                        t->shardings.outputs, algos};
+                                        t->shardings.outputs, algos,
+                                        t->scenario->memory_limit_bytes};
     size_t before = diag->nerrors;
     struct shd_error err;
     int status;
@@ -94,10 +96,14 @@ void trial_fini(struct trial *trial)
 int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = {.memory_bytes = trial->scenario->memory_limit_bytes,
-                             .stop_request = stop_request};
+                             .stop_request = stop_request,
+                             .nthreads = trial->nthreads,
+                             .repeats = trial->repeats};
+    struct record_transfers transfers = {trial->scenario->transfers.bytes_per_s,
+                                         trial->scenario->transfers.latency_ns};
     struct verify_reference reference;
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
-    int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, false, err);
+    int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, true, err);
 
     if (status != SHD_OK)
         return status;
@@ -108,6 +114,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
         return status;
     status = verify_run(trial->record, &reference, &opts, err);
     verify_reference_fini(&reference);
+    if (status == SHD_OK && trial->nthreads <= 1) /* else a thread's time is not all of the op's */
+        status = replay_run(trial->record, &transfers, err);
     return status;
 }
 

@@ -1,0 +1,28 @@
+#!/bin/sh
+# startup.sh - whole-process time of a small run, against the goal of 0.2 s.
+#
+# usage: bench/startup.sh [TIMES [SCENARIO...]]     in the build directory
+#
+# SPDX-License-Identifier: Apache-2.0
+top_srcdir=$(cd "$(dirname "$0")/.." && pwd)
+times=${1:-21}
+[ $# -gt 0 ] && shift
+[ $# -gt 0 ] || set -- "$top_srcdir"/scenarios/tensor_parallel.yaml
+program=./.libs/shardsim # the program itself, not libtool's wrapper script
+[ -x "$program" ] || program=./shardsim
+
+LD_LIBRARY_PATH=$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+    exec python3 - "$program" "$times" "$@" <<'PY'
+import os, statistics, subprocess, sys, time
+
+program, times, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+print(f"whole process, {times} times each, {os.cpu_count()} cores; goal for 8 devices: 0.200 s")
+for path in files:
+    seconds = []
+    for _ in range(times):
+        began = time.perf_counter()
+        subprocess.run([program, "run", path], check=True, stdout=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - began)
+    print(f"  median {statistics.median(seconds):.3f} s, least {min(seconds):.3f}, "
+          f"most {max(seconds):.3f}: {os.path.basename(path)}")
+PY

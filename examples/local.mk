@@ -1,0 +1,7 @@
+# examples/local.mk - programs against the installed interface.  One file a line, sorted.
+#
+# SPDX-License-Identifier: Apache-2.0
+noinst_PROGRAMS += \
+	%D%/tensor_parallel_mlp
+
+examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/layers/block.h"
+
+#include "graph/layers/norm.h"
+
+static uint32_t norm(struct graph *g, const char *name, uint32_t x, const struct block_weights *w,
+                     uint32_t scale, uint32_t bias)
+{
+    if (w->centred)
+        return layer_layer_norm(g, name, x, scale, bias, 1e-5);
+    return layer_rms_norm(g, name, x, scale, BLOCK_NORM_EPS);
+}
+
+uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
+                     const struct block_weights *weights, const struct attention_opts *attention,
+                     enum kern_fn activation)
+{
+    const char *out = graph_text(graph, "%s/out", name);
+    uint32_t h, y;
+
+    h = norm(graph, graph_text(graph, "%s/norm1", name), x, weights, weights->norm1,
+             weights->norm1_bias);
+    h = layer_attention(graph, graph_text(graph, "%s/attn", name), h, &weights->attn, attention);
+    h = graph_map(graph, graph_text(graph, "%s/residual1", name), KERN_ADD, x, h, 0);
+    h = graph_constraint(graph, out, h);
+    y = norm(graph, graph_text(graph, "%s/norm2", name), h, weights, weights->norm2,
+             weights->norm2_bias);
+    y = layer_mlp(graph, graph_text(graph, "%s/mlp", name), y, &weights->mlp, activation);
+    y = graph_map(graph, graph_text(graph, "%s/residual2", name), KERN_ADD, h, y, 0);
+    return graph_constraint(graph, out, y);
+}

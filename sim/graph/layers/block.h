@@ -1,0 +1,29 @@
+/* block.h - a pre-norm transformer block: h = x + attn(norm(x)), y = h + mlp(norm(h)).
+ *
+ * Places where a sharding may be asked for, under the block's name: those of attn and mlp, and out
+ * on both sums.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_LAYERS_BLOCK_H
+#define GRAPH_LAYERS_BLOCK_H
+
+#include "graph/layers/attention.h"
+#include "graph/layers/mlp.h"
+
+struct block_weights {
+    struct attention_weights attn;
+    struct mlp_weights mlp;
+    uint32_t norm1, norm2; /* scales, [embed] */
+    bool centred;          /* layer norms with the biases below, else RMS norms */
+    uint32_t norm1_bias, norm2_bias;
+};
+
+#define BLOCK_NORM_EPS 1e-6 /* of RMS norms; of layer norms 1e-5 */
+
+/* x[batch, seq, embed] -> [batch, seq, embed]. */
+uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
+                     const struct block_weights *weights, const struct attention_opts *attention,
+                     enum kern_fn activation);
+
+#endif /* GRAPH_LAYERS_BLOCK_H */

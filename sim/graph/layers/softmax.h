@@ -1,0 +1,16 @@
+/* softmax.h - softmax over one dimension; when that is cut, only maximum and sum travel.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_LAYERS_SOFTMAX_H
+#define GRAPH_LAYERS_SOFTMAX_H
+
+#include "graph/graph.h"
+
+/* exp(x - max) / sum(exp(x - max)) over `dim`. */
+uint32_t layer_softmax(struct graph *graph, const char *name, uint32_t x, uint32_t dim);
+
+/* log(sum(exp(x))) over `dim`, which the result lacks. */
+uint32_t layer_log_sum_exp(struct graph *graph, const char *name, uint32_t x, uint32_t dim);
+
+#endif /* GRAPH_LAYERS_SOFTMAX_H */

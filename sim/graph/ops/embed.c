@@ -1,0 +1,45 @@
+/* Look-up of rows by number.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "graph/ops/reverse.h"
+
+uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint32_t ids)
+{
+    struct graph_node node = {.op = GRAPH_EMBED, .ninputs = 2, .inputs = {table, ids}};
+    const struct graph_node *t, *i;
+
+    if (graph->err.status != SHD_OK || table == GRAPH_NONE || ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    t = &graph->nodes[table];
+    i = &graph->nodes[ids];
+    if (t->rank != 2 || i->dtype != SHD_I32 || i->rank >= GRAPH_RANK_MAX ||
+        graph_has_dim(i, t->dims[0]) || graph_has_dim(i, t->dims[1]))
+        return graph_fail(graph, SHD_EINVAL, "'%s' wants table[rows, width] and int32 ids", name);
+    node.dtype = t->dtype;
+    node.rank = i->rank + 1;
+    memcpy(node.dims, i->dims, i->rank * sizeof *i->dims);
+    node.dims[i->rank] = t->dims[1];
+    node.attr.choice.dim = t->dims[0];
+    return graph_add(graph, &node, name);
+}
+
+void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph_node n = r->graph->nodes[node];
+    const char *name = reverse_name(r->graph, node, n.inputs[0]);
+    struct graph_node grad = {.op = GRAPH_EMBED_GRAD,
+                              .dtype = n.dtype,
+                              .rank = 2,
+                              .ninputs = 2,
+                              .inputs = {n.inputs[1],
+                                         reverse_shaped_like(r->graph, adjoint, node, name)},
+                              .attr = n.attr};
+
+    memcpy(grad.dims, r->graph->nodes[n.inputs[0]].dims, sizeof grad.dims);
+    reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
+}

@@ -1,0 +1,48 @@
+/* The element at each label, as cross-entropy wants it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "graph/ops/reverse.h"
+
+uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t ids, uint32_t dim)
+{
+    struct graph_node node = {.op = GRAPH_PICK, .ninputs = 2, .inputs = {x, ids}};
+    const struct graph_node *from, *i;
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE || ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    from = &graph->nodes[x];
+    i = &graph->nodes[ids];
+    for (uint32_t d = 0; d < from->rank; d++)
+        if (from->dims[d] != dim)
+            node.dims[node.rank++] = from->dims[d];
+    if (node.rank + 1 != from->rank || i->dtype != SHD_I32 || i->rank != node.rank ||
+        memcmp(i->dims, node.dims, node.rank * sizeof *node.dims) != 0)
+        return graph_fail(graph, SHD_EINVAL,
+                          "'%s' wants int32 ids of the dimensions of '%s' without the one they "
+                          "number",
+                          name, from->name);
+    node.dtype = from->dtype;
+    node.attr.choice.dim = dim;
+    return graph_add(graph, &node, name);
+}
+
+void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph_node n = r->graph->nodes[node], x = r->graph->nodes[n.inputs[0]];
+    const char *name = reverse_name(r->graph, node, n.inputs[0]);
+    struct graph_node grad = {.op = GRAPH_PICK_GRAD,
+                              .dtype = n.dtype,
+                              .rank = x.rank,
+                              .ninputs = 2,
+                              .inputs = {n.inputs[1],
+                                         reverse_shaped_like(r->graph, adjoint, node, name)},
+                              .attr = n.attr};
+
+    memcpy(grad.dims, x.dims, sizeof grad.dims);
+    reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
+}

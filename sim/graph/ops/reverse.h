@@ -1,0 +1,39 @@
+/* reverse.h - what the derivative of one op needs of the walk backwards (graph/gradient.c).
+ *
+ * A derivative gets a node and its adjoint (d loss / d node, which may lack dimensions of the node)
+ * and adds to the adjoints of the operands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_OPS_REVERSE_H
+#define GRAPH_OPS_REVERSE_H
+
+#include "graph/graph.h"
+
+struct adjoint;
+
+struct reverse {
+    struct graph *graph;
+    struct adjoint *adjoints; /* of each forward node */
+};
+
+typedef void (*reverse_fn)(struct reverse *r, uint32_t node, uint32_t adjoint);
+
+/* Add to the adjoint of a node; GRAPH_NONE (a failed build) adds nothing. */
+void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution);
+
+/* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
+const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand);
+
+/* A node in exactly the dimensions, and their order, of another: broadcast where it lacks one. */
+uint32_t reverse_shaped_like(struct graph *graph, uint32_t node, uint32_t like, const char *name);
+
+void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_rope(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_causal(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_repeat(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint);
+
+#endif /* GRAPH_OPS_REVERSE_H */

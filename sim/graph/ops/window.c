@@ -1,0 +1,89 @@
+/* Slices and concatenations along one dimension; each is the other's derivative.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "graph/ops/reverse.h"
+
+/* Parts of one or two arrays at places of a result whose dimension `to_dim` is theirs replaced. */
+static uint32_t place(struct graph *graph, const char *name, const uint32_t *inputs,
+                      uint32_t ninputs, const union graph_attr *attr)
+{
+    struct graph_node node = {.op = GRAPH_WINDOW, .ninputs = ninputs, .attr = *attr};
+    const struct graph_node *n = &graph->nodes[inputs[0]];
+
+    memcpy(node.inputs, inputs, ninputs * sizeof *inputs);
+    node.dtype = n->dtype;
+    node.rank = n->rank;
+    for (uint32_t d = 0; d < n->rank; d++)
+        node.dims[d] = n->dims[d] == attr->window.dim[0] ? attr->window.to_dim : n->dims[d];
+    return graph_add(graph, &node, name);
+}
+
+uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                     uint32_t to_dim, int64_t start)
+{
+    union graph_attr attr = {.window = {.to_dim = to_dim, .dim = {dim}, .from = {start}}};
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (!graph_has_dim(&graph->nodes[x], dim) || to_dim >= graph->ndims || start < 0 ||
+        start > graph->dims[dim].size - graph->dims[to_dim].size)
+        return graph_fail(graph, SHD_ERANGE, "'%s' reaches outside of '%s'", name,
+                          graph->nodes[x].name);
+    attr.window.count[0] = graph->dims[to_dim].size;
+    return place(graph, name, &x, 1, &attr);
+}
+
+/* The same dimensions in the same order but for the ones that are joined. */
+static bool joinable(const struct graph_node *a, uint32_t a_dim, const struct graph_node *b,
+                     uint32_t b_dim)
+{
+    if (a->rank != b->rank || a->dtype != b->dtype || !graph_has_dim(a, a_dim))
+        return false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (a->dims[d] == a_dim ? b->dims[d] != b_dim : a->dims[d] != b->dims[d])
+            return false;
+    return true;
+}
+
+uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_t a_dim, uint32_t b,
+                      uint32_t b_dim, uint32_t to_dim)
+{
+    union graph_attr attr = {.window = {.to_dim = to_dim, .dim = {a_dim, b_dim}}};
+    const uint32_t inputs[2] = {a, b};
+
+    if (graph->err.status != SHD_OK || a == GRAPH_NONE || b == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (to_dim >= graph->ndims ||
+        !joinable(&graph->nodes[a], a_dim, &graph->nodes[b], b_dim) ||
+        graph->dims[a_dim].size + graph->dims[b_dim].size != graph->dims[to_dim].size)
+        return graph_fail(graph, SHD_EINVAL, "'%s' joins arrays that do not fit together", name);
+    attr.window.count[0] = graph->dims[a_dim].size;
+    attr.window.count[1] = graph->dims[b_dim].size;
+    attr.window.to[1] = attr.window.count[0];
+    return place(graph, name, inputs, 2, &attr);
+}
+
+/* What went to a place of the result came from one of the operand, and so does its gradient. */
+void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph_node n = r->graph->nodes[node];
+
+    adjoint = reverse_shaped_like(r->graph, adjoint, node, n.name);
+    if (adjoint == GRAPH_NONE)
+        return;
+    for (uint32_t k = 0; k < n.ninputs; k++) {
+        union graph_attr back = {.window = {.to_dim = n.attr.window.dim[k],
+                                            .dim = {n.attr.window.to_dim},
+                                            .from = {n.attr.window.to[k]},
+                                            .to = {n.attr.window.from[k]},
+                                            .count = {n.attr.window.count[k]}}};
+
+        reverse_add(r, n.inputs[k],
+                    place(r->graph, reverse_name(r->graph, node, n.inputs[k]), &adjoint, 1, &back));
+    }
+}

@@ -1,0 +1,111 @@
+/* kern/attention_tile.h - what the forward and the backward kernel share: where rows lie, which
+ * keys a query sees, and who uses which part of the workspace.
+ *
+ * Work is cut into items that write to different places; item i is done in part i % nparts of the
+ * workspace.  The number of parts depends on the shape only, so no result depends on the threads.
+ *
+ * In a tile of scores keys are rows and queries are columns: then a vector holds one score of each
+ * of several queries, and maximum, sum and scaling need no exchange between its lanes.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_ATTENTION_TILE_H
+#define KERN_ATTENTION_TILE_H
+
+#include <assert.h>
+
+#include "kern/isa.h"
+#include "kern/kernel.h"
+#include "kern/multiply.h"
+
+/* Queries and keys of a tile.  More queries than keys, as a tile of keys is loaded for each tile of
+ * queries. */
+#define QTILE 128
+#define KTILE 64
+
+/* KERN_VARIANTS of a name that is itself a macro. */
+#define VARIANTS_OF(linkage, name, params, args) KERN_VARIANTS(linkage, name, params, args)
+
+struct attention_run {
+    const struct kern_attention *desc;
+    const struct kern_args *args;
+    int64_t nitems;
+    int64_t nparts;
+    char *workspace;
+    uint64_t part_bytes;
+    void (*item)(const struct attention_run *run, int64_t item, void *part);
+};
+
+static inline size_t attention_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Elements between two rows of head_dim in a tile. */
+size_t attention_pitch(const struct kern_attention *a);
+
+/* Scratch elements to bytes of the type that sums have. */
+uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems);
+
+/* batch * heads * queries * keys * head_dim; every product counts it twice, masked or not. */
+uint64_t attention_work(const struct kern_attention *a);
+
+/* Bytes of some arrays of queries, of keys and of lse. */
+uint64_t attention_array_bytes(const struct kern_attention *a, uint64_t nqueries, uint64_t nkeys,
+                               uint64_t nlse);
+
+/* Workspace for up to parts_max parts. */
+uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t part_bytes);
+
+/* Do all items in a workspace of that size. */
+void attention_run_items(struct attention_run *run, int64_t parts_max);
+
+/* Element offsets of [batch][query][head] and [batch][key][kv_head]. */
+static inline int64_t attention_q_at(const struct kern_attention *a, int64_t b, int64_t s,
+                                     int64_t h)
+{
+    return ((b * a->queries + s) * a->heads + h) * a->head_dim;
+}
+
+static inline int64_t attention_kv_at(const struct kern_attention *a, int64_t b, int64_t t,
+                                      int64_t g)
+{
+    return ((b * a->keys + t) * a->kv_heads + g) * a->head_dim;
+}
+
+/* The local key head of a local query head. */
+static inline int64_t attention_kv_head(const struct attention_run *run, int64_t h)
+{
+    const int64_t *offsets = run->args->offsets;
+    int64_t g =
+        (offsets[KERN_ATTENTION_HEAD0] + h) / run->desc->repeat - offsets[KERN_ATTENTION_KV_HEAD0];
+
+    assert(g >= 0 && g < run->desc->kv_heads);
+    return g;
+}
+
+/* Keys that at least one of the local queries before `end` sees. */
+static inline int64_t attention_nvisible(const struct attention_run *run, int64_t end)
+{
+    int64_t n = run->args->offsets[KERN_ATTENTION_QUERY0] + end;
+
+    return !run->desc->causal || n > run->desc->keys ? run->desc->keys : n;
+}
+
+/* Of a tile of queries from local query s0 on, how many do not see key t. */
+static inline size_t attention_nblind(const struct attention_run *run, int64_t s0, int64_t t)
+{
+    int64_t n = t - s0 - run->args->offsets[KERN_ATTENTION_QUERY0];
+
+    return !run->desc->causal || n < 0 ? 0 : n < QTILE ? (size_t)n : QTILE;
+}
+
+/* The columns of a tile that need not be computed, as none of the keys from t0 on is seen there. */
+static inline size_t attention_nskipped(const struct attention_run *run, int64_t s0, int64_t t0)
+{
+    return attention_nblind(run, s0, t0) / KERN_MULTIPLY_COLS * KERN_MULTIPLY_COLS;
+}
+
+#endif /* KERN_ATTENTION_TILE_H */

@@ -1,0 +1,87 @@
+/* The causal mask: per query, the keys that it sees are copied and the others overwritten.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include "kern/convert.h"
+#include "kern/nest.h"
+
+#define ROWS 64 /* of a task */
+
+struct causal_run {
+    const struct kern_causal *causal;
+    const char *in;
+    char *out;
+    int64_t diagonal;      /* keys that the first query sees */
+    struct kern_nest rows; /* arrays: elements, and the query that a row is of */
+    int64_t nrows;
+    double masked; /* as an element, of at most 8 bytes */
+};
+
+/* One row, along the keys. */
+static void mask_row(const struct causal_run *run, int64_t offset, int64_t query)
+{
+    const struct kern_causal *c = run->causal;
+    size_t size = kern_size(c->dtype);
+    int64_t nkeys = c->extent[c->key_dim], stride = c->stride[c->key_dim], none = 0;
+    int64_t n = run->diagonal + query, at = offset * (int64_t)size, rest;
+
+    n = n < 0 ? 0 : n > nkeys ? nkeys : n;
+    rest = nkeys - n;
+    if (run->out != run->in)
+        kern_copy_box(size, 1, &n, run->out + at, &stride, run->in + at, &stride);
+    kern_copy_box(size, 1, &rest, run->out + at + n * stride * (int64_t)size, &stride, &run->masked,
+                  &none);
+}
+
+static void task(void *arg, int64_t id)
+{
+    const struct causal_run *run = arg;
+    int64_t first = id * ROWS, n = run->nrows - first < ROWS ? run->nrows - first : ROWS;
+    struct kern_walk walk;
+
+    kern_walk_init(&walk, &run->rows, first);
+    for (int64_t i = 0; i < n; i++) {
+        mask_row(run, walk.offset[0], walk.offset[1]);
+        kern_walk_advance(&walk, 1);
+    }
+}
+
+static void run_causal(const union kern_desc *desc, const struct kern_args *args)
+{
+    const struct kern_causal *c = &desc->causal;
+    struct causal_run run = {.causal = c, .in = args->in[0], .out = args->out[0]};
+
+    if (kern_elements(c->ndims, c->extent, UINT32_MAX) == 0)
+        return;
+    kern_store_f64(c->dtype, &run.masked, 1, 1, &c->masked);
+    run.diagonal = args->offsets[0] - args->offsets[1] + 1;
+    run.rows.narrays = 2;
+    for (uint32_t d = 0; d < c->ndims; d++) {
+        if (d != c->key_dim)
+            kern_nest_add(&run.rows, c->extent[d],
+                          (const int64_t[]){c->stride[d], d == c->query_dim});
+    }
+    kern_nest_simplify(&run.rows, 0);
+    run.nrows = kern_nest_count(&run.rows);
+    kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
+}
+
+static uint64_t flops(const union kern_desc *desc)
+{
+    (void)desc;
+    return 0;
+}
+
+static uint64_t bytes(const union kern_desc *desc)
+{
+    const struct kern_causal *c = &desc->causal;
+
+    return kern_sat_mul(2 * kern_size(c->dtype), kern_elements(c->ndims, c->extent, UINT32_MAX));
+}
+
+const struct kern_kernel kern_kernel_causal = {
+    .name = "causal", .run = run_causal, .flops = flops, .bytes = bytes};

@@ -1,0 +1,72 @@
+/* The kernels of kern.h as values.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+static void einsum_run(const union kern_desc *desc, const struct kern_args *args)
+{
+    kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
+                    args->nthreads);
+}
+
+static uint64_t einsum_flops(const union kern_desc *desc)
+{
+    return kern_einsum_flops(&desc->einsum);
+}
+
+static uint64_t einsum_bytes(const union kern_desc *desc)
+{
+    return kern_einsum_bytes(&desc->einsum);
+}
+
+static uint64_t einsum_workspace_bytes(const union kern_desc *desc)
+{
+    return kern_einsum_workspace_bytes(&desc->einsum);
+}
+
+const struct kern_kernel kern_kernel_einsum = {
+    .name = "einsum",
+    .run = einsum_run,
+    .flops = einsum_flops,
+    .bytes = einsum_bytes,
+    .workspace_bytes = einsum_workspace_bytes,
+};
+
+static void map_run(const union kern_desc *desc, const struct kern_args *args)
+{
+    kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
+}
+
+static uint64_t map_flops(const union kern_desc *desc)
+{
+    return kern_map_flops(&desc->map);
+}
+
+static uint64_t map_bytes(const union kern_desc *desc)
+{
+    return kern_map_bytes(&desc->map);
+}
+
+const struct kern_kernel kern_kernel_map = {
+    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes};
+
+static void reduce_run(const union kern_desc *desc, const struct kern_args *args)
+{
+    kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
+}
+
+static uint64_t reduce_flops(const union kern_desc *desc)
+{
+    return kern_reduce_flops(&desc->reduce);
+}
+
+static uint64_t reduce_bytes(const union kern_desc *desc)
+{
+    return kern_reduce_bytes(&desc->reduce);
+}
+
+const struct kern_kernel kern_kernel_reduce = {
+    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes};

@@ -1,0 +1,69 @@
+/* kernel.h - a kernel as a value: what a program's op names and every reader calls alike.
+ *
+ * A kernel is described by plain data (its `desc`, one struct a kernel) that holds local extents and
+ * strides.  What differs from device to device comes as offsets: for each of the kernel's offset
+ * numbers the index, in the whole array, of the first element that the device has along some
+ * dimension.  So a program stays one text for all devices.
+ *
+ * Thread class: as kern.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_KERNEL_H
+#define KERN_KERNEL_H
+
+#include <stdint.h>
+
+#include "kern/attention.h"
+#include "kern/kern.h"
+#include "kern/select.h"
+
+#define KERN_OUTPUTS_MAX 3
+#define KERN_OFFSETS_MAX 4
+
+struct kern_args {
+    const void *const *in;
+    void *const *out;
+    void *workspace;
+    const int64_t *offsets;
+    int nthreads;
+};
+
+union kern_desc {
+    struct kern_einsum einsum;
+    struct kern_map map;
+    struct kern_reduce reduce;
+    struct kern_attention attention; /* forward and gradient */
+    struct kern_rope rope;
+    struct kern_causal causal;
+    struct kern_embed embed; /* look-up and gradient */
+    struct kern_pick pick;   /* choice and gradient */
+    struct kern_repeat repeat; /* copies and their sum */
+    struct kern_window window; /* slice, pad, concatenation */
+};
+
+struct kern_kernel {
+    const char *name;
+    void (*run)(const union kern_desc *desc, const struct kern_args *args);
+    uint64_t (*flops)(const union kern_desc *desc);
+    uint64_t (*bytes)(const union kern_desc *desc);
+    uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
+};
+
+extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */
+extern const struct kern_kernel kern_kernel_map;
+extern const struct kern_kernel kern_kernel_reduce;
+extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v; out: o, lse */
+extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do;
+                                                             * out: dq, dk, dv */
+extern const struct kern_kernel kern_kernel_rope;
+extern const struct kern_kernel kern_kernel_causal;
+extern const struct kern_kernel kern_kernel_embed;      /* in: table, ids */
+extern const struct kern_kernel kern_kernel_embed_grad; /* in: ids, g; out: d table */
+extern const struct kern_kernel kern_kernel_pick;       /* in: x, ids */
+extern const struct kern_kernel kern_kernel_pick_grad;  /* in: ids, g; out: d x */
+extern const struct kern_kernel kern_kernel_repeat;
+extern const struct kern_kernel kern_kernel_repeat_sum;
+extern const struct kern_kernel kern_kernel_window; /* in: one, or two for a concatenation */
+
+#endif /* KERN_KERNEL_H */

@@ -1,0 +1,132 @@
+/* Choice of one class a token, and its gradient.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/nest.h"
+
+#define TOKENS 64 /* of a task */
+
+struct pick_run {
+    const struct kern_pick *pick;
+    const char *in; /* x, or gradient of the result */
+    const int32_t *ids;
+    char *out;
+    int64_t class0;
+};
+
+/* Bytes from the start of x to the element that output `at` is; negative if another device has it.
+ */
+static int64_t find_elem(const struct pick_run *run, int64_t at)
+{
+    const struct kern_pick *p = run->pick;
+    int64_t class = run->ids[at] - run->class0, token = at / p->inner, i = at % p->inner;
+
+    if (class < 0 || class >= p->classes)
+        return -1;
+    return ((token * p->classes + class) * p->inner + i) * (int64_t)kern_size(p->dtype);
+}
+
+static int64_t last(const struct kern_pick *p, int64_t id)
+{
+    return p->tokens - id * TOKENS < TOKENS ? p->tokens : (id + 1) * TOKENS;
+}
+
+static void choose(void *arg, int64_t id)
+{
+    const struct pick_run *run = arg;
+    const struct kern_pick *p = run->pick;
+    size_t size = kern_size(p->dtype);
+    int64_t end = last(p, id) * p->inner;
+
+    for (int64_t at = id * TOKENS * p->inner; at < end; at++) {
+        char *out = run->out + (size_t)at * size;
+        int64_t from = find_elem(run, at);
+
+        if (from >= 0)
+            memcpy(out, run->in + from, size);
+        else
+            memset(out, 0, size);
+    }
+}
+
+static void spread(void *arg, int64_t id)
+{
+    const struct pick_run *run = arg;
+    const struct kern_pick *p = run->pick;
+    size_t size = kern_size(p->dtype), token_bytes = (size_t)(p->classes * p->inner) * size;
+    int64_t first = id * TOKENS, end = last(p, id);
+
+    memset(run->out + (size_t)first * token_bytes, 0, (size_t)(end - first) * token_bytes);
+    for (int64_t at = first * p->inner; at < end * p->inner; at++) {
+        int64_t to = find_elem(run, at);
+
+        if (to >= 0)
+            memcpy(run->out + to, run->in + (size_t)at * size, size);
+    }
+}
+
+static void run_tasks(const union kern_desc *desc, const struct kern_args *args, bool backward)
+{
+    const struct kern_pick *p = &desc->pick;
+    struct pick_run run = {.pick = p,
+                           .in = args->in[backward ? 1 : 0],
+                           .ids = args->in[backward ? 0 : 1],
+                           .out = args->out[0],
+                           .class0 = args->offsets[0]};
+
+    if (p->inner > 0)
+        kern_parallel(backward ? spread : choose, &run, (p->tokens + TOKENS - 1) / TOKENS,
+                      args->nthreads);
+}
+
+static void run_pick(const union kern_desc *desc, const struct kern_args *args)
+{
+    run_tasks(desc, args, false);
+}
+
+static void run_pick_grad(const union kern_desc *desc, const struct kern_args *args)
+{
+    run_tasks(desc, args, true);
+}
+
+static uint64_t flops(const union kern_desc *desc)
+{
+    (void)desc;
+    return 0;
+}
+
+/* ids, and `narrays` arrays of [tokens][inner]. */
+static uint64_t chosen_bytes(const struct kern_pick *p, uint64_t narrays)
+{
+    const int64_t extent[] = {p->tokens, p->inner};
+
+    return kern_sat_mul(kern_elements(2, extent, 3),
+                        narrays * kern_size(p->dtype) + sizeof(int32_t));
+}
+
+static uint64_t bytes(const union kern_desc *desc)
+{
+    return chosen_bytes(&desc->pick, 2);
+}
+
+static uint64_t grad_bytes(const union kern_desc *desc)
+{
+    const struct kern_pick *p = &desc->pick;
+    const int64_t extent[] = {p->tokens, p->classes, p->inner};
+
+    return kern_sat_add(chosen_bytes(p, 1),
+                        kern_sat_mul(kern_elements(3, extent, 7), kern_size(p->dtype)));
+}
+
+const struct kern_kernel kern_kernel_pick = {
+    .name = "pick", .run = run_pick, .flops = flops, .bytes = bytes};
+
+const struct kern_kernel kern_kernel_pick_grad = {
+    .name = "pick_grad", .run = run_pick_grad, .flops = flops, .bytes = grad_bytes};

@@ -1,0 +1,134 @@
+/* Key heads copied for each of their query heads, and the sum over those copies.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/nest.h"
+
+#define BLOCK 256 /* elements of a sum at a time */
+
+struct repeat_run {
+    const struct kern_repeat *repeat;
+    const char *in;
+    char *out;
+    int64_t head0;
+    int64_t kv_head0;
+};
+
+/* The local key head of a local head. */
+static int64_t kv_head(const struct repeat_run *run, int64_t h)
+{
+    int64_t g = (run->head0 + h) / run->repeat->repeat - run->kv_head0;
+
+    assert(g >= 0 && g < run->repeat->kv_heads);
+    return g;
+}
+
+static void copy(void *arg, int64_t outer)
+{
+    const struct repeat_run *run = arg;
+    const struct kern_repeat *r = run->repeat;
+    size_t n = (size_t)r->inner * kern_size(r->dtype);
+
+    for (int64_t h = 0; h < r->heads; h++)
+        memcpy(run->out + (size_t)(outer * r->heads + h) * n,
+               run->in + (size_t)(outer * r->kv_heads + kv_head(run, h)) * n, n);
+}
+
+#define SUM_HEADS(name, T, load, store)                                                            \
+    static void name(const struct repeat_run *run, int64_t outer, int64_t g, int64_t at, size_t n) \
+    {                                                                                              \
+        const struct kern_repeat *r = run->repeat;                                                 \
+        int64_t size = (int64_t)kern_size(r->dtype);                                               \
+        T sum[BLOCK], more[BLOCK];                                                                 \
+                                                                                                   \
+        memset(sum, 0, n * sizeof *sum);                                                           \
+        for (int64_t h = 0; h < r->heads; h++) {                                                   \
+            if (kv_head(run, h) != g)                                                              \
+                continue;                                                                          \
+            load(r->dtype, run->in + ((outer * r->heads + h) * r->inner + at) * size, 1, n, more); \
+            for (size_t i = 0; i < n; i++)                                                         \
+                sum[i] += more[i];                                                                 \
+        }                                                                                          \
+        store(r->dtype, run->out + ((outer * r->kv_heads + g) * r->inner + at) * size, 1, n, sum); \
+    }
+
+SUM_HEADS(sum_heads_f32, float, kern_load_f32, kern_store_f32)
+SUM_HEADS(sum_heads_f64, double, kern_load_f64, kern_store_f64)
+
+static void add_up(void *arg, int64_t outer)
+{
+    const struct repeat_run *run = arg;
+    const struct kern_repeat *r = run->repeat;
+
+    for (int64_t g = 0; g < r->kv_heads; g++) {
+        for (int64_t at = 0; at < r->inner; at += BLOCK) {
+            size_t n = (size_t)(r->inner - at < BLOCK ? r->inner - at : BLOCK);
+
+            if (r->dtype == SHD_F64)
+                sum_heads_f64(run, outer, g, at, n);
+            else
+                sum_heads_f32(run, outer, g, at, n);
+        }
+    }
+}
+
+static void run_tasks(const union kern_desc *desc, const struct kern_args *args, kern_task_fn task)
+{
+    struct repeat_run run = {.repeat = &desc->repeat,
+                             .in = args->in[0],
+                             .out = args->out[0],
+                             .head0 = args->offsets[0],
+                             .kv_head0 = args->offsets[1]};
+
+    kern_parallel(task, &run, desc->repeat.outer, args->nthreads);
+}
+
+static void run_repeat(const union kern_desc *desc, const struct kern_args *args)
+{
+    run_tasks(desc, args, copy);
+}
+
+static void run_repeat_sum(const union kern_desc *desc, const struct kern_args *args)
+{
+    run_tasks(desc, args, add_up);
+}
+
+static uint64_t flops(const union kern_desc *desc)
+{
+    (void)desc;
+    return 0;
+}
+
+static uint64_t nelems(const struct kern_repeat *r, int64_t heads)
+{
+    const int64_t extent[] = {r->outer, heads, r->inner};
+
+    return kern_elements(3, extent, 7);
+}
+
+static uint64_t sum_flops(const union kern_desc *desc)
+{
+    return nelems(&desc->repeat, desc->repeat.heads);
+}
+
+static uint64_t bytes(const union kern_desc *desc)
+{
+    const struct kern_repeat *r = &desc->repeat;
+
+    return kern_sat_mul(kern_sat_add(nelems(r, r->heads), nelems(r, r->kv_heads)),
+                        kern_size(r->dtype));
+}
+
+const struct kern_kernel kern_kernel_repeat = {
+    .name = "repeat", .run = run_repeat, .flops = flops, .bytes = bytes};
+
+const struct kern_kernel kern_kernel_repeat_sum = {
+    .name = "repeat_sum", .run = run_repeat_sum, .flops = sum_flops, .bytes = bytes};

@@ -1,0 +1,125 @@
+/* Rotary position embedding.  Angles are double, computed once for all the places that share them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "kern/convert.h"
+#include "kern/nest.h"
+
+#define PAIRS 64     /* of a block */
+#define POSITIONS 16 /* of a task */
+
+struct rope_run {
+    const struct kern_rope *rope;
+    const char *in;
+    char *out;
+    int64_t position0;
+    struct kern_nest others; /* all but positions and pairs */
+    int64_t nothers;
+    int64_t npairs;
+    int64_t pair_stride; /* elements from a pair to the next */
+    int64_t partner;     /* bytes from an element to the other of its pair */
+};
+
+#define T float
+#define PREFIX(name) f32_##name
+#define LOAD kern_load_f32
+#define STORE kern_store_f32
+#include "kern/rope_pairs.inc"
+
+#define T double
+#define PREFIX(name) f64_##name
+#define LOAD kern_load_f64
+#define STORE kern_store_f64
+#include "kern/rope_pairs.inc"
+
+/* n pairs from `pair` on, at one position. */
+static void rotate_all(const struct rope_run *run, int64_t position, int64_t pair, size_t n,
+                       const double *frequency)
+{
+    const struct kern_rope *r = run->rope;
+    int64_t size = (int64_t)kern_size(r->dtype);
+    int64_t at = position * r->stride[r->position_dim] + pair * run->pair_stride;
+    double cosine[PAIRS], sine[PAIRS], where = (double)(run->position0 + position);
+    struct kern_walk walk;
+
+    for (size_t i = 0; i < n; i++) {
+        cosine[i] = cos(where * frequency[i]);
+        sine[i] = r->inverse ? -sin(where * frequency[i]) : sin(where * frequency[i]);
+    }
+    kern_walk_init(&walk, &run->others, 0);
+    for (int64_t i = 0; i < run->nothers; i++) {
+        int64_t offset = (at + walk.offset[0]) * size;
+
+        if (r->dtype == SHD_F64)
+            f64_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
+        else
+            f32_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
+        kern_walk_advance(&walk, 1);
+    }
+}
+
+static void task(void *arg, int64_t id)
+{
+    const struct rope_run *run = arg;
+    const struct kern_rope *r = run->rope;
+    int64_t npositions = r->extent[r->position_dim], first = id * POSITIONS;
+    int64_t end = npositions - first < POSITIONS ? npositions : first + POSITIONS;
+
+    for (int64_t pair = 0; pair < run->npairs; pair += PAIRS) {
+        int64_t n = run->npairs - pair < PAIRS ? run->npairs - pair : PAIRS;
+        double frequency[PAIRS];
+
+        for (int64_t i = 0; i < n; i++)
+            frequency[i] = pow(r->theta, -(double)(pair + i) / (double)run->npairs);
+        for (int64_t position = first; position < end; position++)
+            rotate_all(run, position, pair, (size_t)n, frequency);
+    }
+}
+
+static void run_rope(const union kern_desc *desc, const struct kern_args *args)
+{
+    const struct kern_rope *r = &desc->rope;
+    int64_t stride = r->stride[r->pair_dim];
+    struct rope_run run = {
+        .rope = r, .in = args->in[0], .out = args->out[0], .position0 = r->position0 + args->offsets[0]};
+
+    assert(r->extent[r->pair_dim] % 2 == 0 && r->pair_dim != r->position_dim);
+    if (kern_elements(r->ndims, r->extent, UINT32_MAX) == 0)
+        return;
+    run.others.narrays = 1;
+    for (uint32_t d = 0; d < r->ndims; d++) {
+        if (d != r->position_dim && d != r->pair_dim)
+            kern_nest_add(&run.others, r->extent[d], &r->stride[d]);
+    }
+    kern_nest_simplify(&run.others, 0);
+    run.nothers = kern_nest_count(&run.others);
+    run.npairs = r->extent[r->pair_dim] / 2;
+    run.pair_stride = r->interleaved ? 2 * stride : stride;
+    run.partner = (r->interleaved ? stride : run.npairs * stride) * (int64_t)kern_size(r->dtype);
+    kern_parallel(task, &run, (r->extent[r->position_dim] + POSITIONS - 1) / POSITIONS,
+                  args->nthreads);
+}
+
+static uint64_t flops(const union kern_desc *desc)
+{
+    const struct kern_rope *r = &desc->rope;
+
+    return kern_sat_mul(3, kern_elements(r->ndims, r->extent, UINT32_MAX));
+}
+
+static uint64_t bytes(const union kern_desc *desc)
+{
+    const struct kern_rope *r = &desc->rope;
+
+    return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
+}
+
+const struct kern_kernel kern_kernel_rope = {
+    .name = "rope", .run = run_rope, .flops = flops, .bytes = bytes};

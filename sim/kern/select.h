@@ -1,0 +1,77 @@
+/* select.h - kernels that move or choose elements by position: rotary embedding, causal mask,
+ * look-up, choice by label, repetition of heads, slices.
+ *
+ * Arrays are given by extents and strides as in kern.h; a stride of 0 where an array lacks a
+ * dimension.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_SELECT_H
+#define KERN_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+
+#define KERN_SELECT_DIMS_MAX 8
+
+/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its extent: pair
+ * i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin, b cos + a
+ * sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal strides. */
+struct kern_rope {
+    enum shd_dtype dtype;
+    uint32_t ndims;
+    int64_t extent[KERN_SELECT_DIMS_MAX];
+    int64_t stride[KERN_SELECT_DIMS_MAX];
+    uint32_t position_dim, pair_dim;
+    int64_t position0;
+    double theta;
+    bool interleaved, inverse;
+};
+
+/* out = in where key <= query, else `masked`; offsets[0]: first query, offsets[1]: first key. */
+struct kern_causal {
+    enum shd_dtype dtype;
+    uint32_t ndims;
+    int64_t extent[KERN_SELECT_DIMS_MAX];
+    int64_t stride[KERN_SELECT_DIMS_MAX]; /* of in and out */
+    uint32_t query_dim, key_dim;
+    double masked;
+};
+
+/* out[tokens][width] = table[id - offsets[0]][width], zeros where the device does not have that row.
+ * The gradient adds g[tokens][width] to row id - offsets[0] of d table[rows][width], in the order of
+ * tokens, and leaves the rest zero.  All row-major; ids are int32. */
+struct kern_embed {
+    enum shd_dtype dtype;
+    int64_t rows, tokens, width;
+};
+
+/* out[tokens] = x[tokens][classes] at class id - offsets[0], zero where the device does not have
+ * it.  The gradient is g[token] at that class and zero elsewhere.  `inner` elements may follow the
+ * class: x[tokens][classes][inner] with ids[tokens][inner]. */
+struct kern_pick {
+    enum shd_dtype dtype;
+    int64_t tokens, classes, inner;
+};
+
+/* out[outer][heads][inner] = in[outer][kv_heads][inner] with head h of the whole from key head
+ * h / repeat; the sum adds back: in has heads, out kv_heads.  offsets[0]: first head, offsets[1]:
+ * first key head. */
+struct kern_repeat {
+    enum shd_dtype dtype;
+    int64_t outer, heads, kv_heads, inner;
+    int64_t repeat;
+};
+
+/* out[outer][out_extent][inner]: input i's elements [from[i], from[i] + count[i]) of
+ * [outer][in_extent[i]][inner] go to [to[i], ...) of out; what no input covers is zero. */
+struct kern_window {
+    enum shd_dtype dtype;
+    uint32_t ninputs; /* 1 or 2 */
+    int64_t outer, inner, out_extent;
+    int64_t in_extent[2], from[2], to[2], count[2];
+};
+
+#endif /* KERN_SELECT_H */

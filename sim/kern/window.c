@@ -1,0 +1,81 @@
+/* Slice, pad and concatenation along one dimension.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/nest.h"
+
+#define ROWS 64 /* of a task */
+
+struct window_run {
+    const struct kern_window *window;
+    const void *const *in;
+    char *out;
+};
+
+static int64_t ncovered(const struct kern_window *w)
+{
+    int64_t n = 0;
+
+    for (uint32_t i = 0; i < w->ninputs; i++)
+        n += w->count[i];
+    return n;
+}
+
+static void task(void *arg, int64_t id)
+{
+    const struct window_run *run = arg;
+    const struct kern_window *w = run->window;
+    size_t elem = (size_t)w->inner * kern_size(w->dtype);
+    int64_t end = w->outer - id * ROWS < ROWS ? w->outer : (id + 1) * ROWS;
+    bool gaps = ncovered(w) < w->out_extent;
+
+    for (int64_t row = id * ROWS; row < end; row++) {
+        char *out = run->out + (size_t)(row * w->out_extent) * elem;
+
+        if (gaps)
+            memset(out, 0, (size_t)w->out_extent * elem);
+        for (uint32_t i = 0; i < w->ninputs; i++) {
+            const char *in = run->in[i];
+
+            if (w->count[i] > 0)
+                memcpy(out + (size_t)w->to[i] * elem,
+                       in + (size_t)(row * w->in_extent[i] + w->from[i]) * elem,
+                       (size_t)w->count[i] * elem);
+        }
+    }
+}
+
+static void run_window(const union kern_desc *desc, const struct kern_args *args)
+{
+    struct window_run run = {.window = &desc->window, .in = args->in, .out = args->out[0]};
+
+    if (desc->window.inner > 0 && desc->window.out_extent > 0)
+        kern_parallel(task, &run, (desc->window.outer + ROWS - 1) / ROWS, args->nthreads);
+}
+
+static uint64_t flops(const union kern_desc *desc)
+{
+    (void)desc;
+    return 0;
+}
+
+static uint64_t bytes(const union kern_desc *desc)
+{
+    const struct kern_window *w = &desc->window;
+    const int64_t extent[] = {w->outer, w->inner};
+    uint64_t along = kern_elements(1, &w->out_extent, 1);
+
+    for (uint32_t i = 0; i < w->ninputs; i++)
+        along = kern_sat_add(along, kern_elements(1, &w->count[i], 1));
+    return kern_sat_mul(kern_sat_mul(along, kern_elements(2, extent, 3)), kern_size(w->dtype));
+}
+
+const struct kern_kernel kern_kernel_window = {
+    .name = "window", .run = run_window, .flops = flops, .bytes = bytes};

@@ -1,0 +1,538 @@
+/* Functions in lines of a `graph:` section that are not elementwise: a table, one builder each.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/layers/norm.h"
+#include "graph/layers/softmax.h"
+#include "model/lines.h"
+
+/* A dim as an argument: a bare name. */
+static uint32_t dim_argument(struct lines *l, const struct expr *e)
+{
+    if (e->kind != EXPR_NAME || e->dims.given)
+        return lines_error(l, e->at, "an expression; expected the name of a dim");
+    return lines_dim(l, e->name, e->at);
+}
+
+/* A dim that an array has. */
+static uint32_t dim_of(struct lines *l, const struct expr *e, uint32_t node)
+{
+    uint32_t dim = dim_argument(l, e);
+
+    if (dim != GRAPH_NONE && !graph_has_dim(&l->graph->nodes[node], dim))
+        return lines_error(l, e->at, "the array is %s and has no dim '%s'",
+                           lines_print_dims(l, node), e->name);
+    return dim;
+}
+
+static const struct expr *find_key(const struct expr *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->nargs; i++)
+        if (call->keys[i] && !strcmp(call->keys[i], key))
+            return call->args[i];
+    return NULL;
+}
+
+/* The n-th argument without a key, or NULL. */
+static const struct expr *positional(const struct expr *call, uint32_t n)
+{
+    for (uint32_t i = 0; i < call->nargs; i++)
+        if (!call->keys[i] && n-- == 0)
+            return call->args[i];
+    return NULL;
+}
+
+/* true or false by key; false and an error when it is neither. */
+static bool read_flag(struct lines *l, const struct expr *call, const char *key, bool *out)
+{
+    const struct expr *e = find_key(call, key);
+    bool is_true;
+
+    if (!e)
+        return true;
+    is_true = e->kind == EXPR_NAME && !strcmp(e->name, "true");
+    if (!is_true && !(e->kind == EXPR_NAME && !strcmp(e->name, "false"))) {
+        lines_error(l, e->at, "%s is neither true nor false", key);
+        return false;
+    }
+    *out = is_true;
+    return true;
+}
+
+static bool read_number(struct lines *l, const struct expr *e, double *out)
+{
+    struct lines_value value = lines_eval(l, e, NULL);
+
+    if (value.is == LINES_NODE)
+        lines_error(l, e->at, "an array; expected a number");
+    *out = value.number;
+    return value.is == LINES_NUMBER;
+}
+
+static bool read_number_key(struct lines *l, const struct expr *call, const char *key, double *out)
+{
+    const struct expr *e = find_key(call, key);
+
+    return !e || read_number(l, e, out);
+}
+
+/* ---- products and sums ---- */
+
+static bool listed(const uint32_t *dims, uint32_t count, uint32_t dim)
+{
+    for (uint32_t d = 0; d < count; d++)
+        if (dims[d] == dim)
+            return true;
+    return false;
+}
+
+/* Dims of a * b that the result or a later factor has. */
+static uint32_t kept_dims(const struct graph *g, uint32_t a, uint32_t b, const uint32_t *later,
+                          uint32_t nlater, const uint32_t *target, uint32_t ntarget, uint32_t *keep)
+{
+    uint32_t nkeep = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const struct graph_node *n = &g->nodes[side ? b : a];
+
+        for (uint32_t d = 0; d < n->rank; d++) {
+            bool wanted = listed(target, ntarget, n->dims[d]);
+
+            for (uint32_t i = 0; i < nlater; i++)
+                wanted |= graph_has_dim(&g->nodes[later[i]], n->dims[d]);
+            if (wanted && !listed(keep, nkeep, n->dims[d]) && nkeep < GRAPH_RANK_MAX)
+                keep[nkeep++] = n->dims[d];
+        }
+    }
+    return nkeep;
+}
+
+/* Every dim of the result is in a factor. */
+static bool check_target(struct lines *l, const struct expr *call, const struct expr_dims *target,
+                         const uint32_t *dims, const uint32_t *factors)
+{
+    for (uint32_t d = 0; d < target->count; d++) {
+        bool found = false;
+
+        for (uint32_t i = 0; i < call->nargs; i++)
+            found |= graph_has_dim(&l->graph->nodes[factors[i]], dims[d]);
+        if (found)
+            continue;
+        lines_error(l, call->at,
+                    "no factor of this einsum has dim '%s'; expected the dims of its result "
+                    "behind it, as in einsum(a, b)[i,j]",
+                    target->names[d]);
+        return false;
+    }
+    return true;
+}
+
+static uint32_t build_einsum(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target)
+{
+    uint32_t dims[EXPR_DIMS_MAX], factors[EXPR_ARGS_MAX], keep[GRAPH_RANK_MAX], nkeep, x;
+    const char *name = lines_node_name(l, "einsum");
+    bool good = true;
+
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        factors[i] = lines_eval_array(l, call->args[i], NULL);
+        good &= factors[i] != GRAPH_NONE;
+    }
+    if (!target || !target->given)
+        return lines_error(l, call->at,
+                           "the dims of this einsum's result are not known; expected them behind "
+                           "it, as in einsum(a, b)[i,j]");
+    if (!good || !lines_dims(l, target, dims) || !check_target(l, call, target, dims, factors))
+        return GRAPH_NONE;
+    if (call->nargs == 1) /* lines_conform() sees to the order */
+        return graph_reduce(l->graph, name, SHD_SUM, factors[0], dims, target->count);
+    x = factors[0];
+    for (uint32_t i = 1; i + 1 < call->nargs; i++) {
+        nkeep = kept_dims(l->graph, x, factors[i], factors + i + 1, call->nargs - i - 1, dims,
+                          target->count, keep);
+        x = graph_einsum(l->graph, name, x, factors[i], keep, nkeep);
+        if (lines_checked(l, call->at, x) == GRAPH_NONE)
+            return GRAPH_NONE;
+    }
+    return graph_einsum(l->graph, name, x, factors[call->nargs - 1], dims, target->count);
+}
+
+/* The dims that a reduction keeps, in the order of its operand. */
+static uint32_t build_reduce(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target, enum shd_reduce_op op)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], NULL), dims[EXPR_DIMS_MAX], nkeep = 0;
+    uint32_t keep[GRAPH_RANK_MAX];
+
+    if (!target || !target->given)
+        return lines_error(l, call->at,
+                           "the dims that this %s keeps are not known; expected them behind it, as "
+                           "in %s(x)[i,j]",
+                           call->name, call->name);
+    if (x == GRAPH_NONE || !lines_dims(l, target, dims))
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < l->graph->nodes[x].rank; d++)
+        if (listed(dims, target->count, l->graph->nodes[x].dims[d]))
+            keep[nkeep++] = l->graph->nodes[x].dims[d];
+    if (nkeep < target->count || nkeep == l->graph->nodes[x].rank)
+        return lines_error(l, call->at,
+                           "%s of %s does not give [%s%s]; expected the dims that it keeps behind "
+                           "it, as in %s(x)[i,j]",
+                           call->name, lines_print_dims(l, x),
+                           target->count ? target->names[0] : "", target->count > 1 ? ",..." : "",
+                           call->name);
+    return graph_reduce(l->graph, lines_node_name(l, call->name), op, x, keep, nkeep);
+}
+
+static uint32_t build_sum(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    return build_reduce(l, call, target, SHD_SUM);
+}
+
+static uint32_t build_mean(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    return build_reduce(l, call, target, SHD_MEAN);
+}
+
+static uint32_t build_max(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    return build_reduce(l, call, target, SHD_MAX);
+}
+
+static uint32_t build_min(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    return build_reduce(l, call, target, SHD_MIN);
+}
+
+/* ---- normalisation ---- */
+
+static uint32_t build_softmax(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], target), dim;
+
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    dim = dim_of(l, call->args[1], x);
+    if (dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    return layer_softmax(l->graph, lines_node_name(l, "softmax"), x, dim);
+}
+
+/* x with a dim as its last one, as the norms want it. */
+static uint32_t with_last(struct lines *l, uint32_t x, uint32_t dim)
+{
+    const struct graph_node *n = &l->graph->nodes[x];
+    uint32_t dims[GRAPH_RANK_MAX], rank = 0;
+
+    if (n->dims[n->rank - 1] == dim)
+        return x;
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (n->dims[d] != dim)
+            dims[rank++] = n->dims[d];
+    dims[rank++] = dim;
+    return graph_transpose(l->graph, lines_node_name(l, "transpose"), x, dims, rank);
+}
+
+/* An optional vector along `dim`; false after an error. */
+static bool vector_argument(struct lines *l, const struct expr *e, uint32_t dim, uint32_t *out)
+{
+    *out = GRAPH_NONE;
+    if (!e)
+        return true;
+    *out = lines_eval_array(l, e, NULL);
+    if (*out == GRAPH_NONE)
+        return false;
+    if (l->graph->nodes[*out].rank == 1 && l->graph->nodes[*out].dims[0] == dim)
+        return true;
+    lines_error(l, e->at, "an array %s; expected [%s]", lines_print_dims(l, *out),
+                l->graph->dims[dim].name);
+    return false;
+}
+
+static uint32_t build_norm(struct lines *l, const struct expr *call,
+                           const struct expr_dims *target, bool centred)
+{
+    uint32_t x = lines_eval_array(l, positional(call, 0), target), dim, scale, bias;
+    const char *name = lines_node_name(l, call->name);
+    double eps = centred ? 1e-5 : 1e-6;
+
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    dim = dim_of(l, positional(call, 1), x);
+    if (dim == GRAPH_NONE || !vector_argument(l, positional(call, 2), dim, &scale) ||
+        !vector_argument(l, positional(call, 3), dim, &bias) ||
+        !read_number_key(l, call, "eps", &eps))
+        return GRAPH_NONE;
+    x = lines_checked(l, call->at, with_last(l, x, dim));
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    return centred ? layer_layer_norm(l->graph, name, x, scale, bias, eps)
+                   : layer_rms_norm(l->graph, name, x, scale, eps);
+}
+
+static uint32_t build_rms_norm(struct lines *l, const struct expr *call,
+                               const struct expr_dims *target)
+{
+    return build_norm(l, call, target, false);
+}
+
+static uint32_t build_layer_norm(struct lines *l, const struct expr *call,
+                                 const struct expr_dims *target)
+{
+    return build_norm(l, call, target, true);
+}
+
+/* ---- attention ---- */
+
+static uint32_t build_rope(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, positional(call, 0), target), position, pair;
+    bool interleaved = false;
+    double theta = 10000;
+
+    if (x == GRAPH_NONE || !read_number_key(l, call, "theta", &theta) ||
+        !read_flag(l, call, "interleaved", &interleaved))
+        return GRAPH_NONE;
+    if (!(theta > 1))
+        return lines_error(l, find_key(call, "theta")->at, "theta of %g; expected more than 1",
+                           theta);
+    position = dim_of(l, positional(call, 1), x);
+    pair = dim_of(l, positional(call, 2), x);
+    if (position == GRAPH_NONE || pair == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_rope(l->graph, lines_node_name(l, "rope"), x, position, pair, 0, theta,
+                      interleaved);
+}
+
+static uint32_t build_attention(struct lines *l, const struct expr *call,
+                                const struct expr_dims *target)
+{
+    uint32_t qkv[3];
+    bool causal = false, good = true;
+    double scale = 0;
+
+    (void)target;
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct expr *e = positional(call, i);
+
+        qkv[i] = lines_eval_array(l, e, NULL);
+        good &= qkv[i] != GRAPH_NONE;
+        if (qkv[i] != GRAPH_NONE && l->graph->nodes[qkv[i]].rank != 4) {
+            lines_error(l, e->at, "an array %s; expected four dims: batch, seq, heads, head_dim",
+                        lines_print_dims(l, qkv[i]));
+            good = false;
+        }
+    }
+    if (!good || !read_flag(l, call, "causal", &causal))
+        return GRAPH_NONE;
+    scale = 1 / sqrt((double)l->graph->dims[l->graph->nodes[qkv[0]].dims[3]].size);
+    if (!read_number_key(l, call, "scale", &scale))
+        return GRAPH_NONE;
+    return graph_attention(l->graph, lines_node_name(l, "attention"), qkv[0], qkv[1], qkv[2],
+                           causal, scale);
+}
+
+static uint32_t build_causal_mask(struct lines *l, const struct expr *call,
+                                  const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], target), query, key;
+
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    query = dim_of(l, call->args[1], x);
+    key = dim_of(l, call->args[2], x);
+    if (query == GRAPH_NONE || key == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_causal_mask(l->graph, lines_node_name(l, "causal_mask"), x, query, key, -1e30);
+}
+
+/* ---- moving ---- */
+
+static uint32_t build_transpose(struct lines *l, const struct expr *call,
+                                const struct expr_dims *target)
+{
+    (void)target; /* lines_conform() sees to the order */
+    return lines_eval_array(l, call->args[0], NULL);
+}
+
+/* A dim and the one that it becomes. */
+static uint32_t build_repeat(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], NULL), from, to;
+    bool rename = !strcmp(call->name, "rename");
+    const struct graph_dim *dims;
+
+    (void)target;
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    from = dim_of(l, call->args[1], x);
+    to = dim_argument(l, call->args[2]);
+    if (from == GRAPH_NONE || to == GRAPH_NONE)
+        return GRAPH_NONE;
+    dims = l->graph->dims;
+    if (rename && dims[from].size != dims[to].size)
+        return lines_error(l, call->args[2]->at, "dim '%s' has size %lld, not %lld as '%s' has",
+                           dims[to].name, (long long)dims[to].size, (long long)dims[from].size,
+                           dims[from].name);
+    return graph_repeat(l->graph, lines_node_name(l, call->name), x, from, to);
+}
+
+static uint32_t build_slice(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], NULL), from, to;
+    double start;
+
+    (void)target;
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    from = dim_of(l, call->args[1], x);
+    to = dim_argument(l, call->args[2]);
+    if (from == GRAPH_NONE || to == GRAPH_NONE || !read_number(l, call->args[3], &start))
+        return GRAPH_NONE;
+    if (start < 0 || start != floor(start) ||
+        start + (double)l->graph->dims[to].size > (double)l->graph->dims[from].size)
+        return lines_error(l, call->args[3]->at, "%lld elements from %g on are not in '%s' of %lld",
+                           (long long)l->graph->dims[to].size, start, l->graph->dims[from].name,
+                           (long long)l->graph->dims[from].size);
+    return graph_slice(l->graph, lines_node_name(l, "slice"), x, from, to, (int64_t)start);
+}
+
+static uint32_t build_concat(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target)
+{
+    uint32_t a = lines_eval_array(l, call->args[0], NULL);
+    uint32_t b = lines_eval_array(l, call->args[2], NULL), a_dim, b_dim, to;
+
+    (void)target;
+    if (a == GRAPH_NONE || b == GRAPH_NONE)
+        return GRAPH_NONE;
+    a_dim = dim_of(l, call->args[1], a);
+    b_dim = dim_of(l, call->args[3], b);
+    to = dim_argument(l, call->args[4]);
+    if (a_dim == GRAPH_NONE || b_dim == GRAPH_NONE || to == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_concat(l->graph, lines_node_name(l, "concat"), a, a_dim, b, b_dim, to);
+}
+
+/* ---- choosing ---- */
+
+/* An array of whole numbers that are all below the size of a dim. */
+static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim)
+{
+    uint32_t ids = lines_eval_any(l, e, NULL);
+    const struct graph_node *n;
+
+    if (ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    n = &l->graph->nodes[ids];
+    if (n->dtype != SHD_I32)
+        return lines_error(l, e->at, "an array of fractions; expected an input with below: %s",
+                           l->graph->dims[dim].name);
+    if ((int64_t)n->source.modulus > l->graph->dims[dim].size)
+        return lines_error(l, e->at, "'%s' goes up to %u, but dim '%s' has %lld elements", n->name,
+                           n->source.modulus - 1, l->graph->dims[dim].name,
+                           (long long)l->graph->dims[dim].size);
+    return ids;
+}
+
+static uint32_t build_embed(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target)
+{
+    uint32_t table = lines_eval_array(l, call->args[0], NULL), ids;
+
+    (void)target;
+    if (table == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (l->graph->nodes[table].rank != 2)
+        return lines_error(l, call->args[0]->at, "a table %s; expected two dims: rows and width",
+                           lines_print_dims(l, table));
+    ids = ids_argument(l, call->args[1], l->graph->nodes[table].dims[0]);
+    if (ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_embed(l->graph, lines_node_name(l, "embed"), table, ids);
+}
+
+static uint32_t build_pick(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], NULL), dim, ids;
+
+    (void)target;
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    dim = dim_of(l, call->args[2], x);
+    if (dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    ids = ids_argument(l, call->args[1], dim);
+    if (ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_pick(l->graph, lines_node_name(l, "pick"), x, ids, dim);
+}
+
+/* ---- places and gradients ---- */
+
+static uint32_t build_constraint(struct lines *l, const struct expr *call,
+                                 const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[1], target);
+
+    if (call->args[0]->kind != EXPR_NAME || call->args[0]->dims.given)
+        return lines_error(l, call->args[0]->at, "an expression; expected a name for the place");
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_constraint(l->graph, call->args[0]->name, x);
+}
+
+static uint32_t build_stop_gradient(struct lines *l, const struct expr *call,
+                                    const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], target), copy;
+
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    copy = graph_map(l->graph, lines_node_name(l, "stop_gradient"), KERN_COPY, x, GRAPH_NONE, 0);
+    graph_stop_gradient(l->graph, copy);
+    return copy;
+}
+
+const struct lines_function lines_functions[] = {
+    {"einsum", 1, EXPR_ARGS_MAX, {NULL}, "a, b, ...", "product, summed over what the result lacks",
+     build_einsum},
+    {"sum", 1, 1, {NULL}, "x", "over what the result lacks", build_sum},
+    {"mean", 1, 1, {NULL}, "x", "over what the result lacks", build_mean},
+    {"max", 1, 1, {NULL}, "x", "over what the result lacks; of two arrays, the larger of each",
+     build_max},
+    {"min", 1, 1, {NULL}, "x", "over what the result lacks; of two arrays, the smaller of each",
+     build_min},
+    {"softmax", 2, 2, {NULL}, "x, dim", "over one dim", build_softmax},
+    {"rms_norm", 2, 3, {"eps"}, "x, dim, scale, eps=1e-6", "x / sqrt(mean(x^2) + eps) * scale",
+     build_rms_norm},
+    {"layer_norm", 2, 4, {"eps"}, "x, dim, scale, bias, eps=1e-5",
+     "(x - mean) / sqrt(var + eps) * scale + bias", build_layer_norm},
+    {"rope", 3, 3, {"theta", "interleaved"}, "x, position, pair, theta=10000, interleaved=false",
+     "rotary embedding: pairs along one dim turn with the position along another", build_rope},
+    {"attention", 3, 3, {"causal", "scale"}, "q, k, v, causal=false, scale=1/sqrt(width)",
+     "of [batch, seq, heads, width]; k and v may have fewer heads", build_attention},
+    {"causal_mask", 3, 3, {NULL}, "x, query, key", "-1e30 where the key lies ahead",
+     build_causal_mask},
+    {"transpose", 1, 1, {NULL}, "x", "into the order of the result's dims", build_transpose},
+    {"repeat", 3, 3, {NULL}, "x, from, to", "each element along a dim several times, as a larger dim",
+     build_repeat},
+    {"rename", 3, 3, {NULL}, "x, from, to", "another name for a dim", build_repeat},
+    {"slice", 4, 4, {NULL}, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
+    {"concat", 5, 5, {NULL}, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
+     build_concat},
+    {"embed", 2, 2, {NULL}, "table, ids", "rows of a table", build_embed},
+    {"pick", 3, 3, {NULL}, "x, ids, dim", "one element along a dim", build_pick},
+    {"constraint", 2, 2, {NULL}, "name, x", "a place where a sharding may be asked for",
+     build_constraint},
+    {"stop_gradient", 1, 1, {NULL}, "x", "no gradient passes", build_stop_gradient},
+    {NULL, 0, 0, {NULL}, NULL, NULL, NULL},
+};

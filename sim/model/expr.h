@@ -1,0 +1,72 @@
+/* expr.h - one line of a `graph:` section, as a tree: h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])).
+ *
+ *   line     = name [dims] "=" sum
+ *   sum      = product { ("+" | "-") product }
+ *   product  = factor { ("*" | "/") factor }
+ *   factor   = "-" factor | number | name [dims] | name "(" [argument { "," argument }] ")" [dims]
+ *            | "(" sum ")"
+ *   argument = [name "="] sum
+ *   dims     = "[" [name { "," name }] "]"
+ *
+ * Operators are calls of add, sub, mul, div and neg.  Names are letters, digits, '_' and '.'.
+ *
+ * Thread class: a line is immutable once parsed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MODEL_EXPR_H
+#define MODEL_EXPR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+
+#include "base/text.h"
+
+#define EXPR_DIMS_MAX 8
+#define EXPR_ARGS_MAX 8
+#define EXPR_DEPTH_MAX 64  /* of calls, brackets and signs in each other */
+#define EXPR_NODES_MAX 1000
+#define EXPR_LINE_MAX 4000 /* bytes */
+
+struct expr_dims {
+    bool given; /* "[]" is given and has none */
+    uint32_t count;
+    const char *names[EXPR_DIMS_MAX];
+    size_t at[EXPR_DIMS_MAX]; /* byte in the line */
+};
+
+enum expr_kind { EXPR_NUMBER, EXPR_NAME, EXPR_CALL };
+
+struct expr {
+    enum expr_kind kind;
+    size_t at;        /* byte in the line where it begins; of an operator, where that stands */
+    const char *name; /* of an EXPR_NAME, or the function */
+    double number;
+    struct expr_dims dims;
+    uint32_t nargs;
+    const struct expr *args[EXPR_ARGS_MAX];
+    const char *keys[EXPR_ARGS_MAX]; /* "causal" of causal=true, else NULL */
+    struct expr *next;               /* in the order they were made */
+};
+
+struct expr_line {
+    const char *name;
+    struct expr_dims dims;
+    const struct expr *value;
+    struct expr *all;
+    char *names; /* storage of all names */
+};
+
+/* Parse a line.  On success stores it in *out; free it with expr_destroy().  On failure returns
+ * SHD_EINVAL, SHD_ERANGE (over a limit) or SHD_ENOMEM, with the byte where it went wrong in *at. */
+SHD_MUST_CHECK int expr_parse(struct expr_line **out, const char *text, size_t *at,
+                              struct shd_error *err);
+void expr_destroy(struct expr_line *line); /* NULL is allowed */
+
+/* The line with every operator as a call, that parses as the same. */
+void expr_print(const struct expr_line *line, struct text *out);
+
+#endif /* MODEL_EXPR_H */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/graph_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "model/lines.h"
+#include "model/model.h"
+
+static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
+{
+    l->names[l->nnames++] = (struct lines_name){name, node, computed};
+}
+
+/* False, with an error at the line's place, for a name that stands for something already. */
+static bool check_new(struct lines *l, const char *name)
+{
+    if (lines_find(l, name))
+        lines_error(l, 0, "there is an array '%s' already; expected another name", name);
+    else if (graph_find_dim(l->graph, name) != GRAPH_NONE)
+        lines_error(l, 0, "'%s' is a dim; expected another name for an array", name);
+    else if (!strcmp(name, "ct"))
+        lines_error(l, 0, "'ct' is what the loss multiplies the result with; expected another name");
+    else
+        return true;
+    return false;
+}
+
+/* Random numbers whose products keep their variance, or whole ones below the size of a dim. */
+static bool array_source(struct lines *l, const struct scenario *s, const struct scenario_array *a,
+                         bool param, const uint32_t *dims, struct kern_source *out)
+{
+    double fan_in = a->ndims ? (double)l->graph->dims[dims[0]].size : 1;
+    double scale = !param ? 2 : a->ndims < 2 ? 0.2 : sqrt(12 / fan_in);
+    uint32_t below;
+
+    *out = model_source(s->seed, a->name, a->scale > 0 ? a->scale : scale);
+    if (!a->below)
+        return true;
+    l->place = a->below_place;
+    below = lines_dim(l, a->below, 0);
+    if (below == GRAPH_NONE)
+        return false;
+    if (param) {
+        lines_error(l, 0, "parameter '%s' of whole numbers; expected an input", a->name);
+        return false;
+    }
+    out->modulus = (uint32_t)l->graph->dims[below].size;
+    return true;
+}
+
+static uint32_t add_array(struct lines *l, const struct scenario *s, const struct scenario_array *a,
+                          bool param)
+{
+    enum shd_dtype dtype = a->below ? SHD_I32 : s->model.dtype;
+    uint32_t dims[SCENARIO_ARRAY_RANK_MAX];
+    struct kern_source source;
+
+    for (size_t d = 0; d < a->ndims; d++) {
+        l->place = a->dim_places[d];
+        dims[d] = lines_dim(l, a->dims[d], 0);
+        if (dims[d] == GRAPH_NONE)
+            return GRAPH_NONE;
+        for (size_t e = 0; e < d; e++)
+            if (dims[e] == dims[d])
+                return lines_error(l, 0, "dim '%s' is there twice", a->dims[d]);
+    }
+    if (!array_source(l, s, a, param, dims, &source))
+        return GRAPH_NONE;
+    l->place = a->place;
+    return lines_checked(
+        l, 0,
+        (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims, (uint32_t)a->ndims,
+                                            source));
+}
+
+static void add_arrays(struct lines *l, const struct scenario *s,
+                       const struct scenario_arrays *arrays, bool param)
+{
+    for (size_t i = 0; i < arrays->count; i++) {
+        const struct scenario_array *a = &arrays->list[i];
+
+        l->place = a->place;
+        if (check_new(l, a->name))
+            add_name(l, a->name, add_array(l, s, a, param), false);
+    }
+}
+
+static void add_dims(struct lines *l, const struct scenario *s)
+{
+    for (size_t i = 0; i < s->graph.ndims; i++) {
+        l->place = s->graph.dims[i].key_place;
+        lines_checked(l, 0, graph_dim(l->graph, s->graph.dims[i].name, s->graph.dims[i].size));
+    }
+}
+
+/* One line; the name stands for nothing after an error, so that it is told once. */
+static void add_op(struct lines *l, const struct scenario_line *line)
+{
+    struct expr_line *parsed;
+    struct shd_error err;
+    uint32_t node;
+    size_t at;
+
+    l->place = line->place;
+    if (expr_parse(&parsed, line->text, &at, &err) != SHD_OK) {
+        lines_error(l, at, "%s", err.text);
+        return;
+    }
+    if (check_new(l, parsed->name)) {
+        l->left = graph_text(l->graph, "%s", parsed->name);
+        node = lines_eval_array(l, parsed->value, parsed->dims.given ? &parsed->dims : NULL);
+        node = lines_conform(l, node, &parsed->dims, parsed->value->at);
+        if (node != GRAPH_NONE)
+            node = lines_checked(l, 0, graph_constraint(l->graph, l->left, node));
+        add_name(l, l->left, node, true);
+    }
+    expr_destroy(parsed);
+}
+
+static void add_output(struct lines *l, const struct scenario_line *line)
+{
+    const struct lines_name *found = lines_find(l, line->text);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    l->place = line->place;
+    if (found && found->computed) {
+        graph_output(l->graph, GRAPH_OUTPUT, found->name, found->node, GRAPH_NONE);
+        return;
+    }
+    nearest_init(&near, line->text);
+    for (uint32_t n = 0; n < l->nnames; n++)
+        if (l->names[n].computed)
+            nearest_add(&near, l->names[n].name);
+    lines_error(l, 0, "no op has the result '%.60s'%s", line->text,
+                nearest_hint(&near, hint, sizeof hint));
+}
+
+static void add_outputs(struct lines *l, const struct scenario *s)
+{
+    const struct lines_name *last = l->nnames ? &l->names[l->nnames - 1] : NULL;
+
+    for (size_t i = 0; i < s->graph.noutputs; i++)
+        add_output(l, &s->graph.outputs[i]);
+    for (uint32_t o = 0; o < l->graph->noutputs; o++)
+        for (uint32_t p = 0; p < o; p++)
+            if (!strcmp(l->graph->outputs[o].name, l->graph->outputs[p].name))
+                lines_error(l, 0, "output '%s' is there twice", l->graph->outputs[o].name);
+    if (s->graph.noutputs == 0 && last && last->computed)
+        graph_output(l->graph, GRAPH_OUTPUT, last->name, last->node, GRAPH_NONE);
+}
+
+void graph_text_build(struct graph *graph, const struct scenario *scenario, struct diag *diag)
+{
+    const struct scenario_graph *s = &scenario->graph;
+    struct lines l = {.graph = graph, .diag = diag, .place = scenario->model.place};
+
+    l.names = calloc(s->inputs.count + s->params.count + s->nops + 1, sizeof *l.names);
+    if (!l.names) {
+        graph_fail(graph, SHD_ENOMEM, "no memory for the names of a graph");
+        return;
+    }
+    add_dims(&l, scenario);
+    add_arrays(&l, scenario, &s->inputs, false);
+    add_arrays(&l, scenario, &s->params, true);
+    for (size_t i = 0; i < s->nops && !diag_is_full(diag); i++)
+        add_op(&l, &s->ops[i]);
+    add_outputs(&l, scenario);
+    free(l.names);
+}
+
+static void describe(struct text *out, const struct scenario *s)
+{
+    text_addf(out, "a graph of %zu op%s:", s->graph.nops, s->graph.nops == 1 ? "" : "s");
+    for (size_t d = 0; d < s->graph.ndims; d++)
+        text_addf(out, "%s %s %lld", d ? "," : "", s->graph.dims[d].name,
+                  (long long)s->graph.dims[d].size);
+    text_addf(out, "; %s", shd_dtype_name(s->model.dtype));
+}
+
+const struct model_kind model_graph_text = {SCENARIO_GRAPH, graph_text_build, describe};
+
+void graph_text_print_help(struct text *out)
+{
+    text_add(out, "Elementwise, of arrays and numbers:");
+    for (int f = 0; f < KERN_NFNS; f++)
+        text_addf(out, " %s", kern_fns[f].name);
+    text_add(out, "\n");
+    for (const struct lines_function *f = lines_functions; f->name; f++)
+        text_addf(out, "%s(%s)\n    %s\n", f->name, f->arguments, f->help);
+}

@@ -1,0 +1,28 @@
+/* graph_text.h - the lines of a scenario's `graph:` section -> nodes of a graph.
+ *
+ * A line is NAME[dims] = expression (model/expr.h).  Arrays are named by dims; where an array is used
+ * its dims may be written behind it and are checked.  A product or a sum takes the dims of its
+ * result from the brackets behind it, else from the left side of the line.  Arrays of unlike dims
+ * broadcast in elementwise functions.  What the left side has in another order is transposed.
+ * The left side is also a place where a sharding may be asked for by that name.
+ *
+ * Thread class: pure functions but for the graph and diag they extend.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MODEL_GRAPH_TEXT_H
+#define MODEL_GRAPH_TEXT_H
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "scenario/scenario.h"
+
+/* Add a scenario's dims, inputs, parameters, ops and outputs.  Errors go to `diag` with line and
+ * column; some of them also stay in the graph. */
+void graph_text_build(struct graph *graph, const struct scenario *scenario, struct diag *diag);
+
+/* All functions with their arguments, one a line, for people. */
+void graph_text_print_help(struct text *out);
+
+#endif /* MODEL_GRAPH_TEXT_H */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/fuse.h"
+
+#include <string.h>
+
+/* Size of the expression that a node would be. */
+struct size {
+    uint32_t inputs, instrs;
+};
+
+static struct size size_of(const struct choose *c, const bool *inlined, uint32_t node)
+{
+    const struct graph_node *n = &c->graph->nodes[node];
+    struct size size = {0, 1};
+
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        struct size part = {1, 0};
+
+        if (inlined[n->inputs[k]])
+            part = size_of(c, inlined, n->inputs[k]);
+        size.inputs += part.inputs;
+        size.instrs += part.instrs;
+    }
+    return size;
+}
+
+static bool same_dims(const struct graph_node *a, const struct graph_node *b)
+{
+    return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
+}
+
+/* Whether operand `k` of a map can be computed inside it, limits apart. */
+static bool can_inline(const struct choose *c, uint32_t reader, uint32_t k)
+{
+    const struct graph_node *r = &c->graph->nodes[reader];
+    uint32_t node = r->inputs[k];
+    const struct graph_node *n = &c->graph->nodes[node];
+    const struct choose_node *cn = &c->nodes[node];
+
+    return n->op == GRAPH_MAP && cn->nreaders == 1 && cn->output == GRAPH_NONE &&
+           same_dims(n, r) && n->phase == r->phase && cn->home == c->nodes[reader].needs[k] &&
+           !price_sharding(c->price, cn->home)->partial;
+}
+
+void fuse_mark(bool *inlined, const struct choose *choose)
+{
+    for (uint32_t node = 0; node < choose->graph->nnodes; node++) {
+        const struct graph_node *n = &choose->graph->nodes[node];
+
+        if (!choose->nodes[node].live || n->op != GRAPH_MAP)
+            continue;
+        for (uint32_t k = 0; k < n->ninputs; k++) {
+            struct size size;
+
+            if (!can_inline(choose, node, k))
+                continue;
+            inlined[n->inputs[k]] = true;
+            size = size_of(choose, inlined, node);
+            if (size.inputs > KERN_MAP_INPUTS_MAX || size.instrs > KERN_MAP_INSTRS_MAX)
+                inlined[n->inputs[k]] = false;
+        }
+    }
+}
+
+/* While collecting, source numbers below this are inputs, others are instructions. */
+#define INSTR 128
+
+static uint8_t add_input(struct fused *f, const struct choose *c, uint32_t reader, uint32_t k,
+                         const int8_t *factors)
+{
+    uint32_t node = c->graph->nodes[reader].inputs[k], need = c->nodes[reader].needs[k];
+
+    for (uint32_t i = 0; i < f->ninputs; i++)
+        if (f->inputs[i] == node && f->needs[i] == need)
+            return (uint8_t)i;
+    f->inputs[f->ninputs] = node;
+    f->needs[f->ninputs] = need;
+    f->factors[f->ninputs] = factors;
+    return (uint8_t)f->ninputs++;
+}
+
+static uint8_t collect(struct fused *f, const struct choose *c, const bool *inlined, uint32_t node)
+{
+    const struct graph_node *n = &c->graph->nodes[node];
+    struct kern_instr instr = {n->fn, {0, 0}, n->scalar};
+
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        instr.src[k] = inlined[n->inputs[k]]
+                           ? collect(f, c, inlined, n->inputs[k])
+                           : add_input(f, c, node, k, c->nodes[node].rule.operand[k]);
+    f->instrs[f->ninstrs] = instr;
+    return (uint8_t)(INSTR + f->ninstrs++);
+}
+
+void fuse_collect(struct fused *out, const struct choose *choose, const bool *inlined,
+                  uint32_t node)
+{
+    memset(out, 0, sizeof *out);
+    (void)collect(out, choose, inlined, node);
+    for (uint32_t i = 0; i < out->ninstrs; i++)
+        for (uint32_t k = 0; k < 2; k++)
+            if (out->instrs[i].src[k] >= INSTR)
+                out->instrs[i].src[k] =
+                    (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
+}
+
+static void by_factor(int64_t *out, uint32_t rank, const int8_t *factors, const int64_t *extents)
+{
+    int64_t stride[GRAPH_RANK_MAX];
+
+    rule_strides(stride, rank, factors, extents);
+    for (uint32_t d = 0; d < rank; d++)
+        out[factors[d]] = stride[d];
+}
+
+/* All the expression's ops have the same dimensions in the same order, hence the same factors. */
+void fuse_lower(struct program_op *op, const struct fused *fused, const struct choose *choose,
+                uint32_t node, const int64_t *extents)
+{
+    const struct graph_node *n = &choose->graph->nodes[node];
+    const struct rule *rule = &choose->nodes[node].rule;
+    struct kern_map *m = &op->desc.map;
+
+    op->kernel = &kern_kernel_map;
+    m->dtype = n->dtype;
+    m->ndims = rule->nfactors;
+    memcpy(m->extent, extents, rule->nfactors * sizeof *extents);
+    by_factor(m->out_stride, n->rank, rule->result[0], extents);
+    m->ninputs = fused->ninputs;
+    for (uint32_t i = 0; i < fused->ninputs; i++)
+        by_factor(m->in_stride[i], choose->graph->nodes[fused->inputs[i]].rank, fused->factors[i],
+                  extents);
+    m->ninstrs = fused->ninstrs;
+    memcpy(m->instrs, fused->instrs, sizeof m->instrs);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/refine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "partition/rule.h"
+
+#define PARTS_MAX 8
+
+/* Where one axis is split: the sizes of its leading parts multiplied up, each dividing the next. */
+struct cuts {
+    uint32_t n;
+    int64_t at[PARTS_MAX];
+};
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Add a cut where it fits between those there are. */
+static void add_cut(struct cuts *cuts, int64_t size, int64_t at)
+{
+    uint32_t i = 0;
+
+    while (i < cuts->n && cuts->at[i] < at)
+        i++;
+    if (at <= 1 || at >= size || cuts->n == PARTS_MAX || (i < cuts->n && cuts->at[i] == at) ||
+        (i < cuts->n && cuts->at[i] % at) || (i > 0 && at % cuts->at[i - 1]))
+        return;
+    memmove(&cuts->at[i + 1], &cuts->at[i], (cuts->n - i) * sizeof cuts->at[0]);
+    cuts->at[i] = at;
+    cuts->n++;
+}
+
+/* Factors that follow another are cut by as much of an axis as divides them. */
+static void find_cuts(struct cuts *cuts, const struct graph *graph, const struct shd_mesh *mesh)
+{
+    for (uint32_t node = 0; node < graph->nnodes; node++) {
+        const struct rule_op *row = rule_of(graph->nodes[node].op);
+        struct rule rule;
+
+        if (!row)
+            continue;
+        row->rule(&rule, graph, node);
+        for (uint32_t f = 0; f < rule.nfactors; f++)
+            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+                if (rule.factors[f].follows != RULE_FREE)
+                    add_cut(&cuts[a], shd_mesh_axis_size(mesh, a),
+                            common_divisor(shd_mesh_axis_size(mesh, a), rule.factors[f].size));
+    }
+}
+
+int refine_init(struct refined *out, const struct graph *graph, const struct shd_mesh *mesh,
+                struct shd_error *err)
+{
+    struct cuts cuts[SHD_MESH_AXES_MAX] = {{0, {0}}};
+    char texts[SHD_MESH_AXES_MAX][64];
+    const char *names[SHD_MESH_AXES_MAX];
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    size_t naxes = shd_mesh_naxes(mesh), total = naxes, n = 0;
+
+    memset(out, 0, sizeof *out);
+    find_cuts(cuts, graph, mesh);
+    for (size_t a = 0; a < naxes; a++)
+        total += cuts[a].n;
+    if (total == naxes || total > SHD_MESH_AXES_MAX)
+        return SHD_OK;
+    for (size_t a = 0; a < naxes; a++) {
+        int64_t before = 1;
+
+        out->first[a] = (uint8_t)n;
+        out->nparts[a] = (uint8_t)(cuts[a].n + 1);
+        for (uint32_t p = 0; p <= cuts[a].n; p++) {
+            int64_t upto = p < cuts[a].n ? cuts[a].at[p] : shd_mesh_axis_size(mesh, a);
+
+            sizes[n] = (int32_t)(upto / before);
+            snprintf(texts[n], sizeof texts[n], "%.40s:(%d)%d", shd_mesh_axis_name(mesh, a),
+                     (int)before, (int)sizes[n]);
+            names[n] = cuts[a].n ? texts[n] : shd_mesh_axis_name(mesh, a);
+            before = upto;
+            n++;
+        }
+    }
+    return shd_mesh_create(&out->mesh, names, sizes, n, err);
+}
+
+void refine_sharding(struct shd_sharding *out, const struct refined *refined,
+                     const struct shd_sharding *sharding)
+{
+    shd_sharding_init(out, refined->mesh, sharding->rank);
+    for (uint32_t d = 0; d < sharding->rank; d++)
+        for (uint8_t i = 0; i < sharding->dims[d].naxes; i++) {
+            uint8_t axis = sharding->dims[d].axes[i];
+
+            for (uint8_t p = 0; p < refined->nparts[axis]; p++)
+                out->dims[d].axes[out->dims[d].naxes++] = (uint8_t)(refined->first[axis] + p);
+        }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/rule.h"
+
+#include <string.h>
+
+int8_t rule_add_factor(struct rule *rule, int64_t size)
+{
+    rule->factors[rule->nfactors] = (struct rule_factor){size, false, RULE_FREE};
+    return (int8_t)rule->nfactors++;
+}
+
+/* Factors of one array: those of the same dimension number that exist, else new ones. */
+static void name_factors(struct rule *rule, const struct graph *graph, uint32_t array,
+                         uint32_t *dims, int8_t *out)
+{
+    const struct graph_node *n = &graph->nodes[array];
+
+    for (uint32_t d = 0; d < n->rank; d++) {
+        uint32_t f = 0;
+
+        while (f < rule->nfactors && dims[f] != n->dims[d])
+            f++;
+        if (f == rule->nfactors) {
+            dims[f] = n->dims[d];
+            rule_add_factor(rule, graph->dims[n->dims[d]].size);
+        }
+        out[d] = (int8_t)f;
+    }
+}
+
+void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    uint32_t dims[RULE_FACTORS_MAX];
+
+    memset(out, 0, sizeof *out);
+    out->nresults = 1 + n->nextras;
+    out->noperands = n->ninputs;
+    name_factors(out, graph, node, dims, out->result[0]);
+    for (uint32_t r = 0; r < n->nextras; r++)
+        name_factors(out, graph, n->extras[r], dims, out->result[1 + r]);
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        name_factors(out, graph, n->inputs[k], dims, out->operand[k]);
+}
+
+static int find_in(const struct graph_node *array, const int8_t *factors, uint32_t dim)
+{
+    for (uint32_t d = 0; d < array->rank; d++)
+        if (array->dims[d] == dim)
+            return factors[d];
+    return -1;
+}
+
+int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    int factor = find_in(n, rule->result[0], dim);
+
+    for (uint32_t k = 0; factor < 0 && k < n->ninputs; k++)
+        factor = find_in(&graph->nodes[n->inputs[k]], rule->operand[k], dim);
+    return factor;
+}
+
+void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents)
+{
+    int64_t next = 1;
+
+    for (uint32_t d = rank; d-- > 0;) {
+        stride[d] = next;
+        next *= extents[factors[d]];
+    }
+}
+
+int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last)
+{
+    int64_t product = 1;
+
+    for (uint32_t d = first; d < last; d++)
+        product *= extents[factors[d]];
+    return product;
+}
+
+static const struct rule_op constraint = {rule_by_names, NULL, false};
+static const struct rule_op map = {rule_by_names, NULL, true};
+
+static const struct rule_op *const rows[GRAPH_NOPS] = {
+    [GRAPH_EINSUM] = &rule_einsum,
+    [GRAPH_MAP] = &map,
+    [GRAPH_REDUCE] = &rule_reduce,
+    [GRAPH_CONSTRAINT] = &constraint,
+    [GRAPH_ATTENTION] = &rule_attention,
+    [GRAPH_ATTENTION_GRAD] = &rule_attention_grad,
+    [GRAPH_ROPE] = &rule_rope,
+    [GRAPH_CAUSAL] = &rule_causal,
+    [GRAPH_EMBED] = &rule_embed,
+    [GRAPH_EMBED_GRAD] = &rule_embed_grad,
+    [GRAPH_PICK] = &rule_pick,
+    [GRAPH_PICK_GRAD] = &rule_pick_grad,
+    [GRAPH_REPEAT] = &rule_repeat,
+    [GRAPH_REPEAT_SUM] = &rule_repeat_sum,
+    [GRAPH_WINDOW] = &rule_window,
+};
+
+const struct rule_op *rule_of(enum graph_op op)
+{
+    return rows[op];
+}

@@ -1,0 +1,74 @@
+/* rule.h - the sharding rule of an op: which dimensions of its arrays must be cut alike.
+ *
+ * An op is described by factors, the extents that it loops over.  Each dimension of an operand or
+ * result is one factor; cutting a factor cuts all dimensions that are it.  A factor that a result
+ * lacks is reduced over: an axis on it leaves that result partial.  A factor may have to be whole
+ * (the op looks across it), or follow another (key heads follow the query heads that read them: as
+ * far as they divide; beyond, devices hold the same key heads and their gradient is partial).
+ *
+ * Every op of the graph is one row of a table: its rule, and how it becomes a kernel on shards.  The
+ * rule is what Shardy calls an op sharding rule.
+ *
+ * Thread class: values and pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_RULE_H
+#define PARTITION_RULE_H
+
+#include "graph/graph.h"
+#include "program/program.h"
+
+#define RULE_FACTORS_MAX 16
+#define RULE_RESULTS_MAX (1 + GRAPH_EXTRAS_MAX)
+#define RULE_FREE (-1)
+
+struct rule_factor {
+    int64_t size;
+    bool whole;     /* no axis may cut it */
+    int8_t follows; /* another factor whose axes cut it as far as they divide, or RULE_FREE */
+};
+
+struct rule {
+    uint32_t nfactors;
+    struct rule_factor factors[RULE_FACTORS_MAX];
+    uint32_t noperands, nresults; /* result 0 is the node itself, then its extras */
+    int8_t operand[GRAPH_INPUTS_MAX][GRAPH_RANK_MAX]; /* factor of each dimension */
+    int8_t result[RULE_RESULTS_MAX][GRAPH_RANK_MAX];
+    enum shd_reduce_op reduce; /* how results are partial */
+};
+
+struct rule_op {
+    void (*rule)(struct rule *out, const struct graph *graph, uint32_t node);
+    /* Fill in kernel, description, offsets; `extents` are the factors' local ones, the op's buffers
+     * are set.  NULL: the op is no work (constraint), or made into one with others (`fuses`). */
+    void (*lower)(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents);
+    bool fuses; /* elementwise: see fuse.h */
+};
+
+/* The row of an op; NULL for those that come with another (leaves, extras). */
+const struct rule_op *rule_of(enum graph_op op);
+
+/* The rule by names: every dimension is a factor of its own. */
+void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
+
+/* The factor that is a dimension number of an operand (or of result 0); -1 where there is none. */
+int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
+
+/* For rules that differ from the one by names: append a factor; give the dimensions equal to `dim`
+ * of an operand the factor. */
+int8_t rule_add_factor(struct rule *rule, int64_t size);
+
+/* Local extents and row-major strides of an array whose dimensions are `factors`. */
+void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents);
+
+/* Product of the local extents of dimensions [first, last) of an array. */
+int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);
+
+/* Rows of rules/. */
+extern const struct rule_op rule_einsum, rule_reduce, rule_attention,
+    rule_attention_grad, rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick,
+    rule_pick_grad, rule_repeat, rule_repeat_sum, rule_window;
+
+#endif /* PARTITION_RULE_H */

@@ -1,0 +1,38 @@
+/* The causal mask: everything may be cut; devices know which queries and keys are theirs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+static uint32_t place_of(const struct graph_node *n, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (n->dims[d] != dim)
+        d++;
+    return d;
+}
+
+static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    struct kern_causal *c = &op->desc.causal;
+
+    op->kernel = &kern_kernel_causal;
+    c->dtype = n->dtype;
+    c->ndims = n->rank;
+    for (uint32_t d = 0; d < n->rank; d++)
+        c->extent[d] = extents[rule->result[0][d]];
+    rule_strides(c->stride, n->rank, rule->result[0], extents);
+    c->query_dim = place_of(n, n->attr.causal.query_dim);
+    c->key_dim = place_of(n, n->attr.causal.key_dim);
+    c->masked = n->attr.causal.masked;
+    op->noffsets = 2;
+    op->offsets[0] = (struct program_offset){op->outputs[0], c->query_dim};
+    op->offsets[1] = (struct program_offset){op->outputs[0], c->key_dim};
+}
+
+const struct rule_op rule_causal = {rule_by_names, lower, false};

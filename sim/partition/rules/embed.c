@@ -1,0 +1,44 @@
+/* Look-up: rows may be cut, each device brings the rows it has and zeros for the others, a partial
+ * sum.  The gradient of the table is partial over what cuts the tokens.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+/* table[rows, width], ids[tokens...] -> [tokens..., width] */
+static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
+                          const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    op->kernel = &kern_kernel_embed;
+    op->desc.embed =
+        (struct kern_embed){.dtype = n->dtype,
+                            .rows = extents[rule->operand[0][0]],
+                            .tokens = rule_product(rule->operand[1], extents, 0, n->rank - 1),
+                            .width = extents[rule->operand[0][1]]};
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){op->inputs[0], 0};
+}
+
+/* ids[tokens...], g[tokens..., width] -> d table[rows, width] */
+static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
+                           const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    uint32_t ids_rank = graph->nodes[n->inputs[0]].rank;
+
+    op->kernel = &kern_kernel_embed_grad;
+    op->desc.embed = (struct kern_embed){.dtype = n->dtype,
+                                         .rows = extents[rule->result[0][0]],
+                                         .tokens = rule_product(rule->operand[0], extents, 0,
+                                                                ids_rank),
+                                         .width = extents[rule->result[0][1]]};
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){op->outputs[0], 0};
+}
+
+const struct rule_op rule_embed = {rule_by_names, lower_forward, false};
+const struct rule_op rule_embed_grad = {rule_by_names, lower_backward, false};

@@ -1,0 +1,45 @@
+/* Choice by label: classes may be cut, each device chooses among its own, a partial sum.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+/* x[tokens..., classes, inner...] with the place of the classes. */
+static void describe(struct program_op *op, const struct graph_node *x, enum shd_dtype dtype,
+                     uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer)
+{
+    uint32_t at = 0;
+
+    while (x->dims[at] != dim)
+        at++;
+    op->desc.pick = (struct kern_pick){.dtype = dtype,
+                                       .tokens = rule_product(factors, extents, 0, at),
+                                       .classes = extents[factors[at]],
+                                       .inner = rule_product(factors, extents, at + 1, x->rank)};
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){buffer, at};
+}
+
+static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
+                          const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    op->kernel = &kern_kernel_pick;
+    describe(op, &graph->nodes[n->inputs[0]], n->dtype, n->attr.choice.dim, rule->operand[0],
+             extents, op->inputs[0]);
+}
+
+static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
+                           const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    op->kernel = &kern_kernel_pick_grad;
+    describe(op, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0]);
+}
+
+const struct rule_op rule_pick = {rule_by_names, lower_forward, false};
+const struct rule_op rule_pick_grad = {rule_by_names, lower_backward, false};

@@ -1,0 +1,46 @@
+/* Rotary embedding: pairs must be whole; positions may be cut, each device knows where its start.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+static uint32_t place_of(const struct graph_node *n, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (n->dims[d] != dim)
+        d++;
+    return d;
+}
+
+static void rule(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    rule_by_names(out, graph, node);
+    out->factors[rule_find(out, graph, node, graph->nodes[node].attr.rope.pair_dim)].whole = true;
+}
+
+static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    struct kern_rope *r = &op->desc.rope;
+
+    op->kernel = &kern_kernel_rope;
+    r->dtype = n->dtype;
+    r->ndims = n->rank;
+    for (uint32_t d = 0; d < n->rank; d++)
+        r->extent[d] = extents[rule->result[0][d]];
+    rule_strides(r->stride, n->rank, rule->result[0], extents);
+    r->position_dim = place_of(n, n->attr.rope.position_dim);
+    r->pair_dim = place_of(n, n->attr.rope.pair_dim);
+    r->position0 = n->attr.rope.position0;
+    r->theta = n->attr.rope.theta;
+    r->interleaved = n->attr.rope.interleaved;
+    r->inverse = n->attr.rope.inverse;
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){op->outputs[0], r->position_dim};
+}
+
+const struct rule_op rule_rope = {rule, lower, false};

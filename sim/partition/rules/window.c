@@ -1,0 +1,44 @@
+/* Slices and concatenations: the dimension along which they go is whole, all others may be cut.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "partition/rule.h"
+
+static void rule(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    rule_by_names(out, graph, node);
+    out->factors[rule_find(out, graph, node, n->attr.window.to_dim)].whole = true;
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        out->factors[rule_find(out, graph, node, n->attr.window.dim[k])].whole = true;
+}
+
+static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    const union graph_attr *attr = &n->attr;
+    struct kern_window *w = &op->desc.window;
+    uint32_t at = 0;
+
+    while (n->dims[at] != attr->window.to_dim)
+        at++;
+    op->kernel = &kern_kernel_window;
+    w->dtype = n->dtype;
+    w->ninputs = n->ninputs;
+    w->outer = rule_product(rule->result[0], extents, 0, at);
+    w->inner = rule_product(rule->result[0], extents, at + 1, n->rank);
+    w->out_extent = extents[rule->result[0][at]];
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        w->in_extent[k] = extents[rule->operand[k][at]];
+    memcpy(w->from, attr->window.from, sizeof w->from);
+    memcpy(w->to, attr->window.to, sizeof w->to);
+    memcpy(w->count, attr->window.count, sizeof w->count);
+}
+
+const struct rule_op rule_window = {rule, lower, false};

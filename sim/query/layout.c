@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/layout.h"
+
+#include <shd/shape.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "query/read.h"
+
+int layout_read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
+                     struct shd_error *err)
+{
+    const json_t *value = json_object_get(in, key);
+
+    *out = NULL;
+    return !value || json_is_null(value) ? SHD_OK : read_mesh(out, in, key, err);
+}
+
+int layout_read_ints(int64_t *out, size_t *n, size_t room, const json_t *value, const char *what,
+                     struct shd_error *err)
+{
+    if (!json_is_array(value))
+        return shd_error_set(err, SHD_ETYPE, "%s must be a list of whole numbers", what);
+    *n = json_array_size(value);
+    if (*n > room)
+        return shd_error_set(err, SHD_ERANGE, "%s has %zu numbers: at most %zu are possible", what,
+                             *n, room);
+    for (size_t i = 0; i < *n; i++) {
+        const json_t *item = json_array_get(value, i);
+
+        if (!json_is_integer(item))
+            return shd_error_set(err, SHD_ETYPE, "%s must be a list of whole numbers", what);
+        out[i] = json_integer_value(item);
+    }
+    return SHD_OK;
+}
+
+int layout_read_shape(int64_t *out, size_t *rank, const json_t *value, struct shd_error *err)
+{
+    int status = layout_read_ints(out, rank, SHD_RANK_MAX, value, "a shape", err);
+
+    for (size_t d = 0; !status && d < *rank; d++) {
+        if (out[d] < 0)
+            status = shd_error_set(err, SHD_EINVAL, "a shape has an extent of %lld",
+                                   (long long)out[d]);
+    }
+    return status;
+}
+
+int layout_read_names(const char **out, size_t *n, size_t room, const json_t *value,
+                      const char *what, struct shd_error *err)
+{
+    if (!json_is_array(value))
+        return shd_error_set(err, SHD_ETYPE, "%s must be a list of names", what);
+    *n = json_array_size(value);
+    if (*n > room)
+        return shd_error_set(err, SHD_ERANGE, "%s has %zu names: at most %zu are possible", what,
+                             *n, room);
+    for (size_t i = 0; i < *n; i++) {
+        out[i] = json_string_value(json_array_get(value, i));
+        if (!out[i])
+            return shd_error_set(err, SHD_ETYPE, "%s must be a list of names", what);
+    }
+    return SHD_OK;
+}
+
+static int add_rule(struct shd_rules *rules, const json_t *rule, struct shd_error *err)
+{
+    const char *pattern = json_string_value(json_array_get(rule, 0));
+    const json_t *value = json_array_get(rule, 1);
+    struct shd_spec *spec = NULL;
+    int status = SHD_OK;
+
+    if (!pattern || json_array_size(rule) != 2)
+        return shd_error_set(err, SHD_ETYPE, "a rule must be [regex, spec]");
+    if (!json_is_null(value))
+        status = read_spec_value(&spec, value, err);
+    if (status == SHD_OK)
+        status = shd_rules_add_late(rules, pattern, spec, err);
+    shd_spec_destroy(spec);
+    return status;
+}
+
+int layout_read_rules(struct shd_rules **out, const json_t *in, const char *key,
+                      struct shd_error *err)
+{
+    const json_t *list = json_object_get(in, key);
+    struct shd_rules *rules;
+    int status;
+
+    if (!json_is_array(list))
+        return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of [regex, spec]", key);
+    status = shd_rules_create(&rules, err);
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(list); i++)
+        status = add_rule(rules, json_array_get(list, i), err);
+    if (status == SHD_OK)
+        *out = rules;
+    else
+        shd_rules_destroy(rules);
+    return status;
+}
+
+static int out_of_memory(struct shd_error *err)
+{
+    return shd_error_set(err, SHD_ENOMEM, "no memory for a tree");
+}
+
+static int add_leaf(struct layout_leaves *leaves, const char *path, const json_t *node,
+                    const json_t *beside, struct shd_error *err)
+{
+    if (leaves->n == leaves->size) {
+        size_t size = leaves->size ? 2 * leaves->size : 16;
+        struct layout_leaf *grown = realloc(leaves->leaves, size * sizeof *grown);
+
+        if (!grown)
+            return out_of_memory(err);
+        leaves->leaves = grown;
+        leaves->size = size;
+    }
+
+    struct layout_leaf leaf = {strdup(path), node, beside};
+
+    if (!leaf.path)
+        return out_of_memory(err);
+    leaves->leaves[leaves->n++] = leaf;
+    return SHD_OK;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The keys of an object, sorted; free *out. */
+static int sort_keys(const char ***out, const json_t *object, struct shd_error *err)
+{
+    const char **keys = calloc(json_object_size(object) + 1, sizeof *keys);
+    size_t n = 0;
+
+    if (!keys)
+        return out_of_memory(err);
+    for (void *i = json_object_iter((json_t *)object); i;
+         i = json_object_iter_next((json_t *)object, i))
+        keys[n++] = json_object_iter_key(i);
+    qsort(keys, n, sizeof *keys, compare_keys);
+    *out = keys;
+    return SHD_OK;
+}
+
+/* A tree being walked. */
+struct walk {
+    struct layout_leaves *leaves;
+    layout_is_leaf *is_leaf;
+    struct text path;
+    bool has_beside;
+};
+
+static const json_t *list_of(const json_t *node)
+{
+    const json_t *list = json_object_get(node, "$list");
+
+    if (json_is_array(node))
+        return node;
+    return json_object_size(node) == 1 && json_is_array(list) ? list : NULL;
+}
+
+/* Add a key to the path; returns where it began. */
+static size_t push(struct walk *walk, const char *key)
+{
+    size_t mark = walk->path.length;
+
+    if (mark > 0)
+        text_add_char(&walk->path, '/');
+    text_add(&walk->path, key);
+    return mark;
+}
+
+static void pop(struct walk *walk, size_t mark)
+{
+    walk->path.length = mark;
+    if (walk->path.data)
+        walk->path.data[mark] = '\0';
+}
+
+static int differ(const struct walk *walk, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_EINVAL, "the two trees differ in what is in '%.150s'",
+                         text_get(&walk->path));
+}
+
+static int walk_node(struct walk *walk, const json_t *node, const json_t *beside,
+                     struct shd_error *err);
+
+static int walk_list(struct walk *walk, const json_t *list, const json_t *beside,
+                     struct shd_error *err)
+{
+    const json_t *others = beside ? list_of(beside) : NULL;
+    int status = SHD_OK;
+
+    if (walk->has_beside && json_array_size(others) != json_array_size(list))
+        return differ(walk, err);
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(list); i++) {
+        char key[24];
+        size_t mark;
+
+        snprintf(key, sizeof key, "%zu", i);
+        mark = push(walk, key);
+        status = walk_node(walk, json_array_get(list, i), json_array_get(others, i), err);
+        pop(walk, mark);
+    }
+    return status;
+}
+
+static int walk_object(struct walk *walk, const json_t *object, const json_t *beside,
+                       struct shd_error *err)
+{
+    const char **keys = NULL;
+    int status;
+
+    if (walk->has_beside &&
+        (!json_is_object(beside) || json_object_size(beside) != json_object_size(object)))
+        return differ(walk, err);
+    status = sort_keys(&keys, object, err);
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; status == SHD_OK && i < json_object_size(object); i++) {
+        const json_t *other = json_object_get(beside, keys[i]);
+        size_t mark;
+
+        if (walk->has_beside && !other) {
+            status = differ(walk, err);
+            break;
+        }
+        mark = push(walk, keys[i]);
+        status = walk_node(walk, json_object_get(object, keys[i]), other, err);
+        pop(walk, mark);
+    }
+    free(keys);
+    return status;
+}
+
+static int walk_node(struct walk *walk, const json_t *node, const json_t *beside,
+                     struct shd_error *err)
+{
+    if (walk->path.failed)
+        return out_of_memory(err);
+    if (json_is_null(node) || walk->is_leaf(node))
+        return add_leaf(walk->leaves, text_get(&walk->path), node, beside, err);
+    if (list_of(node))
+        return walk_list(walk, list_of(node), beside, err);
+    if (json_is_object(node))
+        return walk_object(walk, node, beside, err);
+    return add_leaf(walk->leaves, text_get(&walk->path), node, beside, err);
+}
+
+int layout_collect(struct layout_leaves *out, const json_t *tree, const json_t *beside,
+                   layout_is_leaf *is_leaf, struct shd_error *err)
+{
+    struct walk walk = {out, is_leaf, TEXT_INIT, beside != NULL};
+    int status;
+
+    *out = (struct layout_leaves){0, 0, NULL};
+    if (!tree)
+        return shd_error_set(err, SHD_ETYPE, "there is no tree");
+    status = walk_node(&walk, tree, beside, err);
+    text_fini(&walk.path);
+    return status;
+}
+
+void layout_leaves_fini(struct layout_leaves *leaves)
+{
+    for (size_t i = 0; i < leaves->n; i++)
+        free(leaves->leaves[i].path);
+    free(leaves->leaves);
+}
+
+void layout_write_spec(struct json_out *out, const struct shd_spec *spec)
+{
+    json_out_begin_array(out);
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        size_t n = shd_spec_naxes(spec, e);
+
+        if (n == 0)
+            json_out_null(out);
+        if (n > 1)
+            json_out_begin_array(out);
+        for (size_t a = 0; a < n; a++)
+            json_out_string(out, shd_spec_axis(spec, e, a));
+        if (n > 1)
+            json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+void layout_write_shape(struct json_out *out, const int64_t *shape, size_t rank)
+{
+    json_out_begin_array(out);
+    for (size_t d = 0; d < rank; d++)
+        json_out_int(out, shape[d]);
+    json_out_end_array(out);
+}
+
+void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
+{
+    json_out_begin_array(out);
+    for (size_t m = 0; m < n; m++) {
+        json_out_begin_array(out);
+        for (size_t a = 0; a < methods[m].naxes; a++)
+            json_out_string(out, methods[m].axes[a]);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}

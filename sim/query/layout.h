@@ -1,0 +1,73 @@
+/* layout.h - the common forms of questions on layouts: trees as nested objects, rules, axes; and specs
+ * and shapes as answers.
+ *
+ * Each reading call returns SHD_ETYPE, SHD_EINVAL or SHD_ERANGE naming the key where the JSON is not
+ * of the form.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef QUERY_LAYOUT_H
+#define QUERY_LAYOUT_H
+
+#include <shd/mesh.h>
+#include <shd/rules.h>
+#include <shd/spec.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json_out.h"
+
+/* in[key] as read_mesh() takes it; NULL where it is null or missing. */
+SHD_MUST_CHECK int layout_read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
+                                    struct shd_error *err);
+
+/* [2, 3]; extents at least 0. */
+SHD_MUST_CHECK int layout_read_shape(int64_t *out, size_t *rank, const json_t *value,
+                                     struct shd_error *err);
+
+/* [2, -1]: any whole numbers, at most `room` of them. */
+SHD_MUST_CHECK int layout_read_ints(int64_t *out, size_t *n, size_t room, const json_t *value,
+                                    const char *what, struct shd_error *err);
+
+/* ["a", "b"], at most `room` of them. */
+SHD_MUST_CHECK int layout_read_names(const char **out, size_t *n, size_t room, const json_t *value,
+                                     const char *what, struct shd_error *err);
+
+/* [["regex", spec or null], ...], for shd_rules_add_late(); free with shd_rules_destroy(). */
+SHD_MUST_CHECK int layout_read_rules(struct shd_rules **out, const json_t *in, const char *key,
+                                     struct shd_error *err);
+
+/* The leaves of a tree in the order of sorted keys. */
+struct layout_leaf {
+    char *path;         /* keys joined with '/' */
+    const json_t *node; /* null where there is an empty place */
+    const json_t *beside;
+};
+
+struct layout_leaves {
+    size_t n, size;
+    struct layout_leaf *leaves;
+};
+
+/* Whether a node is a leaf; null and all that is neither object nor list is one anyway. */
+typedef bool layout_is_leaf(const json_t *node);
+
+/* Collect leaves.  Lists, and objects {"$list": [...]}, have numbers as keys.  `beside` (NULL: none)
+ * is a tree of the same keys, whose nodes come with the leaves; SHD_EINVAL when the keys differ.
+ * Free with layout_leaves_fini(), also on failure. */
+SHD_MUST_CHECK int layout_collect(struct layout_leaves *out, const json_t *tree,
+                                  const json_t *beside, layout_is_leaf *is_leaf,
+                                  struct shd_error *err);
+void layout_leaves_fini(struct layout_leaves *leaves);
+
+/* [null, "a", ["a", "b"]] and [8, 16]. */
+void layout_write_spec(struct json_out *out, const struct shd_spec *spec);
+void layout_write_shape(struct json_out *out, const int64_t *shape, size_t rank);
+
+/* [["a", "b"], ["c"]]: every entry a list of its axes. */
+void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n);
+
+#endif /* QUERY_LAYOUT_H */

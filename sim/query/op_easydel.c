@@ -1,0 +1,44 @@
+/* Ops of EasyDeL.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/attention_specs.h>
+
+#include "query/layout.h"
+#include "query/query.h"
+#include "query/read.h"
+
+static int write_specs(struct json_out *out, struct shd_attention_variant variant,
+                       struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    json_out_begin_object(out);
+    for (int t = 0; status == SHD_OK && t < SHD_NATTENTION_TENSORS; t++) {
+        struct shd_spec *spec;
+
+        status = shd_attention_spec(&spec, variant, (enum shd_attention_tensor)t, err);
+        if (status != SHD_OK)
+            break;
+        json_out_key(out, shd_attention_spec_name((enum shd_attention_tensor)t));
+        layout_write_spec(out, spec);
+        shd_spec_destroy(spec);
+    }
+    json_out_end_object(out);
+    return status;
+}
+
+static int answer_get_partitions(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_attention_variant variant;
+    int status = read_bool(&variant.jax_attention_format, in, "jax_attn_format", true, err);
+
+    if (status == SHD_OK)
+        status = read_bool(&variant.fsdp_on_batch, in, "fsdp_on_batch", true, err);
+    return status == SHD_OK ? write_specs(out, variant, err) : status;
+}
+
+const struct query_op query_easydel_ops[] = {{"easydel.get_partitions", answer_get_partitions},
+                                             {NULL, NULL}};

@@ -1,0 +1,260 @@
+/* Ops of eformer's MeshPartitionHelper.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/auto_shard.h>
+#include <shd/shape.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/layout.h"
+#include "query/query.h"
+#include "query/read.h"
+
+#define METHODS_MAX 64
+#define METHOD_AXES_MAX 16
+
+static int read_options(struct shd_auto_options *out, const json_t *in, struct shd_error *err)
+{
+    *out = shd_auto_defaults();
+
+    int status = read_int(&out->min_elements, in, "min_shard_size", out->min_elements, err);
+
+    return status == SHD_OK ? read_bool(&out->strict, in, "strict", false, err) : status;
+}
+
+static int answer_suggest(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_mesh *mesh;
+    size_t rank;
+    int status = read_mesh(&mesh, in, "mesh", err);
+
+    if (status != SHD_OK)
+        return status;
+    status = read_shape(shape, &rank, in, "shape", err);
+    if (status == SHD_OK)
+        layout_write_methods(out, methods, shd_auto_methods(methods, mesh, shape, rank));
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+struct methods {
+    struct shd_spec_entry entries[METHODS_MAX];
+    const char *axes[METHODS_MAX][METHOD_AXES_MAX];
+    size_t n;
+};
+
+static int read_methods(struct methods *out, const json_t *list, struct shd_error *err)
+{
+    out->n = json_array_size(list);
+    if (!json_is_array(list) || out->n > METHODS_MAX)
+        return shd_error_set(err, SHD_ETYPE, "'methods' must be a list of at most %d lists of axes",
+                             METHODS_MAX);
+    for (size_t m = 0; m < out->n; m++) {
+        int status = layout_read_names(out->axes[m], &out->entries[m].naxes, METHOD_AXES_MAX,
+                                       json_array_get(list, m), "a method", err);
+
+        if (status != SHD_OK)
+            return status;
+        out->entries[m].axes = out->axes[m];
+    }
+    return SHD_OK;
+}
+
+static int answer_spec_on_mesh(const json_t *in, const struct shd_mesh *mesh, struct json_out *out,
+                               struct shd_error *err)
+{
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_auto_options options;
+    struct methods methods;
+    struct shd_spec *spec;
+    size_t rank;
+    int status = read_shape(shape, &rank, in, "shape", err);
+
+    if (status == SHD_OK)
+        status = read_methods(&methods, json_object_get(in, "methods"), err);
+    if (status == SHD_OK)
+        status = read_options(&options, in, err);
+    if (status == SHD_OK)
+        status = shd_auto_spec(&spec, mesh, shape, rank, methods.entries, methods.n, &options,
+                               err);
+    if (status != SHD_OK)
+        return status;
+    layout_write_spec(out, spec);
+    shd_spec_destroy(spec);
+    return SHD_OK;
+}
+
+static int answer_spec(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_mesh *mesh;
+    int status = read_mesh(&mesh, in, "mesh", err);
+
+    if (status != SHD_OK)
+        return status;
+    status = answer_spec_on_mesh(in, mesh, out, err);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static bool is_shape(const json_t *node)
+{
+    return json_is_array(node);
+}
+
+/* A tree of shapes; what is no shape is no leaf of it. */
+static int build_tree(struct shd_tree **out, const struct layout_leaves *leaves,
+                      struct shd_error *err)
+{
+    struct shd_tree *tree;
+    int status = shd_tree_create(&tree, err);
+
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; status == SHD_OK && i < leaves->n; i++) {
+        int64_t shape[SHD_RANK_MAX];
+        struct shd_leaf leaf = {.name = leaves->leaves[i].path, .dtype = SHD_BOOL, .shape = shape};
+
+        if (!is_shape(leaves->leaves[i].node))
+            continue;
+        status = layout_read_shape(shape, &leaf.rank, leaves->leaves[i].node, err);
+        if (status == SHD_OK)
+            status = shd_tree_add(tree, &leaf, err);
+    }
+    if (status == SHD_OK)
+        *out = tree;
+    else
+        shd_tree_destroy(tree);
+    return status;
+}
+
+static int write_shapes(struct json_out *out, const struct shd_tree *tree,
+                        const struct shd_mesh *mesh, struct shd_error *err)
+{
+    size_t *firsts = calloc(shd_tree_count(tree) + 1, sizeof *firsts), n;
+    int status = firsts ? shd_auto_shapes(firsts, &n, tree, err)
+                        : shd_error_set(err, SHD_ENOMEM, "no memory for shapes");
+
+    if (status == SHD_OK) {
+        json_out_begin_array(out);
+        for (size_t i = 0; i < n; i++) {
+            const struct shd_leaf *leaf = shd_tree_leaf(tree, firsts[i]);
+            struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
+
+            json_out_begin_object(out);
+            json_out_key(out, "shape");
+            layout_write_shape(out, leaf->shape, leaf->rank);
+            json_out_key(out, "methods");
+            layout_write_methods(out, methods,
+                                 shd_auto_methods(methods, mesh, leaf->shape, leaf->rank));
+            json_out_end_object(out);
+        }
+        json_out_end_array(out);
+    }
+    free(firsts);
+    return status;
+}
+
+static void write_shard(struct json_out *out, const struct shd_mesh *mesh,
+                        const struct shd_spec *spec, const struct shd_leaf *leaf)
+{
+    int64_t shard[SHD_RANK_MAX];
+    int status = shd_auto_shard_shape(shard, mesh, spec, leaf->shape, leaf->rank, NULL);
+
+    json_out_begin_object(out);
+    json_out_key(out, "spec");
+    layout_write_spec(out, spec);
+    json_out_key(out, "shard_shape");
+    if (status == SHD_OK) /* it was placed before */
+        layout_write_shape(out, shard, leaf->rank);
+    else
+        json_out_null(out);
+    json_out_end_object(out);
+}
+
+static void write_unchanged(struct json_out *out, const json_t *node)
+{
+    char *text = json_dumps(node, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    if (!text || json_is_null(node)) {
+        json_out_null(out);
+    } else {
+        json_out_begin_object(out);
+        json_out_key(out, "unchanged");
+        json_out_raw(out, text, strlen(text));
+        json_out_end_object(out);
+    }
+    free(text);
+}
+
+static int write_shards(struct json_out *out, const struct layout_leaves *leaves,
+                        const struct shd_tree *tree, const struct shd_mesh *mesh,
+                        const struct shd_auto_options *options, struct shd_error *err)
+{
+    struct shd_spec **specs = calloc(shd_tree_count(tree) + 1, sizeof(struct shd_spec *));
+    int status = specs ? shd_auto_shard(specs, tree, mesh, options, err)
+                       : shd_error_set(err, SHD_ENOMEM, "no memory for specs");
+    size_t n = 0; /* leaves of the tree are those of `leaves` that are shapes, in order */
+
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        for (size_t i = 0; i < leaves->n; i++) {
+            json_out_key(out, leaves->leaves[i].path);
+            if (is_shape(leaves->leaves[i].node)) {
+                write_shard(out, mesh, specs[n], shd_tree_leaf(tree, n));
+                shd_spec_destroy(specs[n++]);
+            } else {
+                write_unchanged(out, leaves->leaves[i].node);
+            }
+        }
+        json_out_end_object(out);
+    }
+    free(specs);
+    return status;
+}
+
+/* A question on a tree: read it and answer in one of two ways. */
+static int answer_tree(const json_t *in, bool place, struct json_out *out, struct shd_error *err)
+{
+    struct layout_leaves leaves = {0, 0, NULL};
+    struct shd_auto_options options;
+    struct shd_tree *tree = NULL;
+    struct shd_mesh *mesh = NULL;
+    int status = read_mesh(&mesh, in, "mesh", err);
+
+    if (status == SHD_OK)
+        status = read_options(&options, in, err);
+    if (status == SHD_OK)
+        status = layout_collect(&leaves, json_object_get(in, "tree"), NULL, is_shape, err);
+    if (status == SHD_OK)
+        status = build_tree(&tree, &leaves, err);
+    if (status == SHD_OK)
+        status = place ? write_shards(out, &leaves, tree, mesh, &options, err)
+                       : write_shapes(out, tree, mesh, err);
+    shd_tree_destroy(tree);
+    shd_mesh_destroy(mesh);
+    layout_leaves_fini(&leaves);
+    return status;
+}
+
+static int answer_analyze(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer_tree(in, false, out, err);
+}
+
+static int answer_auto_shard(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    return answer_tree(in, true, out, err);
+}
+
+const struct query_op query_eformer_auto_ops[] = {
+    {"eformer.analyze_pytree", answer_analyze},
+    {"eformer.auto_shard_pytree", answer_auto_shard},
+    {"eformer.create_partition_spec", answer_spec},
+    {"eformer.suggest_methods", answer_suggest},
+    {NULL, NULL}};

@@ -1,0 +1,178 @@
+/* Ops of eformer that take shardings out of trees of values.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/extract.h>
+#include <shd/mesh_axes.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/layout.h"
+#include "query/query.h"
+#include "query/read.h"
+
+/* Leaves as questions name them. */
+static const struct {
+    const char *name;
+    enum shd_value_kind kind;
+} kinds[] = {
+    {"jax_named", SHD_VALUE_PLACED}, {"jax_single", SHD_VALUE_ON_DEVICE},
+    {"sds_named", SHD_VALUE_PLANNED}, {"duck_pspec", SHD_VALUE_BARE},
+    {"int", SHD_VALUE_NUMBER},        {"float", SHD_VALUE_NUMBER},
+    {"bool", SHD_VALUE_NUMBER},       {"numpy", SHD_VALUE_OTHER},
+    {"str", SHD_VALUE_OTHER},         {"duck_none", SHD_VALUE_OTHER},
+    {"sds", SHD_VALUE_OTHER},         {"none", SHD_VALUE_NONE},
+};
+
+struct extract_question {
+    struct layout_leaves leaves;
+    struct shd_value *values;
+    struct shd_spec **specs;      /* of the values */
+    const struct shd_spec **found; /* the answer */
+    struct shd_spec *empty;
+    struct shd_mesh *mesh;
+};
+
+static void fini(struct extract_question *q)
+{
+    for (size_t i = 0; q->specs && i < q->leaves.n; i++)
+        shd_spec_destroy(q->specs[i]);
+    free(q->specs);
+    free(q->values);
+    free(q->found);
+    shd_spec_destroy(q->empty);
+    shd_mesh_destroy(q->mesh);
+    layout_leaves_fini(&q->leaves);
+}
+
+static bool is_value(const json_t *node)
+{
+    return json_is_string(json_object_get(node, "leaf"));
+}
+
+static int find_kind(enum shd_value_kind *kind, const char *name, struct shd_error *err)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        if (!strcmp(kinds[k].name, name)) {
+            *kind = kinds[k].kind;
+            return SHD_OK;
+        }
+    }
+    return shd_error_set(err, SHD_EINVAL, "there is no kind of leaf '%.60s'", name);
+}
+
+static int read_value(struct extract_question *q, size_t i, struct shd_error *err)
+{
+    const struct layout_leaf *place = &q->leaves.leaves[i];
+    const char *name = json_string_value(json_object_get(place->node, "leaf"));
+    struct shd_value *value = &q->values[i];
+    int status;
+
+    *value = (struct shd_value){SHD_VALUE_NONE, place->path, NULL};
+    if (json_is_null(place->node))
+        return SHD_OK;
+    if (!name)
+        return shd_error_set(err, SHD_ETYPE, "'%.150s' is no leaf {\"leaf\"}", place->path);
+    status = find_kind(&value->kind, name, err);
+    if (status != SHD_OK || (value->kind != SHD_VALUE_PLACED && value->kind != SHD_VALUE_PLANNED &&
+                             value->kind != SHD_VALUE_BARE))
+        return status;
+    status = read_spec_value(&q->specs[i], json_object_get(place->node, "spec"), err);
+    value->spec = q->specs[i];
+    return status;
+}
+
+static int read_values(struct extract_question *q, const json_t *in, struct shd_error *err)
+{
+    int status = layout_collect(&q->leaves, json_object_get(in, "tree"), NULL, is_value, err);
+
+    if (status != SHD_OK)
+        return status;
+    q->values = calloc(q->leaves.n + 1, sizeof *q->values);
+    q->specs = calloc(q->leaves.n + 1, sizeof(struct shd_spec *));
+    q->found = calloc(q->leaves.n + 1, sizeof(struct shd_spec *));
+    if (!q->values || !q->specs || !q->found)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu leaves", q->leaves.n);
+    for (size_t i = 0; status == SHD_OK && i < q->leaves.n; i++)
+        status = read_value(q, i, err);
+    return status;
+}
+
+static void write_found(struct json_out *out, const struct extract_question *q)
+{
+    json_out_begin_object(out);
+    for (size_t i = 0; i < q->leaves.n; i++) {
+        json_out_key(out, q->leaves.leaves[i].path);
+        if (q->found[i])
+            layout_write_spec(out, q->found[i]);
+        else
+            json_out_null(out);
+    }
+    json_out_end_object(out);
+}
+
+/* The mesh that is an argument or in context, if either is said to be there. */
+static int read_mesh_used(struct extract_question *q, const json_t *in, struct shd_error *err)
+{
+    bool given, context;
+    int status = read_bool(&given, in, "mesh_argument_given", true, err);
+
+    if (status == SHD_OK)
+        status = read_bool(&context, in, "context_mesh", false, err);
+    if (status == SHD_OK && (given || context))
+        status = layout_read_mesh(&q->mesh, in, "mesh", err);
+    return status;
+}
+
+static int answer_shardings(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct extract_question q = {.mesh = NULL};
+    int status = read_mesh_used(&q, in, err);
+
+    if (status == SHD_OK)
+        status = read_values(&q, in, err);
+    if (status == SHD_OK)
+        status = shd_extract_shardings(q.found, q.values, q.leaves.n, q.mesh, err);
+    if (status == SHD_OK)
+        write_found(out, &q);
+    fini(&q);
+    return status;
+}
+
+static int answer_structure(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct extract_question q = {.mesh = NULL};
+    int status = read_values(&q, in, err);
+
+    if (status == SHD_OK) {
+        shd_extract_structure(q.found, q.values, q.leaves.n);
+        write_found(out, &q);
+    }
+    fini(&q);
+    return status;
+}
+
+static int answer_specs(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct extract_question q = {.mesh = NULL};
+    int status = read_values(&q, in, err);
+
+    if (status == SHD_OK)
+        status = shd_spec_create(&q.empty, NULL, 0, err);
+    if (status == SHD_OK)
+        status = shd_extract_specs(q.found, q.values, q.leaves.n, q.empty, err);
+    if (status == SHD_OK)
+        write_found(out, &q);
+    fini(&q);
+    return status;
+}
+
+const struct query_op query_eformer_extract_ops[] = {
+    {"eformer.extract_sharding_structure", answer_structure},
+    {"eformer.extract_shardings", answer_shardings},
+    {"eformer.get_partition_spec", answer_specs},
+    {"eformer.get_shardings_with_structure", answer_structure},
+    {NULL, NULL}};

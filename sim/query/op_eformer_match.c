@@ -1,0 +1,188 @@
+/* Ops of eformer that find specs by names: rules and patterns.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/match.h>
+#include <shd/pattern.h>
+#include <shd/shape.h>
+
+#include <string.h>
+
+#include "query/layout.h"
+#include "query/query.h"
+#include "query/read.h"
+
+static bool is_array_leaf(const json_t *node)
+{
+    return json_object_get(node, "$shape") || json_object_get(node, "$scalar");
+}
+
+/* A place of the tree: its spec; an empty place stays empty, a number has the spec []. */
+static int write_leaf(struct json_out *out, const struct layout_leaf *place,
+                      const struct shd_rules *rules, const struct shd_match_options *options,
+                      struct shd_error *err)
+{
+    const json_t *value = json_object_get(place->node, "$shape");
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_leaf leaf = {.name = place->path, .dtype = SHD_F32, .shape = shape};
+    struct shd_match match;
+    struct shd_spec *spec;
+    int status = SHD_OK;
+
+    if (json_is_null(place->node)) {
+        json_out_null(out);
+        return SHD_OK;
+    }
+    if (value)
+        status = layout_read_shape(shape, &leaf.rank, value, err);
+    if (status == SHD_OK)
+        status = shd_match_leaf(&match, rules, &leaf, options, err);
+    if (status == SHD_ENOTFOUND) /* a ValueError of the original */
+        return shd_error_set(err, SHD_EINVAL, "no rule matches '%.200s'", place->path);
+    if (status == SHD_OK)
+        status = shd_match_spec(&spec, &match, err);
+    if (status == SHD_OK) {
+        layout_write_spec(out, spec);
+        shd_spec_destroy(spec);
+    }
+    return status;
+}
+
+static int write_leaves(struct json_out *out, const struct layout_leaves *leaves,
+                        const struct shd_rules *rules, const struct shd_match_options *options,
+                        struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    json_out_begin_object(out);
+    for (size_t i = 0; status == SHD_OK && i < leaves->n; i++) {
+        json_out_key(out, leaves->leaves[i].path);
+        status = write_leaf(out, &leaves->leaves[i], rules, options, err);
+        if (status != SHD_OK)
+            json_out_null(out);
+    }
+    json_out_end_object(out);
+    return status;
+}
+
+static int answer_match(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct layout_leaves leaves = {0, 0, NULL};
+    struct shd_match_options options = shd_match_defaults();
+    struct shd_rules *rules = NULL;
+    int status = read_int(&options.min_elements, in, "min_sharding_size", options.min_elements,
+                          err);
+
+    if (status == SHD_OK)
+        status = read_bool(&options.strict, in, "strict", false, err);
+    if (status == SHD_OK)
+        status = layout_read_rules(&rules, in, "rules", err);
+    if (status == SHD_OK)
+        status = layout_collect(&leaves, json_object_get(in, "tree"), NULL, is_array_leaf, err);
+    if (status == SHD_OK)
+        status = write_leaves(out, &leaves, rules, &options, err);
+    layout_leaves_fini(&leaves);
+    shd_rules_destroy(rules);
+    return status;
+}
+
+/* {"out": spec} or {"err": {"kind", "message"}} of one name; a pattern's fault has Python's name. */
+static void write_name(struct json_out *out, const struct shd_pattern *pattern, const char *name)
+{
+    const struct shd_spec *spec;
+    struct shd_error why;
+    int status = shd_pattern_find(&spec, pattern, name, &why);
+
+    json_out_begin_object(out);
+    if (status == SHD_OK) {
+        json_out_key(out, "out");
+        layout_write_spec(out, spec);
+    } else {
+        json_out_key(out, "err");
+        json_out_begin_object(out);
+        json_out_key(out, "kind");
+        json_out_string(out, status == SHD_EREGEX ? "re.error" : shd_status_name(status));
+        json_out_key(out, "message");
+        json_out_string(out, why.text);
+        json_out_end_object(out);
+    }
+    json_out_end_object(out);
+}
+
+static int write_names(struct json_out *out, const struct shd_pattern *pattern,
+                       const json_t *names, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    json_out_begin_object(out);
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+
+        if (name) {
+            json_out_key(out, name);
+            write_name(out, pattern, name);
+        } else {
+            status = shd_error_set(err, SHD_ETYPE, "'names' must be a list of names");
+        }
+    }
+    json_out_end_object(out);
+    return status;
+}
+
+/* The mesh is asked for and not used: where a question only says that there is one, any will do. */
+static int read_pattern_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
+{
+    static const char *const names[] = {"data", "model"};
+    static const int32_t sizes[] = {1, 1};
+    bool given;
+    int status = read_bool(&given, in, "mesh_given", true, err);
+
+    if (status != SHD_OK)
+        return status;
+    *out = NULL;
+    if (json_is_array(json_object_get(in, "mesh")))
+        return read_mesh(out, in, "mesh", err);
+    return given ? shd_mesh_create(out, names, sizes, 2, err) : SHD_OK;
+}
+
+static int create_pattern(struct shd_pattern **out, const json_t *in, const struct shd_mesh *mesh,
+                          struct shd_error *err)
+{
+    const json_t *value = json_object_get(in, "default_spec");
+    struct shd_spec *fallback = NULL;
+    const char *text;
+    bool strict;
+    int status = read_string(&text, in, "pattern", "", err);
+
+    if (status == SHD_OK)
+        status = read_bool(&strict, in, "strict", false, err);
+    if (status == SHD_OK && value && !json_is_null(value))
+        status = read_spec_value(&fallback, value, err);
+    if (status == SHD_OK)
+        status = strict ? shd_pattern_create_strict(out, text, mesh, fallback, err)
+                        : shd_pattern_create(out, text, mesh, fallback, err);
+    shd_spec_destroy(fallback);
+    return status;
+}
+
+static int answer_pattern(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_pattern *pattern = NULL;
+    struct shd_mesh *mesh = NULL;
+    int status = read_pattern_mesh(&mesh, in, err);
+
+    if (status == SHD_OK)
+        status = create_pattern(&pattern, in, mesh, err);
+    if (status == SHD_OK)
+        status = write_names(out, pattern, json_object_get(in, "names"), err);
+    shd_pattern_destroy(pattern);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct query_op query_eformer_match_ops[] = {
+    {"eformer.create_pattern_based_partition_spec", answer_pattern},
+    {"eformer.match_partition_rules", answer_match},
+    {NULL, NULL}};

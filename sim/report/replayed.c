@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/replayed.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/table.h"
+
+#define SHARES_SHOWN 6
+
+/* ---- the critical path ---- */
+
+static bool is_same(const struct replayed_share *share, const struct program_op *op)
+{
+    return share->phase == op->phase && !strcmp(share->op, program_step_name(op)) &&
+           !strcmp(share->where, op->name);
+}
+
+/* Larger first; of equal ones the one that came first stays in front. */
+static void sort(struct replayed_share *shares, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct replayed_share share = shares[i];
+        size_t k = i;
+
+        for (; k > 0 && shares[k - 1].ns < share.ns; k--)
+            shares[k] = shares[k - 1];
+        shares[k] = share;
+    }
+}
+
+struct replayed_share *replayed_shares(size_t *n, const struct record *record)
+{
+    const struct record_replay *replay = record->replay;
+    struct replayed_share *shares = calloc((size_t)replay->npath + 1, sizeof *shares);
+    size_t nshares = 0;
+
+    if (!shares)
+        return NULL;
+    for (uint32_t p = 0; p < replay->npath; p++) {
+        const struct record_stretch *stretch = &replay->path[p];
+        const struct program_op *op = &record->program->ops[stretch->op];
+        size_t i = 0;
+
+        while (i < nshares && !is_same(&shares[i], op))
+            i++;
+        if (i == nshares)
+            shares[nshares++] =
+                (struct replayed_share){program_step_name(op), op->name, op->phase, 0, 0};
+        shares[i].count++;
+        shares[i].ns += stretch->end_ns - stretch->start_ns;
+    }
+    sort(shares, nshares);
+    *n = nshares;
+    return shares;
+}
+
+/* ---- the parts of each device's step ---- */
+
+static const struct part {
+    const char *key;  /* in JSON, with "_seconds" */
+    const char *text; /* NULL: not in the text */
+    size_t offset;
+} parts[] = {
+    {"busy_seconds", "busy", offsetof(struct record_replayed, busy_ns)},
+    {"waiting_seconds", "waiting", offsetof(struct record_replayed, waiting_ns)},
+    {"exposed_communication_seconds", "exposed communication",
+     offsetof(struct record_replayed, exposed_ns)},
+    {"idle_seconds", "done, others not", offsetof(struct record_replayed, idle_ns)},
+    {"communication_seconds", NULL, offsetof(struct record_replayed, communication_ns)},
+};
+
+#define NPARTS (sizeof parts / sizeof parts[0])
+
+static int64_t part_ns(const struct record *record, const struct part *part, int32_t device)
+{
+    int64_t ns;
+
+    memcpy(&ns, (const char *)&record->replay->devices[device] + part->offset, sizeof ns);
+    return ns;
+}
+
+struct balance {
+    double mean_s, max_s;
+    int32_t slowest; /* the lowest device that has the maximum */
+};
+
+static struct balance balance_of(const struct record *record, const struct part *part)
+{
+    struct balance b = {0, 0, 0};
+    int64_t max = 0;
+
+    for (int32_t d = 0; d < record->ndevices; d++) {
+        int64_t ns = part_ns(record, part, d);
+
+        b.mean_s += (double)ns * 1e-9 / record->ndevices;
+        if (ns > max) {
+            max = ns;
+            b.slowest = d;
+        }
+    }
+    b.max_s = (double)max * 1e-9;
+    return b;
+}
+
+static double ratio_of(const struct balance *b)
+{
+    return b->max_s > 0 ? b->mean_s / b->max_s : 1;
+}
+
+/* ---- JSON ---- */
+
+static void key_double(struct json_out *out, const char *key, double value)
+{
+    json_out_key(out, key);
+    json_out_double(out, value);
+}
+
+static void key_string(struct json_out *out, const char *key, const char *value)
+{
+    json_out_key(out, key);
+    json_out_string(out, value);
+}
+
+void replayed_json_balance(struct json_out *out, const struct record *record)
+{
+    struct balance b = balance_of(record, &parts[0]);
+
+    json_out_begin_flat_object(out);
+    key_double(out, "mean", b.mean_s);
+    key_double(out, "max", b.max_s);
+    key_double(out, "ratio", ratio_of(&b));
+    json_out_key(out, "slowest");
+    json_out_int(out, b.slowest);
+    json_out_end_object(out);
+}
+
+static void write_devices(struct json_out *out, const struct record *record)
+{
+    json_out_key(out, "per_device");
+    json_out_begin_object(out);
+    for (size_t p = 0; p < NPARTS; p++) {
+        json_out_key(out, parts[p].key);
+        json_out_begin_flat_array(out);
+        for (int32_t d = 0; d < record->ndevices; d++)
+            json_out_double(out, (double)part_ns(record, &parts[p], d) * 1e-9);
+        json_out_end_array(out);
+    }
+    json_out_end_object(out);
+}
+
+static void write_path(struct json_out *out, const struct replayed_share *shares, size_t n)
+{
+    static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+    json_out_key(out, "critical_path");
+    json_out_begin_array(out);
+    for (size_t i = 0; i < n; i++) {
+        json_out_begin_flat_object(out);
+        key_string(out, "op", shares[i].op);
+        key_string(out, "where", shares[i].where);
+        key_string(out, "phase", phase_names[shares[i].phase]);
+        json_out_key(out, "count");
+        json_out_uint(out, shares[i].count);
+        key_double(out, "seconds", (double)shares[i].ns * 1e-9);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+int replayed_json(struct json_out *out, const struct record *record, struct shd_error *err)
+{
+    const struct record_replay *replay = record->replay;
+    size_t n;
+    struct replayed_share *shares = replayed_shares(&n, record);
+
+    if (!shares)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+    json_out_begin_object(out);
+    key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
+    for (size_t p = 0; p < NPARTS; p++)
+        key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
+    json_out_key(out, "transfers");
+    json_out_begin_flat_object(out);
+    json_out_key(out, "bytes_per_second");
+    json_out_uint(out, replay->transfers.bytes_per_s);
+    key_double(out, "latency_seconds", (double)replay->transfers.latency_ns * 1e-9);
+    json_out_end_object(out);
+    write_devices(out, record);
+    write_path(out, shares, n);
+    json_out_end_object(out);
+    free(shares);
+    return SHD_OK;
+}
+
+/* ---- text ---- */
+
+static void add_seconds(struct table *table, double seconds)
+{
+    char text[UNITS_TEXT_MAX];
+
+    table_add(table, "%s", units_print_seconds(text, sizeof text, seconds));
+}
+
+static void print_parts(struct text *out, const struct record *record)
+{
+    struct table table;
+
+    table_init(&table, "lrrrl");
+    table_add(&table, "of each device");
+    table_add(&table, "mean");
+    table_add(&table, "most");
+    table_add(&table, "mean/most");
+    table_add(&table, "most on");
+    for (size_t p = 0; p < NPARTS && parts[p].text; p++) {
+        struct balance b = balance_of(record, &parts[p]);
+
+        table_add(&table, "%s", parts[p].text);
+        add_seconds(&table, b.mean_s);
+        add_seconds(&table, b.max_s);
+        table_add(&table, "%.3f", ratio_of(&b));
+        if (b.max_s > 0)
+            table_add(&table, "device %d", (int)b.slowest);
+        else
+            table_add(&table, "-");
+    }
+    table_print(&table, 2, out);
+    table_fini(&table);
+}
+
+static void print_path(struct text *out, const struct record *record,
+                       const struct replayed_share *shares, size_t n)
+{
+    struct table table;
+    double step_ns = (double)record->replay->step_ns;
+
+    if (n == 0)
+        return;
+    text_addf(out, "  critical path: %u steps one after another, by share of the time\n",
+              record->replay->npath);
+    table_init(&table, "rrrll");
+    for (size_t i = 0; i < n && i < SHARES_SHOWN; i++) {
+        add_seconds(&table, (double)shares[i].ns * 1e-9);
+        table_add(&table, "%.0f %%", 100 * (double)shares[i].ns / step_ns);
+        table_add(&table, "%ux", shares[i].count);
+        table_add(&table, "%s", shares[i].op);
+        table_add(&table, "%s", shares[i].where);
+    }
+    table_print(&table, 4, out);
+    table_fini(&table);
+}
+
+int replayed_text(struct text *out, const struct record *record, struct shd_error *err)
+{
+    const struct record_replay *replay = record->replay;
+    char step[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], latency[UNITS_TEXT_MAX];
+    size_t n;
+    struct replayed_share *shares = replayed_shares(&n, record);
+
+    if (!shares)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+    text_addf(out,
+              "\nreplayed      %s for the step, had each device a core of its own; transfers at "
+              "%s after %s\n",
+              units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
+              units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
+              units_print_seconds(latency, sizeof latency,
+                                  (double)replay->transfers.latency_ns * 1e-9));
+    print_parts(out, record);
+    print_path(out, record, shares, n);
+    free(shares);
+    return SHD_OK;
+}

@@ -1,0 +1,36 @@
+/* replayed.h - the replayed step as text and JSON: who is busy, who waits, and what it hangs on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_REPLAYED_H
+#define REPORT_REPLAYED_H
+
+#include <shd/error.h>
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "record/record.h"
+
+/* What one op of the model takes of the critical path, over all devices it leads through. */
+struct replayed_share {
+    const char *op;    /* "einsum", "all-reduce" */
+    const char *where; /* the op's name */
+    uint8_t phase;
+    uint32_t count;    /* stretches */
+    int64_t ns;
+};
+
+/* The shares of the path, the largest first.  Free it.  NULL: no memory. */
+struct replayed_share *replayed_shares(size_t *n, const struct record *record);
+
+/* The value of "replayed"; and of "busy_seconds" in the balance.  The record has a replay.
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int replayed_json(struct json_out *out, const struct record *record,
+                                 struct shd_error *err);
+void replayed_json_balance(struct json_out *out, const struct record *record);
+
+/* The block `replayed`.  SHD_ENOMEM. */
+SHD_MUST_CHECK int replayed_text(struct text *out, const struct record *record,
+                                 struct shd_error *err);
+
+#endif /* REPORT_REPLAYED_H */

@@ -1,0 +1,132 @@
+#!/bin/sh
+# Bad input and usage: where, what, what was expected; status 2; nothing on standard output; soon.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+good=$scenarios/tensor_parallel.yaml
+bad=$tmp/bad.yaml
+
+# refused TEXT PATTERN [ARGUMENT...]: run and plan say so, after FILE:LINE:COLUMN
+refused() {
+    what=$1
+    pattern=$2
+    shift 2
+    [ $# -gt 0 ] || set -- "$bad"
+    for command in run plan; do
+        shardsim $command "$@"
+        is 2 "$command: $what: status 2"
+        silent out "$command: $what: nothing on standard output"
+        says err "^[^ ]*:[0-9][0-9]*:[0-9][0-9]*: error: $pattern" "$command: $what: place and reason"
+    done
+}
+
+# change SED-SCRIPT: the good scenario made bad
+change() {
+    sed "$1" "$good" >"$bad"
+}
+
+test_values() {
+    change 's/^batch:/bach:/'
+    refused "unknown key" "unknown key 'bach'.*did you mean 'batch'"
+    change 's/d_model: 128/d_model: lots/'
+    refused "wrong type" "model.d_model is 'lots'; expected a whole number"
+    change 's/d_ff: 512/d_ff: 1001/'
+    refused "indivisible dimension" ".*1001 does not divide into 8 shards"
+    change 's/\[null, tp\]\]  /[null, xx]]  /'
+    refused "unknown axis" "axis 'xx' is not in the mesh (tp=8)"
+    change 's/\[null, tp\]\]  /[tp, tp]]  /'
+    refused "axis used twice" ".*'tp'.*twice"
+    change 's/\[null, tp\]\]  /[null, null, tp]]  /'
+    refused "spec longer than the array" ".*3"
+    change 's#mlp/up/kernel#mlp/upp/kernel#'
+    refused "rule that matches nothing" "rule 'mlp/upp/kernel' matches no parameter"
+    change '/mlp.down.kernel/d'
+    refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
+    change 's#mlp/up/kernel#mlp/(up/kernel#'
+    refused "pattern that is no regex" "missing ')' of the group"
+    change 's/^version: 1/version: 7/'
+    refused "unknown version" ".*7"
+    change 's/^mesh: .*/mesh: {tp: 0}/'
+    refused "axis of no device" ".*0"
+}
+
+test_files() {
+    refused "missing file" "cannot be opened: No such file" "$tmp/missing.yaml"
+    : >"$bad"
+    refused "empty file" "nothing in here"
+    refused "directory" "this is a directory" "$tmp"
+    head -c 100000000 /dev/zero | tr '\0' '#' >"$bad"
+    refused "100 MB" "the file has 95.4 MiB; at most"
+    head -c 100000000 "$bad" | timeout "$LIMIT" "$shardsim" plan - >"$tmp/out" 2>"$tmp/err"
+    says err ':1:1: error: the file has more than' "100 MB on standard input: refused"
+    silent out "100 MB on standard input: nothing on standard output"
+    printf 'version: 1\nname: caf\351\n' >"$bad"
+    refused "not UTF-8" "byte 0xe9 is not UTF-8"
+    head -c 4096 /dev/zero >"$bad"
+    refused "zero bytes" ""
+    printf '\t- x: [\n' >"$bad"
+    refused "not YAML" ""
+}
+
+test_bombs() {
+    {
+        echo 'a: &a [x, x, x, x, x, x, x, x, x]'
+        last=a
+        for next in b c d e f g h i j; do
+            echo "$next: &$next [*$last, *$last, *$last, *$last, *$last, *$last, *$last, *$last]"
+            last=$next
+        done
+    } >"$bad"
+    refused "alias bomb" "anchors and aliases"
+    { printf 'mesh: ' && head -c 100000 /dev/zero | tr '\0' '[' && echo; } >"$bad"
+    refused "nested 100,000 deep, flow" "nested too deep"
+    awk 'BEGIN { for (i = 0; i < 100000; i++) printf "- "; print "x" }' >"$bad"
+    refused "nested 100,000 deep, block" "nested too deep"
+    awk 'BEGIN { print "version: 1"; for (i = 0; i < 50000; i++) print "k" i ": 1" }' >"$bad"
+    refused "50,000 unknown keys" "unknown key"
+    says err '^error: and .* more$' "50,000 unknown keys: only the first are told"
+}
+
+test_options() {
+    refused "--set of no option" "no option 'model.dff'.*did you mean 'model.d_ff'" \
+        "$good" --set model.dff=3
+    refused "--set without =" "'nonsense' has no '='" "$good" --set nonsense
+    refused "--set of no YAML" "" "$good" --set 'mesh={tp: [}'
+    refused "--set of a wrong type" "model.layers is 'two'" "$good" --set model.layers=two
+    refused "--strategy not there" "there is no strategy 'dat'; .*'fsdp'.*did you mean 'data'" \
+        "$scenarios/strategies.yaml" --strategy dat
+    refused "one bad file of two" "cannot be opened" "$good" "$tmp/missing.yaml"
+    change 's/^batch:/bach:/; s/d_model: 128/d_model: lots/'
+    shardsim run "$bad"
+    [ "$(grep -c ': error: ' "$tmp/err")" -ge 2 ]
+    ok $? "all errors are told at once"
+}
+
+# usage TEXT PATTERN ARGUMENT...
+usage() {
+    what=$1
+    pattern=$2
+    shift 2
+    shardsim "$@"
+    is 2 "$what: status 2"
+    silent out "$what: nothing on standard output"
+    says err "$pattern" "$what: said"
+}
+
+test_usage() {
+    usage "no command" '^Usage: shardsim'
+    usage "unknown command" "there is no command 'rum'; did you mean 'run'" rum "$good"
+    usage "no file" 'no scenario file' run
+    usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
+    usage "option without its value" 'requires an argument' run "$good" --set
+    usage "query with an argument" 'standard input' query file
+}
+
+test_values
+test_files
+test_bombs
+test_options
+test_usage
+done_testing

@@ -1,0 +1,236 @@
+#!/bin/sh
+# run and plan, as a person or another program meets them.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+test_help() {
+    for command in run plan query; do
+        shardsim $command --help
+        is 0 "$command --help: status 0"
+        says out "^Usage: shardsim $command" "$command --help: on standard output"
+    done
+    shardsim --help
+    is 0 "--help: status 0"
+    for command in run plan query; do
+        says out "^  $command  *[a-zJ]" "--help: names $command"
+    done
+    shardsim --version
+    is 0 "--version: status 0"
+    says out '^shardsim [0-9]' "--version: name and number"
+}
+
+test_text() {
+    shardsim run -q "$scenarios/tensor_parallel.yaml"
+    is 0 "run: status 0"
+    silent err "run: nothing on standard error"
+    says out '^verified  *ok: ' "run: verified"
+    says out ' all-reduce  *tp  *1 of 8  *2 ' "run: a row for alike collectives"
+    says out '^received  *14.0 MiB in all, 14680064 bytes$' "run: the total"
+    shardsim plan "$scenarios/tensor_parallel.yaml"
+    is 0 "plan: status 0"
+    says out '^received  *14.0 MiB in all, 14680064 bytes$' "plan: the same total"
+    ! grep -q -e verified -e measured "$tmp/out"
+    ok $? "plan: nothing measured or verified"
+    ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
+    ok $? "plan: 80 columns"
+}
+
+test_json() {
+    shardsim run --json "$scenarios/fsdp_tp.yaml"
+    is 0 "run --json: status 0"
+    cp "$tmp/out" "$tmp/first"
+    holds "run --json: keys of the schema" <<'PY'
+want = """schema scenario strategy mode mesh devices collectives received_bytes balance memory time
+          verify""".split()
+assert not [k for k in want if k not in r], [k for k in want if k not in r]
+assert r["schema"] == "shardsim.result/1" and r["mode"] == "execute" and r["devices"] == 8
+assert r["mesh"] == [["fsdp", 4], ["tp", 2]]
+for c in r["collectives"]:
+    for k in """op axes group_size groups count phase dtype operand_bytes result_bytes
+                received_bytes where why""".split():
+        assert k in c, k
+    assert c["groups"] * c["group_size"] == 8
+for k in "flops received_bytes peak_memory".split():
+    assert set(r["balance"][k]) == {"mean", "max", "ratio", "slowest"}, k
+assert r["verify"]["ok"] is True
+assert len(r["verify"]["gradients"]) == 7 and set(r["verify"]["outputs"]) == {"out", "loss"}
+assert r["time"]["measured"]["step_seconds"] > 0
+PY
+    holds "run --json: sums add up" <<'PY'
+b = r["received_bytes"]
+assert sum(b["per_device"]) == b["total"] and len(b["per_device"]) == r["devices"]
+for k in "by_axis by_op by_phase".split():
+    assert sum(b[k].values()) == b["total"], k
+assert sum(c["received_bytes"] for c in r["collectives"]) == b["total"]
+assert r["balance"]["received_bytes"]["max"] == max(b["per_device"])
+assert r["balance"]["peak_memory"]["max"] == max(r["memory"]["peak_bytes"])
+PY
+    shardsim run --json "$scenarios/fsdp_tp.yaml"
+    cp "$tmp/out" "$tmp/second"
+    grep -v '"step_seconds"' "$tmp/first" >"$tmp/first.same"
+    grep -v '"step_seconds"' "$tmp/second" | cmp -s - "$tmp/first.same"
+    ok $? "run --json: the same again, but for measured times"
+    shardsim plan --json "$scenarios/fsdp_tp.yaml"
+    is 0 "plan --json: status 0"
+    holds "plan --json: equal to run but for time and verification" <<PY
+x = json.load(open("$tmp/first"))
+assert r.pop("mode") == "plan" and x.pop("mode") == "execute" and "verify" not in r
+assert "measured" not in r.pop("time")
+del x["time"], x["verify"]
+assert r == x
+PY
+}
+
+test_choice() {
+    shardsim plan --json "$scenarios/strategies.yaml"
+    is 0 "several strategies: status 0"
+    holds "several strategies: an array" <<'PY'
+assert [x["strategy"] for x in r] == ["data-and-tensor", "data", "tensor", "tensor-sequence", "fsdp"]
+PY
+    shardsim plan --json --strategy fsdp -S data "$scenarios/strategies.yaml"
+    holds "--strategy: only these, in the file's order" <<'PY'
+assert [x["strategy"] for x in r] == ["data", "fsdp"]
+PY
+    shardsim plan --json -S fsdp "$scenarios/strategies.yaml"
+    holds "--strategy: one is not in an array" <<'PY'
+assert r["strategy"] == "fsdp"
+PY
+    shardsim plan --json "$scenarios/fsdp.yaml" "$scenarios/dp_tp.yaml"
+    holds "several files: an array" <<'PY'
+assert [x["scenario"] for x in r] == ["fsdp", "dp-tp"]
+PY
+    shardsim plan --json --set mesh.fsdp=4 --set batch.size=4 "$scenarios/fsdp.yaml"
+    holds "--set: overrides the file" <<'PY'
+assert r["devices"] == 4 and len(r["received_bytes"]["per_device"]) == 4
+PY
+    shardsim plan --json - <"$scenarios/fsdp.yaml"
+    holds "-: standard input" <<'PY'
+assert r["scenario"] == "fsdp"
+PY
+}
+
+test_failed_checks() {
+    shardsim run --set tolerance=1e-30 "$scenarios/tensor_parallel.yaml"
+    is 1 "wrong numbers: status 1"
+    says out '^verified  *NOT OK' "wrong numbers: said in the report"
+    shardsim run --json --set tolerance=1e-30 "$scenarios/tensor_parallel.yaml"
+    is 1 "wrong numbers, --json: status 1"
+    holds "wrong numbers, --json: still the whole result" <<'PY'
+assert r["verify"]["ok"] is False
+PY
+    shardsim plan --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
+    is 1 "plan over the memory limit: status 1"
+    says out '^memory  *.* of 1.00 MiB: does not fit$' "plan over the memory limit: said"
+    for try in 1 2 3 4 5; do
+        shardsim run -q --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
+        cp "$tmp/err" "$tmp/err.$try"
+    done
+    is 1 "run over the memory limit: status 1"
+    silent out "run over the memory limit: nothing on standard output"
+    says err 'device 0 is out of memory in .*: asked [0-9]* bytes for .*; largest: ' \
+        "run over the memory limit: device, op and what was live"
+    for try in 2 3 4 5; do
+        cmp -s "$tmp/err.1" "$tmp/err.$try" || break
+    done
+    cmp -s "$tmp/err.1" "$tmp/err.$try"
+    ok $? "run over the memory limit: the same message each time"
+    shardsim plan --json "$scenarios/strategies.yaml"
+    cp "$tmp/out" "$tmp/plan"
+    limit=$(python3 -c 'import json, sys
+peaks = [max(x["memory"]["peak_bytes"]) for x in json.load(open(sys.argv[1]))]
+print((min(peaks) + max(peaks)) // 2)' "$tmp/plan")
+    shardsim run --json --set "limits.memory=$limit" "$scenarios/strategies.yaml"
+    is 1 "some strategies over the memory limit: status 1"
+    holds "some strategies over the memory limit: results of those that fit, as planned" <<PY
+plan = json.load(open("$tmp/plan"))
+fit = [x["strategy"] for x in plan if max(x["memory"]["peak_bytes"]) <= $limit]
+assert 0 < len(fit) < len(plan) and [x["strategy"] for x in r] == fit
+missing = open("$tmp/err").read().count("out of memory")
+assert missing == len(plan) - len(fit), missing
+PY
+    shardsim run --json --set limits.memory=1KiB "$scenarios/strategies.yaml"
+    holds "all strategies over the memory limit: an empty array" <<'PY'
+assert r == []
+PY
+    shardsim run --set limits.memory=1KiB "$scenarios/strategies.yaml"
+    silent out "all strategies over the memory limit: no text"
+}
+
+test_output_lost() {
+    "$shardsim" run -q "$scenarios/tensor_parallel.yaml" 2>"$tmp/err" | head -n 1 >"$tmp/out"
+    says out '^tensor-parallel$' "output to head: its line"
+    silent err "output to head: no complaint"
+    "$shardsim" plan "$scenarios/fsdp.yaml" 2>"$tmp/err" >&-
+    status=$?
+    is 3 "closed standard output: status 3"
+    says err 'error: standard output: ' "closed standard output: said"
+    [ -c /dev/full ] || return
+    "$shardsim" plan "$scenarios/fsdp.yaml" 2>"$tmp/err" >/dev/full
+    status=$?
+    is 3 "full disk: status 3"
+    says err 'error: standard output: ' "full disk: said"
+}
+
+# Half a minute of work in small strategies.
+long_scenario() {
+    sed '/^strategies/,$d' "$scenarios/strategies.yaml"
+    echo 'strategies:'
+    i=0
+    while [ $i -lt 100 ]; do
+        echo "  - {name: s$i, batch: {size: 16, seq: 256}}"
+        i=$((i + 1))
+    done
+}
+
+test_interrupt() {
+    long_scenario >"$tmp/long.yaml"
+    : >"$tmp/err"
+    timeout "$LIMIT" "$shardsim" run "$tmp/long.yaml" >"$tmp/out" 2>"$tmp/err" &
+    child=$!
+    i=0
+    while [ ! -s "$tmp/err" ] && [ $i -lt 150 ]; do
+        sleep 0.2
+        i=$((i + 1))
+    done
+    says err 'runs for [0-9]* s; strategies done: [0-9]*/100$' "a long run: progress on standard error"
+    kill -INT $child
+    wait $child
+    status=$?
+    is 130 "interrupted: status 130"
+    silent out "interrupted: nothing half-written"
+}
+
+# Signalled until it ends: it may not have come to read yet.
+test_interrupted_input() {
+    mkfifo "$tmp/input"
+    for command in run query; do
+        set -- $command
+        [ $command = query ] || set -- run -
+        "$shardsim" "$@" <"$tmp/input" >"$tmp/out" 2>"$tmp/err" &
+        child=$!
+        exec 3>"$tmp/input" # open, and silent
+        sleep 0.3
+        while kill -INT $child 2>"$tmp/gone"; do
+            sleep 0.3
+        done
+        wait $child
+        status=$?
+        exec 3>&-
+        is 130 "$command interrupted while it waits for input: status 130"
+        silent out "$command interrupted while it waits for input: nothing on standard output"
+        silent err "$command interrupted while it waits for input: no complaint"
+    done
+}
+
+test_help
+test_text
+test_json
+test_choice
+test_failed_checks
+test_output_lost
+test_interrupt
+test_interrupted_input
+done_testing

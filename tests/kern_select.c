@@ -1,0 +1,411 @@
+/* What kern/select.h promises, each kernel against a plain loop.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "tap.h"
+
+#include <math.h>
+
+#include "kern/kernel.h"
+#include "kern_data.h"
+
+#define FLOATS(dtype) DTYPES(dtype) if (dtype != SHD_I32)
+
+static void run(const struct kern_kernel *kernel, const union kern_desc *desc, const void *in0,
+                const void *in1, void *out, const int64_t *offsets)
+{
+    struct kern_args args = {
+        .in = (const void *[]){in0, in1},
+        .out = (void *[]){out},
+        .workspace = kernel->workspace_bytes ? malloc(kernel->workspace_bytes(desc) + 1) : NULL,
+        .offsets = offsets,
+        .nthreads = TEST_THREADS,
+    };
+
+    kernel->run(desc, &args);
+    free(args.workspace);
+}
+
+static double dot(enum shd_dtype dtype, const void *x, const void *y, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += get_elem(dtype, x, i) * get_elem(dtype, y, i);
+    return sum;
+}
+
+/* <Ax, y> = <x, A'y>, exactly for small whole numbers. */
+static void check_adjoint(enum shd_dtype dtype, const char *what, const void *x, const void *aty,
+                          int64_t nx, const void *y, const void *ax, int64_t ny)
+{
+    double there = dot(dtype, ax, y, ny), back = dot(dtype, x, aty, nx);
+
+    ok(there == back, "%s: %s: the gradient is the adjoint", shd_dtype_name(dtype), what);
+}
+
+static bool near(enum shd_dtype dtype, double got, double want)
+{
+    static const double of[] = {
+        [SHD_F32] = 1e-6, [SHD_F64] = 1e-14, [SHD_BF16] = 8e-3, [SHD_F16] = 1e-3};
+
+    return fabs(got - want) <= of[dtype] * 8; /* elements are below 8 */
+}
+
+/* ---- rope: [batch][position][head][pair], in a random layout ---- */
+
+static double rope_plain(const struct kern_rope *r, const void *in, const int64_t *index,
+                         int64_t at, int64_t position0)
+{
+    int64_t k = r->extent[r->pair_dim], e = index[r->pair_dim], half = k / 2;
+    int64_t pair = r->interleaved ? e / 2 : e % half, first = r->interleaved ? pair * 2 : pair;
+    int64_t other = r->interleaved ? (e ^ 1) : (e + half) % k;
+    double angle = (double)(position0 + index[r->position_dim]) *
+                   pow(r->theta, -2.0 * (double)pair / (double)k);
+    double x = get_elem(r->dtype, in, at);
+    double y = get_elem(r->dtype, in, at + (other - e) * r->stride[r->pair_dim]);
+    double s = r->inverse ? -sin(angle) : sin(angle);
+
+    return e == first ? x * cos(angle) - y * s : x * cos(angle) + y * s;
+}
+
+static bool rope_agrees(const struct kern_rope *r, const void *in, const void *out,
+                        int64_t position0)
+{
+    int64_t count = 1;
+
+    for (uint32_t d = 0; d < r->ndims; d++)
+        count *= r->extent[d];
+    for (int64_t n = 0; n < count; n++) {
+        int64_t index[KERN_SELECT_DIMS_MAX], rest = n, at = 0;
+
+        for (uint32_t d = r->ndims; d-- > 0; rest /= r->extent[d]) {
+            index[d] = rest % r->extent[d];
+            at += index[d] * r->stride[d];
+        }
+        if (!near(r->dtype, get_elem(r->dtype, out, at), rope_plain(r, in, index, at, position0)))
+            return false;
+    }
+    return true;
+}
+
+static void check_rope(enum shd_dtype dtype, bool interleaved, bool inverse)
+{
+    union kern_desc d = {
+        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 10000, interleaved, inverse}};
+    union kern_desc back = d;
+    int64_t offset = 100, span;
+    void *in, *out;
+    bool same = true;
+
+    d.rope.extent[3] = 2 * (1 + (int64_t)random_below(70));
+    span = random_strides(4, d.rope.extent, 15, d.rope.stride);
+    in = random_fractions(dtype, span);
+    out = malloc((size_t)span * 8);
+    memcpy(out, in, (size_t)span * shd_dtype_size(dtype));
+    run(&kern_kernel_rope, &d, in, NULL, out, &offset);
+    ok(rope_agrees(&d.rope, in, out, offset), "%s: rope%s%s", shd_dtype_name(dtype),
+       interleaved ? ", interleaved" : "", inverse ? ", inverse" : "");
+    back = d;
+    back.rope.inverse = !inverse;
+    run(&kern_kernel_rope, &back, out, NULL, out, &offset);
+    for (int64_t i = 0; i < span && same; i++)
+        same = near(dtype, get_elem(dtype, in, i), get_elem(dtype, out, i));
+    ok(same, "%s: rope: in place, the inverse turns back", shd_dtype_name(dtype));
+    free(in);
+    free(out);
+}
+
+static void test_rope(void)
+{
+    FLOATS(dtype)
+    {
+        for (int i = 0; i < 4; i++)
+            check_rope(dtype, i & 1, i & 2);
+    }
+}
+
+/* ---- causal mask ---- */
+
+static void check_causal(enum shd_dtype dtype, int64_t query0, int64_t key0, bool in_place)
+{
+    union kern_desc d = {.causal = {dtype, 3, {3, 7, 9}, {0}, 0, 0, -1e4}};
+    struct kern_causal *c = &d.causal;
+    int64_t offsets[] = {query0, key0}, span, nbad = 0;
+    void *in, *out;
+
+    c->query_dim = random_below(3);
+    c->key_dim = (c->query_dim + 1 + random_below(2)) % 3;
+    span = random_strides(3, c->extent, 7, c->stride);
+    in = random_fractions(dtype, span);
+    out = malloc((size_t)span * 8);
+    memcpy(out, in, (size_t)span * shd_dtype_size(dtype));
+    run(&kern_kernel_causal, &d, in_place ? out : in, NULL, out, offsets);
+    for (int64_t n = 0; n < 3 * 7 * 9; n++) {
+        int64_t index[] = {n / 63, n / 9 % 7, n % 9};
+        int64_t at = index[0] * c->stride[0] + index[1] * c->stride[1] + index[2] * c->stride[2];
+        bool seen = key0 + index[c->key_dim] <= query0 + index[c->query_dim];
+        double want = seen ? get_elem(dtype, in, at) : rounded(dtype, c->masked);
+
+        nbad += get_elem(dtype, out, at) != want;
+    }
+    ok(nbad == 0, "%s: causal: queries from %d, keys from %d%s", shd_dtype_name(dtype), (int)query0,
+       (int)key0, in_place ? ", in place" : "");
+    free(in);
+    free(out);
+}
+
+static void test_causal(void)
+{
+    FLOATS(dtype)
+    {
+        check_causal(dtype, 0, 0, false);
+        check_causal(dtype, 5, 2, true);
+        check_causal(dtype, 0, 100, false);
+        check_causal(dtype, 100, 0, true);
+    }
+}
+
+/* ---- embed: a device with rows 10..14 of a table ---- */
+
+static void check_embed(enum shd_dtype dtype, int64_t width)
+{
+    enum { ROWS = 5, TOKENS = 200 };
+    union kern_desc d = {.embed = {dtype, ROWS, TOKENS, width}};
+    int64_t offset = 10, nbad = 0;
+    void *table = random_array(dtype, ROWS * width, 3), *g = random_array(dtype, TOKENS * width, 2);
+    void *out = random_array(dtype, TOKENS * width, 3),
+         *grad = random_array(dtype, ROWS * width, 3);
+    int32_t ids[TOKENS];
+
+    for (int t = 0; t < TOKENS; t++)
+        ids[t] = (int32_t)random_below(20);
+    ids[3] = INT32_MAX;
+    ids[4] = INT32_MIN;
+    ids[5] = -1;
+    run(&kern_kernel_embed, &d, table, ids, out, &offset);
+    run(&kern_kernel_embed_grad, &d, ids, g, grad, &offset);
+    for (int64_t i = 0; i < TOKENS * width; i++) {
+        int64_t row = ids[i / width] - offset;
+        double want = row >= 0 && row < ROWS ? get_elem(dtype, table, row * width + i % width) : 0;
+
+        nbad += get_elem(dtype, out, i) != want;
+    }
+    ok(nbad == 0, "%s: embed: rows of width %d", shd_dtype_name(dtype), (int)width);
+    check_adjoint(dtype, "embed", table, grad, ROWS * width, g, out, TOKENS * width);
+    free(table);
+    free(out);
+    free(g);
+    free(grad);
+}
+
+/* A thousand times 1/16 is 62.5: in a 16-bit sum it would stop growing before. */
+static void test_embed_rounding(void)
+{
+    enum { TOKENS = 1000 };
+    union kern_desc d = {.embed = {SHD_BF16, 1, TOKENS, 1}};
+    int64_t offset = 0;
+    uint16_t g[TOKENS], out[1];
+    int32_t ids[TOKENS] = {0};
+
+    for (int t = 0; t < TOKENS; t++)
+        g[t] = shd_bf16_from_f32(0.0625f);
+    run(&kern_kernel_embed_grad, &d, ids, g, out, &offset);
+    ok(shd_bf16_to_f32(out[0]) == 62.5f, "embed: a gradient's sum is rounded once");
+}
+
+static void test_embed(void)
+{
+    FLOATS(dtype)
+    {
+        check_embed(dtype, 1);
+        check_embed(dtype, 300);
+    }
+    test_embed_rounding();
+}
+
+/* ---- pick: a device with classes 4..9 ---- */
+
+static void check_pick(enum shd_dtype dtype, int64_t inner)
+{
+    enum { TOKENS = 130, CLASSES = 6 };
+    union kern_desc d = {.pick = {dtype, TOKENS, CLASSES, inner}};
+    int64_t offset = 4, nx = TOKENS * CLASSES * inner, ny = TOKENS * inner, nbad = 0;
+    void *x = random_array(dtype, nx, 3), *y = random_array(dtype, ny, 3);
+    void *out = random_array(dtype, ny, 3), *grad = random_array(dtype, nx, 3);
+    int32_t *ids = malloc((size_t)ny * sizeof *ids);
+
+    for (int64_t t = 0; t < ny; t++)
+        ids[t] = (int32_t)random_below(15) - 1;
+    ids[0] = INT32_MIN;
+    run(&kern_kernel_pick, &d, x, ids, out, &offset);
+    run(&kern_kernel_pick_grad, &d, ids, y, grad, &offset);
+    for (int64_t i = 0; i < ny; i++) {
+        int64_t class = ids[i] - offset, at = (i / inner * CLASSES + class) * inner + i % inner;
+        double want = class >= 0 && class < CLASSES ? get_elem(dtype, x, at) : 0;
+
+        nbad += get_elem(dtype, out, i) != want;
+    }
+    ok(nbad == 0, "%s: pick, %d a class", shd_dtype_name(dtype), (int)inner);
+    check_adjoint(dtype, "pick", x, grad, nx, y, out, ny);
+    free(x);
+    free(y);
+    free(out);
+    free(grad);
+    free(ids);
+}
+
+static void test_pick(void)
+{
+    FLOATS(dtype)
+    {
+        check_pick(dtype, 1);
+        check_pick(dtype, 3);
+    }
+}
+
+/* ---- repeat: heads 23..28 of a whole with 4 to a key head, which read key heads 5..7 ---- */
+
+static void check_repeat(enum shd_dtype dtype, int64_t inner)
+{
+    enum { OUTER = 5, HEADS = 6, KV_HEADS = 3, REPEAT = 4 };
+    union kern_desc d = {.repeat = {dtype, OUTER, HEADS, KV_HEADS, inner, REPEAT}};
+    int64_t offsets[] = {23, 5}, nx = OUTER * KV_HEADS * inner, ny = OUTER * HEADS * inner;
+    int64_t nbad = 0;
+    void *x = random_array(dtype, nx, 3), *y = random_array(dtype, ny, 3);
+    void *out = random_array(dtype, ny, 3), *grad = random_array(dtype, nx, 3);
+
+    run(&kern_kernel_repeat, &d, x, NULL, out, offsets);
+    run(&kern_kernel_repeat_sum, &d, y, NULL, grad, offsets);
+    for (int64_t i = 0; i < ny; i++) {
+        int64_t h = i / inner % HEADS, o = i / inner / HEADS, g = (23 + h) / REPEAT - 5;
+
+        nbad +=
+            get_elem(dtype, out, i) != get_elem(dtype, x, (o * KV_HEADS + g) * inner + i % inner);
+    }
+    ok(nbad == 0, "%s: repeat, heads of %d", shd_dtype_name(dtype), (int)inner);
+    check_adjoint(dtype, "repeat", x, grad, nx, y, out, ny);
+    free(x);
+    free(y);
+    free(out);
+    free(grad);
+}
+
+static void test_repeat(void)
+{
+    FLOATS(dtype)
+    {
+        check_repeat(dtype, 1);
+        check_repeat(dtype, 700);
+    }
+}
+
+/* ---- window ---- */
+
+static const struct {
+    const char *what;
+    struct kern_window w; /* dtype filled in below */
+} windows[] = {
+    {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}}},
+    {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}}},
+    {"concatenation", {0, 2, 67, 2, 7, {3, 4}, {0, 0}, {0, 3}, {3, 4}}},
+    {"the other way round", {0, 2, 2, 1, 7, {3, 4}, {0, 0}, {4, 0}, {3, 4}}},
+    {"parts with a gap", {0, 2, 2, 3, 8, {5, 6}, {1, 2}, {0, 5}, {3, 3}}},
+    {"one input empty", {0, 2, 2, 3, 4, {4, 6}, {0, 6}, {0, 4}, {4, 0}}},
+    {"nothing", {0, 1, 2, 3, 4, {4, 0}, {0, 0}, {0, 0}, {0, 0}}},
+};
+
+static double window_plain(const struct kern_window *w, void *const *in, int64_t n)
+{
+    int64_t inner = n % w->inner, at = n / w->inner % w->out_extent;
+    int64_t outer = n / w->inner / w->out_extent;
+
+    for (uint32_t i = 0; i < w->ninputs; i++) {
+        int64_t from = at - w->to[i] + w->from[i];
+
+        if (at >= w->to[i] && at < w->to[i] + w->count[i])
+            return get_elem(w->dtype, in[i], (outer * w->in_extent[i] + from) * w->inner + inner);
+    }
+    return 0;
+}
+
+static void test_window(void)
+{
+    DTYPES(dtype)
+    {
+        for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+            union kern_desc d = {.window = windows[i].w};
+            struct kern_window *w = &d.window;
+            int64_t each = w->outer * w->inner, n = each * w->out_extent, nbad = 0;
+            void *in[2], *out = random_array(dtype, n, 9);
+
+            w->dtype = dtype;
+            for (int a = 0; a < 2; a++)
+                in[a] = random_array(dtype, each * w->in_extent[a], 9);
+            run(&kern_kernel_window, &d, in[0], in[1], out, NULL);
+            for (int64_t at = 0; at < n; at++)
+                nbad += get_elem(dtype, out, at) != window_plain(w, in, at);
+            ok(nbad == 0, "%s: window: %s", shd_dtype_name(dtype), windows[i].what);
+            free(in[0]);
+            free(in[1]);
+            free(out);
+        }
+    }
+}
+
+/* ---- counts ---- */
+
+#define BIG INT64_MAX
+
+static const struct {
+    const struct kern_kernel *kernel;
+    union kern_desc d;
+    uint64_t flops, bytes;
+} counts[] = {
+    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 10, 0, 0}}, 72, 192},
+    {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0}}, 0, 96},
+    {&kern_kernel_embed, {.embed = {SHD_BF16, 7, 5, 3}}, 0, 2 * 30 + 20},
+    {&kern_kernel_embed_grad, {.embed = {SHD_BF16, 7, 5, 3}}, 15, 30 + 42 + 20},
+    {&kern_kernel_pick, {.pick = {SHD_F64, 5, 7, 2}}, 0, 2 * 80 + 40},
+    {&kern_kernel_pick_grad, {.pick = {SHD_F64, 5, 7, 2}}, 0, 80 + 560 + 40},
+    {&kern_kernel_repeat, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 0, 240 + 120},
+    {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
+    {&kern_kernel_window, {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}}}, 0, 4 * 78},
+    {&kern_kernel_rope,
+     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 10, 0, 0}},
+     UINT64_MAX,
+     UINT64_MAX},
+    {&kern_kernel_embed_grad, {.embed = {SHD_BF16, BIG, BIG, BIG}}, UINT64_MAX, UINT64_MAX},
+    {&kern_kernel_pick_grad, {.pick = {SHD_F64, BIG, BIG, BIG}}, 0, UINT64_MAX},
+    {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, BIG, BIG, BIG, BIG, 1}}, UINT64_MAX, UINT64_MAX},
+    {&kern_kernel_window,
+     {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}}},
+     0,
+     UINT64_MAX},
+};
+
+static void test_counts(void)
+{
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const struct kern_kernel *kernel = counts[i].kernel;
+
+        ok(kernel->flops(&counts[i].d) == counts[i].flops, "%s: flops", kernel->name);
+        ok(kernel->bytes(&counts[i].d) == counts[i].bytes, "%s: bytes", kernel->name);
+    }
+}
+
+int main(void)
+{
+    plan(0);
+    diag("seed %llu", (unsigned long long)random_state);
+    test_rope();
+    test_causal();
+    test_embed();
+    test_pick();
+    test_repeat();
+    test_window();
+    test_counts();
+    return done();
+}

@@ -1,0 +1,213 @@
+/* What model/model.h promises of the presets: names, shapes, descriptions, and bad layouts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/model.h"
+
+#include <string.h>
+
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define HEAD "version: 1\nmesh: {dp: 2, tp: 4}\nbatch: {size: 4, seq: 8}\n"
+
+static struct scenario_file *load(const char *text)
+{
+    struct diag errors = DIAG_INIT;
+    struct scenario_file *file = NULL;
+
+    if (scenario_parse(&file, "m.yaml", text, strlen(text), NULL, 0, &errors) != SHD_OK)
+        diag_write(&errors, stderr);
+    diag_fini(&errors);
+    return file;
+}
+
+/* "name[embed,heads] " of all nodes of an op, in order. */
+static void list_nodes(const struct graph *g, enum graph_op op, struct text *out)
+{
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        if (g->nodes[n].op != op || g->nodes[n].phase != GRAPH_FORWARD)
+            continue;
+        text_addf(out, "%s[", g->nodes[n].name);
+        for (uint32_t d = 0; d < g->nodes[n].rank; d++)
+            text_addf(out, "%s%s", d ? "," : "", g->dims[g->nodes[n].dims[d]].name);
+        text_add(out, "] ");
+    }
+}
+
+static const struct {
+    const char *what;
+    const char *model;
+    const char *inputs;
+    const char *params;
+    const char *places;
+    const char *describe;
+} models[] = {
+    {"mlp", "{kind: mlp, d_model: 16, d_ff: 32, bias: true}", "x[batch,seq,embed] ct[batch,seq,embed] ",
+     "layers/0/mlp/up/kernel[embed,mlp] layers/0/mlp/up/bias[mlp] "
+     "layers/0/mlp/down/kernel[mlp,embed] layers/0/mlp/down/bias[embed] ",
+     "layers/0/mlp/in[batch,seq,embed] layers/0/mlp/hidden[batch,seq,mlp] "
+     "layers/0/mlp/out[batch,seq,embed] ",
+     "1 layer of mlp gelu, embed 16, mlp 32, float32; batch 4 x 8; forward and backward"},
+    {"attention", "{kind: attention, d_model: 16, heads: 4, kv_heads: 2, layers: 1, causal: false}",
+     "x[batch,seq,embed] ct[batch,seq,embed] ",
+     "layers/0/attn/q/kernel[embed,heads,head_dim] layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/v/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/o/kernel[heads,head_dim,embed] ",
+     "layers/0/attn/in[batch,seq,embed] layers/0/attn/q[batch,seq,heads,head_dim] "
+     "layers/0/attn/kv[batch,seq,kv_heads,head_dim] "
+     "layers/0/attn/kv[batch,seq,kv_heads,head_dim] layers/0/attn/q[batch,seq,heads,head_dim] "
+     "layers/0/attn/out[batch,seq,embed] ",
+     "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4 x 8; forward and "
+     "backward"},
+    {"transformer",
+     "{kind: transformer, d_model: 16, d_ff: 32, heads: 4, head_dim: 6, vocab: 40, norm: layer, "
+     "activation: swiglu, rope: {interleaved: true}}",
+     "tokens[batch,seq] labels[batch,seq] ",
+     "embed/table[vocab,embed] layers/0/norm1/scale[embed] layers/0/norm1/bias[embed] "
+     "layers/0/attn/q/kernel[embed,heads,head_dim] layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/v/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/o/kernel[heads,head_dim,embed] layers/0/norm2/scale[embed] "
+     "layers/0/norm2/bias[embed] layers/0/mlp/gate/kernel[embed,mlp] "
+     "layers/0/mlp/up/kernel[embed,mlp] layers/0/mlp/down/kernel[mlp,embed] "
+     "final_norm/scale[embed] final_norm/bias[embed] head/kernel[embed,vocab] ",
+     NULL,
+     "1 layer of transformer swiglu, embed 16, mlp 32, 4 heads of 6, causal, rope, vocab 40, "
+     "float32; batch 4 x 8; forward and backward"},
+};
+
+static int is_list(const struct graph *g, enum graph_op op, const char *expected)
+{
+    struct text text = TEXT_INIT;
+    int same;
+
+    list_nodes(g, op, &text);
+    same = !expected || !strcmp(text_get(&text), expected);
+    if (!same)
+        diag("got %s", text_get(&text));
+    text_fini(&text);
+    return same;
+}
+
+static void test_names(void)
+{
+    for (size_t i = 0; i < COUNT(models); i++) {
+        struct diag errors = DIAG_INIT;
+        struct text text = TEXT_INIT;
+        struct graph *g = NULL;
+
+        text_addf(&text, HEAD "model: %s\n", models[i].model);
+        struct scenario_file *file = load(text_get(&text));
+        int status = file ? model_graph(&g, &file->scenarios[0], &errors) : SHD_EINVAL;
+        ok(status == SHD_OK && errors.nerrors == 0, "%s: a graph", models[i].what);
+        diag_write(&errors, stderr);
+        if (g) {
+            ok(is_list(g, GRAPH_INPUT, models[i].inputs), "%s: inputs", models[i].what);
+            ok(is_list(g, GRAPH_PARAM, models[i].params), "%s: parameters", models[i].what);
+            ok(is_list(g, GRAPH_CONSTRAINT, models[i].places), "%s: places", models[i].what);
+            text_clear(&text);
+            model_describe(&text, &file->scenarios[0]);
+            if (!ok(!strcmp(text_get(&text), models[i].describe), "%s: in words", models[i].what))
+                diag("got %s", text_get(&text));
+        }
+        graph_destroy(g);
+        scenario_file_destroy(file);
+        text_fini(&text);
+        diag_fini(&errors);
+    }
+}
+
+/* Outputs of a graph as "kind:name ". */
+static void test_outputs(void)
+{
+    struct diag errors = DIAG_INIT;
+    struct graph *g = NULL;
+    struct scenario_file *file =
+        load(HEAD "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2, vocab: 9}\n"
+                  "step: forward\n");
+
+    ok(model_graph(&g, &file->scenarios[0], &errors) == SHD_OK && g->noutputs == 1 &&
+           g->outputs[0].kind == GRAPH_OUTPUT && graph_find_dim(g, "vocab") != GRAPH_NONE,
+       "a transformer forward: logits only");
+    graph_destroy(g);
+    g = NULL;
+    scenario_file_destroy(file);
+    file = load(HEAD "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2, vocab: 9}\n");
+    int good = model_graph(&g, &file->scenarios[0], &errors) == SHD_OK;
+    uint32_t nlosses = 0, ngradients = 0;
+    for (uint32_t o = 0; good && o < g->noutputs; o++) {
+        nlosses += g->outputs[o].kind == GRAPH_LOSS;
+        ngradients += g->outputs[o].kind == GRAPH_GRADIENT;
+        good &= strcmp(g->outputs[o].name, "tokens") != 0;
+    }
+    ok(good && nlosses == 1 && ngradients == 11,
+       "and backward: its own loss, gradients of parameters and not of tokens");
+    graph_destroy(g);
+    scenario_file_destroy(file);
+    diag_fini(&errors);
+}
+
+static const struct {
+    const char *what;
+    const char *text;
+    const char *message;
+} bad_layouts[] = {
+    {"heads that do not divide",
+     HEAD "model: {kind: attention, d_model: 12, heads: 6}\n"
+          "params: [[attn/q, [null, tp]], [.*, []]]\n",
+     "m.yaml:5:19: error: 'layers/0/attn/q/kernel': dimension 1 of extent 6 does not divide"},
+    {"kv heads fewer than the axis",
+     HEAD "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 2}\n"
+          "params: [['attn/.*/kernel', [null, tp]]]\n",
+     "m.yaml:5:29: error: 'layers/0/attn/k/kernel': dimension 1 of extent 2 does not divide"},
+    {"heads that do not divide at a constraint",
+     HEAD "model: {kind: attention, d_model: 12, heads: 6}\nparams: [[.*, []]]\n"
+          "constraints: [[attn/q, [null, null, tp]]]\n",
+     "m.yaml:6:24: error: 'layers/0/attn/q': dimension 2 of extent 6 does not divide"},
+    {"tokens that do not divide",
+     "version: 1\nmesh: {dp: 3}\nbatch: {size: 4, seq: 8}\n"
+     "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2, vocab: 9}\n"
+     "params: [[.*, []]]\naxes: {batch: dp}\n",
+     "m.yaml:6:15: error: 'tokens': dimension 0 of extent 4 does not divide"},
+};
+
+static void test_bad_layouts(void)
+{
+    for (size_t i = 0; i < COUNT(bad_layouts); i++) {
+        struct scenario_file *file = load(bad_layouts[i].text);
+        struct diag errors = DIAG_INIT;
+        struct text messages = TEXT_INIT;
+        struct model_shardings shardings;
+        struct graph *g = NULL;
+        struct shd_mesh *mesh = NULL;
+        int status = model_graph(&g, &file->scenarios[0], &errors);
+
+        if (status == SHD_OK)
+            status = scenario_mesh(&mesh, &file->scenarios[0], NULL);
+        if (status == SHD_OK) {
+            status = model_shardings(&shardings, g, mesh, &file->scenarios[0], &errors);
+            if (status == SHD_OK)
+                model_shardings_fini(&shardings);
+        }
+        diag_print(&errors, &messages);
+        if (!ok(status != SHD_OK && strstr(text_get(&messages), bad_layouts[i].message),
+                "refused: %s", bad_layouts[i].what))
+            diag("%s", text_get(&messages));
+        shd_mesh_destroy(mesh);
+        graph_destroy(g);
+        scenario_file_destroy(file);
+        text_fini(&messages);
+        diag_fini(&errors);
+    }
+}
+
+int main(void)
+{
+    plan(0);
+    test_names();
+    test_outputs();
+    test_bad_layouts();
+    return done();
+}

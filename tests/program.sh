@@ -1,0 +1,55 @@
+# shellcheck shell=sh
+# program.sh - run the program as a person does, and look at what came of it; sourced after tap.sh.
+#
+# SPDX-License-Identifier: Apache-2.0
+: "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
+: "${top_builddir:=$PWD}"
+shardsim=$top_builddir/shardsim
+# shellcheck disable=SC2034
+scenarios=$top_srcdir/scenarios
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# What hangs is ended, and seen as status 124.
+LIMIT=60
+
+# shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
+shardsim() {
+    timeout "$LIMIT" "$shardsim" "$@" >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# is STATUS TEXT: the last run ended with that status
+is() {
+    [ "$status" -eq "$1" ]
+    ok $? "$2"
+    if [ "$status" -ne "$1" ]; then
+        echo "status $status, not $1" | diag
+        head -n 5 "$tmp/err" | diag
+    fi
+}
+
+# says out|err PATTERN TEXT: a line of it matches
+says() {
+    grep -q -e "$2" "$tmp/$1"
+    ok $? "$3"
+    grep -q -e "$2" "$tmp/$1" || head -n 5 "$tmp/$1" | diag
+}
+
+# silent out|err TEXT: nothing was written there
+silent() {
+    [ ! -s "$tmp/$1" ]
+    ok $? "$2"
+    [ ! -s "$tmp/$1" ] || head -n 5 "$tmp/$1" | diag
+}
+
+# holds TEXT: the Python on stdin finds nothing wrong with `r`, the JSON of $tmp/out
+holds() {
+    {
+        printf 'import json, sys\nr = json.load(open(sys.argv[1], encoding="utf-8"))\n'
+        cat
+    } >"$tmp/check.py"
+    python3 "$tmp/check.py" "$tmp/out" >"$tmp/wrong" 2>&1
+    ok $? "$1"
+    [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
+}

@@ -1,0 +1,52 @@
+#!/bin/sh
+# What the README shows is what is there: its scenario, its command, its report.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+readme=$top_srcdir/README.md
+
+# Measured times and rounding errors differ from machine to machine.
+mask() {
+    sed -e 's/^measured .* a step/measured TIME a step/' \
+        -e '/^verified/,$s/largest//' -e '/^ *error [0-9]/d' -e '/^verified/,$s/ *$//' "$1"
+}
+
+# same TEXT: $tmp/shown is $tmp/real
+same() {
+    diff "$tmp/shown" "$tmp/real" >"$tmp/wrong"
+    ok $? "$1"
+    diag <"$tmp/wrong"
+}
+
+# shellcheck disable=SC2016
+sed -n '/^```yaml$/,/^```$/p' "$readme" | sed '/^```/d' >"$tmp/shown"
+grep -v '^#' "$scenarios/tensor_parallel.yaml" >"$tmp/real"
+same "README: the scenario is the shipped one"
+
+sed -n '/^\$ .*shardsim run/,/^```$/p' "$readme" | sed '1d; /^```$/d' >"$tmp/report"
+mask "$tmp/report" >"$tmp/shown"
+shardsim run "$scenarios/tensor_parallel.yaml"
+is 0 "README: the command works"
+mask "$tmp/out" >"$tmp/real"
+same "README: the report is what the command prints"
+
+# The command is given with ./build and the source directory before it.
+sed -n 's/^    \.\/build\/shardsim \(plan .*\)/\1/p' "$readme" >"$tmp/commands"
+[ -s "$tmp/commands" ]
+ok $? "README: it has a plan to try"
+while read -r command; do
+    # Words and a file below the source directory.
+    # shellcheck disable=SC2086
+    (cd "$top_srcdir" && exec "$shardsim" $command) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    is 0 "README: $command"
+done <"$tmp/commands"
+
+sed -n 's/^    \([a-z/]*\/\)  .*/\1/p' "$readme" >"$tmp/folders"
+while read -r folder; do
+    [ -d "$top_srcdir/$folder" ]
+    ok $? "README: $folder is there"
+done <"$tmp/folders"
+done_testing

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Every scenario that is shipped says what it shows, is planned, runs, and comes out right.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+for file in "$scenarios"/*.yaml; do
+    name=${file##*/}
+    head -n 1 "$file" | grep -q '^# .*[.,a-z]$' && grep -q '^# Expect' "$file"
+    ok $? "$name: says what it shows and what to expect"
+    ! awk 'length > 100 { wide = 1 } END { exit !wide }' "$file"
+    ok $? "$name: lines of at most 100 characters"
+    grep -q "scenarios/$name" "$top_srcdir/Makefile.am"
+    ok $? "$name: is in the release"
+    shardsim plan --json "$file"
+    is 0 "$name: planned"
+    cp "$tmp/out" "$tmp/plan"
+    shardsim run -q --json "$file"
+    is 0 "$name: runs"
+    silent err "$name: without a warning"
+    holds "$name: right, and as planned" <<PY
+plan = json.load(open("$tmp/plan", encoding="utf-8"))
+runs, plans = (x if isinstance(x, list) else [x] for x in (r, plan))
+assert len(runs) == len(plans) > 0
+for a, b in zip(runs, plans):
+    assert a["verify"]["ok"] is True
+    assert a["collectives"] == b["collectives"] and a["received_bytes"] == b["received_bytes"]
+    assert a["memory"] == b["memory"] and a["flops"] == b["flops"]
+PY
+done
+done_testing
