@@ -10,6 +10,7 @@ libtap_la_SOURCES = \
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
 	%D%/arena \
+	%D%/chunk \
 	%D%/coll \
 	%D%/diag \
 	%D%/dtype \
@@ -28,6 +29,16 @@ check_PROGRAMS += \
 	%D%/kern_reduce \
 	%D%/kern_select \
 	%D%/log \
+	%D%/logical \
+	%D%/parallel_groups \
+	%D%/partitioner \
+	%D%/rank_order \
+	%D%/run \
+	%D%/scenario \
+	%D%/split \
+	%D%/text \
+	%D%/topology \
+	%D%/tpu_mesh \
 	%D%/mesh \
 	%D%/model \
 	%D%/parity \
@@ -87,6 +98,25 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+
+%C%_chunk_SOURCES = \
+	%D%/chunk.c \
+	%D%/layout_text.h
+%C%_logical_SOURCES = \
+	%D%/logical.c \
+	%D%/layout_text.h
+%C%_parallel_groups_SOURCES = \
+	%D%/parallel_groups.c \
+	%D%/layout_text.h
+%C%_partitioner_SOURCES = \
+	%D%/partitioner.c \
+	%D%/layout_text.h
+%C%_rank_order_SOURCES = \
+	%D%/rank_order.c \
+	%D%/layout_text.h
+%C%_tpu_mesh_SOURCES = \
+	%D%/tpu_mesh.c \
+	%D%/layout_text.h
 
 test_scripts = \
 	%D%/cli_errors.sh \
