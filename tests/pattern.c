@@ -23,7 +23,7 @@ static const struct {
     {"a->data.model", NULL, "a", SHD_OK, "[data, model]"},
     {"a->..", NULL, "a", SHD_OK, "[null, null, null]"},
     {"a->", NULL, "a", SHD_OK, "[null]"},
-    {"a->None", NULL, "a", SHD_OK, "[None]"},
+    {"a->None", NULL, "a", SHD_OK, "[\"None\"]"},
     {"->data", NULL, "anything", SHD_OK, "[data]"},
     {"", NULL, "a", SHD_OK, "[]"},
     {"a", NULL, "a", SHD_OK, "[]"},
