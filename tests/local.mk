@@ -9,9 +9,13 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/analyze \
 	%D%/arena \
 	%D%/chunk \
+	%D%/attention_specs \
+	%D%/auto_shard \
 	%D%/coll \
+	%D%/create_mesh \
 	%D%/diag \
 	%D%/dtype \
 	%D%/error \
@@ -41,8 +45,13 @@ check_PROGRAMS += \
 	%D%/tpu_mesh \
 	%D%/mesh \
 	%D%/model \
+	%D%/match \
+	%D%/mesh \
+	%D%/mesh_axes \
 	%D%/parity \
 	%D%/partition \
+	%D%/partition_axis \
+	%D%/pattern \
 	%D%/program \
 	%D%/random_programs \
 	%D%/record \
@@ -63,6 +72,27 @@ check_PROGRAMS += \
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_analyze_SOURCES = \
+	%D%/analyze.c \
+	%D%/layout.h
+%C%_auto_shard_SOURCES = \
+	%D%/auto_shard.c \
+	%D%/layout.h
+%C%_match_SOURCES = \
+	%D%/match.c \
+	%D%/layout.h
+%C%_mesh_axes_SOURCES = \
+	%D%/mesh_axes.c \
+	%D%/layout.h
+%C%_partition_axis_SOURCES = \
+	%D%/partition_axis.c \
+	%D%/layout.h
+%C%_pattern_SOURCES = \
+	%D%/pattern.c \
+	%D%/layout.h
+%C%_create_mesh_SOURCES = \
+	%D%/create_mesh.c \
+	%D%/layout.h
 %C%_kern_attention_SOURCES = \
 	%D%/kern_attention.c \
 	%D%/kern_data.h
