@@ -11,9 +11,9 @@ libtap_la_SOURCES = \
 check_PROGRAMS += \
 	%D%/analyze \
 	%D%/arena \
-	%D%/chunk \
 	%D%/attention_specs \
 	%D%/auto_shard \
+	%D%/chunk \
 	%D%/coll \
 	%D%/create_mesh \
 	%D%/diag \
@@ -34,26 +34,19 @@ check_PROGRAMS += \
 	%D%/kern_select \
 	%D%/log \
 	%D%/logical \
-	%D%/parallel_groups \
-	%D%/partitioner \
-	%D%/rank_order \
-	%D%/run \
-	%D%/scenario \
-	%D%/split \
-	%D%/text \
-	%D%/topology \
-	%D%/tpu_mesh \
-	%D%/mesh \
-	%D%/model \
 	%D%/match \
 	%D%/mesh \
 	%D%/mesh_axes \
+	%D%/model \
+	%D%/parallel_groups \
 	%D%/parity \
 	%D%/partition \
 	%D%/partition_axis \
+	%D%/partitioner \
 	%D%/pattern \
 	%D%/program \
 	%D%/random_programs \
+	%D%/rank_order \
 	%D%/record \
 	%D%/regex \
 	%D%/repeat \
@@ -65,7 +58,10 @@ check_PROGRAMS += \
 	%D%/shape \
 	%D%/sharding \
 	%D%/spec \
+	%D%/split \
 	%D%/text \
+	%D%/topology \
+	%D%/tpu_mesh \
 	%D%/tree \
 	%D%/units \
 	%D%/yaml
