@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
-	%D%/run/shd/run.h
+	%D%/run/shd/run.h \
+	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
 noinst_LTLIBRARIES += libsim.la
@@ -251,6 +252,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/value.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
+	%D%/trial/graph.c \
+	%D%/trial/shd/graph.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

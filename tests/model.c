@@ -45,7 +45,8 @@ static const struct {
     const char *places;
     const char *describe;
 } models[] = {
-    {"mlp", "{kind: mlp, d_model: 16, d_ff: 32, bias: true}", "x[batch,seq,embed] ct[batch,seq,embed] ",
+    {"mlp", "{kind: mlp, d_model: 16, d_ff: 32, bias: true}",
+     "x[batch,seq,embed] ct[batch,seq,embed] ",
      "layers/0/mlp/up/kernel[embed,mlp] layers/0/mlp/up/bias[mlp] "
      "layers/0/mlp/down/kernel[mlp,embed] layers/0/mlp/down/bias[embed] ",
      "layers/0/mlp/in[batch,seq,embed] layers/0/mlp/hidden[batch,seq,mlp] "
@@ -60,7 +61,8 @@ static const struct {
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] "
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] layers/0/attn/q[batch,seq,heads,head_dim] "
      "layers/0/attn/out[batch,seq,embed] ",
-     "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4 x 8; forward and "
+     "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4 x 8; forward "
+     "and "
      "backward"},
     {"transformer",
      "{kind: transformer, d_model: 16, d_ff: 32, heads: 4, head_dim: 6, vocab: 40, norm: layer, "

@@ -19,9 +19,9 @@ struct kern_gemm {
     struct kern_nest k;     /* arrays a, b */
 };
 
-/* Multiply-adds of one library call from which on the BLAS is worth its gate and set-up; below it
- * the own kernel runs. */
-#define KERN_BLAS_WORK_MIN (64 * 64 * 64)
+/* Multiply-adds of one library call from which on the BLAS is worth its gate; below it the own kernel
+ * runs.  Measured with the gate contended and not: at this size the BLAS is already ahead. */
+#define KERN_BLAS_WORK_MIN (16 * 16 * 16)
 
 /* Use the BLAS if there is one, the element type is its own, the work is enough, and each operand
  * can be read where it lies; otherwise do nothing and return false. */

@@ -340,27 +340,36 @@ static void consider_all(struct choose *c, uint32_t node, const struct candidate
     }
 }
 
-/* Devices among which an operand is cut share the work: to gather it and compute everything
- * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
- * it. */
-static void consider_node(struct choose *c, uint32_t node, struct best *best)
+/* Whether an assignment lets all axes in `busy` cut something. */
+static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
 {
-    struct candidates cs;
-
-    find_candidates(c, node, &cs);
-    consider_all(c, node, &cs, cs.brought, best);
-    if (!best->found)
-        consider_all(c, node, &cs, 0, best);
+    for (size_t a = 0; a < naxes; a++)
+        if (busy >> a & 1 && assign->place[a] == ASSIGN_NONE)
+            return false;
+    return true;
 }
 
-/* Give a node its best assignment as things stand; true when that changed its shardings. */
+/* Give a node its best assignment as things stand, the one it has unless another is better; true
+ * when that changed its shardings.
+ *
+ * Devices among which an operand is cut share the work: to gather it and compute everything
+ * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
+ * it. */
 static bool improve(struct choose *c, uint32_t node)
 {
     struct choose_node *n = &c->nodes[node];
     struct best best = {.found = false};
     struct choose_node before = *n;
+    struct candidates cs;
+    uint32_t busy;
 
-    consider_node(c, node, &best);
+    find_candidates(c, node, &cs);
+    busy = n->works ? cs.brought : 0;
+    if (before.home != CHOOSE_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(c->mesh)))
+        best = (struct best){true, near_cost(c, node), n->assign};
+    consider_all(c, node, &cs, busy, &best);
+    if (!best.found)
+        consider_all(c, node, &cs, 0, &best);
     n->assign = best.assign;
     settle(c, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
@@ -372,18 +381,16 @@ static bool free_to_choose(const struct choose *c, uint32_t node)
            rule_of(c->graph->nodes[node].op) != NULL;
 }
 
-static void search(struct choose *c)
+/* Revisit all nodes, backwards and forwards in turn, as long as something changes. */
+static void sweep(struct choose *c)
 {
     uint32_t nnodes = c->graph->nnodes;
 
-    for (uint32_t node = 0; node < nnodes; node++)
-        if (free_to_choose(c, node))
-            improve(c, node);
-    for (int sweep = 0; sweep < SWEEPS_MAX; sweep++) {
+    for (int n = 0; n < SWEEPS_MAX; n++) {
         bool changed = false;
 
         for (uint32_t i = 0; i < nnodes; i++) {
-            uint32_t node = sweep % 2 ? i : nnodes - 1 - i;
+            uint32_t node = n % 2 ? i : nnodes - 1 - i;
 
             if (free_to_choose(c, node))
                 changed |= improve(c, node);
@@ -391,6 +398,42 @@ static void search(struct choose *c)
         if (!changed)
             break;
     }
+}
+
+/* The assignment that a constraint's home amounts to. */
+static void assign_home(struct choose *c, uint32_t node)
+{
+    struct choose_node *n = &c->nodes[node];
+    const struct shd_sharding *s = price_sharding(c->price, n->home);
+
+    for (uint32_t d = 0; d < s->rank; d++)
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            n->assign.place[s->dims[d].axes[a]] = n->rule.result[0][d];
+}
+
+/* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may move:
+ * what a forward gather brought together, the backward step can scatter. */
+static void free_gradients(struct choose *c)
+{
+    for (uint32_t node = 0; node < c->graph->nnodes; node++) {
+        struct choose_node *n = &c->nodes[node];
+
+        if (!n->live || !n->fixed || c->graph->nodes[node].op != GRAPH_CONSTRAINT ||
+            c->graph->nodes[node].phase != GRAPH_BACKWARD)
+            continue;
+        assign_home(c, node);
+        n->fixed = false;
+    }
+}
+
+static void search(struct choose *c)
+{
+    for (uint32_t node = 0; node < c->graph->nnodes; node++)
+        if (free_to_choose(c, node))
+            improve(c, node);
+    sweep(c);
+    free_gradients(c);
+    sweep(c);
 }
 
 /* ---- setting up ---- */

@@ -264,8 +264,8 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
     if (!shares)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     text_addf(out,
-              "\nreplayed      %s for the step, had each device a core of its own; transfers at "
-              "%s after %s\n",
+              "\nreplayed      %s a step, had each device a core of its own\n"
+              "  transfers at %s after %s\n",
               units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
               units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
               units_print_seconds(latency, sizeof latency,

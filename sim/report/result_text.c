@@ -209,7 +209,7 @@ static void print_measured(const struct record *r, struct text *out)
     char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
     char cpu[UNITS_TEXT_MAX];
 
-    text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices share\n",
+    text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
               units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
     if (r->repeats > 1)
         text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
