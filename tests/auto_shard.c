@@ -12,6 +12,7 @@
 static const struct test_axis full[] = {{"dp", 2}, {"fsdp", 4}, {"ep", 1},
                                         {"tp", 2}, {"sp", 1},   {NULL, 0}};
 static const struct test_axis pair[] = {{"fsdp", 4}, {"sp", 2}, {NULL, 0}};
+static const struct test_axis three[] = {{"dp", 2}, {"fsdp", 4}, {"sp", 2}, {NULL, 0}};
 static const struct test_axis two[] = {{"fsdp", 16}, {"tp", 4}, {NULL, 0}};
 
 static const char *const fsdp_sp[] = {"fsdp", "sp"}, *const tp_tp[] = {"tp", "tp"};
@@ -33,6 +34,7 @@ static const struct {
     {pair, 2, {6, 4}, "fsdp sp", "[fsdp, sp]", "[null, null]"},
     {pair, 2, {8, 3}, "fsdp sp", "[fsdp, sp]", "[[fsdp, sp], null]"},
     {pair, 2, {2048, 3}, "fsdp sp", "[fsdp, sp]", "[[fsdp, sp], null]"},
+    {three, 2, {4096, 1}, "fsdp sp,dp", "[dp, null]", "[[fsdp, sp], null]"},
     {two, 2, {4096, 4096}, "tp,fsdp", "[tp, fsdp]", "[tp, fsdp]"},
     {full, 2, {INT64_C(1) << 40, INT64_C(1) << 40}, "fsdp sp,dp,tp", "[fsdp, sp]", "[fsdp, sp]"},
 };
