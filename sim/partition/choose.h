@@ -30,6 +30,7 @@ struct choose_node {
     struct rule rule;
     struct assign assign;
     uint32_t home;                   /* sharding numbers */
+    uint32_t gift;                   /* a version that costs nothing for now, or CHOOSE_UNKNOWN */
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
     struct choose_reader *readers; /* live ones, in order */
