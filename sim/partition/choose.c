@@ -229,7 +229,7 @@ static void add_partial(const struct choose *c, struct candidates *cs, uint32_t 
             continue;
         if (passes)
             add_option(cs, a, ASSIGN_PARTIAL);
-        for (uint32_t d = 0; d < s->rank; d++) {
+        for (uint32_t d = 0; d < s->rank && c->scatters; d++) {
             const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
 
             if (!f->whole && f->follows == RULE_FREE)
@@ -354,6 +354,12 @@ static void consider_all(struct choose *c, uint32_t node, const struct candidate
     }
 }
 
+/* Ops whose work grows faster than their arrays. */
+static bool is_heavy(enum graph_op op)
+{
+    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
+}
+
 /* Whether an assignment lets all axes in `busy` cut something. */
 static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
 {
@@ -366,7 +372,7 @@ static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
 /* Give a node its best assignment as things stand, the one it has unless another is better; true
  * when that changed its shardings.
  *
- * Devices among which an operand is cut share the work: to gather it and compute everything
+ * Devices among which an operand is cut share heavy work: to gather it and compute everything
  * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
  * it. */
 static bool improve(struct choose *c, uint32_t node)
@@ -378,7 +384,7 @@ static bool improve(struct choose *c, uint32_t node)
     uint32_t busy;
 
     find_candidates(c, node, &cs);
-    busy = n->works ? cs.brought : 0;
+    busy = is_heavy(c->graph->nodes[node].op) ? cs.brought : 0;
     if (before.home != CHOOSE_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(c->mesh)))
         best = (struct best){true, near_cost(c, node), n->assign};
     consider_all(c, node, &cs, busy, &best);
@@ -551,7 +557,7 @@ static void free_gradients(struct choose *c)
     }
 }
 
-static void search(struct choose *c)
+static void search_once(struct choose *c)
 {
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
         if (free_to_choose(c, node))
@@ -561,6 +567,33 @@ static void search(struct choose *c)
     sweep(c);
     for (int n = 0; n < SHARES_MAX && share_all(c); n++)
         sweep(c);
+}
+
+/* The search only ever goes downhill, so where it ends depends on what it may do on the way: go
+ * with and without scattering partial values to where nobody asked for them, and keep the better. */
+static int search(struct choose *c, struct shd_error *err)
+{
+    size_t bytes = c->graph->nnodes * sizeof *c->nodes;
+    struct choose_node *start = malloc(bytes + 1), *plain = malloc(bytes + 1);
+    double cost;
+
+    if (!start || !plain) {
+        free(start);
+        free(plain);
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", c->graph->nnodes);
+    }
+    memcpy(start, c->nodes, bytes);
+    search_once(c);
+    cost = choose_total(c);
+    memcpy(plain, c->nodes, bytes);
+    memcpy(c->nodes, start, bytes);
+    c->scatters = true;
+    search_once(c);
+    if (choose_total(c) >= cost)
+        memcpy(c->nodes, plain, bytes);
+    free(start);
+    free(plain);
+    return SHD_OK;
 }
 
 /* ---- setting up ---- */
@@ -694,11 +727,12 @@ int choose_init(struct choose *out, const struct partition_request *request, str
     struct choose c = {.graph = request->graph, .mesh = request->mesh, .request = request};
     int status = set_up(&c, err);
 
+    if (status == SHD_OK)
+        status = search(&c, err);
     if (status != SHD_OK) {
         choose_fini(&c);
         return status;
     }
-    search(&c);
     *out = c;
     return SHD_OK;
 }

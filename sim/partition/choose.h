@@ -44,6 +44,7 @@ struct choose {
     struct price *price;
     struct choose_node *nodes;
     struct choose_reader *readers; /* storage of all lists */
+    bool scatters; /* partial values may go to shardings that nobody asked for */
 };
 
 /* Choose for every live node.  On success the caller ends it with choose_fini(). */
