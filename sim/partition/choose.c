@@ -121,14 +121,32 @@ static double work_cost(const struct choose *c, uint32_t node)
             touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
 }
 
+/* A constraint of which nothing is asked is another name for its operand. */
+static bool is_alias(const struct choose *c, uint32_t node)
+{
+    return c->graph->nodes[node].op == GRAPH_CONSTRAINT && !c->nodes[node].fixed;
+}
+
+/* The cost of a value and of its aliases. */
+static double named_cost(struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+    double cost = value_cost(c, node);
+
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (is_alias(c, n->readers[r].node))
+            cost += named_cost(c, n->readers[r].node);
+    return cost;
+}
+
 /* All that changes when the assignment of `node` does. */
 static double near_cost(struct choose *c, uint32_t node)
 {
     const struct graph_node *g = &c->graph->nodes[node];
-    double cost = value_cost(c, node) + work_cost(c, node);
+    double cost = named_cost(c, node) + work_cost(c, node);
 
     for (uint32_t x = 0; x < g->nextras; x++)
-        cost += value_cost(c, g->extras[x]);
+        cost += named_cost(c, g->extras[x]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
         bool seen = false;
 
@@ -240,18 +258,20 @@ static void add_partial(const struct choose *c, struct candidates *cs, uint32_t 
         cs->linear_operand = (uint8_t)k;
 }
 
-/* What is asked of one of the op's results. */
-static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t r)
+/* What is asked of a value, by whatever name; `factors` are those of the op that makes it. */
+static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t value,
+                      const int8_t *factors)
 {
-    const struct choose_node *result = &c->nodes[assign_result_node(c->graph, node, r)];
-    const int8_t *factors = c->nodes[node].rule.result[r];
+    const struct choose_node *n = &c->nodes[value];
 
-    if (result->output != GRAPH_NONE && c->request->outputs &&
-        c->request->outputs[result->output])
-        add_neighbour(c, cs, node, factors, choose_output_need(c, result->output));
-    for (uint32_t i = 0; i < result->nreaders; i++)
-        add_neighbour(c, cs, node, factors,
-                      c->nodes[result->readers[i].node].needs[result->readers[i].operand]);
+    if (n->output != GRAPH_NONE && c->request->outputs && c->request->outputs[n->output])
+        add_neighbour(c, cs, node, factors, choose_output_need(c, n->output));
+    for (uint32_t i = 0; i < n->nreaders; i++)
+        if (is_alias(c, n->readers[i].node))
+            add_asked(c, cs, node, n->readers[i].node, factors);
+        else
+            add_neighbour(c, cs, node, factors,
+                          c->nodes[n->readers[i].node].needs[n->readers[i].operand]);
 }
 
 static void find_candidates(struct choose *c, uint32_t node, struct candidates *cs)
@@ -271,7 +291,7 @@ static void find_candidates(struct choose *c, uint32_t node, struct candidates *
         if (cs->noptions[a] > 1)
             cs->brought |= 1u << a;
     for (uint32_t r = 0; r < n->rule.nresults; r++)
-        add_asked(c, cs, node, r);
+        add_asked(c, cs, node, assign_result_node(c->graph, node, r), n->rule.result[r]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
         const struct choose_node *in = &c->nodes[g->inputs[k]];
 
@@ -283,6 +303,21 @@ static void find_candidates(struct choose *c, uint32_t node, struct candidates *
 }
 
 /* ---- the search ---- */
+
+/* A value's aliases lie where it does. */
+static void settle_aliases(struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        struct choose_node *alias = &c->nodes[n->readers[r].node];
+
+        if (!is_alias(c, n->readers[r].node))
+            continue;
+        alias->home = alias->needs[0] = n->home;
+        settle_aliases(c, n->readers[r].node);
+    }
+}
 
 /* Make the shardings of a node, and of its extras, follow its assignment. */
 static void settle(struct choose *c, uint32_t node)
@@ -296,8 +331,11 @@ static void settle(struct choose *c, uint32_t node)
         n->needs[k] = price_number(c->price, &s);
     }
     for (uint32_t r = 0; r < n->rule.nresults; r++) {
+        uint32_t result = assign_result_node(c->graph, node, r);
+
         assign_result(&s, &a, r);
-        c->nodes[assign_result_node(c->graph, node, r)].home = price_number(c->price, &s);
+        c->nodes[result].home = price_number(c->price, &s);
+        settle_aliases(c, result);
     }
 }
 
@@ -397,8 +435,7 @@ static bool improve(struct choose *c, uint32_t node)
 
 static bool free_to_choose(const struct choose *c, uint32_t node)
 {
-    return c->nodes[node].live && !c->nodes[node].fixed &&
-           rule_of(c->graph->nodes[node].op) != NULL;
+    return c->nodes[node].live && !c->nodes[node].fixed && c->nodes[node].works;
 }
 
 /* Revisit all nodes, backwards and forwards in turn, as long as something changes. */
@@ -423,11 +460,12 @@ static void sweep(struct choose *c)
 /* ---- moves of several readers at once ---- */
 
 #define TOGETHER_MAX 16 /* readers of one value */
+#define AFFECTED_MAX 256
 
 /* Nodes whose costs a move may change, each once. */
 struct affected {
     uint32_t n;
-    uint32_t nodes[TOGETHER_MAX * (GRAPH_INPUTS_MAX + 1 + GRAPH_EXTRAS_MAX) + 1];
+    uint32_t nodes[AFFECTED_MAX];
 };
 
 static void affect(struct affected *set, uint32_t node)
@@ -435,7 +473,19 @@ static void affect(struct affected *set, uint32_t node)
     for (uint32_t i = 0; i < set->n; i++)
         if (set->nodes[i] == node)
             return;
-    set->nodes[set->n++] = node;
+    if (set->n < AFFECTED_MAX)
+        set->nodes[set->n++] = node;
+}
+
+/* A value and its aliases; those beyond the room are left out, the move is judged without them. */
+static void affect_named(struct affected *set, const struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+
+    affect(set, node);
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (is_alias(c, n->readers[r].node))
+            affect_named(set, c, n->readers[r].node);
 }
 
 static void find_affected(struct affected *set, const struct choose *c, uint32_t node)
@@ -447,11 +497,11 @@ static void find_affected(struct affected *set, const struct choose *c, uint32_t
     for (uint32_t r = 0; r < n->nreaders; r++) {
         const struct graph_node *reader = &c->graph->nodes[n->readers[r].node];
 
-        affect(set, n->readers[r].node);
+        affect_named(set, c, n->readers[r].node);
         for (uint32_t k = 0; k < reader->ninputs; k++)
             affect(set, reader->inputs[k]);
         for (uint32_t x = 0; x < reader->nextras; x++)
-            affect(set, reader->extras[x]);
+            affect_named(set, c, reader->extras[x]);
     }
 }
 
@@ -516,7 +566,7 @@ static bool share_all(struct choose *c)
         const struct choose_node *n = &c->nodes[node];
         struct shd_sharding home, as;
 
-        if (!n->live || n->nreaders < 2 || n->nreaders > TOGETHER_MAX)
+        if (!n->live || n->home == CHOOSE_UNKNOWN || n->nreaders < 2 || n->nreaders > TOGETHER_MAX)
             continue;
         home = *price_sharding(c->price, n->home);
         if (home.partial) {
@@ -531,17 +581,6 @@ static bool share_all(struct choose *c)
     return changed;
 }
 
-/* The assignment that a constraint's home amounts to. */
-static void assign_home(struct choose *c, uint32_t node)
-{
-    struct choose_node *n = &c->nodes[node];
-    const struct shd_sharding *s = price_sharding(c->price, n->home);
-
-    for (uint32_t d = 0; d < s->rank; d++)
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            n->assign.place[s->dims[d].axes[a]] = n->rule.result[0][d];
-}
-
 /* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may move:
  * what a forward gather brought together, the backward step can scatter. */
 static void free_gradients(struct choose *c)
@@ -552,13 +591,16 @@ static void free_gradients(struct choose *c)
         if (!n->live || !n->fixed || c->graph->nodes[node].op != GRAPH_CONSTRAINT ||
             c->graph->nodes[node].phase != GRAPH_BACKWARD)
             continue;
-        assign_home(c, node);
         n->fixed = false;
+        settle_aliases(c, c->graph->nodes[node].inputs[0]);
     }
 }
 
 static void search_once(struct choose *c)
 {
+    for (uint32_t node = 0; node < c->graph->nnodes; node++)
+        if (c->nodes[node].fixed)
+            settle_aliases(c, node);
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
         if (free_to_choose(c, node))
             improve(c, node);
