@@ -141,12 +141,16 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -164,6 +168,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \

@@ -59,8 +59,8 @@ static int read_question(struct reshard_question *q, const json_t *in, struct sh
         status = read_sharding_value(&q->from, json_object_get(in, "from"), q->mesh, q->shape,
                                      q->rank, err);
     if (status == SHD_OK)
-        status = read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank,
-                                     err);
+        status =
+            read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank, err);
     return status == SHD_OK ? read_partial(q, in, err) : status;
 }
 
@@ -83,8 +83,8 @@ static struct shd_sharding significant(const struct shd_sharding *s)
 static int add_array(struct reshard_question *q, const struct shd_sharding *sharding,
                      struct program_op *op, struct shd_error *err)
 {
-    int status = program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape,
-                                    sharding, err);
+    int status =
+        program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape, sharding, err);
 
     return status == SHD_OK ? program_add_op(q->program, op, err) : status;
 }
