@@ -12,19 +12,6 @@
 #define SWEEPS_MAX 8
 #define SHARES_MAX 4
 
-/* The same sharding without axes of size 1, which mean nothing. */
-static struct shd_sharding significant(const struct shd_sharding *s)
-{
-    struct shd_sharding out;
-
-    shd_sharding_init(&out, s->mesh, s->rank);
-    for (uint32_t d = 0; d < s->rank; d++)
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            if (shd_mesh_axis_size(s->mesh, s->dims[d].axes[a]) > 1)
-                out.dims[d].axes[out.dims[d].naxes++] = s->dims[d].axes[a];
-    return out;
-}
-
 uint32_t choose_output_need(struct choose *choose, uint32_t output)
 {
     const struct shd_sharding *asked = NULL;
@@ -34,7 +21,7 @@ uint32_t choose_output_need(struct choose *choose, uint32_t output)
     if (choose->request->outputs)
         asked = choose->request->outputs[output];
     if (asked) {
-        whole = significant(asked);
+        shd_sharding_simplify(&whole, asked);
         return price_number(choose->price, &whole);
     }
     whole = *price_sharding(choose->price, choose->nodes[node].home);
@@ -196,7 +183,7 @@ static int set_fixed(struct choose *c, uint32_t node, struct shd_error *err)
     graph_shape(c->graph, node, shape);
     if (shd_sharding_check(asked, shape, &why) != SHD_OK)
         return shd_error_set(err, why.status, "'%s': %s", g->name, why.text);
-    whole = significant(asked);
+    shd_sharding_simplify(&whole, asked);
     n->fixed = true;
     n->home = price_number(c->price, &whole);
     if (g->op == GRAPH_CONSTRAINT)

@@ -154,5 +154,6 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
 uint64_t program_peak_bytes(const struct program *program);
 
 const char *program_kind_name(enum program_op_kind kind);
+const char *program_phase_name(uint8_t phase); /* "forward", "backward", "optimizer" */
 
 #endif /* PROGRAM_PROGRAM_H */

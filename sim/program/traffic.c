@@ -35,6 +35,13 @@ const char *program_kind_name(enum program_op_kind kind)
     return names[kind];
 }
 
+const char *program_phase_name(uint8_t phase)
+{
+    static const char *const names[] = {"forward", "backward", "optimizer"};
+
+    return names[phase];
+}
+
 const char *program_step_name(const struct program_op *op)
 {
     if (op->kind == PROGRAM_KERNEL)
