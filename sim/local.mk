@@ -20,6 +20,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/units.c \
@@ -38,6 +40,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
+	%D%/cmd/work.c \
+	%D%/cmd/work.h \
 	%D%/coll/all_gather_direct.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
@@ -248,6 +252,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/scenario.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/sweep.c \
+	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
 	%D%/trial/collect.c \

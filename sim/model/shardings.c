@@ -21,6 +21,7 @@ struct binding {
     const struct scenario *scenario;
     struct model_shardings *out;
     struct diag *diag;
+    size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
 };
 
 struct rule_set {
@@ -73,6 +74,16 @@ static const struct scenario_rule *match(struct rule_set *set, const char *name)
     return first;
 }
 
+static void report_binding(struct binding *b, struct place place, const char *name,
+                           const struct shd_error *err)
+{
+    size_t before = b->diag->nerrors;
+
+    diag_error(b->diag, place, "'%s': %s", name, err->text);
+    if (err->status == SHD_EINDIVISIBLE)
+        b->nindivisible += b->diag->nerrors - before;
+}
+
 static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rule *rule)
 {
     const struct graph_node *n = &b->graph->nodes[node];
@@ -87,7 +98,7 @@ static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rul
     if (status == SHD_OK)
         b->out->nodes[node] = &b->out->storage[node];
     else
-        diag_error(b->diag, rule->spec_place, "'%s': %s", n->name, err.text);
+        report_binding(b, rule->spec_place, n->name, &err);
     return status;
 }
 
@@ -112,7 +123,7 @@ static void bind_logical(struct binding *b, uint32_t node)
                 s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
         }
         if (l && shd_sharding_check(s, shape, &err) != SHD_OK)
-            diag_error(b->diag, l->place, "'%s': %s", n->name, err.text);
+            report_binding(b, l->place, n->name, &err);
     }
     b->out->nodes[node] = s;
 }
@@ -192,7 +203,7 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
 int model_shardings(struct model_shardings *out, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
-    struct binding b = {graph, mesh, scenario, out, diag};
+    struct binding b = {graph, mesh, scenario, out, diag, 0};
     struct rule_set params = {scenario->params, scenario->nparams, NULL, NULL};
     struct rule_set constraints = {scenario->constraints, scenario->nconstraints, NULL, NULL};
     size_t before = diag->nerrors;
@@ -209,7 +220,7 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
         report_unused(&constraints, "constraint", "value", diag);
         report_unknown_logical(&b);
         if (diag->nerrors > before)
-            status = SHD_EINVAL;
+            status = diag->nerrors - before == b.nindivisible ? SHD_EINDIVISIBLE : SHD_EINVAL;
     }
     free_rules(&params);
     free_rules(&constraints);
