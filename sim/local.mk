@@ -33,6 +33,7 @@ libsim_la_SOURCES = \
 	%D%/base/yaml_text.c \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
+	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -205,6 +206,12 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/compare.c \
+	%D%/report/compare.h \
+	%D%/report/compare_rows.c \
+	%D%/report/compare_rows.h \
+	%D%/report/compare_text.c \
+	%D%/report/compare_text.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
@@ -256,6 +263,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/store/write.c \
+	%D%/store/write.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
