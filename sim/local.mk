@@ -31,6 +31,9 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/check.c \
+	%D%/cmd/check_strategy.c \
+	%D%/cmd/check_strategy.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
@@ -137,6 +140,10 @@ libsim_la_SOURCES = \
 	%D%/model/graph_text.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
+	%D%/model/lint.c \
+	%D%/model/lint.h \
+	%D%/model/match.c \
+	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/presets.c \
@@ -212,6 +219,8 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/outcome.c \
+	%D%/report/outcome.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
@@ -263,6 +272,13 @@ libsim_la_SOURCES = \
 	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/store/baseline.c \
+	%D%/store/baseline.h \
+	%D%/store/baseline_diff.c \
+	%D%/store/baseline_fields.h \
+	%D%/store/baseline_text.c \
+	%D%/store/folder.c \
+	%D%/store/folder.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
 	%D%/trial/collect.c \
