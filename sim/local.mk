@@ -28,6 +28,7 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/bench.c \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
@@ -215,8 +216,12 @@ libsim_la_SOURCES = \
 	%D%/run/collective.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
+	%D%/run/fused.c \
+	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
@@ -224,6 +229,8 @@ libsim_la_SOURCES = \
 	%D%/run/move.c \
 	%D%/run/move.h \
 	%D%/run/run.c \
+	%D%/run/stream.c \
+	%D%/run/stream.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \

@@ -95,13 +95,22 @@ static void fini_run(struct run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
+static uint32_t count_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 1 ? (uint32_t)n : 1;
+}
+
 static int init_run(struct run *run, const struct shd_mesh *mesh, struct shd_error *err)
 {
     size_t n = (size_t)shd_mesh_size(mesh);
 
     run->mesh = mesh;
     run->ndevices = (int32_t)n;
-    run->board.spin = (long)n <= sysconf(_SC_NPROCESSORS_ONLN);
+    run->ncores = count_cores();
+    run->board.spin = n <= run->ncores;
+    run->board.nyields = getenv("NY") ? (uint32_t)atoi(getenv("NY")) : 4;
     atomic_store(&run->nlive, run->ndevices);
     run->devices = calloc(n, sizeof(*run->devices));
     if (n <= SHD_RUN_MATRIX_MAX)
