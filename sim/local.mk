@@ -38,21 +38,34 @@ libsim_la_SOURCES = \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
+	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_recursive_doubling.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_halving_doubling.c \
+	%D%/coll/all_reduce_recursive_doubling.c \
 	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_reduce_two_level.c \
+	%D%/coll/all_to_all_bruck.c \
 	%D%/coll/all_to_all_direct.c \
+	%D%/coll/all_to_all_pairwise.c \
 	%D%/coll/barrier_direct.c \
 	%D%/coll/broadcast_direct.c \
+	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
 	%D%/coll/gather_direct.c \
+	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \
+	%D%/coll/pow2.h \
 	%D%/coll/reduce_direct.c \
 	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_recursive_halving.c \
 	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/reduce_tree.c \
 	%D%/coll/scatter_direct.c \
+	%D%/coll/scatter_tree.c \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \

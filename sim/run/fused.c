@@ -13,8 +13,8 @@
 #include "run/stream.h"
 #include "run/view.h"
 
-#define BLOCK_BYTES 8192              /* reduced in the first-level cache; on the thread's stack */
-#define SPREAD_BYTES 16384            /* of one source, read once for all who want it */
+#define BLOCK_BYTES 16384             /* reduced in the first-level cache; on the thread's stack */
+#define STREAM_BLOCK_BYTES 32768      /* longer runs, where memory is the limit */
 #define SLICE_BYTES_MAX (1 << 20)
 #define TASKS_PER_THREAD 8            /* so that a thread that lost its core delays little */
 #define TASKS_MAX (1 << 20)
@@ -31,7 +31,7 @@ struct piece {
 
 #define ALL (UINT32_MAX - 1)
 
-static uint32_t count_pieces(enum coll_kind kind, uint32_t n)
+static uint64_t count_pieces(enum coll_kind kind, uint32_t n)
 {
     switch (kind) {
     case COLL_ALL_REDUCE:
@@ -40,7 +40,7 @@ static uint32_t count_pieces(enum coll_kind kind, uint32_t n)
     case COLL_SEND_RECV:
         return 1;
     case COLL_ALL_TO_ALL:
-        return n * n;
+        return (uint64_t)n * n;
     case COLL_BARRIER:
         return 0;
     default:
@@ -55,9 +55,10 @@ static struct piece chunk_piece(const struct coll_shape *s, uint32_t source, uin
                           coll_chunk_count(s->count, s->nmembers, m)};
 }
 
-static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, uint32_t i)
+static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, uint64_t index)
 {
     uint32_t n = s->nmembers;
+    uint32_t i = (uint32_t)index;
     struct piece p;
 
     switch (kind) {
@@ -70,7 +71,7 @@ static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, ui
     case COLL_SCATTER:
         return chunk_piece(s, s->root, i);
     case COLL_ALL_TO_ALL:
-        p = chunk_piece(s, i / n, i % n);
+        p = chunk_piece(s, (uint32_t)(index / n), (uint32_t)(index % n));
         p.out_at = p.source * p.count;
         return p;
     case COLL_ALL_GATHER:
@@ -169,7 +170,7 @@ static void store(const struct doing *d, const struct piece *p, const struct vie
 
 static void reduce_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
 {
-    alignas(64) char block[BLOCK_BYTES];
+    alignas(64) char block[STREAM_BLOCK_BYTES];
     struct coll_view view = {.base = block};
     struct view_cursor acc;
     struct view_cursor src;
@@ -206,7 +207,7 @@ static void clear_block(const struct doing *d, const struct piece *p, uint64_t a
 /* Elements [at, end) of a piece. */
 static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, uint64_t end)
 {
-    uint64_t block = (p->source == ALL ? BLOCK_BYTES : SPREAD_BYTES) / d->elem_bytes;
+    uint64_t block = (d->job->stream ? STREAM_BLOCK_BYTES : BLOCK_BYTES) / d->elem_bytes;
 
     for (; at < end; at += block) {
         uint64_t count = end - at < block ? end - at : block;
@@ -228,7 +229,7 @@ void fused_task(const struct fused_job *job, const struct run_group *group, uint
     uint64_t end = unit + job->per_task;
 
     for (; unit < end && unit / job->nslices < job->npieces; unit++) {
-        struct piece p = piece_at(call->kind, &job->shape, (uint32_t)(unit / job->nslices));
+        struct piece p = piece_at(call->kind, &job->shape, unit / job->nslices);
         uint64_t at = unit % job->nslices * job->slice;
 
         do_slice(&d, &p, at, p.count - at < job->slice ? p.count : at + job->slice);

@@ -23,7 +23,7 @@ struct run_group;
 /* A call cut into tasks. */
 struct fused_job {
     struct coll_shape shape;
-    uint32_t npieces;
+    uint64_t npieces;
     uint64_t slice;    /* elements of a piece that are done at a time */
     uint64_t nslices;  /* of the longest piece */
     uint64_t per_task; /* slices, of this piece and the next ones */
