@@ -87,6 +87,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h
 
 test_scripts = \
+	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
@@ -98,6 +99,12 @@ test_scripts = \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh
+
+# Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
+EXTRA_PROGRAMS += %D%/stress
+stress: %D%/stress
+	%D%/stress
+.PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += \

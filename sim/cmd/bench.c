@@ -370,14 +370,23 @@ static int measure_sizes(struct printer *p, struct measure_opts *m)
     return exit;
 }
 
-static const struct coll_algo *find_algo(int kind, const char *name)
+/* NULL, with a message, when there is none for so many devices. */
+static const struct coll_algo *find_algo(int kind, const char *name, uint32_t ndevices)
 {
     const struct coll_algo *algo = coll_find((enum coll_kind)kind, name);
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
-    if (algo)
+    if (algo && coll_serves(algo, ndevices))
         return algo;
+    if (algo) {
+        fprintf(stderr,
+                "shardsim: error: %s/%s does not serve groups of %" PRIu32 " devices; it is for "
+                "%s\n",
+                coll_kind_name(algo->kind), algo->name, ndevices,
+                algo->limits == COLL_POW2 ? "powers of two" : "pairs");
+        return NULL;
+    }
     nearest_init(&near, name);
     for (int k = 0; coll_algos[k]; k++)
         if ((int)coll_algos[k]->kind == kind)
@@ -393,10 +402,11 @@ static int measure_all(struct printer *p)
     int exit = CMD_OK;
 
     for (size_t i = 0; i < o->nops && exit <= CMD_FAILED; i++) {
-        struct measure_opts m = {.algo = find_algo(o->ops[i], o->algorithm),
+        uint32_t n = (uint32_t)o->ndevices;
+        struct measure_opts m = {.algo = find_algo(o->ops[i], o->algorithm, n),
                                  .dtype = o->dtype,
                                  .red = o->red,
-                                 .ndevices = (uint32_t)o->ndevices,
+                                 .ndevices = n,
                                  .nwarmups = (uint32_t)o->nwarmups,
                                  .nsamples = (uint32_t)o->nsamples,
                                  .sample_ns = (int64_t)o->sample_ms * 1000000,
