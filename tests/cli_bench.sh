@@ -15,7 +15,8 @@ test_text() {
     is 0 "status 0"
     silent err "nothing on standard error"
     says out '^all-reduce/direct, 4 devices on [0-9]* cores$' "what is measured"
-    says out '^ *size  *count  *type  *redop  *time .*algbw  *busbw  *wrong  *copy  *floor$' "columns"
+    says out '^ *size  *count  *type  *redop  *time .*algbw  *busbw  *wrong  *copy  *floor$' \
+        "columns"
     says out '^ *64  *16  *float32  *sum ' "a row a size"
     says out '^ *4096  *1024  *float32  *sum ' "sizes with units"
     quick -n 2 -b 8 -e 128 -f 4 --csv
@@ -65,7 +66,8 @@ refused() {
 }
 
 test_bad() {
-    refused "no such collective" "no collective 'all-reduse'.*did you mean 'all-reduce'" -o all-reduse
+    refused "no such collective" "no collective 'all-reduse'.*did you mean 'all-reduce'" \
+        -o all-reduse
     refused "no such algorithm" "all-reduce has no algorithm 'rings'.*did you mean 'ring'" -a rings
     refused "no such size" "64KiX" --sizes 64KiX
     refused "no such type" "float31" -d float31
@@ -73,7 +75,7 @@ test_bad() {
     refused "no devices" "'0'; expected a whole number from 1" -n 0
     refused "an argument" "takes no arguments" all-reduce
     refused "no sizes" "no sizes" -b 8 -e 4
-    refused "not this many" "all-gather/recursive-doubling does not serve groups of 6 devices; .* powers of two" \
+    refused "not this many" "all-gather/recursive-doubling does not serve groups of 6 .*powers of two" \
         -o all-gather -a recursive-doubling -n 6 --sizes 48
 }
 

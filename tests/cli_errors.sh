@@ -42,7 +42,8 @@ params: [[kernel, [fsdp, null]]]
 axes: {batch: fsdp}
 algorithms: {all-gather: recursive-doubling}
 EOF
-    refused "algorithm for other groups" "all-gather/recursive-doubling does not serve groups of 3 .*powers of two"
+    refused "algorithm for other groups" \
+        "all-gather/recursive-doubling does not serve groups of 3 .*powers of two"
     change 's/d_ff: 512/d_ff: 1001/'
     refused "indivisible dimension" ".*1001 does not divide into 8 shards"
     change 's/\[null, tp\]\]  /[null, xx]]  /'

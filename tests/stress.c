@@ -165,7 +165,8 @@ static void test(int32_t a, int32_t b, uint64_t seed, uint32_t rounds, const cha
     ok(status == SHD_OK && s.nwrong == 0, "%" PRId32 " x %" PRId32 " devices, %s, fuse %" PRId64, a,
        b, algorithms ? algorithms : "direct", fuse_bytes);
     if (status != SHD_OK || s.nwrong)
-        diag("seed %" PRIu64 ": status %d, %" PRIu32 " wrong: %s", seed, status, s.nwrong, err.text);
+        diag("seed %" PRIu64 ": status %d, %" PRIu32 " wrong: %s", seed, status, s.nwrong,
+             err.text);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* all-gather/bruck - each pulls all that a member at distance 1, 2, 4, ... has.
  *
- * After step s a member has the operands of the 2^(s+1) members from itself on, cyclically; the last
- * step pulls only what is still lacking, so any number of members will do.
+ * After step s a member has the operands of the 2^(s+1) members from itself on, cyclically; the
+ * last step pulls only what is still lacking, so any number of members will do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

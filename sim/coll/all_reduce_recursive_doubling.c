@@ -1,7 +1,7 @@
 /* all-reduce/recursive-doubling - pairs exchange all they have, at distances 1, 2, 4, ...
  *
- * Fewest steps, for small operands.  Members beyond a power of two hand over first (pow2.h).  What a
- * member has lies in two halves of TMP, one written while the peer reads the other.
+ * Fewest steps, for small operands.  Members beyond a power of two hand over first (pow2.h).  What
+ * a member has lies in two halves of TMP, one written while the peer reads the other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,8 @@
  *
  * Members are cut in groups of g neighbours, g the largest divisor of their number that is at most
  * its square root.  (1) Inside a group each reduces one g-th.  (2) Those with the same g-th, one a
- * group, each reduce a part of it and (3) pull the parts of the others.  (4) Inside a group all pull
- * what they lack.  Between groups goes only one g-th of what a flat algorithm sends there.
+ * group, each reduce a part of it and (3) pull the parts of the others.  (4) Inside a group all
+ * pull what they lack.  Between groups goes only one g-th of what a flat algorithm sends there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

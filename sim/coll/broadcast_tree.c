@@ -1,6 +1,6 @@
 /* broadcast/tree - those who have it double in each step: a binomial tree.
  *
- * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before them.
+ * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -37,8 +37,8 @@ struct arena {
 enum arena_backend arena_best_backend(void);
 const char *arena_backend_name(enum arena_backend backend);
 
-/* Cannot fail; takes nothing before the first allocation.  With no jemalloc arena to be had then (of
- * which there are some 4,000) the arena is malloc's. */
+/* Cannot fail; takes nothing before the first allocation.  With no jemalloc arena to be had then
+ * (of which there are some 4,000) the arena is malloc's. */
 void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
                 enum arena_backend backend);
 

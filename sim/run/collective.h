@@ -3,8 +3,8 @@
  * All members arrive with a call; the last one compares them.  A default algorithm is then done in
  * one pass over the memory of all by as many of their threads as there are cores (fused.h).  Of any
  * other each member makes its own moves, step by step, reading straight from its peers' memory;
- * small ones are done whole by the last to arrive.  Bits and counted bytes are the schedule's either
- * way.  No call takes a lock or allocates (but for a transport buffer when one grows).
+ * small ones are done whole by the last to arrive.  Bits and counted bytes are the schedule's in
+ * any case.  No call takes a lock or allocates (but for a transport buffer when one grows).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

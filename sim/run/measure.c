@@ -21,7 +21,7 @@
 #define CHECK_BLOCK 256
 #define CALLS_MAX 10000
 
-/* What devices share; `begin` and `end` by device, the rest written by device 0 between barriers. */
+/* What devices share; `begin` and `end` by device, the rest by device 0 between barriers. */
 struct bench {
     const struct measure_opts *opts;
     struct coll_shape shape;

@@ -139,8 +139,9 @@ static void spin(const struct wait_barrier *b, uint32_t generation)
     }
 }
 
-/* Let others have the core first: when more of them are about to come than there are cores, the last
- * one has often come when this thread's turn is again, and nobody had to sleep or to be woken. */
+/* Let others have the core first: when more of them are about to come than there are cores, the
+ * last one has often come when it is this thread's turn again, and nobody had to sleep or be woken.
+ */
 static void linger(const struct wait_barrier *b, uint32_t generation)
 {
     if (b->board->spin)

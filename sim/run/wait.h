@@ -1,9 +1,10 @@
 /* wait.h - the one way to block: events, and barriers that know who waits where.
  *
- * Nothing here takes a lock: a thread that waits gives its core away a few times, for the others may
+ * Nothing here takes a lock: a thread that waits gives its core away a few times, as the others may
  * be about to come, and then sleeps on a futex until the event it saw has moved on.  Who passes a
- * barrier makes one system call to wake those who sleep, and none when nobody does.  A barrier's arrival is given up as soon as a member can not come any
- * more (it failed or ended), or the whole run is called off; then the barrier is broken for good.
+ * barrier makes one system call to wake those who sleep, and none when nobody does.  An arrival is
+ * given up as soon as a member can not come any more (it failed or ended), or the whole run is
+ * called off; then the barrier is broken for good.
  *
  * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
  * at once, and a second look finds the same, nobody can ever go on: see wait_is_blocked().
