@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 noinst_PROGRAMS += \
+	%D%/own_graph \
 	%D%/tensor_parallel_mlp
 
+examples_own_graph_LDADD = libshdsim.la libshd.la -lm
 examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm

@@ -63,6 +63,8 @@ libshd_la_SOURCES = \
 	%D%/regex.c \
 	%D%/regex_find.h \
 	%D%/regex_group.c \
+	%D%/regex_literal.c \
+	%D%/regex_literal.h \
 	%D%/regex_parse.c \
 	%D%/regex_parse.h \
 	%D%/regex_python.c \

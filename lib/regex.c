@@ -11,6 +11,7 @@
 #include <pcre2.h>
 
 #include "regex_find.h"
+#include "regex_literal.h"
 #include "regex_python.h"
 
 /* A search may take so many steps: about a second; names need dozens. */
@@ -21,7 +22,8 @@
 struct shd_regex {
     pcre2_code *code;
     pcre2_match_context *context;
-    char *literal; /* the pattern, if it has no operators: it means itself */
+    char *literal;         /* in every text that the pattern is found in; NULL: nothing known */
+    bool literal_is_whole; /* and nothing more is needed */
 };
 
 static int out_of_memory(struct shd_error *err)
@@ -72,8 +74,8 @@ int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_er
     } else {
         pcre2_set_match_limit(regex->context, MATCH_LIMIT);
         status = compile(regex, translated, err);
-        if (!status && !pattern[strcspn(pattern, "\\^$.|?*+()[]{}")])
-            regex->literal = strdup(pattern); /* NULL does no harm */
+        if (!status)
+            regex->literal = regex_literal_find(pattern, &regex->literal_is_whole);
     }
     free(translated);
     if (status)
@@ -152,7 +154,8 @@ int regex_find(bool *found, const struct shd_regex *regex, struct regex_finder *
 {
     if (regex->literal && finder->is_ascii) {
         *found = strstr(finder->text, regex->literal) != NULL;
-        return SHD_OK;
+        if (!*found || regex->literal_is_whole)
+            return SHD_OK;
     }
     if (!finder->data)
         finder->data = pcre2_match_data_create(1, NULL);

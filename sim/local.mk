@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
-	%D%/run/shd/run.h
+	%D%/run/shd/run.h \
+	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
 noinst_LTLIBRARIES += libsim.la
@@ -110,6 +111,7 @@ libsim_la_SOURCES = \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
+	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/embed.c \
 	%D%/kern/gemm.c \
@@ -153,12 +155,16 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -176,6 +182,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -271,6 +280,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/value.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
+	%D%/trial/graph.c \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
@@ -279,8 +289,6 @@ libsim_la_SOURCES = \
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
-
-shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

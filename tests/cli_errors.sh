@@ -57,7 +57,7 @@ EOF
     change '/mlp.down.kernel/d'
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
-    refused "pattern that is no regex" "missing ')' of the group"
+    refused "pattern that is no regex" "missing )"
     change 's/^version: 1/version: 7/'
     refused "unknown version" ".*7"
     change 's/^mesh: .*/mesh: {tp: 0}/'

@@ -14,4 +14,15 @@ case $said in
 "4 devices: "*", received 3072 bytes, peak 9216 bytes a device") ok 0 "tensor_parallel_mlp: counts" ;;
 *) ok 1 "tensor_parallel_mlp: counts" ;;
 esac
+
+# 768 each for the all-reduces of y and dx over tp (2 * 3/4 of 4 x 32 float32), 2048 for each of three
+# gradients over dp (32 x 16 float32), 4 for the loss
+said=$("$top_builddir/examples/own_graph" 2>&1)
+status=$?
+echo "$said" | diag
+ok $status "own_graph: the sharded results and gradients are the unsharded ones"
+case $said in
+"8 devices: verified, 6 collectives, received 7684 bytes, "*) ok 0 "own_graph: counts" ;;
+*) ok 1 "own_graph: counts" ;;
+esac
 done_testing

@@ -51,17 +51,17 @@ static uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims)
 /* A leaf of values between -1 and 1, nudged where asked. */
 static uint32_t leaf(struct maker *m, const char *name, const char *letters)
 {
-    struct kern_source source = {.seed = 0x85ebca6bu * (uint32_t)(unsigned char)name[0], .scale = 2};
+    struct kern_source source = {.seed = 0x85ebca6bu * (uint32_t)(unsigned char)name[0],
+                                 .scale = 2};
     uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims), x, at;
 
     x = graph_input(m->graph, name, SHD_F64, dims, rank, source);
     if (m->nudge.by == 0 || strcmp(m->nudge.leaf, name) != 0)
         return x;
     at = graph_input(m->graph, "at", SHD_F64, dims, rank, (struct kern_source){.index = true});
-    at = graph_map(m->graph, "here", KERN_EQUAL, at,
-                   graph_map(m->graph, "element", KERN_FILL, at, GRAPH_NONE,
-                             (double)m->nudge.element),
-                   0);
+    at = graph_map(
+        m->graph, "here", KERN_EQUAL, at,
+        graph_map(m->graph, "element", KERN_FILL, at, GRAPH_NONE, (double)m->nudge.element), 0);
     at = graph_map(m->graph, "by", KERN_SCALE, at, GRAPH_NONE, m->nudge.by);
     return graph_map(m->graph, "nudged", KERN_ADD, x, at, 0);
 }
@@ -292,7 +292,8 @@ static uint32_t build_y(const struct test_case *c, struct maker *m)
 
 enum loss { LOSS_SUM, LOSS_WEIGHTED, LOSS_PARTLY, NLOSSES };
 
-static const char *const loss_names[NLOSSES] = {"summed", "weighted", "weighted along one dimension"};
+static const char *const loss_names[NLOSSES] = {"summed", "weighted",
+                                                "weighted along one dimension"};
 
 static uint32_t add_loss(struct maker *m, uint32_t y, enum loss loss)
 {
@@ -348,7 +349,7 @@ static bool check_leaf(const struct test_case *c, enum loss loss, const struct s
 
     for (uint32_t d = 0; d < b->rank; d++)
         n *= b->shape[d];
-    for (int64_t i = 0; i < n; i += n > 5 ? n / 4 : 1) {
+    for (int64_t i = 0; i<n; i += n> 5 ? n / 4 : 1) {
         double up = loss_at(c, loss, (struct nudge){name, i, STEP});
         double down = loss_at(c, loss, (struct nudge){name, i, -STEP});
         double want = (up - down) / (2 * STEP), got = step_value(step, r, i);
@@ -440,14 +441,14 @@ static void test_nodes(void)
         const struct graph_node *node = &m.graph->nodes[n];
 
         backward &= node->phase == GRAPH_BACKWARD;
-        named |= node->op == GRAPH_CONSTRAINT && !strcmp(node->name, "hidden") &&
-                 node->rank == 2 && node->dims[0] == m.graph->nodes[hidden].dims[0];
+        named |= node->op == GRAPH_CONSTRAINT && !strcmp(node->name, "hidden") && node->rank == 2 &&
+                 node->dims[0] == m.graph->nodes[hidden].dims[0];
     }
     ok(m.graph->err.status == SHD_OK && backward && m.graph->phase == GRAPH_FORWARD,
        "what is added is of the backward phase");
     ok(named, "a constraint's gradient has its name and dimensions");
-    ok(m.graph->nodes[grad].rank == 2 && !memcmp(m.graph->nodes[grad].dims, m.graph->nodes[x].dims,
-                                                 2 * sizeof(uint32_t)),
+    ok(m.graph->nodes[grad].rank == 2 &&
+           !memcmp(m.graph->nodes[grad].dims, m.graph->nodes[x].dims, 2 * sizeof(uint32_t)),
        "a gradient has the dimensions of its array, in order");
     graph_destroy(m.graph);
 }
@@ -463,7 +464,8 @@ static void test_errors(void)
 
         loss = reduce(&m, SHD_SUM, map1(&m, fns[i], x, 0), "");
         graph_gradient(m.graph, loss, &x, 1, &grad);
-        ok(graph_status(m.graph, &err) == SHD_EUNSUPPORTED && strstr(err.text, kern_fns[fns[i]].name),
+        ok(graph_status(m.graph, &err) == SHD_EUNSUPPORTED &&
+               strstr(err.text, kern_fns[fns[i]].name),
            "no derivative: %s", kern_fns[fns[i]].name);
         graph_gradient(m.graph, loss, &x, 1, &grad);
         ok(m.graph->err.status == SHD_EUNSUPPORTED, "a graph with an error stays as it is");

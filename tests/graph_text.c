@@ -133,7 +133,8 @@ static void test_limits(void)
 /* ---- the builder ---- */
 
 #define HEAD                                                                                       \
-    "version: 1\nmesh: {tp: 2}\ngraph:\n  dims: {b: 4, s: 6, d: 8, e: 8, f: 16, g: 2, h: 4, k: 2, " \
+    "version: 1\nmesh: {tp: 2}\ngraph:\n  dims: {b: 4, s: 6, d: 8, e: 8, f: 16, g: 2, h: 4, k: "   \
+    "2, "                                                                                          \
     "v: 10}\n"                                                                                     \
     "  inputs: {x: [b, s, d], q: [b, s, h, k], kv: [b, s, g, k], ids: {dims: [b, s], below: v}}\n" \
     "  params: {w: [d, f], u: [f, d], c: [d], t: [v, d], m: [s, d]}\n  ops:\n"
@@ -213,9 +214,9 @@ static void test_good(void)
             for (uint32_t n = 0; n < g->nnodes; n++)
                 nnodes += g->nodes[n].phase == GRAPH_FORWARD && g->nodes[n].op == good[i].op;
         }
-        if (!ok(good[i].dims ? g && !strcmp(text_get(&dims), good[i].dims) &&
-                                   nnodes == good[i].nnodes
-                             : !g,
+        if (!ok(good[i].dims
+                    ? g && !strcmp(text_get(&dims), good[i].dims) && nnodes == good[i].nnodes
+                    : !g,
                 "good: %.*s", (int)strcspn(good[i].lines + 6, "\n"), good[i].lines + 6))
             diag("%s %u of the op; %s", text_get(&dims), nnodes, text_get(&messages));
         graph_destroy(g);
@@ -232,7 +233,8 @@ static const struct {
     {"    - y = x +\n", "", "g.yaml:8:14: error: the line ends; expected a number, a name, or '('"},
     {"    - 'y = x +'\n", "", "g.yaml:8:15: error: the line ends; expected a number"},
     {"    - y = xx\n", "", "8:11: error: there is no array 'xx' so far"},
-    {"    - gate = x\n    - z = gate + gaet\n", "", "9:18: error: there is no array 'gaet' so far; did you mean 'gate'?"},
+    {"    - gate = x\n    - z = gate + gaet\n", "",
+     "9:18: error: there is no array 'gaet' so far; did you mean 'gate'?"},
     {"    - y = s\n", "", "8:11: error: 's' is a dim; expected an array"},
     {"    - y = geluu(x)\n", "", "8:11: error: there is no function 'geluu'; did you mean 'gelu'?"},
     {"    - y = x[b,d,s]\n", "", "8:11: error: 'x' is [b,s,d]"},
@@ -250,13 +252,15 @@ static const struct {
     {"    - y = softmax(x, f)\n", "", "8:22: error: the array is [b,s,d] and has no dim 'f'"},
     {"    - y = softmax(x, 2)\n", "", "8:22: error: an expression; expected the name of a dim"},
     {"    - y = rope(q, s, k, thet=3)\n", "", "8:30: error: rope has no argument 'thet'"},
-    {"    - y = rope(q, s, k, interleaved=1)\n", "", "8:37: error: interleaved is neither true nor"},
+    {"    - y = rope(q, s, k, interleaved=1)\n", "",
+     "8:37: error: interleaved is neither true nor"},
     {"    - y = rope(q, s, k, theta=0)\n", "", "8:31: error: theta of 0; expected more than 1"},
     {"    - y = attention(x, kv, kv)\n", "", "8:21: error: an array [b,s,d]; expected four dims"},
     {"    - y = gelu(ids)\n", "", "8:16: error: 'ids' holds whole numbers, which only embed and"},
     {"    - y = ids\n", "", "8:11: error: 'ids' holds whole numbers"},
     {"    - y = embed(t, x)\n", "", "8:20: error: an array of fractions; expected an input with"},
-    {"    - y = embed(w, ids)\n", "", "8:20: error: 'ids' goes up to 9, but dim 'd' has 8 elements"},
+    {"    - y = embed(w, ids)\n", "",
+     "8:20: error: 'ids' goes up to 9, but dim 'd' has 8 elements"},
     {"    - y = slice(x, s, h, 3)\n", "", "8:26: error: 4 elements from 3 on are not in 's' of 6"},
     {"    - y = rename(x, d, f)\n", "", "8:24: error: dim 'f' has size 16, not 8 as 'd' has"},
     {"    - y = 1 + 2\n", "", "8:13: error: a number; expected an array"},
@@ -297,8 +301,8 @@ static void test_bad(void)
 static void test_outputs(void)
 {
     struct text messages = TEXT_INIT, names = TEXT_INIT;
-    struct graph *g = build("    - y = gelu(x)\n    - z[b] = sum(y)\n", "  outputs: [z, y]\n",
-                            &messages);
+    struct graph *g =
+        build("    - y = gelu(x)\n    - z[b] = sum(y)\n", "  outputs: [z, y]\n", &messages);
 
     for (uint32_t n = 0; g && n < g->nnodes; n++)
         if (g->nodes[n].op == GRAPH_INPUT)
@@ -318,7 +322,8 @@ static void test_help(void)
     struct text help = TEXT_INIT;
 
     graph_text_print_help(&help);
-    ok(strstr(text_get(&help), " gelu") && strstr(text_get(&help), "concat(a, a_dim, b, b_dim, to)"),
+    ok(strstr(text_get(&help), " gelu") &&
+           strstr(text_get(&help), "concat(a, a_dim, b, b_dim, to)"),
        "help names functions and arguments");
     text_fini(&help);
 }

@@ -19,18 +19,22 @@ compile() {
 # CC and CXX are commands with options, and so are not quoted.
 strict_c() {
     # shellcheck disable=SC2086
-    echo "#include <$1>" | compile $CC -x c -std=c17 -pedantic -I "$2" -I "$3"
+    name=$1
+    shift
+    echo "#include <$name>" | compile $CC -x c -std=c17 -pedantic "$@"
 }
 
 strict_cxx() {
     # shellcheck disable=SC2086
-    echo "#include <$1>" | compile $CXX -x c++ -std=c++17 -pedantic -I "$2" -I "$3"
+    name=$1
+    shift
+    echo "#include <$name>" | compile $CXX -x c++ -std=c++17 -pedantic "$@"
 }
 
 private_c() {
     # shellcheck disable=SC2086
     echo "#include \"$1\"" | compile $CC -x c -std=gnu17 -D_GNU_SOURCE -I "$top_srcdir/sim" \
-        -I "$top_srcdir/lib" -I "$top_srcdir/sim/run"
+        -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
 }
 
 have_cxx() {
@@ -40,11 +44,11 @@ have_cxx() {
 for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
     [ -f "$header" ] || continue
     name=shd/${header##*/}
-    strict_c "$name" "$top_srcdir/lib" "$top_srcdir/sim/run"
+    strict_c "$name" -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
     ok $? "<$name> alone, strict C17"
     diag <"$dir/out"
     if have_cxx; then
-        strict_cxx "$name" "$top_srcdir/lib" "$top_srcdir/sim/run"
+        strict_cxx "$name" -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
         ok $? "<$name> alone, C++17"
         diag <"$dir/out"
     else
@@ -59,11 +63,11 @@ for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | 
 done
 
 echo 'static inline size_t f(void) { return 0; }' >"$dir/bad.h"
-! strict_c bad.h "$dir" "$dir"
+! strict_c bad.h -I "$dir"
 ok $? "finds a header that lacks an include"
 echo 'extern int class;' >"$dir/bad.h"
 if have_cxx; then
-    ! strict_cxx bad.h "$dir" "$dir"
+    ! strict_cxx bad.h -I "$dir"
     ok $? "finds a header that is not C++"
 else
     skip "finds a header that is not C++" "no C++ compiler"

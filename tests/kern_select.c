@@ -62,7 +62,7 @@ static double rope_plain(const struct kern_rope *r, const void *in, const int64_
     int64_t k = r->extent[r->pair_dim], e = index[r->pair_dim], half = k / 2;
     int64_t pair = r->interleaved ? e / 2 : e % half, first = r->interleaved ? pair * 2 : pair;
     int64_t other = r->interleaved ? (e ^ 1) : (e + half) % k;
-    double angle = (double)(position0 + index[r->position_dim]) *
+    double angle = (double)(position0 + r->position0 + index[r->position_dim]) *
                    pow(r->theta, -2.0 * (double)pair / (double)k);
     double x = get_elem(r->dtype, in, at);
     double y = get_elem(r->dtype, in, at + (other - e) * r->stride[r->pair_dim]);
@@ -94,7 +94,7 @@ static bool rope_agrees(const struct kern_rope *r, const void *in, const void *o
 static void check_rope(enum shd_dtype dtype, bool interleaved, bool inverse)
 {
     union kern_desc d = {
-        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 10000, interleaved, inverse}};
+        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 7, 10000, interleaved, inverse}};
     union kern_desc back = d;
     int64_t offset = 100, span;
     void *in, *out;
@@ -182,6 +182,8 @@ static void check_embed(enum shd_dtype dtype, int64_t width)
 
     for (int t = 0; t < TOKENS; t++)
         ids[t] = (int32_t)random_below(20);
+    ids[0] = 10;
+    ids[TOKENS - 1] = 14;
     ids[3] = INT32_MAX;
     ids[4] = INT32_MIN;
     ids[5] = -1;
@@ -364,7 +366,7 @@ static const struct {
     union kern_desc d;
     uint64_t flops, bytes;
 } counts[] = {
-    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 10, 0, 0}}, 72, 192},
+    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, 10, 0, 0}}, 72, 192},
     {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0}}, 0, 96},
     {&kern_kernel_embed, {.embed = {SHD_BF16, 7, 5, 3}}, 0, 2 * 30 + 20},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, 7, 5, 3}}, 15, 30 + 42 + 20},
@@ -374,7 +376,7 @@ static const struct {
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
     {&kern_kernel_window, {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}}}, 0, 4 * 78},
     {&kern_kernel_rope,
-     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 10, 0, 0}},
+     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, 10, 0, 0}},
      UINT64_MAX,
      UINT64_MAX},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, BIG, BIG, BIG}}, UINT64_MAX, UINT64_MAX},

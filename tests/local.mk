@@ -9,14 +9,20 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/analyze \
 	%D%/arena \
+	%D%/attention_specs \
+	%D%/auto_shard \
+	%D%/chunk \
 	%D%/coll \
+	%D%/create_mesh \
 	%D%/diag \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
 	%D%/gradient \
 	%D%/graph \
+	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
 	%D%/json_out \
@@ -27,14 +33,23 @@ check_PROGRAMS += \
 	%D%/kern_reduce \
 	%D%/kern_select \
 	%D%/log \
+	%D%/logical \
+	%D%/match \
 	%D%/mesh \
+	%D%/mesh_axes \
 	%D%/model \
+	%D%/parallel_groups \
 	%D%/parity \
 	%D%/partition \
+	%D%/partition_axis \
+	%D%/partitioner \
+	%D%/pattern \
 	%D%/program \
 	%D%/random_programs \
+	%D%/rank_order \
 	%D%/record \
 	%D%/regex \
+	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
 	%D%/rules \
@@ -43,13 +58,37 @@ check_PROGRAMS += \
 	%D%/shape \
 	%D%/sharding \
 	%D%/spec \
+	%D%/split \
 	%D%/text \
+	%D%/topology \
+	%D%/tpu_mesh \
 	%D%/tree \
 	%D%/units \
 	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
+%C%_analyze_SOURCES = \
+	%D%/analyze.c \
+	%D%/layout.h
+%C%_auto_shard_SOURCES = \
+	%D%/auto_shard.c \
+	%D%/layout.h
+%C%_match_SOURCES = \
+	%D%/match.c \
+	%D%/layout.h
+%C%_mesh_axes_SOURCES = \
+	%D%/mesh_axes.c \
+	%D%/layout.h
+%C%_partition_axis_SOURCES = \
+	%D%/partition_axis.c \
+	%D%/layout.h
+%C%_pattern_SOURCES = \
+	%D%/pattern.c \
+	%D%/layout.h
+%C%_create_mesh_SOURCES = \
+	%D%/create_mesh.c \
+	%D%/layout.h
 %C%_kern_attention_SOURCES = \
 	%D%/kern_attention.c \
 	%D%/kern_data.h
@@ -86,6 +125,25 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.c \
 	%D%/step.h
 
+%C%_chunk_SOURCES = \
+	%D%/chunk.c \
+	%D%/layout_text.h
+%C%_logical_SOURCES = \
+	%D%/logical.c \
+	%D%/layout_text.h
+%C%_parallel_groups_SOURCES = \
+	%D%/parallel_groups.c \
+	%D%/layout_text.h
+%C%_partitioner_SOURCES = \
+	%D%/partitioner.c \
+	%D%/layout_text.h
+%C%_rank_order_SOURCES = \
+	%D%/rank_order.c \
+	%D%/layout_text.h
+%C%_tpu_mesh_SOURCES = \
+	%D%/tpu_mesh.c \
+	%D%/layout_text.h
+
 test_scripts = \
 	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \
@@ -107,6 +165,7 @@ stress: %D%/stress
 .PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
+EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 EXTRA_DIST += \
 	$(test_scripts) \
 	%D%/fuzz/scenario_fuzz.c \

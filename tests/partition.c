@@ -124,10 +124,8 @@ static void output(struct layout *l, const char *name, uint32_t node, const char
 
 static int build(struct program **program, const struct layout *l, struct shd_error *err)
 {
-    struct partition_request request = {.graph = l->graph,
-                                        .mesh = l->mesh,
-                                        .nodes = l->nodes,
-                                        .outputs = l->outputs};
+    struct partition_request request = {
+        .graph = l->graph, .mesh = l->mesh, .nodes = l->nodes, .outputs = l->outputs};
 
     return partition_build(program, &request, err);
 }
@@ -233,8 +231,8 @@ static void test_mlp(void)
     static const struct mlp both = {"b", "[dp]", NULL, "[null, tp]", "[tp]", "[dp, tp]", "[dp]"};
     static const struct mlp alone = {"b", "[]", NULL, "[]", "[]", NULL, NULL};
 
-    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &tensor), "columns, then rows",
-           "all-reduce 1", "all-reduce 1");
+    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &tensor), "columns, then rows", "all-reduce 1",
+           "all-reduce 1");
     expect(mlp_layout(new_layout("tp", 4, NULL, 0), &sequence), "columns, then rows, cut between",
            "all-gather 1, reduce-scatter 1", "all-gather 1, reduce-scatter 1");
     expect(mlp_layout(new_layout("dp", 4, NULL, 0), &data), "data parallel", "", "all-reduce 2");
@@ -258,6 +256,8 @@ static uint32_t partial_product(struct layout *l, const char *suffix)
 
 static void test_partial(void)
 {
+    /* The bytes of an all-reduce, with the elementwise work between its halves shared out. */
+    const char *scattered = "all-gather 1, reduce-scatter 1";
     struct layout *l = new_layout("tp", 4, NULL, 0);
     uint32_t y = partial_product(l, "");
 
@@ -275,18 +275,18 @@ static void test_partial(void)
     l = new_layout("tp", 4, NULL, 0);
     y = partial_product(l, "");
     output(l, "y", graph_map(l->graph, "biased", KERN_ADD, y, leaf(l, "bias", "m", "[]"), 0), "[]");
-    expect(l, "a bias on a partial sum", "all-reduce 1", NULL);
+    expect(l, "a bias on a partial sum", scattered, NULL);
 
     l = new_layout("tp", 4, NULL, 0);
     y = partial_product(l, "");
     y = graph_map(l->graph, "sum", KERN_ADD, y, partial_product(l, "2"), 0);
     output(l, "y", graph_map(l->graph, "half", KERN_SCALE, y, GRAPH_NONE, 0.5), "[]");
-    expect(l, "partial sums are added, scaled and then summed", "all-reduce 1", NULL);
+    expect(l, "partial sums are added, scaled and then summed", scattered, NULL);
 
     l = new_layout("tp", 4, NULL, 0);
     y = partial_product(l, "");
     output(l, "y", graph_map(l->graph, "square", KERN_MUL, y, y, 0), "[]");
-    expect(l, "a partial sum is whole before it is squared", "all-reduce 1", NULL);
+    expect(l, "a partial sum is whole before it is squared", scattered, NULL);
 }
 
 static void test_extremes(void)
@@ -349,8 +349,8 @@ static void test_program(void)
     if (!ok(build(&program, l, NULL) == SHD_OK, "a program of three results"))
         return;
     for (uint32_t i = 0; i < program->nops; i++) {
-        reads_unread |= !strcmp(program->ops[i].name, "unread") ||
-                        !strcmp(program->ops[i].name, "dead");
+        reads_unread |=
+            !strcmp(program->ops[i].name, "unread") || !strcmp(program->ops[i].name, "dead");
         explained &= (program->ops[i].why != NULL) == program_communicates(&program->ops[i]);
     }
     ok(!reads_unread, "what no result depends on is left out");
@@ -362,7 +362,8 @@ static void test_program(void)
        "shardings that differ in axes of size 1 are the same");
     shd_sharding_print(&program->buffers[program->results[1].buffer].sharding, text, sizeof text);
     ok(!strcmp(text, "[{}, {dp}]"), "a result lies as asked: %s", text);
-    ok(program->ops[0].kind == PROGRAM_FILL && program->buffers[program->ops[0].outputs[0]].argument,
+    ok(program->ops[0].kind == PROGRAM_FILL &&
+           program->buffers[program->ops[0].outputs[0]].argument,
        "arguments are filled first");
     program_destroy(program);
     destroy_layout(l);

@@ -17,7 +17,8 @@ static struct program *new_program(struct shd_mesh **mesh)
     const int32_t sizes[] = {2, 4};
     struct program *program;
 
-    if (shd_mesh_create(mesh, names, sizes, 2, NULL) != SHD_OK || !(program = program_create(*mesh)))
+    if (shd_mesh_create(mesh, names, sizes, 2, NULL) != SHD_OK ||
+        !(program = program_create(*mesh)))
         abort();
     return program;
 }
@@ -56,6 +57,7 @@ static void test_buffers(void)
     struct program *p = new_program(&mesh);
     uint32_t whole = add_buffer(p, 3, -1), cut = add_buffer(p, 3, 1), none = 99;
     const int64_t shape[2] = {6, 3}, huge[2] = {INT64_C(1) << 40, INT64_C(1) << 40};
+    const int64_t deep[PROGRAM_RANK_MAX + 1] = {0};
     struct shd_sharding s;
     struct shd_error err;
 
@@ -71,8 +73,7 @@ static void test_buffers(void)
     ok(program_add_buffer(&none, p, "huge", SHD_F32, huge, &s, &err) == SHD_ERANGE,
        "an array of too many bytes");
     shd_sharding_init(&s, mesh, PROGRAM_RANK_MAX + 1);
-    ok(program_add_buffer(&none, p, "deep", SHD_F32, (int64_t[PROGRAM_RANK_MAX + 1]){0}, &s, &err) ==
-               SHD_ERANGE &&
+    ok(program_add_buffer(&none, p, "deep", SHD_F32, deep, &s, &err) == SHD_ERANGE &&
            strstr(err.text, "'deep'"),
        "an array of too many dimensions");
     program_destroy(p);

@@ -11,7 +11,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 # What hangs is ended, and seen as status 124.
-LIMIT=60
+LIMIT=120
 
 # shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
 shardsim() {

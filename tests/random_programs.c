@@ -259,10 +259,9 @@ static void add_binary(struct random_program *p)
 
 static void add_unary(struct random_program *p)
 {
-    static const enum kern_fn fns[] = {KERN_COPY,  KERN_NEG,  KERN_TANH,       KERN_SIGMOID,
-                                       KERN_GELU,  KERN_SILU, KERN_SCALE,      KERN_ADD_SCALAR,
-                                       KERN_EXP,   KERN_LOG,  KERN_SQRT,       KERN_RSQRT,
-                                       KERN_FILL,  KERN_RELU};
+    static const enum kern_fn fns[] = {
+        KERN_COPY,       KERN_NEG, KERN_TANH, KERN_SIGMOID, KERN_GELU,  KERN_SILU, KERN_SCALE,
+        KERN_ADD_SCALAR, KERN_EXP, KERN_LOG,  KERN_SQRT,    KERN_RSQRT, KERN_FILL, KERN_RELU};
     enum kern_fn fn = fns[below(&p->random, 14)];
     uint32_t a = pick(p);
     double bound = p->bounds[a] + 1;
@@ -527,11 +526,10 @@ static bool verified(const struct record *run, const struct verify_reference *re
     bool good = true;
 
     for (uint32_t r = 0; r < program->nresults; r++)
-        all = fmax(all, largest(reference->results[r],
-                                &program->buffers[program->results[r].buffer]));
+        all = fmax(all,
+                   largest(reference->results[r], &program->buffers[program->results[r].buffer]));
     for (uint32_t r = 0; r < program->nresults; r++) {
-        double most = largest(reference->results[r],
-                              &program->buffers[program->results[r].buffer]);
+        double most = largest(reference->results[r], &program->buffers[program->results[r].buffer]);
         double error = run->checks[r].error;
 
         if (error == 0 || error * most <= tolerance * fmax(most, all * part))

@@ -445,7 +445,8 @@ static const struct {
      "mlp; did you mean 'batch'?"},
     {"option of another kind", HEAD "limits: {}\naxes: {vocab: dp}\n",
      "6:8: error: the model has no logical axis 'vocab'; expected one of batch, seq, embed, mlp"},
-    {"heads of an mlp", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8, d_ff: 8, heads: 2}\n",
+    {"heads of an mlp", "version: 1\n" MESH BATCH
+     "model: {kind: mlp, d_model: 8, d_ff: 8, heads: 2}\n",
      "4:48: error: model.heads is not an option of a model of kind mlp"},
     {"no heads", "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 8}\n",
      "4:8: error: no 'model.heads'; expected a whole number from 1 to 65536"},

@@ -12,7 +12,7 @@
  * - It ends, for each device, after the latency and the device's own received bytes at the rate (at
  *   once for a device that receives nothing).  Links are full duplex and do not contend; combining
  *   elements on the way costs nothing.
- * - Arguments are there when the step begins.
+ * - Arguments are there when the step begins; no transfer is held back for lack of memory.
  *
  * Thread class: pure function of the record; the result is noisy only as its CPU times are.
  *

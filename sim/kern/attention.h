@@ -8,6 +8,12 @@
  * Arrays are row-major:  q, o, do, dq [batch][queries][heads][head_dim]
  *                        k, v, dk, dv [batch][keys][kv_heads][head_dim]
  *                        lse          [batch][queries][heads], float32 for 16-bit types, else dtype
+ * Counted as 4 flops, and 10 backward, per query, key and element of a head: every matrix product
+ * in full, also where it is masked; exp and the like not at all.
+ *
+ * Workspace: forward, tiles of at most 16 threads; backward, of at most 4 threads, each with dk and
+ * dv of one key head.  More threads than that find no work.
+ *
  * Heads and queries may be a device's part of all; query head h of the whole reads key head
  * h / repeat of the whole.  dk and dv are the sums over the device's own queries and heads.
  *
@@ -30,7 +36,7 @@ enum kern_attention_offset {
 };
 
 struct kern_attention {
-    enum shd_dtype dtype; /* f32, f64, bf16, f16 */
+    enum shd_dtype dtype;                                    /* f32, f64, bf16, f16 */
     int64_t batch, queries, keys, heads, kv_heads, head_dim; /* local */
     int64_t repeat; /* query heads to a key head, in the whole */
     double scale;   /* of the scores */

@@ -19,13 +19,17 @@ struct kern_gemm {
     struct kern_nest k;     /* arrays a, b */
 };
 
-/* Multiply-adds of one library call from which on the BLAS is worth its gate and set-up; below it
- * the own kernel runs. */
-#define KERN_BLAS_WORK_MIN (64 * 64 * 64)
+/* Multiply-adds of one library call from which on the BLAS is worth its gate; below it the own kernel
+ * runs.  Measured with the gate contended and not: at this size the BLAS is already ahead. */
+#define KERN_BLAS_WORK_MIN (16 * 16 * 16)
 
 /* Use the BLAS if there is one, the element type is its own, the work is enough, and each operand
  * can be read where it lies; otherwise do nothing and return false. */
 bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+
+/* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i], at
+ * the speed of memory.  False, with nothing done, for layouts it does not go through in rows. */
+bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
 
 /* Any strides and types; packs blocks on the stack (less than 56 KiB in all). */
 void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);

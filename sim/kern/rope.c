@@ -87,8 +87,10 @@ static void run_rope(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_rope *r = &desc->rope;
     int64_t stride = r->stride[r->pair_dim];
-    struct rope_run run = {
-        .rope = r, .in = args->in[0], .out = args->out[0], .position0 = r->position0 + args->offsets[0]};
+    struct rope_run run = {.rope = r,
+                           .in = args->in[0],
+                           .out = args->out[0],
+                           .position0 = r->position0 + args->offsets[0]};
 
     assert(r->extent[r->pair_dim] % 2 == 0 && r->pair_dim != r->position_dim);
     if (kern_elements(r->ndims, r->extent, UINT32_MAX) == 0)

@@ -1,6 +1,9 @@
 /* select.h - kernels that move or choose elements by position: rotary embedding, causal mask,
  * look-up, choice by label, repetition of heads, slices.
  *
+ * Flops are counted for rotation (3 an element) and for sums (1 an element of the gradient given).
+ * The gradient of a look-up asks for a workspace of 8 bytes per row and token; the others for none.
+ *
  * Arrays are given by extents and strides as in kern.h; a stride of 0 where an array lacks a
  * dimension.
  *
@@ -16,9 +19,10 @@
 
 #define KERN_SELECT_DIMS_MAX 8
 
-/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its extent: pair
- * i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin, b cos + a
- * sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal strides. */
+/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its
+ * extent: pair i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin,
+ * b cos + a sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal
+ * strides. */
 struct kern_rope {
     enum shd_dtype dtype;
     uint32_t ndims;

@@ -144,8 +144,9 @@ static struct lines_value with_scalar(struct lines *l, const struct expr *call, 
         lines_error(l, call->args[1]->at, "an array; expected a number");
     if (x == GRAPH_NONE || scalar.is != LINES_NUMBER)
         return nothing();
-    return as_node(l, call, graph_map(l->graph, lines_node_name(l, call->name), fn, x, GRAPH_NONE,
-                                      scalar.number));
+    return as_node(
+        l, call,
+        graph_map(l->graph, lines_node_name(l, call->name), fn, x, GRAPH_NONE, scalar.number));
 }
 
 struct lines_value lines_elementwise(struct lines *l, const struct expr *call, enum kern_fn fn,

@@ -27,7 +27,7 @@
 
 #define EXPR_DIMS_MAX 8
 #define EXPR_ARGS_MAX 8
-#define EXPR_DEPTH_MAX 64  /* of calls, brackets and signs in each other */
+#define EXPR_DEPTH_MAX 64 /* of calls, brackets and signs in each other */
 #define EXPR_NODES_MAX 1000
 #define EXPR_LINE_MAX 4000 /* bytes */
 

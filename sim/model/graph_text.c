@@ -3,7 +3,6 @@
 
 #include "model/graph_text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,8 @@ static bool check_new(struct lines *l, const char *name)
     else if (graph_find_dim(l->graph, name) != GRAPH_NONE)
         lines_error(l, 0, "'%s' is a dim; expected another name for an array", name);
     else if (!strcmp(name, "ct"))
-        lines_error(l, 0, "'ct' is what the loss multiplies the result with; expected another name");
+        lines_error(l, 0,
+                    "'ct' is what the loss multiplies the result with; expected another name");
     else
         return true;
     return false;
@@ -34,8 +34,7 @@ static bool check_new(struct lines *l, const char *name)
 static bool array_source(struct lines *l, const struct scenario *s, const struct scenario_array *a,
                          bool param, const uint32_t *dims, struct kern_source *out)
 {
-    double fan_in = a->ndims ? (double)l->graph->dims[dims[0]].size : 1;
-    double scale = !param ? 2 : a->ndims < 2 ? 0.2 : sqrt(12 / fan_in);
+    double scale = model_scale(l->graph, dims, (uint32_t)a->ndims, param);
     uint32_t below;
 
     *out = model_source(s->seed, a->name, a->scale > 0 ? a->scale : scale);
@@ -72,10 +71,9 @@ static uint32_t add_array(struct lines *l, const struct scenario *s, const struc
     if (!array_source(l, s, a, param, dims, &source))
         return GRAPH_NONE;
     l->place = a->place;
-    return lines_checked(
-        l, 0,
-        (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims, (uint32_t)a->ndims,
-                                            source));
+    return lines_checked(l, 0,
+                         (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims,
+                                                             (uint32_t)a->ndims, source));
 }
 
 static void add_arrays(struct lines *l, const struct scenario *s,
@@ -99,18 +97,16 @@ static void add_dims(struct lines *l, const struct scenario *s)
 }
 
 /* One line; the name stands for nothing after an error, so that it is told once. */
-static void add_op(struct lines *l, const struct scenario_line *line)
+static uint32_t add_op(struct lines *l, const struct scenario_line *line)
 {
+    uint32_t node = GRAPH_NONE;
     struct expr_line *parsed;
     struct shd_error err;
-    uint32_t node;
     size_t at;
 
     l->place = line->place;
-    if (expr_parse(&parsed, line->text, &at, &err) != SHD_OK) {
-        lines_error(l, at, "%s", err.text);
-        return;
-    }
+    if (expr_parse(&parsed, line->text, &at, &err) != SHD_OK)
+        return lines_error(l, at, "%s", err.text);
     if (check_new(l, parsed->name)) {
         l->left = graph_text(l->graph, "%s", parsed->name);
         node = lines_eval_array(l, parsed->value, parsed->dims.given ? &parsed->dims : NULL);
@@ -120,6 +116,7 @@ static void add_op(struct lines *l, const struct scenario_line *line)
         add_name(l, l->left, node, true);
     }
     expr_destroy(parsed);
+    return node;
 }
 
 static void add_output(struct lines *l, const struct scenario_line *line)
@@ -172,6 +169,40 @@ void graph_text_build(struct graph *graph, const struct scenario *scenario, stru
         add_op(&l, &s->ops[i]);
     add_outputs(&l, scenario);
     free(l.names);
+}
+
+/* What can be named in a line: arrays from outside, and the latest place of a name. */
+static void find_names(struct lines *l)
+{
+    for (uint32_t n = l->graph->nnodes; n-- > 0;) {
+        const struct graph_node *node = &l->graph->nodes[n];
+
+        if (node->op == GRAPH_CONSTRAINT || node->op == GRAPH_INPUT || node->op == GRAPH_PARAM)
+            if (!lines_find(l, node->name))
+                add_name(l, node->name, n, node->op == GRAPH_CONSTRAINT);
+    }
+}
+
+uint32_t graph_text_add(struct graph *graph, const char *line)
+{
+    const struct scenario_line op = {(char *)(uintptr_t)line, {NULL, 1, 1}};
+    struct diag diag = DIAG_INIT;
+    struct lines l = {.graph = graph, .diag = &diag};
+    uint32_t node;
+
+    if (graph->err.status != SHD_OK)
+        return GRAPH_NONE;
+    l.names = calloc((size_t)graph->nnodes + 1, sizeof *l.names);
+    if (!l.names)
+        return graph_fail(graph, SHD_ENOMEM, "no memory for the names of a graph");
+    find_names(&l);
+    node = add_op(&l, &op);
+    if (node == GRAPH_NONE && diag.nmessages > 0) /* also when the graph has an error */
+        graph_fail(graph, SHD_EINVAL, "'%.80s', column %d: %s", line, diag.messages[0].column,
+                   diag.messages[0].text);
+    free(l.names);
+    diag_fini(&diag);
+    return node;
 }
 
 static void describe(struct text *out, const struct scenario *s)

@@ -201,8 +201,7 @@ static struct lines_value eval_call(struct lines *l, const struct expr *e,
     return value;
 }
 
-struct lines_value lines_eval(struct lines *l, const struct expr *e,
-                              const struct expr_dims *target)
+struct lines_value lines_eval(struct lines *l, const struct expr *e, const struct expr_dims *target)
 {
     struct lines_value value = {LINES_NUMBER, e->number, GRAPH_NONE};
 

@@ -51,7 +51,8 @@ const struct lines_name *lines_find(const struct lines *l, const char *name);
 /* The number of a dimension, or GRAPH_NONE and an error. */
 uint32_t lines_dim(struct lines *l, const char *name, size_t at);
 
-/* The numbers of dims[EXPR_DIMS_MAX]; false and an error when one is not known or is there twice. */
+/* The numbers of dims[EXPR_DIMS_MAX]; false and an error when one is not known or is there twice.
+ */
 bool lines_dims(struct lines *l, const struct expr_dims *dims, uint32_t *out);
 
 /* "[b,s,d]" of a node, as a text of the graph. */
@@ -61,7 +62,8 @@ const char *lines_print_dims(struct lines *l, uint32_t node);
 struct lines_value lines_eval(struct lines *l, const struct expr *e,
                               const struct expr_dims *target);
 
-/* The same, for what must be an array of floating-point numbers, or of any; GRAPH_NONE otherwise. */
+/* The same, for what must be an array of floating-point numbers, or of any; GRAPH_NONE otherwise.
+ */
 uint32_t lines_eval_array(struct lines *l, const struct expr *e, const struct expr_dims *target);
 uint32_t lines_eval_any(struct lines *l, const struct expr *e, const struct expr_dims *target);
 

@@ -3,13 +3,13 @@
 
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "graph/gradient.h"
 
-static const struct model_kind *const kinds[] = {&model_mlp,         &model_attention,
-                                                &model_block,       &model_transformer,
-                                                &model_graph_text};
+static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
+                                                 &model_transformer, &model_graph_text};
 
 struct kern_source model_source(uint64_t seed, const char *name, double scale)
 {
@@ -20,25 +20,31 @@ struct kern_source model_source(uint64_t seed, const char *name, double scale)
     return (struct kern_source){.seed = h, .scale = scale};
 }
 
-/* sum(out * ct), added to `sum` if there is one. */
-static uint32_t add_product(struct graph *g, const struct scenario *s, uint32_t sum,
-                            const char *output, uint32_t node, uint32_t noutputs)
+double model_scale(const struct graph *graph, const uint32_t *dims, uint32_t rank, bool param)
 {
-    const char *name = noutputs > 1 ? graph_text(g, "ct/%s", output) : "ct";
+    if (!param)
+        return 2;
+    return rank < 2 ? 0.2 : sqrt(12 / (double)graph->dims[dims[0]].size);
+}
+
+/* sum(out * ct), added to `sum` if there is one. */
+static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,
+                            uint32_t node)
+{
     struct graph_node out;
     uint32_t ct;
 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
     out = g->nodes[node];
-    ct = graph_input(g, name, s->model.dtype, out.dims, out.rank, model_source(s->seed, name, 2));
+    ct = graph_input(g, ct_name, out.dtype, out.dims, out.rank, model_source(seed, ct_name, 2));
     node = graph_map(g, "loss/product", KERN_MUL, node, ct, 0);
     node = graph_reduce(g, "loss", SHD_SUM, node, NULL, 0);
     return sum == GRAPH_NONE ? node : graph_map(g, "loss", KERN_ADD, sum, node, 0);
 }
 
 /* The model's own loss, or that of its outputs and as many arrays of random numbers. */
-static uint32_t add_loss(struct graph *g, const struct scenario *s)
+static uint32_t add_loss(struct graph *g, uint64_t seed)
 {
     uint32_t noutputs = g->noutputs, loss = GRAPH_NONE;
 
@@ -46,13 +52,14 @@ static uint32_t add_loss(struct graph *g, const struct scenario *s)
         if (g->outputs[o].kind == GRAPH_LOSS)
             return g->outputs[o].node;
     for (uint32_t o = 0; o < noutputs; o++)
-        loss = add_product(g, s, loss, g->outputs[o].name, g->outputs[o].node, noutputs);
+        loss = add_product(g, seed, loss,
+                           noutputs > 1 ? graph_text(g, "ct/%s", g->outputs[o].name) : "ct",
+                           g->outputs[o].node);
     graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     return loss;
 }
 
-/* The gradient of what is learned and of the inputs that have one. */
-static void add_backward(struct graph *g, const struct scenario *s)
+void model_add_backward(struct graph *g, uint64_t seed)
 {
     uint32_t nforward = g->nnodes, *wrt, *grads, nwrt = 0, loss;
 
@@ -68,7 +75,7 @@ static void add_backward(struct graph *g, const struct scenario *s)
         if (g->nodes[n].op == GRAPH_PARAM ||
             (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
             wrt[nwrt++] = n;
-    loss = add_loss(g, s);
+    loss = add_loss(g, seed);
     graph_gradient(g, loss, wrt, nwrt, grads);
     for (uint32_t i = 0; i < nwrt && g->err.status == SHD_OK; i++)
         graph_output(g, GRAPH_GRADIENT, g->nodes[wrt[i]].name, grads[i], wrt[i]);
@@ -102,7 +109,7 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
     if (diag->nerrors == before && scenario->step.backward)
-        add_backward(g, scenario);
+        model_add_backward(g, scenario->seed);
     if (graph_status(g, &err) != SHD_OK && diag->nerrors == before)
         diag_error(diag, scenario->model.place, "%s", err.text);
     if (diag->nerrors > before) {

@@ -34,6 +34,10 @@ extern const struct model_kind model_graph_text;
 SHD_MUST_CHECK int model_graph(struct graph **out, const struct scenario *scenario,
                                struct diag *diag);
 
+/* Add the loss, if there is none yet, and the gradients, as model_graph() does.  Errors stay in the
+ * graph. */
+void model_add_backward(struct graph *graph, uint64_t seed);
+
 /* What is computed, for people: model, type, batch and phases. */
 void model_describe(struct text *out, const struct scenario *scenario);
 
@@ -50,7 +54,15 @@ struct model_shardings {
 SHD_MUST_CHECK int model_shardings(struct model_shardings *out, const struct graph *graph,
                                    const struct shd_mesh *mesh, const struct scenario *scenario,
                                    struct diag *diag);
+/* Nothing asked for yet (SHD_ENOMEM); and, when nodes have what is asked for, what follows from it:
+ * gradients lie as what they belong to, cotangents as their outputs. */
+SHD_MUST_CHECK int model_shardings_init(struct model_shardings *out, const struct graph *graph);
+void model_shardings_bind_outputs(struct model_shardings *shardings, const struct graph *graph);
+
 void model_shardings_fini(struct model_shardings *shardings);
+
+/* The spread of random numbers in an array: a matrix keeps the variance of what it multiplies. */
+double model_scale(const struct graph *graph, const uint32_t *dims, uint32_t rank, bool param);
 
 /* What is in the array number `n` (any number) of a scenario with a seed. */
 struct kern_source model_source(uint64_t seed, const char *name, double scale);

@@ -119,7 +119,7 @@ static void describe(struct text *out, const struct scenario *s)
     }
     if (m->kind == SCENARIO_TRANSFORMER)
         text_addf(out, ", vocab %lld", (long long)m->vocab);
-    text_addf(out, ", %s; batch %lld x %lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
+    text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
               (long long)s->batch.seq);
 }
 

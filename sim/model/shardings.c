@@ -165,23 +165,22 @@ static bool is_cotangent(const struct graph_node *node, const char *output)
     return node->name[2] == '\0' || (node->name[2] == '/' && !strcmp(node->name + 3, output));
 }
 
-/* Gradients lie as what they belong to, cotangents as their outputs were asked for. */
-static void bind_outputs(struct binding *b)
+void model_shardings_bind_outputs(struct model_shardings *shardings, const struct graph *graph)
 {
-    for (uint32_t o = 0; o < b->graph->noutputs; o++) {
-        const struct graph_output *output = &b->graph->outputs[o];
+    for (uint32_t o = 0; o < graph->noutputs; o++) {
+        const struct graph_output *output = &graph->outputs[o];
 
         if (output->kind == GRAPH_GRADIENT)
-            b->out->outputs[o] = b->out->nodes[output->of];
-        if (output->kind != GRAPH_OUTPUT || !b->out->nodes[output->node])
+            shardings->outputs[o] = shardings->nodes[output->of];
+        if (output->kind != GRAPH_OUTPUT || !shardings->nodes[output->node])
             continue;
-        for (uint32_t node = 0; node < b->graph->nnodes; node++)
-            if (is_cotangent(&b->graph->nodes[node], output->name))
-                b->out->nodes[node] = b->out->nodes[output->node];
+        for (uint32_t node = 0; node < graph->nnodes; node++)
+            if (is_cotangent(&graph->nodes[node], output->name))
+                shardings->nodes[node] = shardings->nodes[output->node];
     }
 }
 
-static int allocate(struct model_shardings *out, const struct graph *graph)
+int model_shardings_init(struct model_shardings *out, const struct graph *graph)
 {
     memset(out, 0, sizeof *out);
     out->storage = calloc((size_t)graph->nnodes + 1, sizeof *out->storage);
@@ -197,7 +196,7 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
     struct rule_set params = {scenario->params, scenario->nparams, NULL, NULL};
     struct rule_set constraints = {scenario->constraints, scenario->nconstraints, NULL, NULL};
     size_t before = diag->nerrors;
-    int status = allocate(out, graph);
+    int status = model_shardings_init(out, graph);
 
     if (status == SHD_OK)
         status = compile_rules(&params, diag);
@@ -205,7 +204,7 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
         status = compile_rules(&constraints, diag);
     if (status == SHD_OK) {
         bind_nodes(&b, &params, &constraints);
-        bind_outputs(&b);
+        model_shardings_bind_outputs(out, graph);
         report_unused(&params, "rule", "parameter", diag);
         report_unused(&constraints, "constraint", "value", diag);
         report_unknown_logical(&b);

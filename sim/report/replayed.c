@@ -155,15 +155,13 @@ static void write_devices(struct json_out *out, const struct record *record)
 
 static void write_path(struct json_out *out, const struct replayed_share *shares, size_t n)
 {
-    static const char *const phase_names[] = {"forward", "backward", "optimizer"};
-
     json_out_key(out, "critical_path");
     json_out_begin_array(out);
     for (size_t i = 0; i < n; i++) {
         json_out_begin_flat_object(out);
         key_string(out, "op", shares[i].op);
         key_string(out, "where", shares[i].where);
-        key_string(out, "phase", phase_names[shares[i].phase]);
+        key_string(out, "phase", program_phase_name(shares[i].phase));
         json_out_key(out, "count");
         json_out_uint(out, shares[i].count);
         key_double(out, "seconds", (double)shares[i].ns * 1e-9);
@@ -264,8 +262,8 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
     if (!shares)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     text_addf(out,
-              "\nreplayed      %s for the step, had each device a core of its own; transfers at "
-              "%s after %s\n",
+              "\nreplayed      %s a step, had each device a core of its own\n"
+              "  transfers at %s after %s\n",
               units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
               units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
               units_print_seconds(latency, sizeof latency,

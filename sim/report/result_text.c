@@ -14,8 +14,6 @@
 #define LINE_COLUMNS 80
 #define VALUE_COLUMN 14 /* where what follows a line's title begins */
 
-static const char *const phase_names[] = {"forward", "backward", "optimizer"};
-
 /* Text that goes on in a new line, below its beginning, where the line is full. */
 struct para {
     struct text *out;
@@ -85,7 +83,7 @@ static void print_rows(const struct traffic *t, struct text *out)
         const struct traffic_row *row = &t->rows[r];
 
         table_add(&table, "%zu", r + 1);
-        table_add(&table, "%s", phase_names[row->phase]);
+        table_add(&table, "%s", program_phase_name(row->phase));
         table_add(&table, "%s", row->op);
         table_add(&table, "%s", row->axes);
         table_add(&table, "%u of %u", row->groups, row->group_size);
@@ -209,7 +207,7 @@ static void print_measured(const struct record *r, struct text *out)
     char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
     char cpu[UNITS_TEXT_MAX];
 
-    text_addf(out, "\nmeasured      %s for the step on this machine, whose cores the devices share\n",
+    text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
               units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
     if (r->repeats > 1)
         text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",

@@ -205,8 +205,8 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
         text_addf(&known, "%s%s", known.length ? ", " : "", name);
         nearest_add(&nearest, name);
     }
-    diag_error(r->diag, logical->key_place, "the model has no logical axis '%s'; expected one of %s%s",
-               logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+    diag_error(r->diag, logical->key_place,
+               "the model has no logical axis '%s'; expected one of %s%s", logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&known);
 }
 

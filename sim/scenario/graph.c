@@ -209,8 +209,8 @@ static struct scenario_array *find_or_add_array(struct reader *r, struct scenari
     char *name = read_identifier(r, "an array", key);
     if (!name)
         return NULL;
-    struct scenario_array *array = value_append(r, &arrays->list, &arrays->count, sizeof(*array),
-                                                SCENARIO_GRAPH_MAX, key);
+    struct scenario_array *array =
+        value_append(r, &arrays->list, &arrays->count, sizeof(*array), SCENARIO_GRAPH_MAX, key);
     if (array)
         array->name = name;
     else

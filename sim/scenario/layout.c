@@ -58,8 +58,8 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
     char *name = value_read_name(r, "a mesh axis", key);
     if (!name)
         return NULL;
-    struct scenario_axis *axis = value_append(r, &r->scenario->mesh, &r->scenario->nmesh, sizeof(*axis),
-                                        SHD_MESH_AXES_MAX, key);
+    struct scenario_axis *axis = value_append(r, &r->scenario->mesh, &r->scenario->nmesh,
+                                              sizeof(*axis), SHD_MESH_AXES_MAX, key);
     if (axis)
         axis->name = name;
     else
@@ -201,7 +201,8 @@ static void add_logical_axis(struct reader *r, struct scenario_logical *logical,
 
     if (!name)
         return;
-    char **axis = value_append(r, &logical->axes, &logical->naxes, sizeof(*axis), SHD_MESH_AXES_MAX, node);
+    char **axis =
+        value_append(r, &logical->axes, &logical->naxes, sizeof(*axis), SHD_MESH_AXES_MAX, node);
     if (axis)
         *axis = name;
     else
@@ -305,7 +306,8 @@ static struct scenario_algorithm *find_or_add_algorithm(struct reader *r,
     for (size_t i = 0; i < s->nalgorithms; i++)
         if (strcmp(s->algorithms[i].kind, key->text) == 0)
             return &s->algorithms[i];
-    return value_append(r, &s->algorithms, &s->nalgorithms, sizeof(s->algorithms[0]), ENTRIES_MAX, key);
+    return value_append(r, &s->algorithms, &s->nalgorithms, sizeof(s->algorithms[0]),
+                        ENTRIES_MAX, key);
 }
 
 static void read_algorithms_entry(struct reader *r, const struct option *option,

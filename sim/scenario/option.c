@@ -180,7 +180,7 @@ const struct option option_table[] = {
         .type = OPTION_ROPE,
         .kinds = OF_ATTENTION,
         .standard = "null",
-        .help = "rotary embedding of queries and keys; theta is 10000 and pairs are halves if not said",
+        .help = "rotary embedding of queries and keys; {} is theta 10000 with pairs of halves",
     },
     {
         .section = "model",
@@ -295,7 +295,7 @@ const struct option option_table[] = {
         .key = "axes",
         .type = OPTION_AXES,
         .standard = "{}",
-        .help = "mesh axes that shard a logical axis (batch, seq, embed, ... or a dim of graph) of inputs",
+        .help = "mesh axes that shard a logical axis (batch, seq, ... or a dim of graph) of inputs",
     },
     {
         .key = "constraints",

@@ -96,7 +96,7 @@ struct scenario_array {
     char *dims[SCENARIO_ARRAY_RANK_MAX];
     struct place dim_places[SCENARIO_ARRAY_RANK_MAX];
     char *below;        /* whole numbers from 0 up to the size of this dimension, or NULL */
-    double scale;       /* of random values, uniform in -scale/2..scale/2; 0: by the first dimension */
+    double scale;       /* of random values, -scale/2..scale/2; 0: by the first dimension */
     struct place place; /* of the name */
     struct place below_place;
 };

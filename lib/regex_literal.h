@@ -1,0 +1,18 @@
+/* regex_literal.h - text without which a pattern is not found: looking for it is the quickest way
+ * to see that it is not.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REGEX_LITERAL_H
+#define REGEX_LITERAL_H
+
+#include <stdbool.h>
+
+/* The longest run of ASCII characters that stands in a pattern as it is, outside of groups and of
+ * repeats; free it.  NULL where there is none, and when memory is short.  *is_whole: the
+ * pattern is nothing else.  The pattern must be one that compiles. */
+char *regex_literal_find(const char *pattern, bool *is_whole);
+
+#endif /* REGEX_LITERAL_H */
