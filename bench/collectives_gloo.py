@@ -20,7 +20,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 N, OP, SIZES = int(sys.argv[1]), sys.argv[2], [int(s) for s in sys.argv[3:]]
-SAMPLES, SAMPLE_S = 9, 0.005
+SAMPLES, SAMPLE_S = 5, 0.005
 
 
 def permute(me, x, y):

@@ -23,7 +23,7 @@ import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
 
-SAMPLES, SAMPLE_S = 9, 0.005
+SAMPLES, SAMPLE_S = 5, 0.005
 RING = [(d, (d + 1) % DEVICES) for d in range(DEVICES)]
 OPS = {
     "all-reduce": lambda x: lax.psum(x, "x"),

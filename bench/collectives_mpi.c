@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES 9
+#define SAMPLES 5
 #define SAMPLE_S 0.005
 
 static int n, me;
