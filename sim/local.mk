@@ -31,6 +31,7 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/bench.c \
 	%D%/cmd/check.c \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
@@ -46,21 +47,34 @@ libsim_la_SOURCES = \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \
 	%D%/cmd/work.h \
+	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_recursive_doubling.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_halving_doubling.c \
+	%D%/coll/all_reduce_recursive_doubling.c \
 	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_reduce_two_level.c \
+	%D%/coll/all_to_all_bruck.c \
 	%D%/coll/all_to_all_direct.c \
+	%D%/coll/all_to_all_pairwise.c \
 	%D%/coll/barrier_direct.c \
 	%D%/coll/broadcast_direct.c \
+	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
 	%D%/coll/gather_direct.c \
+	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \
+	%D%/coll/pow2.h \
 	%D%/coll/reduce_direct.c \
 	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_recursive_halving.c \
 	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/reduce_tree.c \
 	%D%/coll/scatter_direct.c \
+	%D%/coll/scatter_tree.c \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
@@ -244,8 +258,12 @@ libsim_la_SOURCES = \
 	%D%/run/collective.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
+	%D%/run/fused.c \
+	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
@@ -253,6 +271,8 @@ libsim_la_SOURCES = \
 	%D%/run/move.c \
 	%D%/run/move.h \
 	%D%/run/run.c \
+	%D%/run/stream.c \
+	%D%/run/stream.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
