@@ -97,6 +97,7 @@ libsim_la_SOURCES = \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
+	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/embed.c \
 	%D%/kern/gemm.c \

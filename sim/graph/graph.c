@@ -239,6 +239,20 @@ static uint32_t presum(struct graph *graph, const char *name, uint32_t a, uint32
     return graph_reduce(graph, name, SHD_SUM, a, keep, nkeep);
 }
 
+/* Whether the result is `a` with every element multiplied by one of `b`: nothing to sum. */
+static bool product_by_elements(const struct graph *graph, uint32_t a, uint32_t b,
+                                const uint32_t *dims, uint32_t rank)
+{
+    const struct graph_node *x = &graph->nodes[a], *y = &graph->nodes[b];
+
+    if (x->rank != rank || memcmp(x->dims, dims, rank * sizeof *dims) != 0)
+        return false;
+    for (uint32_t d = 0; d < y->rank; d++)
+        if (!graph_has_dim(x, y->dims[d]))
+            return false;
+    return true;
+}
+
 uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                       const uint32_t *dims, uint32_t rank)
 {
@@ -261,6 +275,10 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
     node.inputs[1] = presum(graph, name, b, a, dims, rank);
     if (!usable(graph, node.inputs[0]) || !usable(graph, node.inputs[1]))
         return GRAPH_NONE;
+    if (product_by_elements(graph, node.inputs[0], node.inputs[1], dims, rank))
+        return graph_map(graph, name, KERN_MUL, node.inputs[0], node.inputs[1], 0);
+    if (product_by_elements(graph, node.inputs[1], node.inputs[0], dims, rank))
+        return graph_map(graph, name, KERN_MUL, node.inputs[1], node.inputs[0], 0);
     node.dtype = graph->nodes[a].dtype;
     return add_node(graph, &node, name);
 }

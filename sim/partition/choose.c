@@ -7,10 +7,11 @@
 #include <string.h>
 
 #define VERSIONS_MAX 64   /* shardings of one value at a time; more are not looked at */
-#define OPTIONS_MAX 6     /* places for one axis in one op */
+#define OPTIONS_MAX 10    /* places for one axis in one op */
 #define ORDERS_MAX 4      /* orders of axes inside tuples */
 #define COMBINATIONS_MAX 4096
 #define SWEEPS_MAX 8
+#define SHARES_MAX 4
 
 /* ---- the cost of a state ---- */
 
@@ -76,6 +77,8 @@ static double value_cost(struct choose *c, uint32_t node)
 
     if (n->home == CHOOSE_UNKNOWN)
         return 0;
+    if (n->gift != CHOOSE_UNKNOWN)
+        v.numbers[v.count++] = n->gift;
     for (uint32_t o = n->output; o < c->graph->noutputs; o++)
         if (c->graph->outputs[o].node == node)
             cost += bring(c, node, &v, choose_output_need(c, o));
@@ -212,18 +215,29 @@ static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_
         add_order(cs, s);
 }
 
+/* An operand that is a partial sum may be passed on as it is, or be scattered over any dimension: that
+ * moves half of what bringing it about everywhere does. */
 static void add_partial(const struct choose *c, struct candidates *cs, uint32_t node, uint32_t k)
 {
     const struct graph_node *g = &c->graph->nodes[node];
-    uint32_t home = c->nodes[g->inputs[k]].home;
-    const struct shd_sharding *s = price_sharding(c->price, home);
+    const struct choose_node *n = &c->nodes[node];
+    const struct shd_sharding *s = price_sharding(c->price, c->nodes[g->inputs[k]].home);
+    bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
 
-    if (!s->partial || s->partial_op != SHD_SUM || !assign_linear(g, k))
-        return;
-    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
-        if (s->partial >> a & 1)
+    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++) {
+        if (!(s->partial >> a & 1))
+            continue;
+        if (passes)
             add_option(cs, a, ASSIGN_PARTIAL);
-    cs->linear_operand = (uint8_t)k;
+        for (uint32_t d = 0; d < s->rank && c->scatters; d++) {
+            const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
+
+            if (!f->whole && f->follows == RULE_FREE)
+                add_option(cs, a, n->rule.operand[k][d]);
+        }
+    }
+    if (s->partial && passes)
+        cs->linear_operand = (uint8_t)k;
 }
 
 /* What is asked of one of the op's results. */
@@ -340,6 +354,12 @@ static void consider_all(struct choose *c, uint32_t node, const struct candidate
     }
 }
 
+/* Ops whose work grows faster than their arrays. */
+static bool is_heavy(enum graph_op op)
+{
+    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
+}
+
 /* Whether an assignment lets all axes in `busy` cut something. */
 static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
 {
@@ -352,7 +372,7 @@ static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
 /* Give a node its best assignment as things stand, the one it has unless another is better; true
  * when that changed its shardings.
  *
- * Devices among which an operand is cut share the work: to gather it and compute everything
+ * Devices among which an operand is cut share heavy work: to gather it and compute everything
  * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
  * it. */
 static bool improve(struct choose *c, uint32_t node)
@@ -364,7 +384,7 @@ static bool improve(struct choose *c, uint32_t node)
     uint32_t busy;
 
     find_candidates(c, node, &cs);
-    busy = n->works ? cs.brought : 0;
+    busy = is_heavy(c->graph->nodes[node].op) ? cs.brought : 0;
     if (before.home != CHOOSE_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(c->mesh)))
         best = (struct best){true, near_cost(c, node), n->assign};
     consider_all(c, node, &cs, busy, &best);
@@ -400,6 +420,117 @@ static void sweep(struct choose *c)
     }
 }
 
+/* ---- moves of several readers at once ---- */
+
+#define TOGETHER_MAX 16 /* readers of one value */
+
+/* Nodes whose costs a move may change, each once. */
+struct affected {
+    uint32_t n;
+    uint32_t nodes[TOGETHER_MAX * (GRAPH_INPUTS_MAX + 1 + GRAPH_EXTRAS_MAX) + 1];
+};
+
+static void affect(struct affected *set, uint32_t node)
+{
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->nodes[i] == node)
+            return;
+    set->nodes[set->n++] = node;
+}
+
+static void find_affected(struct affected *set, const struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+
+    set->n = 0;
+    affect(set, node);
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        const struct graph_node *reader = &c->graph->nodes[n->readers[r].node];
+
+        affect(set, n->readers[r].node);
+        for (uint32_t k = 0; k < reader->ninputs; k++)
+            affect(set, reader->inputs[k]);
+        for (uint32_t x = 0; x < reader->nextras; x++)
+            affect(set, reader->extras[x]);
+    }
+}
+
+static double affected_cost(struct choose *c, const struct affected *set)
+{
+    double cost = 0;
+
+    for (uint32_t i = 0; i < set->n; i++)
+        cost += value_cost(c, set->nodes[i]) + work_cost(c, set->nodes[i]);
+    return cost;
+}
+
+/* Let all readers of a value choose as if it lay in another sharding as well; keep that when it pays
+ * for bringing the value there once.  One by one each would find its own way around. */
+static bool share(struct choose *c, uint32_t node, const struct shd_sharding *as)
+{
+    struct choose_node *n = &c->nodes[node];
+    struct assign before[TOGETHER_MAX];
+    struct affected set;
+    double cost;
+    bool better;
+
+    find_affected(&set, c, node);
+    cost = affected_cost(c, &set);
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        before[r] = c->nodes[n->readers[r].node].assign;
+    n->gift = price_number(c->price, as);
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (free_to_choose(c, n->readers[r].node))
+            improve(c, n->readers[r].node);
+    n->gift = CHOOSE_UNKNOWN;
+    better = affected_cost(c, &set) < cost * (1 - 1e-12);
+    for (uint32_t r = 0; r < n->nreaders && !better; r++)
+        if (free_to_choose(c, n->readers[r].node)) {
+            c->nodes[n->readers[r].node].assign = before[r];
+            settle(c, n->readers[r].node);
+        }
+    return better;
+}
+
+/* The same sharding without an axis; false when the axis cuts nothing. */
+static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s, size_t axis)
+{
+    bool cuts = false;
+
+    shd_sharding_init(out, s->mesh, s->rank);
+    for (uint32_t d = 0; d < s->rank; d++)
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            if (s->dims[d].axes[a] == axis)
+                cuts = true;
+            else
+                out->dims[d].axes[out->dims[d].naxes++] = s->dims[d].axes[a];
+    return cuts;
+}
+
+/* Every value with several readers: its home less one of the axes that cut it, or combined. */
+static bool share_all(struct choose *c)
+{
+    bool changed = false;
+
+    for (uint32_t node = 0; node < c->graph->nnodes; node++) {
+        const struct choose_node *n = &c->nodes[node];
+        struct shd_sharding home, as;
+
+        if (!n->live || n->nreaders < 2 || n->nreaders > TOGETHER_MAX)
+            continue;
+        home = *price_sharding(c->price, n->home);
+        if (home.partial) {
+            as = home;
+            as.partial = as.partial_op = 0;
+            changed |= share(c, node, &as);
+        }
+        for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
+            if (without_axis(&as, &home, a))
+                changed |= share(c, node, &as);
+    }
+    return changed;
+}
+
 /* The assignment that a constraint's home amounts to. */
 static void assign_home(struct choose *c, uint32_t node)
 {
@@ -426,7 +557,7 @@ static void free_gradients(struct choose *c)
     }
 }
 
-static void search(struct choose *c)
+static void search_once(struct choose *c)
 {
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
         if (free_to_choose(c, node))
@@ -434,6 +565,35 @@ static void search(struct choose *c)
     sweep(c);
     free_gradients(c);
     sweep(c);
+    for (int n = 0; n < SHARES_MAX && share_all(c); n++)
+        sweep(c);
+}
+
+/* The search only ever goes downhill, so where it ends depends on what it may do on the way: go
+ * with and without scattering partial values to where nobody asked for them, and keep the better. */
+static int search(struct choose *c, struct shd_error *err)
+{
+    size_t bytes = c->graph->nnodes * sizeof *c->nodes;
+    struct choose_node *start = malloc(bytes + 1), *plain = malloc(bytes + 1);
+    double cost;
+
+    if (!start || !plain) {
+        free(start);
+        free(plain);
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", c->graph->nnodes);
+    }
+    memcpy(start, c->nodes, bytes);
+    search_once(c);
+    cost = choose_total(c);
+    memcpy(plain, c->nodes, bytes);
+    memcpy(c->nodes, start, bytes);
+    c->scatters = true;
+    search_once(c);
+    if (choose_total(c) >= cost)
+        memcpy(c->nodes, plain, bytes);
+    free(start);
+    free(plain);
+    return SHD_OK;
 }
 
 /* ---- setting up ---- */
@@ -543,6 +703,7 @@ static int set_up(struct choose *c, struct shd_error *err)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
     for (uint32_t node = 0; node < g->nnodes; node++) {
         c->nodes[node].home = CHOOSE_UNKNOWN;
+        c->nodes[node].gift = CHOOSE_UNKNOWN;
         c->nodes[node].output = GRAPH_NONE;
         for (int k = 0; k < GRAPH_INPUTS_MAX; k++)
             c->nodes[node].needs[k] = CHOOSE_UNKNOWN;
@@ -566,11 +727,12 @@ int choose_init(struct choose *out, const struct partition_request *request, str
     struct choose c = {.graph = request->graph, .mesh = request->mesh, .request = request};
     int status = set_up(&c, err);
 
+    if (status == SHD_OK)
+        status = search(&c, err);
     if (status != SHD_OK) {
         choose_fini(&c);
         return status;
     }
-    search(&c);
     *out = c;
     return SHD_OK;
 }

@@ -30,6 +30,7 @@ struct choose_node {
     struct rule rule;
     struct assign assign;
     uint32_t home;                   /* sharding numbers */
+    uint32_t gift;                   /* a version that costs nothing for now, or CHOOSE_UNKNOWN */
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
     struct choose_reader *readers; /* live ones, in order */
@@ -43,6 +44,7 @@ struct choose {
     struct price *price;
     struct choose_node *nodes;
     struct choose_reader *readers; /* storage of all lists */
+    bool scatters; /* partial values may go to shardings that nobody asked for */
 };
 
 /* Choose for every live node.  On success the caller ends it with choose_fini(). */
