@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
+	%D%/run/shd/params.h \
+	%D%/run/shd/partition.h \
 	%D%/run/shd/run.h \
+	%D%/run/shd/store.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
@@ -213,6 +216,7 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/run/arena.c \
 	%D%/run/arena.h \
+	%D%/run/call.c \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
 	%D%/run/device.c \
@@ -225,7 +229,15 @@ libsim_la_SOURCES = \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
+	%D%/run/params.c \
+	%D%/run/params.h \
+	%D%/run/partition.c \
+	%D%/run/partition.h \
+	%D%/run/relayout.c \
+	%D%/run/relayout.h \
 	%D%/run/run.c \
+	%D%/run/store.c \
+	%D%/run/store.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
@@ -263,8 +275,6 @@ libsim_la_SOURCES = \
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
-
-shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

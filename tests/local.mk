@@ -39,6 +39,7 @@ check_PROGRAMS += \
 	%D%/mesh_axes \
 	%D%/model \
 	%D%/parallel_groups \
+	%D%/params \
 	%D%/parity \
 	%D%/partition \
 	%D%/partition_axis \
@@ -80,6 +81,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_mesh_axes_SOURCES = \
 	%D%/mesh_axes.c \
 	%D%/layout.h
+%C%_params_SOURCES = \
+	%D%/layout.h \
+	%D%/params.c
 %C%_partition_axis_SOURCES = \
 	%D%/partition_axis.c \
 	%D%/layout.h
