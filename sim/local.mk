@@ -32,6 +32,8 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/chosen.c \
+	%D%/cmd/chosen.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/plan.c \
@@ -39,6 +41,13 @@ libsim_la_SOURCES = \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
+	%D%/cmd/screen.c \
+	%D%/cmd/screen.h \
+	%D%/cmd/show.c \
+	%D%/cmd/show.h \
+	%D%/cmd/show_array.c \
+	%D%/cmd/show_matrix.c \
+	%D%/cmd/show_mesh.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
 	%D%/coll/all_gather_direct.c \
@@ -63,6 +72,14 @@ libsim_la_SOURCES = \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
 	%D%/cost/replay.h \
+	%D%/draw/colour.c \
+	%D%/draw/colour.h \
+	%D%/draw/figure.c \
+	%D%/draw/figure.h \
+	%D%/draw/figure_svg.c \
+	%D%/draw/figure_text.c \
+	%D%/draw/layouts.c \
+	%D%/draw/layouts.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \

@@ -23,6 +23,7 @@ struct cmd {
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_show;
 
 /* All subcommands, ended by NULL. */
 extern const struct cmd *const cmds[];

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/screen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+#define WIDTH_DEFAULT 80
+#define WIDTH_MIN 40
+#define WIDTH_MAX 1000
+
+enum { KEY_ASCII = 2000, KEY_COLOR };
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "FILE", 0, "Write to a file: FILE.svg as a picture, FILE.txt as text", 0},
+    {"ascii", KEY_ASCII, NULL, 0, "Draw with ASCII characters only", 0},
+    {"color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
+     "auto (the default: on a terminal, unless NO_COLOR is set), always or never", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct screen *s = state->input;
+
+    switch (key) {
+    case 'o':
+        if (!ends_with(arg, ".svg") && !ends_with(arg, ".txt"))
+            argp_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
+        s->output = arg;
+        return 0;
+    case KEY_ASCII:
+        s->style.ascii = true;
+        return 0;
+    case KEY_COLOR:
+        if (!arg || !strcmp(arg, "always"))
+            s->style.colour = true;
+        else if (!strcmp(arg, "never"))
+            s->style.colour = false;
+        else if (strcmp(arg, "auto") != 0)
+            argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp screen_output_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct argp screen_argp = {option_table + 1, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+static size_t width_of_screen(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    long n = columns ? strtol(columns, NULL, 10) : 0;
+
+    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        n = size.ws_col;
+    if (n <= 0)
+        return WIDTH_DEFAULT;
+    return n < WIDTH_MIN ? WIDTH_MIN : n > WIDTH_MAX ? WIDTH_MAX : (size_t)n;
+}
+
+void screen_init(struct screen *screen)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    *screen = (struct screen){{.width = width_of_screen()}, NULL};
+    screen->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+                           !(term && !strcmp(term, "dumb"));
+}
+
+static int file_error(const char *path)
+{
+    fprintf(stderr, "shardsim: error: %s: %s\n", path, strerror(errno));
+    return CMD_CANNOT;
+}
+
+/* Into a file beside it first, so that the name never stands for half a drawing. */
+static int put_file(const char *path, const struct text *text)
+{
+    struct text part = TEXT_INIT;
+    FILE *file;
+    int status = CMD_OK;
+
+    text_addf(&part, "%s.%ld.part", path, (long)getpid());
+    if (part.failed || text->failed) {
+        fprintf(stderr, "shardsim: error: no memory for the output\n");
+        text_fini(&part);
+        return CMD_CANNOT;
+    }
+    file = fopen(text_get(&part), "w");
+    if (!file) {
+        status = file_error(path);
+    } else {
+        bool whole = fwrite(text_get(text), 1, text->length, file) == text->length;
+
+        if (fclose(file) != 0 || !whole || rename(text_get(&part), path) != 0) {
+            status = file_error(path);
+            unlink(text_get(&part));
+        }
+    }
+    text_fini(&part);
+    return status;
+}
+
+int screen_draw(const struct screen *screen, const struct figure *figure)
+{
+    struct figure_style style = screen->style;
+    struct text text = TEXT_INIT;
+    int status;
+
+    if (screen->output && ends_with(screen->output, ".svg")) {
+        figure_draw_svg(figure, &text);
+    } else {
+        style.colour &= !screen->output;
+        figure_draw_text(figure, &style, &text);
+    }
+    status = screen->output ? put_file(screen->output, &text) : cmd_put(&text);
+    text_fini(&text);
+    return status;
+}
+
+void screen_wrap(const struct screen *screen, struct text *out, size_t used, size_t indent,
+                 const char *sentence)
+{
+    size_t column = used;
+
+    while (*sentence) {
+        size_t length = strcspn(sentence, " ");
+
+        if (column > indent && column + 1 + length > screen->style.width) {
+            text_addf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > used || (column > indent && column != used)) {
+            text_add_char(out, ' ');
+            column++;
+        }
+        text_add_bytes(out, sentence, length);
+        column += length;
+        sentence += length + strspn(sentence + length, " ");
+    }
+    text_add(out, "\n");
+}
