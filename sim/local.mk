@@ -48,6 +48,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_tree.c \
+	%D%/cmd/tree_layout.c \
+	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
 	%D%/coll/all_gather_direct.c \
@@ -104,6 +107,11 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
+	%D%/import/config.c \
+	%D%/import/import.c \
+	%D%/import/import.h \
+	%D%/import/list.c \
+	%D%/import/safetensors.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \

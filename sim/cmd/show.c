@@ -19,6 +19,7 @@ static const struct show_subject *const subjects[] = {
     &show_groups,
     &show_matrix,
     &show_mesh,
+    &show_tree,
     NULL,
 };
 
