@@ -10,6 +10,7 @@
 #include <shd/auto_shard.h>
 #include <shd/match.h>
 #include <shd/regex.h>
+#include <shd/sharding.h>
 
 #include "base/json_out.h"
 #include "base/units.h"
@@ -20,9 +21,9 @@
 #define SCHEMA 1
 #define SPEC_TEXT_MAX 256
 
-static void warn(struct tree_layout *l, const char *fmt, ...) SHD_PRINTF(2, 3);
+static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-static void warn(struct tree_layout *l, const char *fmt, ...)
+static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...)
 {
     va_list args;
 
