@@ -25,6 +25,7 @@ check_PROGRAMS += \
 	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
+	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \
 	%D%/kern_einsum \
@@ -159,13 +160,19 @@ test_scripts = \
 	%D%/layers.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
-	%D%/scenarios.sh
+	%D%/scenarios.sh \
+	%D%/show_tree.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 EXTRA_DIST += \
 	$(test_scripts) \
+	%D%/fuzz/pattern_fuzz.c \
+	%D%/fuzz/rules_fuzz.c \
+	%D%/fuzz/run.sh \
+	%D%/fuzz/safetensors_fuzz.c \
 	%D%/fuzz/scenario_fuzz.c \
+	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/program.sh \
 	%D%/tap.sh
