@@ -23,6 +23,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/units.c \
@@ -34,8 +36,13 @@ libsim_la_SOURCES = \
 	%D%/base/yaml_text.c \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
+	%D%/cmd/bench.c \
+	%D%/cmd/check.c \
+	%D%/cmd/check_strategy.c \
+	%D%/cmd/check_strategy.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
+	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -53,21 +60,36 @@ libsim_la_SOURCES = \
 	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
+	%D%/cmd/work.c \
+	%D%/cmd/work.h \
+	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_recursive_doubling.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_halving_doubling.c \
+	%D%/coll/all_reduce_recursive_doubling.c \
 	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_reduce_two_level.c \
+	%D%/coll/all_to_all_bruck.c \
 	%D%/coll/all_to_all_direct.c \
+	%D%/coll/all_to_all_pairwise.c \
 	%D%/coll/barrier_direct.c \
 	%D%/coll/broadcast_direct.c \
+	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
 	%D%/coll/gather_direct.c \
+	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \
+	%D%/coll/pow2.h \
 	%D%/coll/reduce_direct.c \
 	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_recursive_halving.c \
 	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/reduce_tree.c \
 	%D%/coll/scatter_direct.c \
+	%D%/coll/scatter_tree.c \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
@@ -161,6 +183,10 @@ libsim_la_SOURCES = \
 	%D%/model/graph_text.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
+	%D%/model/lint.c \
+	%D%/model/lint.h \
+	%D%/model/match.c \
+	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/presets.c \
@@ -169,12 +195,16 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -192,6 +222,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -230,6 +263,14 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/compare.c \
+	%D%/report/compare.h \
+	%D%/report/compare_rows.c \
+	%D%/report/compare_rows.h \
+	%D%/report/compare_text.c \
+	%D%/report/compare_text.h \
+	%D%/report/outcome.c \
+	%D%/report/outcome.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
@@ -246,8 +287,12 @@ libsim_la_SOURCES = \
 	%D%/run/collective.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
+	%D%/run/fused.c \
+	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
@@ -263,6 +308,8 @@ libsim_la_SOURCES = \
 	%D%/run/run.c \
 	%D%/run/store.c \
 	%D%/run/store.h \
+	%D%/run/stream.c \
+	%D%/run/stream.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
@@ -286,12 +333,22 @@ libsim_la_SOURCES = \
 	%D%/scenario/scenario.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/sweep.c \
+	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/store/baseline.c \
+	%D%/store/baseline.h \
+	%D%/store/baseline_diff.c \
+	%D%/store/baseline_fields.h \
+	%D%/store/baseline_text.c \
+	%D%/store/folder.c \
+	%D%/store/folder.h \
+	%D%/store/write.c \
+	%D%/store/write.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
-	%D%/trial/shd/graph.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
