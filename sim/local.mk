@@ -26,6 +26,8 @@ libsim_la_SOURCES = \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
 	%D%/base/utf8.h \
+	%D%/base/wrap.c \
+	%D%/base/wrap.h \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
@@ -33,6 +35,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/chosen.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
+	%D%/cmd/explain.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -77,6 +80,12 @@ libsim_la_SOURCES = \
 	%D%/draw/figure_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/explain/lesson.c \
+	%D%/explain/lesson.h \
+	%D%/explain/schedule.c \
+	%D%/explain/schedule.h \
+	%D%/explain/values.c \
+	%D%/explain/values.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -155,6 +164,8 @@ libsim_la_SOURCES = \
 	%D%/model/shardings.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
+	%D%/partition/alternatives.c \
+	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/choose.c \

@@ -15,7 +15,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-const struct cmd *const cmds[] = {&cmd_run, &cmd_plan, &cmd_query, &cmd_show, NULL};
+const struct cmd *const cmds[] = {&cmd_run, &cmd_plan, &cmd_query, &cmd_show, &cmd_explain, NULL};
 
 int cmd_stop_request;
 

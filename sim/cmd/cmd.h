@@ -20,6 +20,7 @@ struct cmd {
     int (*run)(int argc, char **argv);
 };
 
+extern const struct cmd cmd_explain;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;

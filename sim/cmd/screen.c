@@ -133,25 +133,3 @@ int screen_draw(const struct screen *screen, const struct figure *figure)
     text_fini(&text);
     return status;
 }
-
-void screen_wrap(const struct screen *screen, struct text *out, size_t used, size_t indent,
-                 const char *sentence)
-{
-    size_t column = used;
-
-    while (*sentence) {
-        size_t length = strcspn(sentence, " ");
-
-        if (column > indent && column + 1 + length > screen->style.width) {
-            text_addf(out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > used || (column > indent && column != used)) {
-            text_add_char(out, ' ');
-            column++;
-        }
-        text_add_bytes(out, sentence, length);
-        column += length;
-        sentence += length + strspn(sentence + length, " ");
-    }
-    text_add(out, "\n");
-}

@@ -27,9 +27,4 @@ void screen_init(struct screen *screen);
 /* Draw a figure where it is wanted; returns the exit status. */
 int screen_draw(const struct screen *screen, const struct figure *figure);
 
-/* Add a sentence, wrapped, its further lines below column `indent`; `used` columns of the line
- * are filled already. */
-void screen_wrap(const struct screen *screen, struct text *out, size_t used, size_t indent,
-                 const char *sentence);
-
 #endif /* CMD_SCREEN_H */

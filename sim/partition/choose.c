@@ -287,6 +287,18 @@ static void settle(struct choose *c, uint32_t node)
     }
 }
 
+bool choose_place(struct choose *choose, uint32_t node, const struct assign *assign)
+{
+    struct choose_node *n = &choose->nodes[node];
+    const struct assigned assigned = {choose->graph, node, &n->rule, assign, choose->mesh};
+
+    if (!assign_valid(&assigned))
+        return false;
+    n->assign = *assign;
+    settle(choose, node);
+    return true;
+}
+
 struct best {
     bool found;
     double cost;

@@ -53,6 +53,9 @@ void choose_fini(struct choose *choose);
 /* The sharding number in which an output is delivered. */
 uint32_t choose_output_need(struct choose *choose, uint32_t output);
 
+/* Give a node another assignment, if it is a valid one; all else stays. */
+bool choose_place(struct choose *choose, uint32_t node, const struct assign *assign);
+
 /* Bytes received (and what else counts) of the whole step as chosen. */
 double choose_total(struct choose *choose);
 
