@@ -110,7 +110,8 @@ static int explain_trial(const struct options *o, struct trial *trial)
     struct lesson lesson = {.scenario = trial->scenario->name,
                             .strategy = trial->scenario->strategy,
                             .op = LESSON_ALL,
-                            .width = o->screen.style.width};
+                            .width = o->screen.style.width,
+                            .colour = o->screen.style.colour};
     struct text text = TEXT_INIT;
     struct shd_error err;
     long n;

@@ -92,10 +92,10 @@ static void lay_out(struct layout *l, const struct figure *figure, const struct 
         const struct figure_cell *c = &grid->cells[i];
 
         most = c->nparts > most ? c->nparts : most;
-        for (uint32_t p = 0; p < c->nparts; p++)
-            if (strlen(figure->parts[c->first + p].text) > longest)
-                longest = strlen(figure->parts[c->first + p].text);
     }
+    for (size_t p = 0; p < figure->nparts; p++) /* of all grids, so that they are alike */
+        if (strlen(figure->parts[p].text) > longest)
+            longest = strlen(figure->parts[p].text);
     while (l->across * l->across < most)
         l->across++;
     l->down = (most + l->across - 1) / l->across;

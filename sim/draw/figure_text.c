@@ -134,11 +134,11 @@ static void lay_out(struct layout *l)
         const struct figure_cell *c = &g->cells[i];
 
         most = c->nparts > most ? c->nparts : most;
-        for (uint32_t p = 0; p < c->nparts; p++) {
-            size_t width = width_of(l->figure->parts[c->first + p].text);
+    }
+    for (size_t p = 0; p < l->figure->nparts; p++) { /* of all grids, so that they are alike */
+        size_t width = width_of(l->figure->parts[p].text);
 
-            l->part = width > l->part ? width : l->part;
-        }
+        l->part = width > l->part ? width : l->part;
     }
     l->label = widest_label(g->row_labels, g->nrows);
     l->label = width_of(g->row_title) > l->label ? width_of(g->row_title) : l->label;

@@ -233,7 +233,7 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
 
     units_print_bytes(bytes, sizeof bytes, (uint64_t)llabs((long long)a->more_bytes));
     if (fabs(a->work - 1) > 0.005)
-        snprintf(work, sizeof work, ", %.3g times the work of a device", a->work);
+        snprintf(work, sizeof work, ", %.3g times the work here", a->work);
     tell(l, out, title, "%s %s%s: %s%s%s", axis, a->dim ? "cuts " : "cuts nothing",
          a->dim ? a->dim : "", a->more_bytes ? bytes : "the same bytes",
          a->more_bytes > 0   ? " more"
@@ -254,9 +254,10 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (list[i].chosen && step_uses(op, list[i].axis)) {
-            tell(l, out, title, "in %s, %s cuts %s; if, all else left as it is,", name,
+            tell(l, out, title,
+                 "%s cuts %s in %s; the bytes of the step, all else as it is, if",
                  shd_mesh_axis_name(l->record->program->mesh, list[i].axis),
-                 list[i].dim ? list[i].dim : "nothing");
+                 list[i].dim ? list[i].dim : "nothing", name);
             for (uint32_t k = 0; k < n; k++)
                 if (list[k].axis == list[i].axis && !list[k].chosen)
                     tell_alternative(l, out, "", &list[k]);
@@ -281,6 +282,8 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
     if (!program_communicates(op))
         return;
     first = program->buffers[op->inputs[0]].first_op;
+    while (program->ops[first].kind == PROGRAM_RESHARD)
+        first = program->buffers[program->ops[first].inputs[0]].first_op;
     maker = program->ops[first].name;
     if (op->reshard.from.partial) {
         if (!tell_alternatives(l, out, op, maker, program->ops[first].phase))
@@ -338,8 +341,13 @@ static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
     else
         text_addf(&head, "%s%s%s for %s (%s)", program_step_name(op), *axes ? " over " : "", axes,
                   op->name, phase_names[op->phase]);
-    text_addf(out, "\n%4u  ", i + 1);
+    text_addf(out, "\n%s%4u  ", !l->colour                  ? ""
+                                : program_communicates(op) ? "\033[1;33m"
+                                                           : "\033[1m",
+              i + 1);
     wrap_add(out, l->width, INDENT, INDENT, text_get(&head));
+    if (l->colour)
+        text_add(out, "\033[0m");
     text_fini(&head);
     if (op->kind == PROGRAM_FILL) {
         tell_array(l, out, "lies", op->outputs[0]);

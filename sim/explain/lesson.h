@@ -25,6 +25,7 @@ struct lesson {
     int32_t position;                  /* the device whose transfers are told */
     uint32_t op;                       /* only this one, or LESSON_ALL */
     size_t width;
+    bool colour; /* with ANSI escapes: heads are bold, of ops that communicate yellow */
 };
 
 /* SHD_ENOMEM. */

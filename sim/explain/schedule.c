@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READS_TOLD 12 /* of one step, in words */
 #define NBUFFERS 3 /* IN, OUT, TMP */
 
 /* What an element is: the members whose operands are in it, and which element of theirs it is. */
@@ -46,7 +47,7 @@ static void apply(struct state *s, uint32_t member, const struct coll_move *m)
         s->received += m->count;
 }
 
-/* "a2", or for sums "a+b", "a-d". */
+/* "a2", or for sums "a+b", "a..d". */
 static const char *name_holding(struct figure *f, const struct state *s, const struct holding *h)
 {
     const char *name = "";
@@ -60,7 +61,7 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
         while (last + 1 < s->shape.nmembers && h->members >> (last + 1) & 1)
             last++;
         if (last > m + 1)
-            name = figure_print(f, "%s%s%c-%c", name, *name ? "+" : "", (char)('a' + m),
+            name = figure_print(f, "%s%s%c..%c", name, *name ? "+" : "", (char)('a' + m),
                                 (char)('a' + last));
         else
             name = figure_print(f, "%s%s%c%s", name, *name ? "+" : "", (char)('a' + m),
@@ -85,6 +86,15 @@ static int32_t colour_holding(const struct state *s, const struct holding *h)
     return s->algo->reduces ? n - 1 : lowest;
 }
 
+static bool holds_any(struct state *s, enum coll_buf buf)
+{
+    for (uint32_t m = 0; m < s->shape.nmembers; m++)
+        for (uint64_t i = 0; i < s->size; i++)
+            if (buffer_of(s, m, buf)[i].members)
+                return true;
+    return false;
+}
+
 static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, const char *title)
 {
     uint64_t most = 0;
@@ -97,7 +107,7 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
 
         most = n > most ? n : most;
     }
-    if (most == 0)
+    if (most == 0 || !holds_any(s, buf))
         return;
     grid = figure_add_grid(f, s->shape.nmembers, (uint32_t)most);
     if (!grid)
@@ -128,18 +138,19 @@ static void tell_step(struct figure *f, const struct state *s, uint32_t step)
             struct coll_move mv;
 
             s->algo->move(&s->shape, m, step, i, &mv);
-            if (mv.peer == m || mv.count == 0 || mv.act == COLL_ZERO)
+            if (mv.peer == m || mv.count == 0 || mv.act == COLL_ZERO || told++ >= READS_TOLD)
                 continue;
             line = mv.count == 1
-                       ? figure_print(f, "%s%s %u %s %s[%u] of %u", line, told ? "," : "", m,
+                       ? figure_print(f, "%s%s %u %s %s[%u] of %u", line, told > 1 ? "," : "", m,
                                       mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
                                       (unsigned)mv.src_at, mv.peer)
-                       : figure_print(f, "%s%s %u %s %s[%u-%u] of %u", line, told ? "," : "", m,
+                       : figure_print(f, "%s%s %u %s %s[%u-%u] of %u", line, told > 1 ? "," : "", m,
                                       mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
                                       (unsigned)mv.src_at, (unsigned)(mv.src_at + mv.count - 1),
                                       mv.peer);
-            told++;
         }
+    if (told > READS_TOLD)
+        line = figure_print(f, "%s, and %u more", line, told - READS_TOLD);
     figure_add_note(f, told ? figure_print(f, "%s.", line)
                             : figure_print(f, "%s nothing is received.", line));
 }
@@ -205,7 +216,7 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
     run_steps(out, &s);
     figure_add_note(out, figure_print(out, "a, b, ... are the operands of members 0, 1, ...%s; "
                                            "%u elements are received in all.",
-                                      algo->reduces ? "; a+b is a sum" : "", (unsigned)s.received));
+                                      algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "", (unsigned)s.received));
     free(s.elements);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }

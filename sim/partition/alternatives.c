@@ -20,6 +20,7 @@ struct alternatives {
 struct outcome {
     int64_t bytes;
     uint64_t flops;
+    uint32_t nops; /* of that name: names need not be unique */
 };
 
 /* Emit the step as it stands and add up; false when it cannot be. */
@@ -28,14 +29,16 @@ static bool measure(struct outcome *out, struct alternatives *a, const char *nam
     struct program *program = program_create(a->request->mesh);
     bool ok = program && emit_program(program, &a->choose, false, NULL) == SHD_OK;
 
-    *out = (struct outcome){0, 0};
+    *out = (struct outcome){0, 0, 0};
     for (uint32_t i = 0; ok && i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
         if (op->kind == PROGRAM_RESHARD)
             out->bytes += (int64_t)op->reshard.received_bytes;
-        if (op->kind == PROGRAM_KERNEL && op->phase == phase && !strcmp(op->name, name))
+        if (op->kind == PROGRAM_KERNEL && op->phase == phase && !strcmp(op->name, name)) {
             out->flops += op->flops;
+            out->nops++;
+        }
     }
     program_destroy(program);
     return ok;
@@ -139,7 +142,7 @@ uint32_t alternatives_of(struct alternatives *alternatives, const char *name, ui
     struct outcome base;
     struct assign was;
 
-    if (node == GRAPH_NONE || !measure(&base, a, name, phase))
+    if (node == GRAPH_NONE || !measure(&base, a, name, phase) || base.nops != 1)
         return 0;
     was = a->choose.nodes[node].assign;
     for (uint8_t axis = 0; axis < shd_mesh_naxes(a->request->mesh); axis++) {

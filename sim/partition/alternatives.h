@@ -31,7 +31,7 @@ SHD_MUST_CHECK int alternatives_create(struct alternatives **out,
 void alternatives_destroy(struct alternatives *alternatives); /* NULL is allowed */
 
 /* The placements of each axis in the op of a name and phase, the other axes as they are; returns how
- * many were stored.  0 for ops that leave no choice. */
+ * many were stored.  0 for ops that leave no choice, and where several have the name. */
 uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,
                          struct alternative out[ALTERNATIVES_MAX]);
 
