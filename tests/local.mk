@@ -20,6 +20,7 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/figure \
 	%D%/gradient \
 	%D%/graph \
 	%D%/graph_builder \
@@ -55,6 +56,7 @@ check_PROGRAMS += \
 	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/schedule \
 	%D%/shape \
 	%D%/sharding \
 	%D%/spec \
@@ -148,14 +150,17 @@ test_scripts = \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
+	%D%/course.sh \
 	%D%/examples.sh \
+	%D%/explain.sh \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/layers.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
-	%D%/scenarios.sh
+	%D%/scenarios.sh \
+	%D%/show.sh
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh

@@ -131,7 +131,7 @@ static void tell_step(struct figure *f, const struct state *s, uint32_t step)
 {
     static const char *const buffers[] = {"operand", "result", "passing"};
     const char *line = figure_print(f, "step %u:", step + 1);
-    uint32_t told = 0;
+    uint32_t told = 0, last = COLL_NOBODY;
 
     for (uint32_t m = 0; m < s->shape.nmembers; m++)
         for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
@@ -140,14 +140,18 @@ static void tell_step(struct figure *f, const struct state *s, uint32_t step)
             s->algo->move(&s->shape, m, step, i, &mv);
             if (mv.peer == m || mv.count == 0 || mv.act == COLL_ZERO || told++ >= READS_TOLD)
                 continue;
-            line = mv.count == 1
-                       ? figure_print(f, "%s%s %u %s %s[%u] of %u", line, told > 1 ? "," : "", m,
-                                      mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
-                                      (unsigned)mv.src_at, mv.peer)
-                       : figure_print(f, "%s%s %u %s %s[%u-%u] of %u", line, told > 1 ? "," : "", m,
-                                      mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
-                                      (unsigned)mv.src_at, (unsigned)(mv.src_at + mv.count - 1),
-                                      mv.peer);
+            line = figure_print(f, "%s%s", line,
+                                last == m             ? ", "
+                                : last == COLL_NOBODY ? figure_print(f, " %u ", m)
+                                                      : figure_print(f, "; %u ", m));
+            line = figure_print(f, "%s%s %s[%u%s] of %u", line,
+                                mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
+                                (unsigned)mv.src_at,
+                                mv.count == 1 ? ""
+                                              : figure_print(f, "-%u", (unsigned)(mv.src_at +
+                                                                                  mv.count - 1)),
+                                mv.peer);
+            last = m;
         }
     if (told > READS_TOLD)
         line = figure_print(f, "%s, and %u more", line, told - READS_TOLD);
