@@ -28,8 +28,8 @@ def masked(lines):
 def run(command):
     got = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          timeout=120, check=False)
-    if got.returncode or got.stderr:
-        return ["status %d" % got.returncode] + got.stderr.decode().splitlines()
+    if got.returncode or got.stderr: # nothing to learn from: never written into a lesson
+        sys.exit("%s: status %d: %s" % (command, got.returncode, got.stderr.decode()))
     return got.stdout.decode().splitlines()
 
 

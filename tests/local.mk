@@ -9,6 +9,7 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/alternatives \
 	%D%/analyze \
 	%D%/arena \
 	%D%/attention_specs \
