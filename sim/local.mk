@@ -123,6 +123,7 @@ libsim_la_SOURCES = \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
+	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/embed.c \
 	%D%/kern/gemm.c \
@@ -168,12 +169,16 @@ libsim_la_SOURCES = \
 	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -191,6 +196,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -281,7 +289,6 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
-	%D%/trial/shd/graph.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
@@ -290,8 +297,6 @@ libsim_la_SOURCES = \
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
-
-shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

@@ -8,6 +8,7 @@
 
 #include "partition/choose.h"
 #include "partition/emit.h"
+#include "partition/improve.h"
 #include "partition/refine.h"
 
 struct alternatives {
@@ -81,13 +82,24 @@ static uint32_t find_node(const struct alternatives *a, const char *name, uint8_
     const struct graph *graph = a->choose.graph;
 
     for (uint32_t n = 0; n < graph->nnodes; n++) {
-        const struct choose_node *c = &a->choose.nodes[n];
-
-        if (c->live && c->works && !c->fixed && (uint8_t)graph->nodes[n].phase == phase &&
+        if (choose_is_free(&a->choose, n) && (uint8_t)graph->nodes[n].phase == phase &&
             !strcmp(graph->nodes[n].name, name))
             return n;
     }
     return GRAPH_NONE;
+}
+
+/* Give a node another assignment, if it is a valid one; all else stays. */
+static bool place_node(struct choose *choose, uint32_t node, const struct assign *assign)
+{
+    struct choose_node *n = &choose->nodes[node];
+    const struct assigned assigned = {choose->graph, node, &n->rule, assign, choose->mesh};
+
+    if (!assign_valid(&assigned))
+        return false;
+    n->assign = *assign;
+    choose_settle(choose, node);
+    return true;
 }
 
 /* The name of a factor: that of a dimension which it is. */
@@ -126,7 +138,7 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
     if (out->chosen)
         return true;
     assign.place[axis] = (int8_t)place;
-    if (!choose_place(&a->choose, node, &assign) ||
+    if (!place_node(&a->choose, node, &assign) ||
         !measure(&outcome, a, n->name, (uint8_t)n->phase))
         return false;
     out->more_bytes = outcome.bytes - base->bytes;
@@ -152,7 +164,7 @@ uint32_t alternatives_of(struct alternatives *alternatives, const char *name, ui
              place < (int)a->choose.nodes[node].rule.nfactors && n < ALTERNATIVES_MAX; place++)
             n += try_place(a, node, &was, axis, place, &base, &out[n]);
     }
-    if (!choose_place(&a->choose, node, &was))
+    if (!place_node(&a->choose, node, &was))
         return 0;
     return n;
 }
