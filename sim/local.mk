@@ -20,6 +20,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/units.c \
@@ -36,6 +38,12 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/explain.c \
+	%D%/cmd/check.c \
+	%D%/cmd/check_strategy.c \
+	%D%/cmd/check_strategy.h \
+	%D%/cmd/cmd.c \
+	%D%/cmd/cmd.h \
+	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -50,6 +58,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
+	%D%/cmd/work.c \
+	%D%/cmd/work.h \
 	%D%/coll/all_gather_direct.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
@@ -159,6 +169,10 @@ libsim_la_SOURCES = \
 	%D%/model/graph_text.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
+	%D%/model/lint.c \
+	%D%/model/lint.h \
+	%D%/model/match.c \
+	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/presets.c \
@@ -237,6 +251,14 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/compare.c \
+	%D%/report/compare.h \
+	%D%/report/compare_rows.c \
+	%D%/report/compare_rows.h \
+	%D%/report/compare_text.c \
+	%D%/report/compare_text.h \
+	%D%/report/outcome.c \
+	%D%/report/outcome.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
@@ -284,8 +306,19 @@ libsim_la_SOURCES = \
 	%D%/scenario/scenario.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/sweep.c \
+	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/store/baseline.c \
+	%D%/store/baseline.h \
+	%D%/store/baseline_diff.c \
+	%D%/store/baseline_fields.h \
+	%D%/store/baseline_text.c \
+	%D%/store/folder.c \
+	%D%/store/folder.h \
+	%D%/store/write.c \
+	%D%/store/write.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \

@@ -15,7 +15,16 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-const struct cmd *const cmds[] = {&cmd_run, &cmd_plan, &cmd_query, &cmd_show, &cmd_explain, NULL};
+const struct cmd *const cmds[] = { /* in the order of --help */
+    &cmd_run,
+    &cmd_plan,
+    &cmd_compare,
+    &cmd_check,
+    &cmd_show,
+    &cmd_explain,
+    &cmd_query,
+    NULL,
+};
 
 int cmd_stop_request;
 

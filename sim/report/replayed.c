@@ -112,6 +112,15 @@ static double ratio_of(const struct balance *b)
     return b->max_s > 0 ? b->mean_s / b->max_s : 1;
 }
 
+double replayed_mean_seconds(const struct record *record, const char *key)
+{
+    size_t p = 0;
+
+    while (strcmp(parts[p].key, key) != 0)
+        p++;
+    return balance_of(record, &parts[p]).mean_s;
+}
+
 /* ---- JSON ---- */
 
 static void key_double(struct json_out *out, const char *key, double value)

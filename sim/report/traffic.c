@@ -3,7 +3,6 @@
 
 #include "report/traffic.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,26 +40,11 @@ static char *axes_text(const struct traffic_row *row, const struct program *prog
     return text;
 }
 
-/* A place, or a sentence of places, with every path component that is a number replaced by '*'. */
 static char *any_layer(const char *where)
 {
     struct text t = TEXT_INIT;
-    bool start = true;
 
-    text_add(&t, "");
-    for (const char *c = where; *c; c++) {
-        const char *end = c;
-
-        while (start && isdigit((unsigned char)*end))
-            end++;
-        if (end > c && (*end == '/' || *end == '\0')) {
-            text_add_char(&t, '*');
-            c = end - 1;
-        } else {
-            text_add_char(&t, *c);
-        }
-        start = *c == '/';
-    }
+    text_add_any_layer(&t, where);
     return text_take(&t);
 }
 

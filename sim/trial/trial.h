@@ -32,7 +32,8 @@ struct trial {
     struct record *record; /* NULL until executed or planned */
 };
 
-/* Build all up to the program.  Errors go to `diag` with their place in the scenario. */
+/* Build all up to the program.  Errors go to `diag` with their place in the scenario;
+ * SHD_EINDIVISIBLE: only some dimensions do not divide by what shards them. */
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
 void trial_fini(struct trial *trial);
