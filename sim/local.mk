@@ -33,24 +33,23 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/canvas.c \
+	%D%/cmd/canvas.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/explain.c \
+	%D%/cmd/bench.c \
 	%D%/cmd/check.c \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
-	%D%/cmd/cmd.c \
-	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
-	%D%/cmd/screen.c \
-	%D%/cmd/screen.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -60,21 +59,34 @@ libsim_la_SOURCES = \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \
 	%D%/cmd/work.h \
+	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_recursive_doubling.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_halving_doubling.c \
+	%D%/coll/all_reduce_recursive_doubling.c \
 	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_reduce_two_level.c \
+	%D%/coll/all_to_all_bruck.c \
 	%D%/coll/all_to_all_direct.c \
+	%D%/coll/all_to_all_pairwise.c \
 	%D%/coll/barrier_direct.c \
 	%D%/coll/broadcast_direct.c \
+	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
 	%D%/coll/gather_direct.c \
+	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \
+	%D%/coll/pow2.h \
 	%D%/coll/reduce_direct.c \
 	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_recursive_halving.c \
 	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/reduce_tree.c \
 	%D%/coll/scatter_direct.c \
+	%D%/coll/scatter_tree.c \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
@@ -274,8 +286,12 @@ libsim_la_SOURCES = \
 	%D%/run/collective.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
+	%D%/run/fused.c \
+	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
@@ -283,6 +299,8 @@ libsim_la_SOURCES = \
 	%D%/run/move.c \
 	%D%/run/move.h \
 	%D%/run/run.c \
+	%D%/run/stream.c \
+	%D%/run/stream.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \

@@ -62,6 +62,7 @@ check_PROGRAMS += \
 	%D%/sharding \
 	%D%/spec \
 	%D%/split \
+	%D%/stress \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
@@ -148,6 +149,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
@@ -162,6 +164,12 @@ test_scripts = \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
 	%D%/show.sh
+
+# Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
+EXTRA_PROGRAMS += %D%/stress
+stress: %D%/stress
+	%D%/stress
+.PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh

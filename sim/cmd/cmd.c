@@ -20,6 +20,7 @@ const struct cmd *const cmds[] = { /* in the order of --help */
     &cmd_plan,
     &cmd_compare,
     &cmd_check,
+    &cmd_bench,
     &cmd_show,
     &cmd_explain,
     &cmd_query,

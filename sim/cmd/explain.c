@@ -11,14 +11,14 @@
 #include "base/nearest.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
-#include "cmd/screen.h"
+#include "cmd/canvas.h"
 #include "cmd/show.h"
 #include "explain/lesson.h"
 #include "explain/schedule.h"
 #include "run/walk.h"
 
 struct options {
-    struct screen screen;
+    struct canvas canvas;
     struct chosen chosen;
     const char *op, *device;
     bool values;
@@ -33,7 +33,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->screen;
+        state->child_inputs[1] = &o->canvas;
         return 0;
     case KEY_OP:
         o->op = arg;
@@ -110,8 +110,8 @@ static int explain_trial(const struct options *o, struct trial *trial)
     struct lesson lesson = {.scenario = trial->scenario->name,
                             .strategy = trial->scenario->strategy,
                             .op = LESSON_ALL,
-                            .width = o->screen.style.width,
-                            .colour = o->screen.style.colour};
+                            .width = o->canvas.style.width,
+                            .colour = o->canvas.style.colour};
     struct text text = TEXT_INIT;
     struct shd_error err;
     long n;
@@ -149,7 +149,7 @@ static int explain_scenario(int argc, char **argv)
          "Execute, and show the numbers of small arrays on every device before and after", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&screen_argp, 0, NULL, 0}, {0}};
+        {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table, parse_option, "SCENARIO\ncollective KIND --devices N",
         "Tell a step as a lesson: how each array lies before and after each op, why something is "
@@ -162,7 +162,7 @@ static int explain_scenario(int argc, char **argv)
     struct options o = {.values = false};
     int status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)
@@ -174,7 +174,7 @@ static int explain_scenario(int argc, char **argv)
 /* ---- a collective ---- */
 
 struct collective_options {
-    struct screen screen;
+    struct canvas canvas;
     const char *kind, *algorithm, *devices;
 };
 
@@ -184,7 +184,7 @@ static error_t parse_collective(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->screen;
+        state->child_inputs[0] = &o->canvas;
         return 0;
     case KEY_ALGORITHM:
         o->algorithm = arg;
@@ -244,7 +244,7 @@ static int explain_collective(int argc, char **argv)
         {"algorithm", KEY_ALGORITHM, "NAME", 0, "By this algorithm, not the default one", 0},
         {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {{&screen_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table, parse_collective, "KIND",
         "Draw what every device of a group holds after each step of a collective.\v"
@@ -257,7 +257,7 @@ static int explain_collective(int argc, char **argv)
     long n;
     int kind, status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     kind = find_kind(o.kind);
     algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
@@ -266,7 +266,7 @@ static int explain_collective(int argc, char **argv)
         return CMD_USAGE;
     figure_init(&figure);
     if (schedule_draw(&figure, algo, (uint32_t)n, &err) == SHD_OK)
-        status = screen_draw(&o.screen, &figure);
+        status = canvas_draw(&o.screen, &figure);
     else
         status = show_error("cannot draw", err.text);
     figure_fini(&figure);
