@@ -31,25 +31,28 @@ libsim_la_SOURCES = \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
 	%D%/base/utf8.h \
+	%D%/base/wrap.c \
+	%D%/base/wrap.h \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/canvas.c \
+	%D%/cmd/canvas.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
+	%D%/cmd/cmd.c \
+	%D%/cmd/cmd.h \
+	%D%/cmd/explain.c \
 	%D%/cmd/bench.c \
 	%D%/cmd/check.c \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
-	%D%/cmd/cmd.c \
-	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
-	%D%/cmd/screen.c \
-	%D%/cmd/screen.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -105,6 +108,12 @@ libsim_la_SOURCES = \
 	%D%/draw/figure_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/explain/lesson.c \
+	%D%/explain/lesson.h \
+	%D%/explain/schedule.c \
+	%D%/explain/schedule.h \
+	%D%/explain/values.c \
+	%D%/explain/values.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -193,6 +202,8 @@ libsim_la_SOURCES = \
 	%D%/model/shardings.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
+	%D%/partition/alternatives.c \
+	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/candidates.c \

@@ -9,6 +9,7 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/alternatives \
 	%D%/analyze \
 	%D%/arena \
 	%D%/attention_specs \
@@ -20,6 +21,7 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/figure \
 	%D%/gradient \
 	%D%/graph \
 	%D%/graph_builder \
@@ -57,6 +59,7 @@ check_PROGRAMS += \
 	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/schedule \
 	%D%/shape \
 	%D%/sharding \
 	%D%/spec \
@@ -155,7 +158,9 @@ test_scripts = \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
+	%D%/course.sh \
 	%D%/examples.sh \
+	%D%/explain.sh \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
@@ -164,6 +169,7 @@ test_scripts = \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
 	%D%/show_tree.sh
+	%D%/show.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress

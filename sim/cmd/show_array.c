@@ -13,11 +13,11 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/screen.h"
+#include "cmd/canvas.h"
 #include "draw/layouts.h"
 
 struct options {
-    struct screen screen;
+    struct canvas canvas;
     const char *mesh, *shape, *spec;
 };
 
@@ -36,7 +36,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->screen;
+        state->child_inputs[0] = &o->canvas;
         return 0;
     case 'm':
         o->mesh = arg;
@@ -126,7 +126,7 @@ static int show(const struct options *o, const struct shd_mesh *mesh)
         return show_error("spec", err.text);
     figure_init(&figure);
     if (layouts_sharding(&figure, &sharding, shape, &err) == SHD_OK)
-        status = screen_draw(&o->screen, &figure);
+        status = canvas_draw(&o->canvas, &figure);
     else
         status = show_error("cannot draw", err.text);
     figure_fini(&figure);
@@ -135,7 +135,7 @@ static int show(const struct options *o, const struct shd_mesh *mesh)
 
 static int run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&screen_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table, parse_option, NULL,
         "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
@@ -147,7 +147,7 @@ static int run(int argc, char **argv)
     struct shd_mesh *mesh;
     int status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)

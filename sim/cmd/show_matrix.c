@@ -11,11 +11,11 @@
 #include "base/units.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
-#include "cmd/screen.h"
+#include "cmd/canvas.h"
 #include "draw/layouts.h"
 
 struct options {
-    struct screen screen;
+    struct canvas canvas;
     struct chosen chosen;
     bool executed;
 };
@@ -28,7 +28,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->screen;
+        state->child_inputs[1] = &o->canvas;
         return 0;
     case 'x':
         o->executed = true;
@@ -60,7 +60,7 @@ static int draw(const struct options *o, const struct record *record)
             units_print_bytes(total, sizeof total, record_received(record)),
             record->mode == RECORD_PLANNED ? "planned" : "executed");
         figure_add_note(&figure, "A row is a receiver, a column a sender; K is 1024 bytes.");
-        status = screen_draw(&o->screen, &figure);
+        status = canvas_draw(&o->canvas, &figure);
     }
     figure_fini(&figure);
     return status;
@@ -72,7 +72,7 @@ static int run(int argc, char **argv)
         {"execute", 'x', NULL, 0, "Execute the step and draw what was really copied", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&screen_output_argp, 0, NULL, 0}, {0}};
+        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table, parse_option, "SCENARIO",
         "Draw the traffic of a step from device to device.\v"
@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
     struct shd_error err;
     int status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK) {

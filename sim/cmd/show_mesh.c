@@ -11,11 +11,11 @@
 
 #include "base/nearest.h"
 #include "cmd/cmd.h"
-#include "cmd/screen.h"
+#include "cmd/canvas.h"
 #include "draw/layouts.h"
 
 struct options {
-    struct screen screen; /* first: the child parser's input is copied from it */
+    struct canvas canvas; /* first: the child parser's input is copied from it */
     const char *mesh, *axes;
 };
 
@@ -25,7 +25,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->screen;
+        state->child_inputs[0] = &o->canvas;
         return 0;
     case 'm':
         o->mesh = arg;
@@ -47,7 +47,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&screen_output_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
 
 /* Draw unless making the figure failed. */
 static int draw(const struct options *o, struct figure *figure, int status,
@@ -56,7 +56,7 @@ static int draw(const struct options *o, struct figure *figure, int status,
     if (status != SHD_OK)
         status = show_error("cannot draw", err->text);
     else
-        status = screen_draw(&o->screen, figure);
+        status = canvas_draw(&o->canvas, figure);
     figure_fini(figure);
     return status;
 }
@@ -75,7 +75,7 @@ static int run_mesh(int argc, char **argv)
     struct shd_error err;
     int status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)
@@ -134,7 +134,7 @@ static int run_groups(int argc, char **argv)
     size_t naxes;
     int status;
 
-    screen_init(&o.screen);
+    canvas_init(&o.canvas);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)

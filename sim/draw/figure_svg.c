@@ -12,6 +12,7 @@
 #include "draw/colour.h"
 
 #define PAGE_WIDTH 960 /* grids flow within it; a wider grid makes the page wider */
+#define PART_WIDTH_MIN 34
 #define MARGIN 24
 #define GAP 36
 #define LINE_HEIGHT 18
@@ -91,14 +92,16 @@ static void lay_out(struct layout *l, const struct figure *figure, const struct 
         const struct figure_cell *c = &grid->cells[i];
 
         most = c->nparts > most ? c->nparts : most;
-        for (uint32_t p = 0; p < c->nparts; p++)
-            if (strlen(figure->parts[c->first + p].text) > longest)
-                longest = strlen(figure->parts[c->first + p].text);
     }
+    for (size_t p = 0; p < figure->nparts; p++) /* of all grids, so that they are alike */
+        if (strlen(figure->parts[p].text) > longest)
+            longest = strlen(figure->parts[p].text);
     while (l->across * l->across < most)
         l->across++;
     l->down = (most + l->across - 1) / l->across;
     l->part_width = (double)longest * CHAR_WIDTH + 16;
+    if (l->part_width < PART_WIDTH_MIN)
+        l->part_width = PART_WIDTH_MIN;
     l->part_height = PART_HEIGHT;
     if (!shows_text(grid))
         l->part_width = l->part_height = grid->ncolumns > 64 ? 5 : 10;
@@ -198,24 +201,36 @@ static double page_width(const struct figure *figure)
     return width;
 }
 
-/* Draw all grids, line by line; returns where the last line ends. */
-static double draw_grids(const struct figure *figure, double width, double y, struct text *out)
+/* Draw all grids, line by line; returns where the last line ends, and lowers *width to what was
+ * used. */
+static double draw_grids(const struct figure *figure, double *width, double y, struct text *out)
 {
+    double used = 0;
     double x = MARGIN, height = 0;
     struct layout l;
 
     for (size_t g = 0; g < figure->ngrids; g++) {
         lay_out(&l, figure, &figure->grids[g]);
-        if (x > MARGIN && x + l.width > width - MARGIN) {
+        if (x > MARGIN && x + l.width > *width - MARGIN) {
             x = MARGIN;
             y += height + GAP;
             height = 0;
         }
         draw_grid(&l, x, y, out);
         x += l.width + GAP;
+        used = x - GAP + MARGIN > used ? x - GAP + MARGIN : used;
         height = l.height > height ? l.height : height;
     }
+    *width = used;
     return y + height;
+}
+
+/* Sentences are not wrapped: the page is as wide as the longest. */
+static void widen(double *width, const char *sentence, double char_width)
+{
+    double need = (double)strlen(sentence) * char_width + 2 * MARGIN;
+
+    *width = need > *width ? need : *width;
 }
 
 void figure_draw_svg(const struct figure *figure, struct text *out)
@@ -223,9 +238,12 @@ void figure_draw_svg(const struct figure *figure, struct text *out)
     struct text body = TEXT_INIT;
     double width = page_width(figure), y = MARGIN + LINE_HEIGHT * 2;
 
-    y = draw_grids(figure, width, y, &body) + LINE_HEIGHT * 1.5;
-    for (size_t i = 0; i < figure->nnotes; i++, y += LINE_HEIGHT)
+    y = draw_grids(figure, &width, y, &body) + LINE_HEIGHT * 1.5;
+    widen(&width, figure->title, 9.2);
+    for (size_t i = 0; i < figure->nnotes; i++, y += LINE_HEIGHT) {
+        widen(&width, figure->notes[i], 6.8);
         add_text(&body, MARGIN, y, "n", "start", figure->notes[i]);
+    }
     text_addf(out,
               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
               "viewBox=\"0 0 %.0f %.0f\">\n"

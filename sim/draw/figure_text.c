@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wrap.h"
 #include "draw/colour.h"
 
 #define GAP 3 /* columns between blocks */
@@ -133,11 +134,11 @@ static void lay_out(struct layout *l)
         const struct figure_cell *c = &g->cells[i];
 
         most = c->nparts > most ? c->nparts : most;
-        for (uint32_t p = 0; p < c->nparts; p++) {
-            size_t width = width_of(l->figure->parts[c->first + p].text);
+    }
+    for (size_t p = 0; p < l->figure->nparts; p++) { /* of all grids, so that they are alike */
+        size_t width = width_of(l->figure->parts[p].text);
 
-            l->part = width > l->part ? width : l->part;
-        }
+        l->part = width > l->part ? width : l->part;
     }
     l->label = widest_label(g->row_labels, g->nrows);
     l->label = width_of(g->row_title) > l->label ? width_of(g->row_title) : l->label;
@@ -172,18 +173,21 @@ static void add_shade(struct text *t, const struct layout *l, double shade)
     text_add(t, shades[level]);
 }
 
+/* Parts of one grid are as wide as the widest, numbers below numbers. */
 static void add_part(struct text *t, const struct layout *l, const struct figure_cell *cell,
                      const struct figure_part *part, size_t width)
 {
     bool shaded = l->grid->shaded && cell->shade > 0;
+    bool coloured = part->colour != FIGURE_PLAIN || shaded;
+    size_t left = width > l->part ? (width - l->part) / 2 : 0;
 
-    if (part->colour == FIGURE_PLAIN && !shaded) {
-        add_centred(t, part->text, width);
-        return;
-    }
-    begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : colour_of(part->colour));
-    add_centred(t, part->text, width);
-    end_colour(t, l->style);
+    if (coloured)
+        begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : colour_of(part->colour));
+    spaces(t, left);
+    add_right(t, part->text, l->part);
+    spaces(t, width - left - l->part);
+    if (coloured)
+        end_colour(t, l->style);
 }
 
 /* One line of a cell: its parts from `from` on; one that is alone fills the cell. */
@@ -379,37 +383,19 @@ static void flow(const struct block *blocks, size_t n, struct text *out)
             size_t above = height - blocks[i].nlines;
             const char *s = line < above ? "" : text_get(&blocks[i].lines[line - above]);
 
-            if (*s) {
+            size_t length = strlen(s);
+
+            while (length > 0 && s[length - 1] == ' ')
+                length--;
+            if (length > 0) {
                 spaces(out, owed);
-                text_add(out, s);
-                owed = 0;
+                text_add_bytes(out, s, length);
+                owed = strlen(s) - length;
             }
-            owed += blocks[i].width - width_of(s) + GAP;
+            owed += blocks[i].width - (length > 0 ? width_of(s) : 0) + GAP;
         }
         text_add(out, "\n");
     }
-}
-
-static void add_wrapped(struct text *out, const char *sentence, size_t width)
-{
-    size_t column = 0;
-
-    while (*sentence) {
-        size_t length = strcspn(sentence, " ");
-
-        if (column && column + 1 + length > width) {
-            text_add(out, "\n");
-            column = 0;
-        }
-        if (column) {
-            text_add_char(out, ' ');
-            column++;
-        }
-        text_add_bytes(out, sentence, length);
-        column += length;
-        sentence += length + strspn(sentence + length, " ");
-    }
-    text_add(out, "\n");
 }
 
 /* What the characters of a compact grid mean. */
@@ -437,7 +423,7 @@ void figure_draw_text(const struct figure *figure, const struct figure_style *st
 
     for (size_t g = 0; g < figure->ngrids; g++)
         add_grid(&all, figure, &figure->grids[g], style);
-    add_wrapped(out, figure->title, style->width);
+    wrap_add(out, style->width, 0, 0, figure->title);
     for (size_t i = 0, n; i < all.n; i += n) {
         size_t width = all.list[i].width;
 
@@ -450,7 +436,7 @@ void figure_draw_text(const struct figure *figure, const struct figure_style *st
         text_add(out, "\n");
     add_shade_key(figure, style, out);
     for (size_t i = 0; i < figure->nnotes; i++)
-        add_wrapped(out, figure->notes[i], style->width);
+        wrap_add(out, style->width, 0, 0, figure->notes[i]);
     for (size_t i = 0; i < all.n; i++) {
         for (size_t k = 0; k < all.list[i].nlines; k++)
             text_fini(&all.list[i].lines[k]);

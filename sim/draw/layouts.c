@@ -114,9 +114,13 @@ static int fill_mesh(struct figure *f, const struct shd_mesh *mesh, const struct
 
     for (uint32_t a = 0; a < box.rank; a++)
         box.extent[a] = shd_mesh_axis_size(mesh, a);
-    for (int32_t p = 0; p < shd_mesh_size(mesh) && !f->failed; p++)
-        figure_add_part(f, cell_at(f, &box, p), groups ? shd_groups_find(groups, p) : p,
-                        figure_print(f, "%d", (int)shd_mesh_device_id(mesh, p)));
+    for (int32_t p = 0; p < shd_mesh_size(mesh) && !f->failed; p++) {
+        int32_t group = groups ? shd_groups_find(groups, p) : p, id = shd_mesh_device_id(mesh, p);
+
+        figure_add_part(f, cell_at(f, &box, p), group,
+                        groups ? figure_print(f, "%d g%d", (int)id, (int)group)
+                               : figure_print(f, "%d", (int)id));
+    }
     return f->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }
 
@@ -149,7 +153,7 @@ static void list_group(struct figure *f, const struct shd_groups *g, int32_t gro
     for (int32_t m = 0; m < g->nmembers && m < HOLDERS_MAX; m++)
         members = figure_print(f, "%s %d", members,
                                (int)shd_mesh_device_id(g->mesh, shd_groups_position(g, group, m)));
-    figure_add_note(f, figure_print(f, "group %d:%s%s", (int)group, members,
+    figure_add_note(f, figure_print(f, "g%d:%s%s", (int)group, members,
                                     g->nmembers > HOLDERS_MAX ? " ..." : ""));
 }
 

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "cmd/screen.h"
+#include "cmd/canvas.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/screen.h"
 #include "cmd/cmd.h"
-
-#define WIDTH_DEFAULT 80
-#define WIDTH_MIN 40
-#define WIDTH_MAX 1000
 
 enum { KEY_ASCII = 2000, KEY_COLOR };
 
@@ -34,7 +29,9 @@ static bool ends_with(const char *s, const char *end)
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct screen *s = state->input;
+    struct canvas *s = state->input;
+    enum screen_colour colour = SCREEN_AUTO;
+    struct screen screen;
 
     switch (key) {
     case 'o':
@@ -46,41 +43,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         s->style.ascii = true;
         return 0;
     case KEY_COLOR:
-        if (!arg || !strcmp(arg, "always"))
-            s->style.colour = true;
-        else if (!strcmp(arg, "never"))
-            s->style.colour = false;
-        else if (strcmp(arg, "auto") != 0)
+        if (!screen_parse_colour(&colour, arg ? arg : "always"))
             argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+        screen_init(&screen, stdout, colour);
+        s->style.colour = screen.colour;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-const struct argp screen_output_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
-const struct argp screen_argp = {option_table + 1, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct argp canvas_output_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct argp canvas_argp = {option_table + 1, parse_option, NULL, NULL, NULL, NULL, NULL};
 
-static size_t width_of_screen(void)
+void canvas_init(struct canvas *canvas)
 {
-    const char *columns = getenv("COLUMNS");
-    struct winsize size;
-    long n = columns ? strtol(columns, NULL, 10) : 0;
+    struct screen screen;
 
-    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        n = size.ws_col;
-    if (n <= 0)
-        return WIDTH_DEFAULT;
-    return n < WIDTH_MIN ? WIDTH_MIN : n > WIDTH_MAX ? WIDTH_MAX : (size_t)n;
-}
-
-void screen_init(struct screen *screen)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-    *screen = (struct screen){{.width = width_of_screen()}, NULL};
-    screen->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-                           !(term && !strcmp(term, "dumb"));
+    screen_init(&screen, stdout, SCREEN_AUTO);
+    *canvas = (struct canvas){{.width = screen.columns, .colour = screen.colour}, NULL};
 }
 
 static int file_error(const char *path)
@@ -117,41 +98,19 @@ static int put_file(const char *path, const struct text *text)
     return status;
 }
 
-int screen_draw(const struct screen *screen, const struct figure *figure)
+int canvas_draw(const struct canvas *canvas, const struct figure *figure)
 {
-    struct figure_style style = screen->style;
+    struct figure_style style = canvas->style;
     struct text text = TEXT_INIT;
     int status;
 
-    if (screen->output && ends_with(screen->output, ".svg")) {
+    if (canvas->output && ends_with(canvas->output, ".svg")) {
         figure_draw_svg(figure, &text);
     } else {
-        style.colour &= !screen->output;
+        style.colour &= !canvas->output;
         figure_draw_text(figure, &style, &text);
     }
-    status = screen->output ? put_file(screen->output, &text) : cmd_put(&text);
+    status = canvas->output ? put_file(canvas->output, &text) : cmd_put(&text);
     text_fini(&text);
     return status;
-}
-
-void screen_wrap(const struct screen *screen, struct text *out, size_t used, size_t indent,
-                 const char *sentence)
-{
-    size_t column = used;
-
-    while (*sentence) {
-        size_t length = strcspn(sentence, " ");
-
-        if (column > indent && column + 1 + length > screen->style.width) {
-            text_addf(out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > used || (column > indent && column != used)) {
-            text_add_char(out, ' ');
-            column++;
-        }
-        text_add_bytes(out, sentence, length);
-        column += length;
-        sentence += length + strspn(sentence + length, " ");
-    }
-    text_add(out, "\n");
 }
