@@ -266,7 +266,7 @@ static int explain_collective(int argc, char **argv)
         return CMD_USAGE;
     figure_init(&figure);
     if (schedule_draw(&figure, algo, (uint32_t)n, &err) == SHD_OK)
-        status = canvas_draw(&o.screen, &figure);
+        status = canvas_draw(&o.canvas, &figure);
     else
         status = show_error("cannot draw", err.text);
     figure_fini(&figure);
