@@ -24,6 +24,7 @@ shdinclude_HEADERS += \
 	%D%/shd/partition_axis.h \
 	%D%/shd/partitioner.h \
 	%D%/shd/pattern.h \
+	%D%/shd/prefix.h \
 	%D%/shd/rank_order.h \
 	%D%/shd/regex.h \
 	%D%/shd/reshard.h \
@@ -57,6 +58,7 @@ libshd_la_SOURCES = \
 	%D%/partition_axis.c \
 	%D%/partitioner.c \
 	%D%/pattern.c \
+	%D%/prefix.c \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/rank_order.c \

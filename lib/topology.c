@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-int shd_device_bounds(int64_t *out, size_t *ndims, const struct shd_device *last,
+int shd_device_bounds(int64_t *out, size_t *ndims, const struct shd_topology_device *last,
                       int64_t nprocesses, int64_t nlocal, struct shd_error *err)
 {
     int64_t bounds[SHD_GRID_DIMS_MAX] = {nprocesses, nlocal, 0, 0};
@@ -39,8 +39,8 @@ static int64_t modulo(int64_t a, int64_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-int shd_device_coords(int64_t *out, size_t *ndims, const struct shd_device *device, int64_t nlocal,
-                      struct shd_error *err)
+int shd_device_coords(int64_t *out, size_t *ndims, const struct shd_topology_device *device,
+                      int64_t nlocal, struct shd_error *err)
 {
     if (device->has_coords) {
         memcpy(out, device->coords, device->ncoords * sizeof(*out));
@@ -163,13 +163,16 @@ int32_t shd_topology_process(const struct shd_topology *topology, int32_t id)
     return process;
 }
 
-void shd_topology_device(const struct shd_topology *topology, int32_t id, struct shd_device *out)
+void shd_topology_device(const struct shd_topology *topology, int32_t id,
+                         struct shd_topology_device *out)
 {
     int32_t coords[SHD_GRID_DIMS_MAX];
 
     get_coords(topology, id, coords);
     *out =
-        (struct shd_device){.id = id, .process = shd_topology_process(topology, id), .slice = -1};
+        (struct shd_topology_device){.id = id,
+                                     .process = shd_topology_process(topology, id),
+                                     .slice = -1};
     if (topology->nslices > 0)
         out->slice = out->process / (topology->nprocesses / topology->nslices);
     if (topology->ndims == 4) {

@@ -73,7 +73,7 @@ static int grid_init(struct grid *grid, const struct shd_topology *t,
 
     for (int32_t id = 0; !status && id < t->ndevices; id++) {
         int64_t coords[SHD_DEVICE_COORDS_MAX + 1];
-        struct shd_device device;
+        struct shd_topology_device device;
         size_t ndims;
 
         shd_topology_device(t, id, &device);
@@ -95,10 +95,11 @@ static int compare_coords(const int64_t *a, size_t na, const int64_t *b, size_t 
 }
 
 /* The bounds of the device with the largest coordinates. */
-static int list_bounds(int64_t *bounds, size_t *ndims, const struct shd_device *devices, size_t n,
+static int list_bounds(int64_t *bounds, size_t *ndims,
+                       const struct shd_topology_device *devices, size_t n,
                        const struct shd_device_list *list, struct shd_error *err)
 {
-    const struct shd_device *last = NULL;
+    const struct shd_topology_device *last = NULL;
     int64_t last_coords[SHD_DEVICE_COORDS_MAX + 1], coords[SHD_DEVICE_COORDS_MAX + 1];
     size_t nlast = 0, ncoords;
 
@@ -119,7 +120,7 @@ static int list_bounds(int64_t *bounds, size_t *ndims, const struct shd_device *
     return shd_device_bounds(bounds, ndims, last, list->nprocesses, list->local_device_count, err);
 }
 
-static int put_device(struct grid *grid, const struct shd_device *device,
+static int put_device(struct grid *grid, const struct shd_topology_device *device,
                       const struct shd_device_list *list, struct shd_error *err)
 {
     int64_t coords[SHD_DEVICE_COORDS_MAX + 1];

@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
+	%D%/run/shd/params.h \
+	%D%/run/shd/partition.h \
 	%D%/run/shd/run.h \
+	%D%/run/shd/store.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
@@ -28,21 +31,36 @@ libsim_la_SOURCES = \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
 	%D%/base/utf8.h \
+	%D%/base/wrap.c \
+	%D%/base/wrap.h \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/canvas.c \
+	%D%/cmd/canvas.h \
+	%D%/cmd/chosen.c \
+	%D%/cmd/chosen.h \
+	%D%/cmd/cmd.c \
+	%D%/cmd/cmd.h \
+	%D%/cmd/explain.c \
 	%D%/cmd/bench.c \
 	%D%/cmd/check.c \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
-	%D%/cmd/cmd.c \
-	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/run.c \
+	%D%/cmd/show.c \
+	%D%/cmd/show.h \
+	%D%/cmd/show_array.c \
+	%D%/cmd/show_matrix.c \
+	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_tree.c \
+	%D%/cmd/tree_layout.c \
+	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \
@@ -82,6 +100,20 @@ libsim_la_SOURCES = \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
 	%D%/cost/replay.h \
+	%D%/draw/colour.c \
+	%D%/draw/colour.h \
+	%D%/draw/figure.c \
+	%D%/draw/figure.h \
+	%D%/draw/figure_svg.c \
+	%D%/draw/figure_text.c \
+	%D%/draw/layouts.c \
+	%D%/draw/layouts.h \
+	%D%/explain/lesson.c \
+	%D%/explain/lesson.h \
+	%D%/explain/schedule.c \
+	%D%/explain/schedule.h \
+	%D%/explain/values.c \
+	%D%/explain/values.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -106,6 +138,11 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
+	%D%/import/config.c \
+	%D%/import/import.c \
+	%D%/import/import.h \
+	%D%/import/list.c \
+	%D%/import/safetensors.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
@@ -165,6 +202,8 @@ libsim_la_SOURCES = \
 	%D%/model/shardings.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
+	%D%/partition/alternatives.c \
+	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
 	%D%/partition/candidates.c \
@@ -254,6 +293,7 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/run/arena.c \
 	%D%/run/arena.h \
+	%D%/run/call.c \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
 	%D%/run/device.c \
@@ -270,7 +310,15 @@ libsim_la_SOURCES = \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
+	%D%/run/params.c \
+	%D%/run/params.h \
+	%D%/run/partition.c \
+	%D%/run/partition.h \
+	%D%/run/relayout.c \
+	%D%/run/relayout.h \
 	%D%/run/run.c \
+	%D%/run/store.c \
+	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
 	%D%/run/verdict.c \

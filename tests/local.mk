@@ -9,6 +9,7 @@ libtap_la_SOURCES = \
 # Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
 # look inside, and have device memory as the program has it.
 check_PROGRAMS += \
+	%D%/alternatives \
 	%D%/analyze \
 	%D%/arena \
 	%D%/attention_specs \
@@ -20,11 +21,13 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/figure \
 	%D%/gradient \
 	%D%/graph \
 	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
+	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \
 	%D%/kern_einsum \
@@ -39,6 +42,7 @@ check_PROGRAMS += \
 	%D%/mesh_axes \
 	%D%/model \
 	%D%/parallel_groups \
+	%D%/params \
 	%D%/parity \
 	%D%/partition \
 	%D%/partition_axis \
@@ -55,6 +59,7 @@ check_PROGRAMS += \
 	%D%/rules \
 	%D%/run \
 	%D%/scenario \
+	%D%/schedule \
 	%D%/shape \
 	%D%/sharding \
 	%D%/spec \
@@ -81,6 +86,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_mesh_axes_SOURCES = \
 	%D%/mesh_axes.c \
 	%D%/layout.h
+%C%_params_SOURCES = \
+	%D%/layout.h \
+	%D%/params.c
 %C%_partition_axis_SOURCES = \
 	%D%/partition_axis.c \
 	%D%/layout.h
@@ -150,14 +158,18 @@ test_scripts = \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
+	%D%/course.sh \
 	%D%/examples.sh \
+	%D%/explain.sh \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/layers.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
-	%D%/scenarios.sh
+	%D%/scenarios.sh \
+	%D%/show_tree.sh
+	%D%/show.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress
@@ -169,7 +181,12 @@ TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh
 EXTRA_DIST += \
 	$(test_scripts) \
+	%D%/fuzz/pattern_fuzz.c \
+	%D%/fuzz/rules_fuzz.c \
+	%D%/fuzz/run.sh \
+	%D%/fuzz/safetensors_fuzz.c \
 	%D%/fuzz/scenario_fuzz.c \
+	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/program.sh \
 	%D%/tap.sh

@@ -17,12 +17,14 @@ static int same(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 
 static void test_device(void)
 {
-    const struct shd_device chip = {
+    const struct shd_topology_device chip = {
         .has_coords = true, .ncoords = 3, .coords = {3, 3, 0}, .core = 1};
-    const struct shd_device flat = {.has_coords = true, .ncoords = 2, .coords = {2, 3}, .core = 1};
-    const struct shd_device gpu = {.process = 1, .id = 9};
-    const struct shd_device negative = {.process = 1, .id = -3};
-    const struct shd_device far = {.has_coords = true, .ncoords = 3, .coords = {0, INT64_MAX, 0}};
+    const struct shd_topology_device flat = {
+        .has_coords = true, .ncoords = 2, .coords = {2, 3}, .core = 1};
+    const struct shd_topology_device gpu = {.process = 1, .id = 9};
+    const struct shd_topology_device negative = {.process = 1, .id = -3};
+    const struct shd_topology_device far = {
+        .has_coords = true, .ncoords = 3, .coords = {0, INT64_MAX, 0}};
     int64_t out[SHD_DEVICE_COORDS_MAX + 1];
     size_t n;
 
@@ -55,7 +57,7 @@ static void test_chips(void)
 {
     const int64_t bounds[] = {4, 4, 2, 2}, host[] = {2, 2, 1, 2};
     struct shd_topology t;
-    struct shd_device d;
+    struct shd_topology_device d;
 
     ok(shd_topology_init_chips(&t, "TPU v4", bounds, host, NULL) == SHD_OK && t.ndevices == 64 &&
            t.nprocesses == 8 && t.nlocal == 8,
@@ -69,7 +71,7 @@ static void test_chips(void)
 static void test_hosts(void)
 {
     struct shd_topology t;
-    struct shd_device d;
+    struct shd_topology_device d;
 
     ok(shd_topology_init_hosts(&t, "gpu", 4, 8, 2, NULL) == SHD_OK && t.ndevices == 32, "hosts");
     shd_topology_device(&t, 19, &d);

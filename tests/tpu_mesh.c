@@ -136,9 +136,10 @@ static void test_on_hosts(void)
 }
 
 /* All devices of a topology, the last first; the first `nlocal` ids are local. */
-static struct shd_device *list_devices(const struct shd_topology *t, struct shd_device *local)
+static struct shd_topology_device *list_devices(const struct shd_topology *t,
+                                                struct shd_topology_device *local)
 {
-    struct shd_device *devices = calloc((size_t)t->ndevices, sizeof *devices);
+    struct shd_topology_device *devices = calloc((size_t)t->ndevices, sizeof *devices);
 
     for (int32_t id = 0; devices && id < t->ndevices; id++) {
         shd_topology_device(t, t->ndevices - 1 - id, &devices[id]);
@@ -152,8 +153,8 @@ static void test_listed(void)
 {
     const int64_t submesh[] = {2, 1, 1, 2}, pair[] = {1, 2};
     struct shd_topology t = chips("TPU v3", 4, 4, 1, 2);
-    struct shd_device local[8], *devices = list_devices(&t, local);
-    struct shd_device gpus[2] = {{.id = 1}, {.id = 0}};
+    struct shd_topology_device local[8], *devices = list_devices(&t, local);
+    struct shd_topology_device gpus[2] = {{.id = 1}, {.id = 0}};
     struct shd_device_list list = {devices, (size_t)t.ndevices, local, 8, 4, 8};
     struct shd_mesh *mesh = NULL;
     int status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, NULL, NULL);

@@ -24,7 +24,7 @@ extern "C" {
 #define SHD_DEVICE_COORDS_MAX 7
 #define SHD_GRID_DIMS_MAX 4 /* x, y, z, core; or process, device of the process */
 
-struct shd_device {
+struct shd_topology_device {
     int64_t id;
     int64_t process;
     int64_t slice; /* -1: the device knows no slice */
@@ -38,15 +38,15 @@ struct shd_device {
  * three coordinates, else (nprocesses, nlocal).  Stores up to SHD_GRID_DIMS_MAX extents and their
  * number. SHD_ERANGE when a coordinate is the largest number there is. */
 SHD_API SHD_MUST_CHECK int shd_device_bounds(int64_t *out, size_t *ndims,
-                                             const struct shd_device *last, int64_t nprocesses,
-                                             int64_t nlocal, struct shd_error *err);
+                                             const struct shd_topology_device *last,
+                                             int64_t nprocesses, int64_t nlocal, struct shd_error *err);
 
 /* The coordinates and the core of a device that has coordinates, else (process, id modulo nlocal).
  * Stores up to SHD_DEVICE_COORDS_MAX + 1 numbers and how many.  SHD_EINVAL when nlocal is asked for
  * and 0. */
 SHD_API SHD_MUST_CHECK int shd_device_coords(int64_t *out, size_t *ndims,
-                                             const struct shd_device *device, int64_t nlocal,
-                                             struct shd_error *err);
+                                             const struct shd_topology_device *device,
+                                             int64_t nlocal, struct shd_error *err);
 
 #define SHD_TOPOLOGY_NAME_MAX 64
 
@@ -79,7 +79,7 @@ SHD_API SHD_MUST_CHECK int shd_topology_init_hosts(struct shd_topology *out, con
 
 /* The device of an id 0..ndevices-1. */
 SHD_API void shd_topology_device(const struct shd_topology *topology, int32_t id,
-                                 struct shd_device *out);
+                                 struct shd_topology_device *out);
 
 /* The process of an id 0..ndevices-1. */
 SHD_API int32_t shd_topology_process(const struct shd_topology *topology, int32_t id);

@@ -51,9 +51,9 @@ SHD_API SHD_MUST_CHECK int shd_tpu_mesh_create(struct shd_mesh **out,
 
 /* Devices to use, in any order, and those of the process that asks. */
 struct shd_device_list {
-    const struct shd_device *devices;
+    const struct shd_topology_device *devices;
     size_t ndevices;
-    const struct shd_device *local;
+    const struct shd_topology_device *local;
     size_t nlocal;
     int64_t nprocesses; /* of the whole system; for devices without coordinates */
     int64_t local_device_count;

@@ -15,12 +15,14 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-const struct cmd *const cmds[] = {
+const struct cmd *const cmds[] = { /* in the order of --help */
     &cmd_run,
     &cmd_plan,
     &cmd_compare,
     &cmd_check,
     &cmd_bench,
+    &cmd_show,
+    &cmd_explain,
     &cmd_query,
     NULL,
 };

@@ -23,9 +23,11 @@ struct cmd {
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_compare;
+extern const struct cmd cmd_explain;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_show;
 
 /* All subcommands, ended by NULL. */
 extern const struct cmd *const cmds[];

@@ -15,14 +15,14 @@
 
 #define DEVICES_MAX 1048576 /* an answer lists every device */
 
-static int read_device(struct shd_device *out, const json_t *in, struct shd_error *err)
+static int read_device(struct shd_topology_device *out, const json_t *in, struct shd_error *err)
 {
     const json_t *device = json_object_get(in, "device");
     int64_t *coords = NULL;
     size_t n = 0;
     int status;
 
-    *out = (struct shd_device){.slice = -1};
+    *out = (struct shd_topology_device){.slice = -1};
     if (!json_is_object(device))
         return shd_error_set(err, SHD_ETYPE, "'device' must be an object");
     status = read_ints(&coords, &n, device, "coords", err);
@@ -45,7 +45,7 @@ static int read_device(struct shd_device *out, const json_t *in, struct shd_erro
 static int answer_bounds(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     int64_t bounds[SHD_GRID_DIMS_MAX], nprocesses, nlocal;
-    struct shd_device device;
+    struct shd_topology_device device;
     size_t n;
     int status = read_device(&device, in, err);
 
@@ -63,7 +63,7 @@ static int answer_bounds(const json_t *in, struct json_out *out, struct shd_erro
 static int answer_coords(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     int64_t coords[SHD_DEVICE_COORDS_MAX + 1], nlocal;
-    struct shd_device device;
+    struct shd_topology_device device;
     size_t n;
     int status = read_device(&device, in, err);
 
@@ -132,7 +132,7 @@ static void write_coords(struct json_out *out, const struct shd_topology *topolo
     json_out_key(out, "coords");
     json_out_begin_array(out);
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
-        struct shd_device device;
+        struct shd_topology_device device;
 
         shd_topology_device(topology, shd_mesh_device_id(mesh, p), &device);
         json_out_begin_array(out);

@@ -27,6 +27,7 @@ struct arena_block {
     struct arena_block **link; /* the pointer that points here */
     const char *label;
     uint64_t bytes;
+    bool kept;
 } __attribute__((aligned(ALIGN)));
 
 const char *arena_backend_name(enum arena_backend backend)
@@ -231,7 +232,7 @@ int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **o
                              "the host has no memory for '%s' of device %" PRId32 ": %" PRIu64
                              " bytes",
                              label ? label : "unnamed", arena->device, bytes);
-    *block = (struct arena_block){arena->blocks, &arena->blocks, label, bytes};
+    *block = (struct arena_block){arena->blocks, &arena->blocks, label, bytes, false};
     if (block->next)
         block->next->link = &block->next;
     arena->blocks = block;
@@ -254,4 +255,29 @@ void arena_free(struct arena *arena, void *memory)
         block->next->link = block->link;
     arena->live_bytes -= block->bytes;
     put_memory(arena, block);
+}
+
+void arena_move(struct arena *to, struct arena *from)
+{
+    *to = *from;
+    if (to->blocks)
+        to->blocks->link = &to->blocks;
+    *from = (struct arena){.device = from->device};
+}
+
+void arena_keep(void *memory)
+{
+    if (memory)
+        ((struct arena_block *)memory - 1)->kept = true;
+}
+
+void arena_drop(struct arena *arena)
+{
+    struct arena_block *next;
+
+    for (struct arena_block *block = arena->blocks; block; block = next) {
+        next = block->next;
+        if (!block->kept)
+            arena_free(arena, block + 1);
+    }
 }

@@ -45,6 +45,13 @@ void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
 /* Free everything. */
 void arena_fini(struct arena *arena);
 
+/* Move an arena, its blocks and counts, to another place; the old one is empty afterwards. */
+void arena_move(struct arena *to, struct arena *from);
+
+/* Memory that arena_drop() leaves alone; it frees all other. */
+void arena_keep(void *memory);
+void arena_drop(struct arena *arena);
+
 /* Memory aligned to 64 bytes.  `label` is kept as a pointer.  SHD_EDEVMEM: the error names device,
  * op, what was asked and live, and the largest labels; SHD_ENOMEM: the host has none left. */
 int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **out,

@@ -65,6 +65,7 @@ struct run {
     const struct shd_mesh *mesh;
     int32_t ndevices;
     struct shd_device *devices;
+    bool arenas_open;
     shd_device_fn fn;
     void *arg;
     struct shd_run_opts opts;
@@ -82,6 +83,12 @@ struct run {
     struct run_group *buckets[RUN_GROUP_BUCKETS];
     struct run_group *groups; /* all */
 };
+
+/* shd_run() on device memory that was there before: `arenas`, one a device, are lent to the devices.
+ * What was kept (arena_keep()) is still there afterwards, all else is freed.  NULL: as shd_run(). */
+int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
+                const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
+                struct shd_error *err);
 
 /* Free the seats of a device and the groups of a run. */
 void run_group_fini_seats(struct shd_device *dev);

@@ -103,7 +103,27 @@ static uint32_t count_cores(void)
     return n > 1 ? (uint32_t)n : 1;
 }
 
-static int init_run(struct run *run, const struct shd_mesh *mesh, struct shd_error *err)
+/* A lent arena comes with what it holds; the peak is that of this run. */
+static void open_arena(struct shd_device *dev, struct arena *lent)
+{
+    if (lent) {
+        arena_move(&dev->arena, lent);
+        dev->arena.peak_bytes = dev->arena.live_bytes;
+    } else {
+        arena_init(&dev->arena, dev->position, dev->run->opts.memory_bytes, arena_best_backend());
+    }
+}
+
+static void return_arenas(struct run *run, struct arena *arenas)
+{
+    for (int32_t d = 0; arenas && run->arenas_open && d < run->ndevices; d++) {
+        arena_drop(&run->devices[d].arena);
+        arena_move(&arenas[d], &run->devices[d].arena);
+    }
+}
+
+static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *arenas,
+                    struct shd_error *err)
 {
     size_t n = (size_t)shd_mesh_size(mesh);
 
@@ -124,8 +144,9 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct shd_err
         dev->run = run;
         dev->position = (int32_t)d;
         dev->matrix_row = run->matrix ? run->matrix + d * n : NULL;
-        arena_init(&dev->arena, dev->position, run->opts.memory_bytes, arena_best_backend());
+        open_arena(dev, arenas ? &arenas[d] : NULL);
     }
+    run->arenas_open = true;
     return SHD_OK;
 }
 
@@ -257,8 +278,9 @@ void shd_run_stats_fini(struct shd_run_stats *stats)
     *stats = (struct shd_run_stats){.error_device = -1};
 }
 
-int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
-            const struct shd_run_opts *opts, struct shd_run_stats *stats, struct shd_error *err)
+int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
+                const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
+                struct shd_error *err)
 {
     struct run run = {.fn = fn, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER};
     int32_t error_device = -1;
@@ -269,7 +291,7 @@ int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
     if (status == SHD_OK)
         status = set_options(&run, opts, err);
     if (status == SHD_OK)
-        status = init_run(&run, mesh, err);
+        status = init_run(&run, mesh, arenas, err);
     if (status == SHD_OK)
         status = run_threads(&run, err);
     if (status == SHD_OK)
@@ -278,6 +300,13 @@ int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
         fill_stats(stats, &run);
     if (stats)
         stats->error_device = error_device;
+    return_arenas(&run, arenas);
     fini_run(&run);
     return status;
+}
+
+int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
+            const struct shd_run_opts *opts, struct shd_run_stats *stats, struct shd_error *err)
+{
+    return run_devices(mesh, fn, arg, opts, NULL, stats, err);
 }

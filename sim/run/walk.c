@@ -283,6 +283,9 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
     w->walk->record->flops[w->position] += op->flops;
+    if (status == SHD_OK && w->walk->opts->observe)
+        w->walk->opts->observe(w->walk->opts->observe_arg, w->position, i,
+                               (const void *const *)w->shards);
     for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
         shd_device_free(w->dev, w->shards[dead[d]]);
         w->shards[dead[d]] = NULL;

@@ -15,6 +15,11 @@
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
+/* Called in each device's thread after each op, while what the op read is still there: `shards[b]` is
+ * the device's shard of buffer b, NULL where it is not alive. */
+typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
+                                const void *const *shards);
+
 struct walk_opts {
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
@@ -22,6 +27,8 @@ struct walk_opts {
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */
     void *finish_arg;
+    walk_observe_fn observe; /* NULL: nothing to do */
+    void *observe_arg;
 };
 
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is

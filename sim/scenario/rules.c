@@ -184,6 +184,25 @@ static void read_rules(struct reader *r, const struct option *option, const stru
     }
 }
 
+int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const struct yaml_node *node,
+                        struct diag *diag)
+{
+    static const struct option option = {.key = "rules", .type = OPTION_PARAMS};
+    struct scenario scenario = {0};
+    struct reader reader = {.scenario = &scenario, .diag = diag, .mesh_unknown = true};
+    size_t before = diag->nerrors;
+
+    *rules = NULL;
+    *nrules = 0;
+    read_rules(&reader, &option, node, rules, nrules);
+    return diag->nerrors == before ? SHD_OK : SHD_EINVAL;
+}
+
+void scenario_free_rules(struct scenario_rule *rules, size_t nrules)
+{
+    free_rules(rules, nrules);
+}
+
 int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules, size_t nrules,
                    struct shd_error *err)
 {

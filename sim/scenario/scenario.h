@@ -228,6 +228,13 @@ SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *s
 SHD_MUST_CHECK int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules,
                                   size_t nrules, struct shd_error *err);
 
+/* Rules from a node that is a list of them, as `params` is, in whatever file it stands.  Reports every
+ * fault; SHD_EINVAL when there was any.  Free the rules with scenario_free_rules() either way. */
+struct yaml_node;
+SHD_MUST_CHECK int scenario_read_rules(struct scenario_rule **rules, size_t *nrules,
+                                       const struct yaml_node *node, struct diag *diag);
+void scenario_free_rules(struct scenario_rule *rules, size_t nrules);
+
 /* The logical axis of a name, or NULL. */
 const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,
                                                      const char *name);

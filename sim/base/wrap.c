@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/wrap.h"
+
+#include <string.h>
+
+static size_t columns_of(const char *word, size_t length)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < length; i++)
+        columns += ((unsigned char)word[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence)
+{
+    size_t column = used;
+    bool first = true; /* on its line: no space before */
+
+    while (*sentence) {
+        size_t length = strcspn(sentence, " "), columns = columns_of(sentence, length);
+
+        if (column > indent && column + !first + columns > width) {
+            text_addf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = true;
+        }
+        if (!first)
+            text_add_char(out, ' ');
+        text_add_bytes(out, sentence, length);
+        column += columns + !first;
+        first = false;
+        sentence += length + strspn(sentence + length, " ");
+    }
+    text_add(out, "\n");
+}

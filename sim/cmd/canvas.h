@@ -1,0 +1,30 @@
+/* canvas.h - where drawings and lessons go: a terminal of some width, colours or none, or a file.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_CANVAS_H
+#define CMD_CANVAS_H
+
+#include <argp.h>
+
+#include "draw/figure.h"
+
+struct canvas {
+    struct figure_style style;
+    const char *output; /* file; NULL: standard output */
+};
+
+/* --ascii, --color, for another parser's children; their input is a struct canvas. */
+extern const struct argp canvas_argp;
+/* The same with --output. */
+extern const struct argp canvas_output_argp;
+
+/* What the environment says: standard output, COLUMNS, NO_COLOR. */
+void canvas_init(struct canvas *canvas);
+
+/* Draw a figure where it is wanted; returns the exit status. */
+int canvas_draw(const struct canvas *canvas, const struct figure *figure);
+
+#endif /* CMD_CANVAS_H */

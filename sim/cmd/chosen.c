@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/chosen.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+
+static const struct argp_option option_table[] = {
+    {"set", 's', "KEY=VALUE", 0,
+     "Override a value of the scenario, e.g. --set model.d_ff=4096; may be given several times", 0},
+    {"strategy", 'S', "NAME", 0, "The strategy of the file, where it has several", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct chosen *c = state->input;
+
+    switch (key) {
+    case 's':
+        if (c->nsets == CHOSEN_SETS_MAX)
+            argp_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
+        else
+            c->sets[c->nsets++] = arg;
+        return 0;
+    case 'S':
+        c->strategy = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (c->path)
+            argp_error(state, "one scenario at a time; '%s' is too much", arg);
+        c->path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no scenario file given ('-' is standard input)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp chosen_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+/* The strategy asked for, or NULL with an error. */
+static const struct scenario *find_strategy(const struct chosen *c, struct diag *diag)
+{
+    struct text names = TEXT_INIT;
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (!c->strategy && c->file->nscenarios == 1)
+        return &c->file->scenarios[0];
+    nearest_init(&near, c->strategy ? c->strategy : "");
+    for (size_t i = 0; i < c->file->nscenarios; i++) {
+        const char *name = c->file->scenarios[i].strategy;
+
+        if (c->strategy && !strcmp(name, c->strategy)) {
+            text_fini(&names);
+            return &c->file->scenarios[i];
+        }
+        nearest_add(&near, name);
+        text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
+    }
+    if (c->strategy)
+        diag_error(diag, (struct place){"--strategy", 1, 1},
+                   "there is no strategy '%s'; expected one of %s%s", c->strategy, text_get(&names),
+                   nearest_hint(&near, hint, sizeof hint));
+    else
+        diag_error(diag, (struct place){c->file->path, 0, 0},
+                   "there are several strategies; choose one with --strategy: %s",
+                   text_get(&names));
+    text_fini(&names);
+    return NULL;
+}
+
+int chosen_load(struct chosen *chosen)
+{
+    struct diag diag = DIAG_INIT;
+    const struct scenario *scenario = NULL;
+
+    if (scenario_load(&chosen->file, chosen->path, chosen->sets, chosen->nsets, &diag) == SHD_OK)
+        scenario = find_strategy(chosen, &diag);
+    if (scenario && trial_init(&chosen->trial, scenario, &diag) == SHD_OK) {
+        diag_fini(&diag);
+        return CMD_OK;
+    }
+    diag_write(&diag, stderr);
+    diag_fini(&diag);
+    return cmd_stop_request ? CMD_INTERRUPTED : CMD_USAGE;
+}
+
+void chosen_fini(struct chosen *chosen)
+{
+    trial_fini(&chosen->trial);
+    scenario_file_destroy(chosen->file);
+    chosen->file = NULL;
+}

@@ -1,0 +1,33 @@
+/* chosen.h - one strategy of one scenario file, for commands that look at one at a time.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_CHOSEN_H
+#define CMD_CHOSEN_H
+
+#include <argp.h>
+
+#include "trial/trial.h"
+
+#define CHOSEN_SETS_MAX 64
+
+struct chosen {
+    const char *path, *strategy;
+    const char *sets[CHOSEN_SETS_MAX];
+    size_t nsets;
+    /* After chosen_load(): */
+    struct scenario_file *file;
+    struct trial trial;
+};
+
+/* SCENARIO, --set, --strategy, for another parser's children; the input is a struct chosen. */
+extern const struct argp chosen_argp;
+
+/* Load the file and build the program of the strategy; without a name it must be the file's only
+ * one.  Prints what is wrong; returns the exit status.  End with chosen_fini() in any case. */
+int chosen_load(struct chosen *chosen);
+void chosen_fini(struct chosen *chosen);
+
+#endif /* CMD_CHOSEN_H */

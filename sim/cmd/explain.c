@@ -1,0 +1,286 @@
+/* shardsim explain - a scenario as a lesson, or a collective's schedule.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/chosen.h"
+#include "cmd/cmd.h"
+#include "cmd/canvas.h"
+#include "cmd/show.h"
+#include "explain/lesson.h"
+#include "explain/schedule.h"
+#include "run/walk.h"
+
+struct options {
+    struct canvas canvas;
+    struct chosen chosen;
+    const char *op, *device;
+    bool values;
+};
+
+enum { KEY_OP = 3000, KEY_DEVICE, KEY_VALUES, KEY_ALGORITHM, KEY_DEVICES };
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->chosen;
+        state->child_inputs[1] = &o->canvas;
+        return 0;
+    case KEY_OP:
+        o->op = arg;
+        return 0;
+    case KEY_DEVICE:
+        o->device = arg;
+        return 0;
+    case KEY_VALUES:
+        o->values = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* A whole number `first` to `last`, or -1 with a message. */
+static long parse_number(const char *what, const char *text, long first, long last)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end != text && !*end && n >= first && n <= last)
+        return n;
+    fprintf(stderr, "shardsim: error: %s is '%s'; expected a whole number from %ld to %ld\n", what,
+            text, first, last);
+    return -1;
+}
+
+/* ---- a scenario ---- */
+
+static int run_for_values(struct trial *trial, struct values *values, struct shd_error *err)
+{
+    struct walk_opts opts = {.stop_request = &cmd_stop_request,
+                             .memory_bytes = trial->scenario->memory_limit_bytes,
+                             .observe = values_observe,
+                             .observe_arg = values};
+    struct record *record;
+    int status = values_init(values, trial->program, err);
+
+    if (status == SHD_OK)
+        status = record_create(&record, trial->program, RECORD_EXECUTED, false, err);
+    if (status == SHD_OK) {
+        status = walk_run(record, &opts, err);
+        record_destroy(record);
+    }
+    return status;
+}
+
+static int teach(const struct options *o, struct trial *trial, struct lesson *lesson,
+                 struct text *text, struct shd_error *err)
+{
+    const struct partition_request request = {.graph = trial->graph,
+                                              .mesh = trial->mesh,
+                                              .nodes = trial->shardings.nodes,
+                                              .outputs = trial->shardings.outputs};
+    struct values values = {NULL, 0, NULL};
+    int status = trial_plan(trial, err);
+
+    if (status == SHD_OK)
+        status = alternatives_create(&lesson->alternatives, &request, err);
+    if (status == SHD_OK && o->values)
+        status = run_for_values(trial, &values, err);
+    lesson->record = trial->record;
+    lesson->values = o->values ? &values : NULL;
+    if (status == SHD_OK)
+        status = lesson_text(lesson, text, err);
+    alternatives_destroy(lesson->alternatives);
+    values_fini(&values);
+    return status;
+}
+
+static int explain_trial(const struct options *o, struct trial *trial)
+{
+    struct lesson lesson = {.scenario = trial->scenario->name,
+                            .strategy = trial->scenario->strategy,
+                            .op = LESSON_ALL,
+                            .width = o->canvas.style.width,
+                            .colour = o->canvas.style.colour};
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    long n;
+    int status;
+
+    if (o->op) {
+        n = parse_number("--op", o->op, 1, (long)trial->program->nops);
+        if (n < 0)
+            return CMD_USAGE;
+        lesson.op = (uint32_t)n - 1;
+    }
+    if (o->device) {
+        n = parse_number("--device", o->device, 0, (long)shd_mesh_size(trial->mesh) - 1);
+        if (n < 0)
+            return CMD_USAGE;
+        lesson.position = (int32_t)n;
+    }
+    status = teach(o, trial, &lesson, &text, &err);
+    if (status != SHD_OK) {
+        (void)show_error(o->chosen.path, err.text);
+        status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
+    } else {
+        status = cmd_put(&text);
+    }
+    text_fini(&text);
+    return status;
+}
+
+static int explain_scenario(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"op", KEY_OP, "N", 0, "Only the op of this number", 0},
+        {"device", KEY_DEVICE, "K", 0, "Tell the transfers of this device; 0 if not given", 0},
+        {"values", KEY_VALUES, NULL, 0,
+         "Execute, and show the numbers of small arrays on every device before and after", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {
+        {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table, parse_option, "SCENARIO\ncollective KIND --devices N",
+        "Tell a step as a lesson: how each array lies before and after each op, why something is "
+        "communicated, who gets what from whom, and what other placements would have cost.  Or "
+        "draw the schedule of a collective, step by step ('shardsim explain collective --help')."
+        "\v"
+        "Example: shardsim explain scenarios/tensor_parallel.yaml --op 10\n\n"
+        "Exit status: 0 all well; 2 bad input or usage; 3 could not run here.",
+        children, NULL, NULL};
+    struct options o = {.values = false};
+    int status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    status = chosen_load(&o.chosen);
+    if (status == CMD_OK)
+        status = explain_trial(&o, &o.chosen.trial);
+    chosen_fini(&o.chosen);
+    return status;
+}
+
+/* ---- a collective ---- */
+
+struct collective_options {
+    struct canvas canvas;
+    const char *kind, *algorithm, *devices;
+};
+
+static error_t parse_collective(int key, char *arg, struct argp_state *state)
+{
+    struct collective_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case KEY_ALGORITHM:
+        o->algorithm = arg;
+        return 0;
+    case KEY_DEVICES:
+        o->devices = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->kind)
+            argp_error(state, "one collective at a time; '%s' is too much", arg);
+        o->kind = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no collective given; expected e.g. all-reduce");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int find_kind(const char *name)
+{
+    int kind = coll_kind_parse(name);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (kind >= 0)
+        return kind;
+    nearest_init(&near, name);
+    for (int k = 0; k < COLL_NKINDS; k++)
+        nearest_add(&near, coll_kind_name((enum coll_kind)k));
+    fprintf(stderr, "shardsim: error: there is no collective '%s'%s\n", name,
+            nearest_hint(&near, hint, sizeof hint));
+    return -1;
+}
+
+static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
+{
+    const struct coll_algo *algo = coll_find(kind, name);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (algo)
+        return algo;
+    nearest_init(&near, name);
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind)
+            nearest_add(&near, coll_algos[i]->name);
+    fprintf(stderr, "shardsim: error: %s has no algorithm '%s'%s\n", coll_kind_name(kind), name,
+            nearest_hint(&near, hint, sizeof hint));
+    return NULL;
+}
+
+static int explain_collective(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"algorithm", KEY_ALGORITHM, "NAME", 0, "By this algorithm, not the default one", 0},
+        {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table, parse_collective, "KIND",
+        "Draw what every device of a group holds after each step of a collective.\v"
+        "Example: shardsim explain collective all-reduce --algorithm ring --devices 4",
+        children, NULL, NULL};
+    struct collective_options o = {.devices = "4"};
+    const struct coll_algo *algo;
+    struct figure figure;
+    struct shd_error err;
+    long n;
+    int kind, status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    kind = find_kind(o.kind);
+    algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
+    n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX) : -1;
+    if (n < 0)
+        return CMD_USAGE;
+    figure_init(&figure);
+    if (schedule_draw(&figure, algo, (uint32_t)n, &err) == SHD_OK)
+        status = canvas_draw(&o.canvas, &figure);
+    else
+        status = show_error("cannot draw", err.text);
+    figure_fini(&figure);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    char name[] = "shardsim explain collective";
+
+    if (argc < 2 || strcmp(argv[1], "collective") != 0)
+        return explain_scenario(argc, argv);
+    argv[1] = name;
+    return explain_collective(argc - 1, argv + 1);
+}
+
+const struct cmd cmd_explain = {"explain", "a step as a lesson, or a collective step by step", run};

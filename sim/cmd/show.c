@@ -1,0 +1,137 @@
+/* shardsim show - draw layouts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+
+static const struct show_subject *const subjects[] = {
+    &show_array,
+    &show_groups,
+    &show_matrix,
+    &show_mesh,
+    &show_tree,
+    NULL,
+};
+
+int show_error(const char *what, const char *message)
+{
+    fprintf(stderr, "shardsim: error: %s: %s\n", what, message);
+    return CMD_USAGE;
+}
+
+/* ---- meshes on the command line ---- */
+
+static const char *skip(const char *s, const char *what)
+{
+    return s + strspn(s, what);
+}
+
+/* One "name=size" from *s on; the name is copied.  Returns a message, or NULL when all is well. */
+static const char *parse_axis(const char **s, char **name, int32_t *size)
+{
+    size_t length = strcspn(*s, "=:, {}");
+    const char *at = skip(*s + length, " ");
+    char *end;
+    long n;
+
+    if (length == 0 || (*at != '=' && *at != ':'))
+        return "expected axes as 'dp=2,tp=4'";
+    at = skip(at + 1, " ");
+    n = strtol(at, &end, 10);
+    if (!isdigit((unsigned char)*at) || n < 1 || n > INT32_MAX)
+        return "the size of an axis is a whole number of at least 1";
+    *name = strndup(*s, length);
+    *size = (int32_t)n;
+    *s = skip(end, " ");
+    if (**s && **s != ',' && **s != '}')
+        return "expected axes as 'dp=2,tp=4'";
+    *s = skip(*s, ", }");
+    return *name ? NULL : "no memory";
+}
+
+struct shd_mesh *show_parse_mesh(const char *text)
+{
+    char *names[SHD_MESH_AXES_MAX] = {NULL};
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    const char *s = skip(text, " {"), *fault = NULL;
+    struct shd_mesh *mesh = NULL;
+    struct shd_error err;
+    size_t n = 0;
+
+    if (!*s)
+        fault = "expected axes as 'dp=2,tp=4'";
+    while (*s && !fault) {
+        if (n == SHD_MESH_AXES_MAX)
+            fault = "too many axes";
+        else if (!(fault = parse_axis(&s, &names[n], &sizes[n])))
+            n++;
+    }
+    if (!fault && shd_mesh_create(&mesh, (const char *const *)names, sizes, n, &err) != SHD_OK)
+        fault = err.text;
+    if (fault)
+        fprintf(stderr, "shardsim: error: mesh '%s': %s\n", text, fault);
+    for (size_t i = 0; i < SHD_MESH_AXES_MAX; i++)
+        free(names[i]);
+    return mesh;
+}
+
+/* ---- the command ---- */
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
+                  "Draw how things lie on devices: as text that fits the terminal, or with\n"
+                  "-o FILE.svg as a picture.\n\nWhat:\n");
+    for (size_t s = 0; subjects[s]; s++)
+        fprintf(file, "  %-10s %s\n", subjects[s]->name, subjects[s]->desc);
+    fprintf(file, "\n'shardsim show WHAT --help' tells about one of them.\n\n"
+                  "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'\n\n"
+                  "Exit status: 0 all well; 2 bad input or usage; 3 could not be written.\n");
+}
+
+static int no_such_subject(const char *name)
+{
+    struct nearest near;
+    char hint[NEAREST_HINT_MAX];
+
+    nearest_init(&near, name);
+    for (size_t s = 0; subjects[s]; s++)
+        nearest_add(&near, subjects[s]->name);
+    fprintf(stderr, "shardsim: error: there is nothing to show called '%s'%s\n", name,
+            nearest_hint(&near, hint, sizeof hint));
+    fprintf(stderr, "Try 'shardsim show --help'.\n");
+    return CMD_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    char name[64];
+
+    if (argc < 2) {
+        print_help(stderr);
+        return CMD_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return CMD_OK;
+    }
+    for (size_t s = 0; subjects[s]; s++)
+        if (!strcmp(argv[1], subjects[s]->name)) {
+            snprintf(name, sizeof name, "shardsim show %s", subjects[s]->name);
+            argv[1] = name;
+            return subjects[s]->run(argc - 1, argv + 1);
+        }
+    return no_such_subject(argv[1]);
+}
+
+const struct cmd cmd_show = {"show", "draw a mesh, an array's sharding, groups, traffic", run};

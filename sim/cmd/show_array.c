@@ -1,0 +1,160 @@
+/* shardsim show array - which device holds which block of an array.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/canvas.h"
+#include "draw/layouts.h"
+
+struct options {
+    struct canvas canvas;
+    const char *mesh, *shape, *spec;
+};
+
+static const struct argp_option option_table[] = {
+    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
+    {"shape", 'n', "SIZES", 0, "The array's extents, e.g. 8,16", 0},
+    {"spec", 'p', "SPEC", 0,
+     "The partition spec, an entry a dimension: 'dp,tp', or \"P(('dp', 'fsdp'), None, 'tp')\", or "
+     "'[[dp, fsdp], null, tp]'",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'n':
+        o->shape = arg;
+        return 0;
+    case 'p':
+        o->spec = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is too much; everything is given by options", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->mesh || !o->shape)
+            argp_error(state, "expected --mesh and --shape (and --spec)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* "8,16", "8x16", "(8, 16)": returns the rank, or -1. */
+static int parse_shape(int64_t *shape, const char *text)
+{
+    int rank = 0;
+
+    text += strspn(text, " ([");
+    while (*text && *text != ')' && *text != ']') {
+        char *end;
+
+        if (!isdigit((unsigned char)*text) || rank == SHD_RANK_MAX)
+            return -1;
+        shape[rank] = strtoll(text, &end, 10);
+        if (shape[rank++] > (int64_t)1 << 40)
+            return -1;
+        text = end + strspn(end, " ");
+        if (*text && !strchr(",x)]", *text))
+            return -1;
+        text += strspn(text, ",x ");
+    }
+    text += strspn(text, ")] ");
+    return *text ? -1 : rank;
+}
+
+/* A spec as it stands, or else as the entries of one: "dp,tp" is "[dp,tp]". */
+static int parse_spec(struct shd_spec **out, const char *text, struct shd_error *err)
+{
+    struct text entries = TEXT_INIT;
+    struct shd_error other;
+    int status = shd_spec_parse(out, text, err);
+
+    if (status == SHD_OK)
+        return SHD_OK;
+    text_addf(&entries, "[%s]", text);
+    if (shd_spec_parse(out, text_get(&entries), strpbrk(text, "[(") ? &other : err) == SHD_OK)
+        status = SHD_OK;
+    text_fini(&entries);
+    return status;
+}
+
+static int bind(struct shd_sharding *out, const struct shd_mesh *mesh, const char *text,
+                const int64_t *shape, size_t rank, struct shd_error *err)
+{
+    struct shd_spec *spec = NULL;
+    int status = parse_spec(&spec, text, err);
+
+    if (status == SHD_OK)
+        status = shd_sharding_bind(out, mesh, spec, rank, err);
+    if (status == SHD_OK)
+        status = shd_sharding_check(out, shape, err);
+    shd_spec_destroy(spec);
+    return status;
+}
+
+static int show(const struct options *o, const struct shd_mesh *mesh)
+{
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_sharding sharding;
+    struct figure figure;
+    struct shd_error err;
+    int rank = parse_shape(shape, o->shape), status;
+
+    if (rank < 0)
+        return show_error("shape", "expected extents as '8,16', at most 16 of them");
+    if (bind(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) != SHD_OK)
+        return show_error("spec", err.text);
+    figure_init(&figure);
+    if (layouts_sharding(&figure, &sharding, shape, &err) == SHD_OK)
+        status = canvas_draw(&o->canvas, &figure);
+    else
+        status = show_error("cannot draw", err.text);
+    figure_fini(&figure);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table, parse_option, NULL,
+        "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
+        "are together.  Of more than two dimensions the last two are drawn, once for each block of "
+        "the others.\v"
+        "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'",
+        children, NULL, NULL};
+    struct options o = {.mesh = NULL};
+    struct shd_mesh *mesh;
+    int status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    mesh = show_parse_mesh(o.mesh);
+    if (!mesh)
+        return CMD_USAGE;
+    status = show(&o, mesh);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct show_subject show_array = {"array", "the blocks of a sharded array", run};

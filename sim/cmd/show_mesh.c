@@ -1,0 +1,156 @@
+/* shardsim show mesh, show groups - the devices of a mesh, and its process groups.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+#include "cmd/canvas.h"
+#include "draw/layouts.h"
+
+struct options {
+    struct canvas canvas; /* first: the child parser's input is copied from it */
+    const char *mesh, *axes;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'a':
+        o->axes = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->mesh)
+            argp_error(state, "one mesh at a time; '%s' is too much", arg);
+        o->mesh = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->mesh)
+            argp_error(state, "no mesh given; expected e.g. dp=2,tp=4");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+
+/* Draw unless making the figure failed. */
+static int draw(const struct options *o, struct figure *figure, int status,
+                const struct shd_error *err)
+{
+    if (status != SHD_OK)
+        status = show_error("cannot draw", err->text);
+    else
+        status = canvas_draw(&o->canvas, figure);
+    figure_fini(figure);
+    return status;
+}
+
+static int run_mesh(int argc, char **argv)
+{
+    static const struct argp argp = {
+        NULL, parse_option, "dp=2,tp=4",
+        "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
+        "along the rows; of further axes each combination is a picture of its own.\v"
+        "Example: shardsim show mesh dp=2,tp=4",
+        children, NULL, NULL};
+    struct options o = {.mesh = NULL};
+    struct figure figure;
+    struct shd_mesh *mesh;
+    struct shd_error err;
+    int status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    mesh = show_parse_mesh(o.mesh);
+    if (!mesh)
+        return CMD_USAGE;
+    figure_init(&figure);
+    status = layouts_mesh(&figure, mesh, &err);
+    status = draw(&o, &figure, status, &err);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+/* "dp,tp" -> axis numbers; prints what is wrong. */
+static int parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh)
+{
+    char name[64], hint[NEAREST_HINT_MAX];
+
+    for (*naxes = 0; *text; text += strspn(text, ", ")) {
+        size_t length = strcspn(text, ", ");
+        int axis;
+
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        text += length;
+        axis = shd_mesh_find_axis(mesh, name);
+        if (axis < 0 || *naxes == SHD_MESH_AXES_MAX) {
+            struct nearest near;
+
+            nearest_init(&near, name);
+            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+                nearest_add(&near, shd_mesh_axis_name(mesh, a));
+            fprintf(stderr, "shardsim: error: axes: the mesh has no axis '%s'%s\n", name,
+                    nearest_hint(&near, hint, sizeof hint));
+            return CMD_USAGE;
+        }
+        axes[(*naxes)++] = (uint8_t)axis;
+    }
+    return CMD_OK;
+}
+
+static int run_groups(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
+        {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp argp = {
+        option_table, parse_option, NULL,
+        "Draw process groups: the devices that a collective over some axes brings together.\v"
+        "Example: shardsim show groups --mesh dp=2,tp=4 --axes tp",
+        children, NULL, NULL};
+    struct options o = {.mesh = NULL};
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    struct shd_groups groups;
+    struct shd_mesh *mesh;
+    struct figure figure;
+    struct shd_error err;
+    size_t naxes;
+    int status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    mesh = show_parse_mesh(o.mesh);
+    if (!mesh)
+        return CMD_USAGE;
+    status = parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
+    if (status == CMD_OK) {
+        figure_init(&figure);
+        status = shd_groups_init(&groups, mesh, axes, naxes, &err);
+        if (status == SHD_OK)
+            status = layouts_groups(&figure, &groups, &err);
+        status = draw(&o, &figure, status, &err);
+    }
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+const struct show_subject show_mesh = {"mesh", "the devices of a mesh", run_mesh};
+const struct show_subject show_groups = {"groups", "process groups along axes of a mesh",
+                                         run_groups};

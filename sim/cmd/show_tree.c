@@ -1,0 +1,137 @@
+/* shardsim show tree - a model's parameters on a mesh: specs, shards, memory, and what to mend.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/show.h"
+#include "cmd/tree_layout.h"
+
+struct options {
+    const char *model, *rules, *mesh;
+    int64_t min_elements;
+    uint64_t large_bytes;
+    bool by_shapes, json;
+};
+
+enum { KEY_AUTO = 256, KEY_JSON, KEY_LARGE, KEY_MIN_ELEMENTS };
+
+static const struct argp_option option_table[] = {
+    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
+    {"rules", 'r', "FILE", 0,
+     "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins", 0},
+    {"auto", KEY_AUTO, NULL, 0, "No rules: specs by shapes, for axes named dp, fsdp, sp, tp", 0},
+    {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay whole (default: 0)", 0},
+    {"large", KEY_LARGE, "SIZE", 0,
+     "Warn of arrays left whole from this size on (default: 1MiB)", 0},
+    {"json", KEY_JSON, NULL, 0, "As JSON", 0},
+    {0}};
+
+static void parse_number(struct options *o, const char *arg, struct argp_state *state)
+{
+    char *end;
+
+    o->min_elements = strtoll(arg, &end, 10);
+    if (end == arg || *end || o->min_elements < 0)
+        argp_error(state, "--min-elements is '%s'; expected a whole number", arg);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    struct shd_error err;
+
+    switch (key) {
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'r':
+        o->rules = arg;
+        return 0;
+    case KEY_AUTO:
+        o->by_shapes = true;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    case KEY_MIN_ELEMENTS:
+        parse_number(o, arg, state);
+        return 0;
+    case KEY_LARGE:
+        if (units_parse_bytes(&o->large_bytes, arg, &err) != SHD_OK)
+            argp_error(state, "--large: %s", err.text);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model)
+            argp_error(state, "one model at a time; '%s' is too much", arg);
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
+            argp_error(state, !o->model  ? "no model given"
+                              : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
+                                         : "give either --rules FILE or --auto");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int show(const struct tree_layout *layout, bool json)
+{
+    struct text out = TEXT_INIT;
+    int status;
+
+    if (json)
+        (void)tree_layout_print_json(layout, &out); /* a failure stays in `out` */
+    else
+        tree_layout_print(layout, &out);
+    status = cmd_put(&out);
+    text_fini(&out);
+    return status == CMD_OK && layout->analysis->nuneven ? CMD_FAILED : status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "MODEL",
+        "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
+        "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
+        "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its header "
+        "is read), an index of such files, a config.json of a Hugging Face model, a directory with "
+        "one of these, or a YAML or JSON list of names and shapes.\v"
+        "Example: shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n\n"
+        "Exit status: 0 all well; 1 an array does not divide by its axes; 2 bad input.",
+        NULL, NULL, NULL};
+    struct options o = {.large_bytes = UINT64_C(1) << 20};
+    struct diag diag = DIAG_INIT;
+    struct tree_layout layout;
+    struct shd_mesh *mesh;
+    int status;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    mesh = show_parse_mesh(o.mesh);
+    if (!mesh)
+        return CMD_USAGE;
+    status = tree_layout_init(&layout, o.model, o.rules, mesh, o.min_elements, o.large_bytes, &diag);
+    diag_write(&diag, stderr);
+    if (status == SHD_OK) {
+        status = show(&layout, o.json);
+    } else {
+        if (diag.nerrors == 0)
+            fprintf(stderr, "shardsim: error: no memory for this model\n");
+        status = diag.nerrors ? CMD_USAGE : CMD_CANNOT;
+    }
+    tree_layout_fini(&layout);
+    diag_fini(&diag);
+    return status;
+}
+
+const struct show_subject show_tree = {
+    "tree", "a model's parameters by rules: specs, shards, memory", run};

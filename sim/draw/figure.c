@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "draw/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void figure_init(struct figure *figure)
+{
+    *figure = (struct figure){.title = ""};
+}
+
+void figure_fini(struct figure *figure)
+{
+    for (size_t g = 0; g < figure->ngrids; g++) {
+        free(figure->grids[g].row_labels);
+        free(figure->grids[g].column_labels);
+        free(figure->grids[g].cells);
+    }
+    for (size_t s = 0; s < figure->nstrings; s++)
+        free(figure->strings[s]);
+    free(figure->strings);
+    free(figure->notes);
+    free(figure->grids);
+    free(figure->parts);
+    figure_init(figure);
+}
+
+/* Room for one more of `n` things of `size` bytes, doubling at powers of two. */
+static bool grow(struct figure *f, void **list, size_t n, size_t size)
+{
+    void *more;
+
+    if (f->failed)
+        return false;
+    if (n & (n - 1))
+        return true;
+    more = realloc(*list, (n ? 2 * n : 1) * size);
+    if (more)
+        *list = more;
+    else
+        f->failed = true;
+    return more;
+}
+
+const char *figure_print(struct figure *figure, const char *fmt, ...)
+{
+    struct text text = TEXT_INIT;
+    void *list = figure->strings;
+    va_list args;
+    char *string;
+
+    if (!grow(figure, &list, figure->nstrings, sizeof *figure->strings))
+        return "";
+    figure->strings = list;
+    text_add(&text, "");
+    va_start(args, fmt);
+    text_addv(&text, fmt, args);
+    va_end(args);
+    string = text_take(&text);
+    if (!string) {
+        figure->failed = true;
+        return "";
+    }
+    figure->strings[figure->nstrings++] = string;
+    return string;
+}
+
+void figure_add_note(struct figure *figure, const char *note)
+{
+    void *list = figure->notes;
+
+    if (!grow(figure, &list, figure->nnotes, sizeof *figure->notes))
+        return;
+    figure->notes = list;
+    figure->notes[figure->nnotes++] = note;
+}
+
+struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint32_t ncolumns)
+{
+    struct figure_grid grid = {"", "", "", nrows, ncolumns, NULL, NULL, NULL, false};
+    void *list = figure->grids;
+
+    if (!grow(figure, &list, figure->ngrids, sizeof *figure->grids))
+        return NULL;
+    figure->grids = list;
+    grid.row_labels = calloc((size_t)nrows + 1, sizeof *grid.row_labels);
+    grid.column_labels = calloc((size_t)ncolumns + 1, sizeof *grid.column_labels);
+    grid.cells = calloc((size_t)nrows * ncolumns + 1, sizeof *grid.cells);
+    figure->grids[figure->ngrids++] = grid;
+    if (grid.row_labels && grid.column_labels && grid.cells)
+        return &figure->grids[figure->ngrids - 1];
+    figure->grids[figure->ngrids - 1].nrows = 0;
+    figure->failed = true;
+    return NULL;
+}
+
+struct figure_cell *figure_cell(struct figure *figure, struct figure_grid *grid, uint32_t row,
+                                uint32_t column)
+{
+    struct figure_cell *cell = &grid->cells[(size_t)row * grid->ncolumns + column];
+
+    cell->first = (uint32_t)figure->nparts;
+    return cell;
+}
+
+void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t colour,
+                     const char *text)
+{
+    void *list = figure->parts;
+
+    if (!grow(figure, &list, figure->nparts, sizeof *figure->parts))
+        return;
+    figure->parts = list;
+    figure->parts[figure->nparts++] = (struct figure_part){text, colour};
+    cell->nparts++;
+}

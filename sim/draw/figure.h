@@ -1,0 +1,90 @@
+/* figure.h - a drawing as data: grids of labelled, coloured cells, with titles and notes.
+ *
+ * A cell holds parts, each a short text with a colour (of a device, mostly), or a value to shade it
+ * by.  Grids beyond the first are small multiples, flowed side by side.  The same figure is drawn
+ * as text and as SVG.
+ *
+ * When memory runs out `failed` is set for good and later additions do nothing, so that a caller may
+ * add many times and look once.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef DRAW_FIGURE_H
+#define DRAW_FIGURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+#define FIGURE_PLAIN (-1) /* no colour */
+#define FIGURE_CELLS_MAX 65536
+
+struct figure_part {
+    const char *text;
+    int32_t colour; /* see draw/colour.h */
+};
+
+struct figure_cell {
+    uint32_t first, nparts; /* in the figure's parts */
+    double shade;           /* 0..1 in shaded grids */
+};
+
+struct figure_grid {
+    const char *title;                   /* "" for none */
+    const char *row_title, *column_title; /* "" for none */
+    uint32_t nrows, ncolumns;
+    const char **row_labels, **column_labels; /* entries may be NULL */
+    struct figure_cell *cells;                /* row-major */
+    bool shaded;
+};
+
+struct figure {
+    const char *title;
+    const char **notes; /* sentences below the drawing */
+    size_t nnotes;
+    struct figure_grid *grids;
+    size_t ngrids;
+    struct figure_part *parts;
+    size_t nparts;
+    char **strings; /* all texts, owned */
+    size_t nstrings;
+    bool failed;
+};
+
+void figure_init(struct figure *figure);
+void figure_fini(struct figure *figure);
+
+/* A text that lives as long as the figure; "" when memory has run out. */
+const char *figure_print(struct figure *figure, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+void figure_add_note(struct figure *figure, const char *note);
+
+/* Add a grid of empty cells without titles and labels; NULL when memory has run out.  Valid until
+ * the next grid is added. */
+struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint32_t ncolumns);
+
+/* Begin to fill a cell, then add its parts; cells are filled one after the other. */
+struct figure_cell *figure_cell(struct figure *figure, struct figure_grid *grid, uint32_t row,
+                                uint32_t column);
+void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t colour,
+                     const char *text);
+
+struct figure_style {
+    size_t width; /* columns to fit into */
+    bool ascii;   /* no box-drawing characters */
+    bool colour;  /* with ANSI escapes */
+};
+
+/* Draw for a terminal.  What does not fit is wrapped: parts inside cells, then columns in bands;
+ * shaded grids are drawn with a character a cell. */
+void figure_draw_text(const struct figure *figure, const struct figure_style *style,
+                      struct text *out);
+
+/* Draw as an SVG document. */
+void figure_draw_svg(const struct figure *figure, struct text *out);
+
+#endif /* DRAW_FIGURE_H */

@@ -1,0 +1,36 @@
+/* layouts.h - figures of meshes, shardings, process groups and traffic.
+ *
+ * Each fills a figure that was initialised and returns SHD_OK, or SHD_ERANGE where there are more
+ * cells than anybody can look at, or SHD_ENOMEM.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef DRAW_LAYOUTS_H
+#define DRAW_LAYOUTS_H
+
+#include <shd/error.h>
+#include <shd/group.h>
+#include <shd/mesh.h>
+#include <shd/sharding.h>
+
+#include "draw/figure.h"
+
+/* Device ids by coordinates, a colour each. */
+SHD_MUST_CHECK int layouts_mesh(struct figure *out, const struct shd_mesh *mesh,
+                                struct shd_error *err);
+
+/* The blocks of an array and the devices that hold each.  The shape divides. */
+SHD_MUST_CHECK int layouts_sharding(struct figure *out, const struct shd_sharding *sharding,
+                                    const int64_t *shape, struct shd_error *err);
+
+/* The mesh with a colour for each group. */
+SHD_MUST_CHECK int layouts_groups(struct figure *out, const struct shd_groups *groups,
+                                  struct shd_error *err);
+
+/* Bytes by receiver (rows) and source: matrix[receiver][source]. */
+SHD_MUST_CHECK int layouts_matrix(struct figure *out, const struct shd_mesh *mesh,
+                                  const uint64_t *matrix, struct shd_error *err);
+
+#endif /* DRAW_LAYOUTS_H */

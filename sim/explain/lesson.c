@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "explain/lesson.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "base/wrap.h"
+
+#define INDENT 6       /* of what is told about an op */
+#define COLUMN 16      /* where it begins, behind its title */
+#define BOXES_TOLD 8   /* of one device in one step */
+#define LINE_MAX_BYTES 1024
+
+static const char *const phase_names[] = {"forward", "backward", "optimizer"};
+
+/* A title and a sentence: "      why       ...". */
+SHD_PRINTF(4, 5)
+static void tell(const struct lesson *l, struct text *out, const char *title, const char *fmt, ...)
+{
+    struct text sentence = TEXT_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    text_addv(&sentence, fmt, args);
+    va_end(args);
+    text_addf(out, "%*s%-*s", INDENT, "", COLUMN - INDENT, title);
+    wrap_add(out, l->width, COLUMN, COLUMN, text_get(&sentence));
+    out->failed |= sentence.failed;
+    text_fini(&sentence);
+}
+
+/* ---- arrays ---- */
+
+static void add_extents(struct text *out, const int64_t *extents, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++)
+        text_addf(out, "%s%lld", d ? "x" : "", (long long)extents[d]);
+    if (rank == 0)
+        text_add(out, "scalar");
+}
+
+/* "name 8x64x128 as [{}, {}, {tp}], 8x64x16 here". */
+static void tell_array(const struct lesson *l, struct text *out, const char *title, uint32_t buffer)
+{
+    const struct program_buffer *b = &l->record->program->buffers[buffer];
+    struct text t = TEXT_INIT;
+    char layout[256];
+
+    shd_sharding_print(&b->sharding, layout, sizeof layout);
+    text_addf(&t, "%s ", b->name);
+    add_extents(&t, b->shape, b->rank);
+    text_addf(&t, " as %s", layout);
+    if (memcmp(b->shape, b->local, b->rank * sizeof b->shape[0]) != 0) {
+        text_add(&t, ", ");
+        add_extents(&t, b->local, b->rank);
+        text_add(&t, " on each device");
+    } else if (shd_mesh_size(l->record->program->mesh) > 1) {
+        text_add(&t, b->sharding.partial ? ", a part of the sum on each device"
+                                         : ", whole on each device");
+    }
+    tell(l, out, title, "%s", text_get(&t));
+    text_fini(&t);
+}
+
+typedef const char *(*values_fn)(const struct values *values, uint32_t op, uint32_t k,
+                                 int32_t position);
+
+static void tell_values(const struct lesson *l, struct text *out, uint32_t op, uint32_t k,
+                        uint32_t buffer, values_fn get)
+{
+    const struct program_buffer *b = &l->record->program->buffers[buffer];
+
+    if (!l->values)
+        return;
+    for (int32_t p = 0; p < l->values->ndevices; p++) {
+        const char *text = get(l->values, op, k, p);
+
+        if (!text) {
+            tell(l, out, "", "(%s has too many numbers to show)", b->name);
+            return;
+        }
+        text_addf(out, "%*s", COLUMN, "");
+        text_addf(out, "device %-3d ", (int)shd_mesh_device_id(l->record->program->mesh, p));
+        wrap_add(out, l->width, COLUMN + 11, COLUMN + 11, text);
+    }
+}
+
+/* ---- transfers ---- */
+
+/* "[0-7, 16-31]" of the whole array. */
+static void add_box(struct text *t, const struct program_buffer *b, const int64_t *start,
+                    const int64_t *extent)
+{
+    text_add(t, "[");
+    for (uint32_t d = 0; d < b->rank; d++) {
+        text_add(t, d ? ", " : "");
+        if (extent[d] == b->shape[d])
+            text_add(t, ":");
+        else if (extent[d] == 1)
+            text_addf(t, "%lld", (long long)start[d]);
+        else
+            text_addf(t, "%lld-%lld", (long long)start[d], (long long)(start[d] + extent[d] - 1));
+    }
+    text_add(t, "]");
+}
+
+static int32_t device_id(const struct lesson *l, int32_t position)
+{
+    return shd_mesh_device_id(l->record->program->mesh, position);
+}
+
+/* Steps that copy: which box comes from where. */
+static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program_buffer *b = &l->record->program->buffers[op->outputs[0]];
+    int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, l->position), told = 0;
+    int64_t start[SHD_RANK_MAX];
+    char title[32];
+
+    snprintf(title, sizeof title, "device %d", (int)device_id(l, l->position));
+    for (int64_t i = 0; i < n; i++) {
+        struct shd_fetch box;
+        struct text t = TEXT_INIT;
+
+        if (told++ == BOXES_TOLD) {
+            tell(l, out, "", "and %lld more", (long long)(n - BOXES_TOLD));
+            return;
+        }
+        shd_reshard_fetch(&op->reshard, b->shape, l->position, i, &box);
+        shd_sharding_offset(&op->reshard.to, b->shape, l->position, start);
+        for (uint32_t d = 0; d < b->rank; d++)
+            start[d] += box.dest_offset[d];
+        add_box(&t, b, start, box.extent);
+        if (box.source == l->position)
+            tell(l, out, title, "keeps %s", text_get(&t));
+        else
+            tell(l, out, title, "gets %s from device %d", text_get(&t),
+                 (int)device_id(l, box.source));
+        text_fini(&t);
+        title[0] = '\0';
+    }
+}
+
+/* "1, 2, 3": whom a position receives from. */
+static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
+{
+    int32_t ndevices = l->record->ndevices, told = 0;
+    uint64_t *from = calloc((size_t)ndevices, sizeof *from);
+
+    if (!from) {
+        t->failed = true;
+        return;
+    }
+    program_received_bytes(l->record->program, op, l->position, from);
+    for (int32_t p = 0; p < ndevices; p++)
+        if (from[p] && told++ < 2 * BOXES_TOLD)
+            text_addf(t, "%s%d", told > 1 ? ", " : "", (int)device_id(l, p));
+    if (told > 2 * BOXES_TOLD)
+        text_addf(t, " and %d more", (int)(told - 2 * BOXES_TOLD));
+    free(from);
+}
+
+/* Steps that combine. */
+static void tell_sums(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program *program = l->record->program;
+    const struct program_buffer *b = &program->buffers[op->outputs[0]];
+    struct text senders = TEXT_INIT, what = TEXT_INIT;
+    struct coll_shape shape;
+    const struct coll_algo *algo = program_algo(program, op, &shape);
+    int64_t start[SHD_RANK_MAX];
+    char title[32];
+
+    snprintf(title, sizeof title, "device %d", (int)device_id(l, l->position));
+    add_senders(l, &senders, op);
+    if (op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER) {
+        shd_sharding_offset(&b->sharding, b->shape, l->position, start);
+        add_box(&what, b, start, b->local);
+        tell(l, out, title, "sums %s; receives from %s (%s)", text_get(&what), text_get(&senders),
+             algo->name);
+    } else {
+        tell(l, out, title,
+             "receives from %s (%s: 'explain collective %s --algorithm %s --devices %u' shows "
+             "how)",
+             text_get(&senders), algo->name, coll_kind_name(algo->kind), algo->name,
+             shape.nmembers);
+    }
+    text_fini(&senders);
+    text_fini(&what);
+}
+
+static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program *program = l->record->program;
+    const struct program_op *op = &program->ops[i];
+    char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
+    uint64_t received = program_received_bytes(program, op, l->position, NULL);
+
+    if (!program_communicates(op)) {
+        tell(l, out, "moves", "nothing: each device has what it needs");
+    } else {
+        tell(l, out, "moves", "%s in all, %s of them to device %d",
+             units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
+             units_print_bytes(own, sizeof own, received), (int)device_id(l, l->position));
+    }
+    if (op->reshard.kind == SHD_RESHARD_ALL_REDUCE ||
+        op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER)
+        tell_sums(l, out, op);
+    else if (op->reshard.kind != SHD_RESHARD_MASK)
+        tell_boxes(l, out, op);
+}
+
+/* ---- what else could have been ---- */
+
+static bool step_uses(const struct program_op *op, uint8_t axis)
+{
+    for (uint8_t a = 0; a < op->reshard.naxes; a++)
+        if (op->reshard.axes[a] == axis)
+            return true;
+    return op->kind != PROGRAM_RESHARD || op->reshard.naxes == 0;
+}
+
+static void tell_alternative(const struct lesson *l, struct text *out, const char *title,
+                             const struct alternative *a)
+{
+    const char *axis = shd_mesh_axis_name(l->record->program->mesh, a->axis);
+    char bytes[UNITS_TEXT_MAX], work[64] = "";
+
+    units_print_bytes(bytes, sizeof bytes, (uint64_t)llabs((long long)a->more_bytes));
+    if (fabs(a->work - 1) > 0.005)
+        snprintf(work, sizeof work, ", %.3g times the work here", a->work);
+    tell(l, out, title, "%s %s%s: %s%s%s", axis, a->dim ? "cuts " : "cuts nothing",
+         a->dim ? a->dim : "", a->more_bytes ? bytes : "the same bytes",
+         a->more_bytes > 0   ? " more"
+         : a->more_bytes < 0 ? " less"
+                             : "",
+         work);
+}
+
+/* Returns whether there was something to tell. */
+static bool tell_alternatives(const struct lesson *l, struct text *out, const struct program_op *op,
+                              const char *name, uint8_t phase)
+{
+    struct alternative list[ALTERNATIVES_MAX];
+    uint32_t n = alternatives_of(l->alternatives, name, phase, list);
+    const char *title = "instead";
+
+    if (n == 0)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].chosen && step_uses(op, list[i].axis)) {
+            tell(l, out, title,
+                 "%s cuts %s in %s; the bytes of the step, all else as it is, if",
+                 shd_mesh_axis_name(l->record->program->mesh, list[i].axis),
+                 list[i].dim ? list[i].dim : "nothing", name);
+            for (uint32_t k = 0; k < n; k++)
+                if (list[k].axis == list[i].axis && !list[k].chosen)
+                    tell_alternative(l, out, "", &list[k]);
+            title = "";
+        }
+    return true;
+}
+
+/* A sum in parts is its maker's doing, all else its reader's. */
+static void tell_instead(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program *program = l->record->program;
+    const char *maker, *reader = op->name;
+    uint32_t first;
+
+    if (!l->alternatives || program->own_mesh)
+        return;
+    if (op->kind == PROGRAM_KERNEL) {
+        (void)tell_alternatives(l, out, op, op->name, op->phase);
+        return;
+    }
+    if (!program_communicates(op))
+        return;
+    first = program->buffers[op->inputs[0]].first_op;
+    while (program->ops[first].kind == PROGRAM_RESHARD)
+        first = program->buffers[program->ops[first].inputs[0]].first_op;
+    maker = program->ops[first].name;
+    if (op->reshard.from.partial) {
+        if (!tell_alternatives(l, out, op, maker, program->ops[first].phase))
+            (void)tell_alternatives(l, out, op, reader, op->phase);
+    } else if (!tell_alternatives(l, out, op, reader, op->phase)) {
+        (void)tell_alternatives(l, out, op, maker, program->ops[first].phase);
+    }
+}
+
+/* ---- ops ---- */
+
+static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program_op *op = &l->record->program->ops[i];
+    char flops[UNITS_TEXT_MAX];
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        tell_array(l, out, k ? "" : "reads", op->inputs[k]);
+        tell_values(l, out, i, k, op->inputs[k], values_input);
+    }
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        tell_array(l, out, k ? "" : "writes", op->outputs[k]);
+        tell_values(l, out, i, k, op->outputs[k], values_output);
+    }
+    tell(l, out, "work", "%s flops on each device, and nothing from another",
+         units_print_count(flops, sizeof flops, op->flops));
+}
+
+static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program_op *op = &l->record->program->ops[i];
+
+    tell_array(l, out, "before", op->inputs[0]);
+    tell_values(l, out, i, 0, op->inputs[0], values_input);
+    tell_array(l, out, "after", op->outputs[0]);
+    tell_values(l, out, i, 0, op->outputs[0], values_output);
+    if (op->why)
+        tell(l, out, "why", "%s", op->why);
+    tell_moves(l, out, i);
+}
+
+static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program *program = l->record->program;
+    const struct program_op *op = &program->ops[i];
+    struct text head = TEXT_INIT;
+    char axes[128] = "";
+
+    program_axes_print(program, op->reshard.axes, op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0,
+                       axes, sizeof axes);
+    if (op->kind == PROGRAM_FILL)
+        text_addf(&head, "%s: given", op->name);
+    else if (op->kind == PROGRAM_KERNEL)
+        text_addf(&head, "%s: %s (%s)", op->name, program_step_name(op), phase_names[op->phase]);
+    else
+        text_addf(&head, "%s%s%s for %s (%s)", program_step_name(op), *axes ? " over " : "", axes,
+                  op->name, phase_names[op->phase]);
+    text_addf(out, "\n%s%4u  ", !l->colour                  ? ""
+                                : program_communicates(op) ? "\033[1;33m"
+                                                           : "\033[1m",
+              i + 1);
+    wrap_add(out, l->width, INDENT, INDENT, text_get(&head));
+    if (l->colour)
+        text_add(out, "\033[0m");
+    text_fini(&head);
+    if (op->kind == PROGRAM_FILL) {
+        tell_array(l, out, "lies", op->outputs[0]);
+        tell_values(l, out, i, 0, op->outputs[0], values_output);
+    } else if (op->kind == PROGRAM_KERNEL) {
+        tell_kernel(l, out, i);
+    } else {
+        tell_reshard(l, out, i);
+    }
+    if (program_communicates(op) || l->op == i)
+        tell_instead(l, out, op);
+}
+
+static void tell_head(const struct lesson *l, struct text *out)
+{
+    const struct program *program = l->record->program;
+    char mesh[256], bytes[UNITS_TEXT_MAX];
+    struct text t = TEXT_INIT;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        n += program_communicates(&program->ops[i]);
+    shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
+    text_add(out, l->scenario);
+    if (strcmp(l->strategy, "default") != 0)
+        text_addf(out, ": %s", l->strategy);
+    text_add(out, "\n");
+    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received by all devices.",
+              mesh, (int)l->record->ndevices, program->nops, n,
+              units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
+    wrap_add(out, l->width, 0, 0, text_get(&t));
+    text_fini(&t);
+    wrap_add(out, l->width, 0, 0,
+             "[{dp}, {}] says: dimension 0 is cut over axis dp, dimension 1 is whole.");
+}
+
+int lesson_text(const struct lesson *lesson, struct text *out, struct shd_error *err)
+{
+    tell_head(lesson, out);
+    for (uint32_t i = 0; i < lesson->record->program->nops; i++)
+        if (lesson->op == LESSON_ALL || lesson->op == i)
+            tell_op(lesson, out, i);
+    return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the lesson") : SHD_OK;
+}

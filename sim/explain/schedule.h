@@ -1,0 +1,25 @@
+/* schedule.h - a collective's schedule step by step: who holds what after each.
+ *
+ * The schedule is walked in one thread on sets instead of numbers: an element is the set of the
+ * operands that went into it.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef EXPLAIN_SCHEDULE_H
+#define EXPLAIN_SCHEDULE_H
+
+#include <shd/error.h>
+
+#include "coll/coll.h"
+#include "draw/figure.h"
+
+#define SCHEDULE_MEMBERS_MAX 26 /* operands are named a to z */
+
+/* Draw an algorithm for a group of n members, with as many elements as there are chunks.
+ * SHD_ERANGE (too many members), SHD_EINVAL (the algorithm does not serve so many), SHD_ENOMEM. */
+SHD_MUST_CHECK int schedule_draw(struct figure *out, const struct coll_algo *algo,
+                                 uint32_t nmembers, struct shd_error *err);
+
+#endif /* EXPLAIN_SCHEDULE_H */

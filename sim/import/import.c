@@ -1,0 +1,268 @@
+/* What kind of model description a path leads to, and the files an index names.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "import/import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SAFETENSORS ".safetensors"
+#define INDEX "model.safetensors.index.json"
+#define HEADER_BYTES 8
+
+bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
+                  struct diag *diag)
+{
+    char found[96];
+
+    if (node->kind != YAML_LIST || node->nitems > SHD_RANK_MAX) {
+        diag_error(diag, node->place, "the shape of '%.100s' is %s; expected a list of at most %d "
+                   "extents", name, yaml_describe(node, found, sizeof(found)), SHD_RANK_MAX);
+        return false;
+    }
+    for (size_t d = 0; d < node->nitems; d++) {
+        if (!yaml_read_int(node->items[d], &shape[d]) || shape[d] < 0) {
+            diag_error(diag, node->items[d]->place,
+                       "an extent of '%.100s' is %s; expected a whole number of at least 0", name,
+                       yaml_describe(node->items[d], found, sizeof(found)));
+            return false;
+        }
+    }
+    *rank = node->nitems;
+    return true;
+}
+
+int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,
+               struct diag *diag)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (shd_tree_count(tree) >= IMPORT_ARRAYS_MAX)
+        status = shd_error_set(&err, SHD_ERANGE, "over %d arrays", IMPORT_ARRAYS_MAX);
+    if (status == SHD_OK)
+        status = shd_tree_add(tree, leaf, &err);
+    if (status != SHD_OK)
+        diag_error(diag, place, "%s", err.text);
+    return status;
+}
+
+/* ---- files ---- */
+
+static struct place whole_file(const char *path)
+{
+    return (struct place){path, 0, 0};
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* The header alone: the data may be far larger than memory. */
+static int read_header(struct text *out, const char *path, struct diag *diag)
+{
+    char first[HEADER_BYTES], chunk[1 << 14];
+    FILE *file = fopen(path, "rb");
+    uint64_t left;
+
+    if (!file) {
+        diag_error(diag, whole_file(path), "cannot be opened");
+        return SHD_EINVAL;
+    }
+    text_add_bytes(out, first, fread(first, 1, sizeof(first), file));
+    left = out->length == sizeof(first) ? import_safetensors_length(first) - sizeof(first) : 0;
+    while (left > 0 && left <= YAML_DOC_BYTES_MAX) {
+        size_t n = fread(chunk, 1, left < sizeof(chunk) ? (size_t)left : sizeof(chunk), file);
+
+        text_add_bytes(out, chunk, n);
+        left -= n;
+        if (n == 0)
+            break;
+    }
+    fclose(file);
+    return SHD_OK;
+}
+
+static int load_safetensors(struct shd_tree *tree, const char *path, struct diag *diag)
+{
+    struct text header = TEXT_INIT;
+    int status = read_header(&header, path, diag);
+
+    if (status == SHD_OK && header.failed) {
+        diag_error(diag, whole_file(path), "no memory for the header");
+        status = SHD_ENOMEM;
+    }
+    if (status == SHD_OK)
+        status = import_safetensors(tree, path, text_get(&header), header.length, diag);
+    text_fini(&header);
+    return status;
+}
+
+/* `name` beside the file `path`. */
+static char *beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    struct text out = TEXT_INIT;
+
+    if (slash)
+        text_add_bytes(&out, path, (size_t)(slash - path) + 1);
+    text_add(&out, name);
+    return text_take(&out);
+}
+
+static bool seen_before(const struct yaml_node *map, size_t item)
+{
+    for (size_t i = 0; i < item; i++)
+        if (map->items[i]->kind == YAML_TEXT && !strcmp(map->items[i]->text, map->items[item]->text))
+            return true;
+    return false;
+}
+
+/* One file of an index: names, not paths that lead elsewhere. */
+static int load_part(struct shd_tree *tree, const char *index, const struct yaml_node *node,
+                     struct diag *diag)
+{
+    char found[96];
+    char *path;
+    int status;
+
+    if (node->kind != YAML_TEXT || !ends_with(node->text, SAFETENSORS) || strchr(node->text, '/')) {
+        diag_error(diag, node->place, "%s in the weight map; expected the name of a %s file",
+                   yaml_describe(node, found, sizeof(found)), SAFETENSORS);
+        return SHD_EINVAL;
+    }
+    path = beside(index, node->text);
+    if (!path)
+        return SHD_ENOMEM;
+    status = load_safetensors(tree, path, diag);
+    free(path);
+    if (status != SHD_OK)
+        diag_error(diag, node->place, "'%.100s' could not be read", node->text);
+    return status;
+}
+
+static int load_parts(struct shd_tree *tree, const char *index, const struct yaml_node *map,
+                      struct diag *diag)
+{
+    int status = SHD_OK;
+    size_t nfiles = 0;
+
+    if (map->kind != YAML_MAP) {
+        diag_error(diag, map->place, "the weight map is not a map of names to files");
+        return SHD_EINVAL;
+    }
+    for (size_t i = 0; status == SHD_OK && i < map->nitems; i++) {
+        /* Neighbours are mostly in one file; others are few. */
+        if (map->items[i]->kind == YAML_TEXT &&
+            ((i > 0 && map->items[i - 1]->kind == YAML_TEXT &&
+              !strcmp(map->items[i - 1]->text, map->items[i]->text)) ||
+             seen_before(map, i)))
+            continue;
+        if (++nfiles > IMPORT_FILES_MAX) {
+            diag_error(diag, map->items[i]->place, "over %d files", IMPORT_FILES_MAX);
+            return SHD_ERANGE;
+        }
+        status = load_part(tree, index, map->items[i], diag);
+    }
+    return status;
+}
+
+/* The index and the headers must agree on which arrays there are. */
+static int check_map(const struct shd_tree *tree, const struct yaml_node *map, struct diag *diag)
+{
+    size_t leaf;
+    int status = SHD_OK;
+
+    for (size_t i = 0; i < map->nitems; i++) {
+        if (shd_tree_find(&leaf, tree, map->keys[i]->text, NULL) == SHD_OK)
+            continue;
+        diag_error(diag, map->keys[i]->place, "'%.100s' is in none of the files",
+                   map->keys[i]->text);
+        status = SHD_EINVAL;
+    }
+    return status;
+}
+
+static int load_yaml(struct shd_tree *tree, const char *path, struct diag *diag)
+{
+    struct yaml_doc *doc = NULL;
+    const struct yaml_node *root, *map;
+    int status = yaml_doc_load(&doc, path, diag);
+
+    if (status != SHD_OK)
+        return status;
+    root = yaml_doc_root(doc);
+    map = root->kind == YAML_MAP ? yaml_find(root, "weight_map") : NULL;
+    if (map) {
+        status = load_parts(tree, path, map, diag);
+        if (status == SHD_OK)
+            status = check_map(tree, map, diag);
+    } else if (root->kind == YAML_MAP && yaml_find(root, "model_type")) {
+        status = import_config(tree, root, diag);
+    } else {
+        status = import_list(tree, root, diag);
+    }
+    yaml_doc_destroy(doc);
+    return status;
+}
+
+static int load_file(struct shd_tree *tree, const char *path, struct diag *diag)
+{
+    return ends_with(path, SAFETENSORS) ? load_safetensors(tree, path, diag)
+                                        : load_yaml(tree, path, diag);
+}
+
+/* The first file that a directory has; the caller frees it.  NULL, reported, when there is none. */
+static char *find_in_directory(const char *path, struct diag *diag)
+{
+    static const char *const names[] = {INDEX, "model" SAFETENSORS, "config.json", NULL};
+    struct stat info;
+
+    for (size_t i = 0; names[i]; i++) {
+        struct text file = TEXT_INIT;
+
+        text_addf(&file, "%s/%s", path, names[i]);
+        if (!file.failed && stat(text_get(&file), &info) == 0)
+            return text_take(&file);
+        text_fini(&file);
+    }
+    diag_error(diag, whole_file(path), "this directory has no %s, model%s or config.json", INDEX,
+               SAFETENSORS);
+    return NULL;
+}
+
+int import_model(struct shd_tree **out, const char *path, struct diag *diag)
+{
+    struct shd_tree *tree = NULL;
+    char *found = NULL;
+    struct stat info;
+    int status;
+
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        found = find_in_directory(path, diag);
+        if (!found)
+            return SHD_EINVAL;
+    }
+    status = shd_tree_create(&tree, NULL);
+    if (status == SHD_OK)
+        status = load_file(tree, found ? found : path, diag);
+    if (status == SHD_OK && shd_tree_count(tree) == 0) {
+        diag_error(diag, whole_file(path), "there is no array in it");
+        status = SHD_EINVAL;
+    }
+    if (status == SHD_OK)
+        *out = tree;
+    else
+        shd_tree_destroy(tree);
+    free(found);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* import/import.h - parameter trees of real models: names, types and shapes, from what lies around.
+ *
+ *   FILE.safetensors                its header; the data is never read
+ *   model.safetensors.index.json    the headers of all files that it names, beside it
+ *   config.json                     of a Hugging Face model: what its family's module would hold
+ *   any other YAML or JSON          a list of arrays, see import_list()
+ *   a directory                     the first of these that it has: the index, model.safetensors,
+ *                                   config.json
+ *
+ * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by the
+ * limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
+ *
+ * Thread class: a tree is owned by one thread while it is read; the readers are pure.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_IMPORT_H
+#define IMPORT_IMPORT_H
+
+#include <shd/tree.h>
+
+#include "base/yaml.h"
+
+#define IMPORT_ARRAYS_MAX 1000000
+#define IMPORT_FILES_MAX 10000 /* of an index */
+
+/* Read a model.  On success stores the tree in *out; free it with shd_tree_destroy().  On failure
+ * reports to `diag`, leaves *out alone and returns SHD_EINVAL, SHD_ERANGE or SHD_ENOMEM. */
+SHD_MUST_CHECK int import_model(struct shd_tree **out, const char *path, struct diag *diag);
+
+/* ---- the readers: add what a text says to a tree ---- */
+
+/* The bytes of a safetensors file, or the first of them, which hold the whole header: its length as
+ * 8 bytes, little-endian, then that many of JSON.  Offsets must fit type and shape. */
+SHD_MUST_CHECK int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes,
+                                      size_t length, struct diag *diag);
+
+/* The length of the header that these 8 bytes announce, with themselves. */
+uint64_t import_safetensors_length(const char *bytes);
+
+/* A config.json of the families llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, gemma3_text,
+ * gpt2 and t5. */
+SHD_MUST_CHECK int import_config(struct shd_tree *tree, const struct yaml_node *root,
+                                 struct diag *diag);
+
+/* {name: [2, 3], name: {shape: [2, 3], dtype: bfloat16}}, or
+ * [[name, [2, 3]], [name, [2, 3], bfloat16], {name: ..., shape: ..., dtype: ...}]; float32 if no
+ * type is given. */
+SHD_MUST_CHECK int import_list(struct shd_tree *tree, const struct yaml_node *root,
+                               struct diag *diag);
+
+/* ---- what the readers share ---- */
+
+/* [2, 3] at a node. */
+bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
+                  struct diag *diag);
+
+/* Add an array; what is wrong with it is reported at `place`. */
+int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,
+               struct diag *diag);
+
+#endif /* IMPORT_IMPORT_H */

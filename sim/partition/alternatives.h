@@ -1,0 +1,38 @@
+/* alternatives.h - what the step would move if one op were cut otherwise, all else as chosen.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_ALTERNATIVES_H
+#define PARTITION_ALTERNATIVES_H
+
+#include "partition/partition.h"
+
+struct alternatives; /* opaque */
+
+struct alternative {
+    uint8_t axis;             /* of the mesh */
+    const char *dim;          /* the dimension that the axis cuts; NULL: none, its devices do the same */
+    bool chosen;              /* this is how it is */
+    bool reduced;             /* the op sums over the dimension: parts of a sum are left */
+    int64_t more_bytes;       /* received by all devices in the whole step, against the chosen one */
+    double work;              /* flops of the op on one device, against the chosen one */
+};
+
+#define ALTERNATIVES_MAX 64
+
+/* Make the partitioner's choice again, to try changes on.  The request and what it points to must
+ * stay.  Without alternatives where axes have to be split (kv heads that do not divide).
+ * SHD_ENOMEM, and what partition_build() returns. */
+SHD_MUST_CHECK int alternatives_create(struct alternatives **out,
+                                       const struct partition_request *request,
+                                       struct shd_error *err);
+void alternatives_destroy(struct alternatives *alternatives); /* NULL is allowed */
+
+/* The placements of each axis in the op of a name and phase, the other axes as they are; returns how
+ * many were stored.  0 for ops that leave no choice, and where several have the name. */
+uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,
+                         struct alternative out[ALTERNATIVES_MAX]);
+
+#endif /* PARTITION_ALTERNATIVES_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/relayout.h"
+
+#include <string.h>
+
+#include "kern/kern.h"
+#include "run/collective.h"
+#include "run/device.h"
+
+static void row_major(int64_t *strides, const int64_t *extent, size_t rank)
+{
+    int64_t stride = 1;
+
+    for (size_t d = rank; d-- > 0;) {
+        strides[d] = stride;
+        stride *= extent[d];
+    }
+}
+
+void relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
+                   const int64_t *dest_shape, const void *source, const int64_t *source_shape)
+{
+    int64_t to_stride[SHD_RANK_MAX], from_stride[SHD_RANK_MAX], to = 0, from = 0;
+    size_t size = shd_dtype_size(dtype);
+
+    row_major(to_stride, dest_shape, rank);
+    row_major(from_stride, source_shape, rank);
+    for (size_t d = 0; d < rank; d++) {
+        to += box->dest_offset[d] * to_stride[d];
+        from += box->source_offset[d] * from_stride[d];
+    }
+    kern_copy_box(size, (uint32_t)rank, box->extent, (char *)dest + (size_t)to * size, to_stride,
+                  (const char *)source + (size_t)from * size, from_stride);
+}
+
+struct relayout {
+    struct shd_reshard_step step;
+    const int64_t *shape;
+    enum shd_dtype dtype;
+    int32_t position;
+    void *out;
+};
+
+static uint64_t box_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
+{
+    uint64_t bytes = shd_dtype_size(dtype);
+
+    for (size_t d = 0; d < rank; d++)
+        bytes *= (uint64_t)box->extent[d];
+    return bytes;
+}
+
+/* A pull phase over all devices, so that a member's number is its position. */
+static int fetch(struct run_pull *pull, void *arg, struct shd_error *err)
+{
+    const struct relayout *r = arg;
+    size_t rank = r->step.to.rank;
+    int64_t from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
+    int64_t n = shd_reshard_fetch_count(&r->step, r->shape, r->position);
+
+    (void)err;
+    shd_sharding_shard_shape(&r->step.from, r->shape, from_shape);
+    shd_sharding_shard_shape(&r->step.to, r->shape, to_shape);
+    for (int64_t i = 0; i < n; i++) {
+        struct shd_fetch box;
+
+        shd_reshard_fetch(&r->step, r->shape, r->position, i, &box);
+        relayout_copy(r->dtype, rank, &box, r->out, to_shape,
+                      run_pull_peer(pull, (uint32_t)box.source), from_shape);
+        run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, rank, r->dtype));
+    }
+    return SHD_OK;
+}
+
+/* FNV-1a; equal on all devices that call the same thing, as shardings are plain bytes. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static uint64_t tag_of(const struct relayout *r)
+{
+    uint64_t tag = hash_bytes(UINT64_C(14695981039346656037), &r->dtype, sizeof(r->dtype));
+
+    tag = hash_bytes(tag, r->shape, r->step.to.rank * sizeof(*r->shape));
+    tag = hash_bytes(tag, r->step.from.dims, sizeof(r->step.from.dims));
+    return hash_bytes(tag, r->step.to.dims, sizeof(r->step.to.dims));
+}
+
+int relayout_run(struct shd_device *dev, const struct shd_sharding *from,
+                 const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                 const void *in, void *out, const char *where, struct shd_error *err)
+{
+    struct relayout r = {.shape = shape, .dtype = dtype, .position = dev->position, .out = out};
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = shd_mesh_naxes(dev->run->mesh);
+    struct run_seat seat;
+    int status;
+
+    r.step = (struct shd_reshard_step){
+        .kind = SHD_RESHARD_EXCHANGE, .dim = -1, .dim2 = -1, .from = *from, .to = *to};
+    for (size_t a = 0; a < naxes; a++)
+        axes[a] = (uint8_t)a;
+    status = run_group_over_axes(&seat, dev, axes, naxes, err);
+    if (status != SHD_OK)
+        return status;
+    return run_pull_phase(dev, seat, in, tag_of(&r), where, fetch, &r, NULL, err);
+}

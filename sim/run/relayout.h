@@ -1,0 +1,23 @@
+/* relayout.h - one array from one sharding to another, by a copy of boxes between devices.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_RELAYOUT_H
+#define RUN_RELAYOUT_H
+
+#include <shd/reshard.h>
+#include <shd/run.h>
+
+/* Copy a box of elements between row-major arrays of these extents; offsets are those of the box,
+ * from `source` into `dest`. */
+void relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
+                   const int64_t *dest_shape, const void *source, const int64_t *source_shape);
+
+/* What all devices call together: fill `out`, the device's shard by `to`, from the shards by `from`
+ * of all devices, of which `in` is its own.  Both are checked to divide `shape`, and sum nothing.
+ * Errors as those of a collective. */
+int relayout_run(struct shd_device *dev, const struct shd_sharding *from,
+                 const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                 const void *in, void *out, const char *where, struct shd_error *err);
+
+#endif /* RUN_RELAYOUT_H */

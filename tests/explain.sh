@@ -1,0 +1,134 @@
+#!/bin/sh
+# explain: a step as a lesson, and collectives step by step.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+unset NO_COLOR COLUMNS
+course=$top_srcdir/docs/course
+escape=$(printf '\033')
+
+test_scenario() {
+    shardsim explain "$course/tensor.yaml"
+    is 0 "explain: status 0"
+    silent err "explain: nothing on standard error"
+    says out '^   8  all-reduce over tp for layers/0/mlp/out (forward)$' "explain: a collective"
+    says out '^      why       layers/0/mlp/down sums over mlp' "explain: why"
+    says out '^      moves     64 B in all, 32 B of them to device 0$' "explain: how much"
+    says out '^                tp cuts nothing: 32 B more, 2 times the work here$' \
+        "explain: an alternative"
+    [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 16 ]
+    ok $? "explain: every op once"
+    shardsim explain "$course/tensor.yaml" --op 8
+    says out '^   8  all-reduce' "--op: this one"
+    ! grep -q '^   7  ' "$tmp/out"
+    ok $? "--op: no other"
+    shardsim explain "$course/fsdp.yaml" --strategy fsdp --device 3
+    says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: what it gets"
+    says out '^                keeps \[48-63, :\]$' "--device: what it has"
+    shardsim explain "$scenarios/kv_heads_replicated.yaml"
+    is 0 "an axis in parts: status 0"
+}
+
+# The parts of device 0 and 1 before are the sum after.
+test_values() {
+    shardsim explain "$course/tensor.yaml" --op 8 --values
+    is 0 "--values: status 0"
+    python3 - "$tmp/out" <<'PY'
+import re, sys
+text = open(sys.argv[1]).read()
+before, after = text[text.index("before"):].split("after", 1)
+
+
+def numbers(part):
+    out = []
+    for block in re.split(r"device \d+ +(?=\[)", part)[1:]:
+        block = block.split("why")[0]
+        out.append([float(x) for row in re.findall(r"\[([^\]]*)\]", block) for x in row.split()])
+    return out
+
+
+b, a = numbers(before), numbers(after)
+assert len(b) == len(a) == 2 and len(b[0]) == 8, (b, a)
+for i in range(8):
+    for d in range(2):
+        assert abs(b[0][i] + b[1][i] - a[d][i]) < 1e-3
+PY
+    ok $? "--values: the parts before add up to what is there after"
+    shardsim explain "$scenarios/tensor_parallel.yaml" --op 10 --values
+    says out 'has too many numbers to show' "--values: not of large arrays"
+}
+
+test_width() {
+    for width in 60 80 160; do
+        COLUMNS=$width
+        export COLUMNS
+        shardsim explain "$scenarios/block_2d.yaml"
+        awk -v w=$width 'length > w && !/^ *[^ ]*$/ { wide = 1 } END { exit wide }' "$tmp/out"
+        ok $? "explain: fits $width columns"
+        shardsim explain collective all-reduce --algorithm ring --devices 8 --ascii
+        awk -v w=$width 'length > w { wide = 1 } END { exit wide }' "$tmp/out"
+        ok $? "explain collective: fits $width columns"
+        unset COLUMNS
+    done
+    ! grep -q "$escape" "$tmp/out"
+    ok $? "colours: none when piped"
+    shardsim explain --color "$course/tensor.yaml" --op 8
+    says out "^$escape.1;33m   8  all-reduce" "colours: asked for"
+}
+
+test_collective() {
+    shardsim explain collective all-reduce --algorithm ring --devices 4
+    is 0 "collective: status 0"
+    [ "$(grep -o 'results after step [0-9]' "$tmp/out" | sort -u | wc -l)" -eq 6 ]
+    ok $? "collective: six steps of a ring of four"
+    says out '24 elements are' "collective: 2(n-1) chunks for each of n"
+    for kind in all-reduce all-gather reduce-scatter all-to-all permute broadcast gather scatter \
+        reduce; do
+        shardsim explain collective $kind --devices 5
+        is 0 "collective: $kind"
+    done
+    shardsim explain collective send-recv --devices 2
+    is 0 "collective: send-recv"
+    shardsim explain collective barrier
+    is 0 "collective: barrier"
+    shardsim explain collective all-reduce --algorithm ring -o "$tmp/a.svg"
+    python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$tmp/a.svg"
+    ok $? "collective: svg is well-formed"
+}
+
+# bad TEXT PATTERN ARGUMENT...
+bad() {
+    what=$1
+    pattern=$2
+    shift 2
+    shardsim explain "$@"
+    is 2 "$what: status 2"
+    says err "$pattern" "$what: said"
+    silent out "$what: nothing on standard output"
+}
+
+test_bad_input() {
+    bad "no scenario" 'no scenario file given'
+    bad "op 0" "op is '0'; expected a whole number from 1 to 16" "$course/tensor.yaml" --op 0
+    bad "op beyond" 'from 1 to 16' "$course/tensor.yaml" --op 17
+    bad "no such device" 'from 0 to 1' "$course/tensor.yaml" --device 2
+    bad "no such collective" "'all-reduc'; did you mean 'all-reduce'?" collective all-reduc
+    bad "no such algorithm" "'rnig'; did you mean 'ring'?" collective all-reduce --algorithm rnig
+    bad "too many devices" 'from 1 to 26' collective all-reduce --devices 27
+    bad "three for a pair" 'does not serve 3' collective send-recv --devices 3
+    for what in "" collective; do
+        # shellcheck disable=SC2086
+        shardsim explain $what --help
+        is 0 "explain $what --help: status 0"
+        says out '^Usage: shardsim explain' "explain $what --help: on standard output"
+    done
+}
+
+test_scenario
+test_values
+test_width
+test_collective
+test_bad_input
+done_testing
