@@ -45,6 +45,7 @@ check_PROGRAMS += \
 	%D%/partitioner \
 	%D%/pattern \
 	%D%/program \
+	%D%/random_layers \
 	%D%/random_programs \
 	%D%/rank_order \
 	%D%/record \
@@ -120,7 +121,21 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/partition.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_random_layers_SOURCES = \
+	%D%/random_check.c \
+	%D%/random_check.h \
+	%D%/random_layers.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/step.c \
+	%D%/step.h
 %C%_random_programs_SOURCES = \
+	%D%/random_check.c \
+	%D%/random_check.h \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
