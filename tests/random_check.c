@@ -85,10 +85,26 @@ static double largest(const double *values, const struct program_buffer *b)
     return most;
 }
 
+/* The largest absolute error of a result.  What is 0 and computed as a difference need not be 0: it
+ * has no relative error, and is looked at itself. */
+static double error_of(const struct record *run, const struct step *step, uint32_t r, double most)
+{
+    double error = run->checks[r].error, value = 0;
+    int64_t n = 1;
+
+    if (most > 0 || error == 0)
+        return error * most;
+    for (uint32_t d = 0; d < step->program->buffers[step->program->results[r].buffer].rank; d++)
+        n *= step->program->buffers[step->program->results[r].buffer].shape[d];
+    for (int64_t i = 0; i < n; i++)
+        value = fmax(value, fabs(step_value(step, r, i)));
+    return value > 0 ? value : NAN;
+}
+
 /* Errors relative to the largest value of the result, which may be what is left of a difference of
  * larger ones: then relative to the largest of all (in float64, to a thousandth of it). */
-static bool verified(const struct record *run, const struct verify_reference *reference,
-                     enum shd_dtype dtype)
+static bool verified(const struct record *run, const struct step *step,
+                     const struct verify_reference *reference, enum shd_dtype dtype)
 {
     const struct program *program = run->program;
     double tolerance = dtype == SHD_F64 ? 1e-9 : 1e-4, part = dtype == SHD_F64 ? 1e-3 : 1, all = 0;
@@ -99,9 +115,9 @@ static bool verified(const struct record *run, const struct verify_reference *re
                    largest(reference->results[r], &program->buffers[program->results[r].buffer]));
     for (uint32_t r = 0; r < program->nresults; r++) {
         double most = largest(reference->results[r], &program->buffers[program->results[r].buffer]);
-        double error = run->checks[r].error;
+        double error = error_of(run, step, r, most);
 
-        if (error == 0 || error * most <= tolerance * fmax(most, all * part))
+        if (error <= tolerance * fmax(most, all * part))
             continue;
         diag("%s is off by %g of %g (largest of all: %g)", program->results[r].name, error, most,
              all);
@@ -127,7 +143,7 @@ static bool check_results(const struct random_program *p, struct step *step)
     if (status == SHD_OK) {
         status = verify_run(run, &reference, &opts, &err);
         if (status == SHD_OK)
-            good = verified(run, &reference, p->dtype);
+            good = verified(run, step, &reference, p->dtype);
         if (good && step_disagreement(step->planned, run)) {
             diag("a second run differs in %s", step_disagreement(step->planned, run));
             good = false;
