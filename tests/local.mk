@@ -21,6 +21,7 @@ check_PROGRAMS += \
 	%D%/error \
 	%D%/failure \
 	%D%/gradient \
+	%D%/gradient_layers \
 	%D%/graph \
 	%D%/graph_builder \
 	%D%/graph_text \
@@ -95,6 +96,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 %C%_gradient_SOURCES = \
 	%D%/gradient.c \
+	%D%/gradient_check.c \
+	%D%/gradient_check.h \
+	%D%/step.c \
+	%D%/step.h
+%C%_gradient_layers_SOURCES = \
+	%D%/gradient_check.c \
+	%D%/gradient_check.h \
+	%D%/gradient_layers.c \
 	%D%/step.c \
 	%D%/step.h
 %C%_kern_einsum_SOURCES = \
