@@ -13,6 +13,7 @@ check_PROGRAMS += \
 	%D%/arena \
 	%D%/attention_specs \
 	%D%/auto_shard \
+	%D%/block \
 	%D%/chunk \
 	%D%/coll \
 	%D%/create_mesh \
@@ -122,6 +123,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_select.c \
 	%D%/kern_data.h
 
+%C%_block_SOURCES = \
+	%D%/block.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
