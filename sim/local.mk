@@ -20,6 +20,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/units.c \
@@ -29,8 +31,12 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/check.c \
+	%D%/cmd/check_strategy.c \
+	%D%/cmd/check_strategy.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
+	%D%/cmd/compare.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -38,6 +44,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/run.c \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
+	%D%/cmd/work.c \
+	%D%/cmd/work.h \
 	%D%/coll/all_gather_direct.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
@@ -133,6 +141,10 @@ libsim_la_SOURCES = \
 	%D%/model/graph_text.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
+	%D%/model/lint.c \
+	%D%/model/lint.h \
+	%D%/model/match.c \
+	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/presets.c \
@@ -141,12 +153,16 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -164,6 +180,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -202,6 +221,14 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/compare.c \
+	%D%/report/compare.h \
+	%D%/report/compare_rows.c \
+	%D%/report/compare_rows.h \
+	%D%/report/compare_text.c \
+	%D%/report/compare_text.h \
+	%D%/report/outcome.c \
+	%D%/report/outcome.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
@@ -249,12 +276,22 @@ libsim_la_SOURCES = \
 	%D%/scenario/scenario.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/sweep.c \
+	%D%/scenario/sweep.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/store/baseline.c \
+	%D%/store/baseline.h \
+	%D%/store/baseline_diff.c \
+	%D%/store/baseline_fields.h \
+	%D%/store/baseline_text.c \
+	%D%/store/folder.c \
+	%D%/store/folder.h \
+	%D%/store/write.c \
+	%D%/store/write.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
-	%D%/trial/shd/graph.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
@@ -263,8 +300,6 @@ libsim_la_SOURCES = \
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
-
-shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

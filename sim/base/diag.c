@@ -116,6 +116,16 @@ void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
     text_fini(&text);
 }
 
+void diag_append(struct diag *diag, const struct diag *more)
+{
+    for (size_t i = 0; i < more->nmessages; i++) {
+        const struct diag_message *m = &more->messages[i];
+
+        diag_error(diag, (struct place){m->file, m->line, m->column}, "%s", m->text);
+    }
+    diag->nerrors += more->nerrors - more->nmessages; /* those that are only counted */
+}
+
 /* By place; where that is the same, as they were reported. */
 static int compare_messages(const void *a, const void *b)
 {

@@ -53,6 +53,9 @@ void diag_fini(struct diag *diag);
  * replaced). */
 void diag_error(struct diag *diag, struct place place, const char *fmt, ...) SHD_PRINTF(3, 4);
 
+/* Report what was reported elsewhere. */
+void diag_append(struct diag *diag, const struct diag *more);
+
 /* No further message is kept: a reader of hostile input may stop. */
 bool diag_is_full(const struct diag *diag);
 

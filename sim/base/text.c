@@ -97,6 +97,26 @@ void text_addv(struct text *text, const char *fmt, va_list args)
     text->length += (size_t)length;
 }
 
+void text_add_any_layer(struct text *text, const char *paths)
+{
+    bool start = true;
+
+    text_add(text, "");
+    for (const char *c = paths; *c; c++) {
+        const char *end = c;
+
+        while (start && *end >= '0' && *end <= '9')
+            end++;
+        if (end > c && (*end == '/' || *end == '\0')) {
+            text_add_char(text, '*');
+            c = end - 1;
+        } else {
+            text_add_char(text, *c);
+        }
+        start = *c == '/';
+    }
+}
+
 void text_pad(struct text *text, size_t from, size_t width)
 {
     if (text->length < from)

@@ -39,6 +39,10 @@ void text_add_char(struct text *text, char c);
 void text_addf(struct text *text, const char *fmt, ...) SHD_PRINTF(2, 3);
 void text_addv(struct text *text, const char *fmt, va_list args) SHD_PRINTF(2, 0);
 
+/* A path, or a sentence of paths, with every path component that is a number replaced by '*', so
+ * that all layers' places are the same: "layers/0/mlp/up" and "layers/1/mlp/up". */
+void text_add_any_layer(struct text *text, const char *paths);
+
 /* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
 void text_pad(struct text *text, size_t from, size_t width);
 

@@ -20,6 +20,8 @@ struct cmd {
     int (*run)(int argc, char **argv);
 };
 
+extern const struct cmd cmd_check;
+extern const struct cmd cmd_compare;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;

@@ -112,8 +112,7 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
         return found;
     }
     if (size < 0)
-        return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name,
-                          (long long)size);
+        return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name, (long long)size);
     dims = grown(graph, graph->dims, graph->ndims, sizeof *dims);
     if (!dims)
         return GRAPH_NONE;
@@ -353,8 +352,8 @@ uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a)
     return add_node(graph, &node, name);
 }
 
-void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
-                  uint32_t node, uint32_t of)
+void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name, uint32_t node,
+                  uint32_t of)
 {
     struct graph_output *outputs;
 
@@ -433,8 +432,8 @@ uint32_t graph_add(struct graph *graph, const struct graph_node *node, const cha
     return add_node(graph, node, name);
 }
 
-uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
-                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank)
+uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name, enum shd_dtype dtype,
+                         const uint32_t *dims, uint32_t rank)
 {
     struct graph_node extra = {
         .op = GRAPH_EXTRA, .dtype = dtype, .rank = rank, .ninputs = 1, .inputs = {node}};
@@ -450,11 +449,24 @@ uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
 
 const char *graph_op_name(enum graph_op op)
 {
-    static const char *const names[GRAPH_NOPS] = {
-        "input",     "param",          "einsum", "map",         "reduce", "constraint",
-        "extra",     "attention",      "attention gradient",    "rope",   "causal mask",
-        "embedding", "embedding gradient",       "pick",        "pick gradient",
-        "repeat",    "repeat sum",     "window"};
+    static const char *const names[GRAPH_NOPS] = {"input",
+                                                  "param",
+                                                  "einsum",
+                                                  "map",
+                                                  "reduce",
+                                                  "constraint",
+                                                  "extra",
+                                                  "attention",
+                                                  "attention gradient",
+                                                  "rope",
+                                                  "causal mask",
+                                                  "embedding",
+                                                  "embedding gradient",
+                                                  "pick",
+                                                  "pick gradient",
+                                                  "repeat",
+                                                  "repeat sum",
+                                                  "window"};
 
     return names[op];
 }

@@ -21,10 +21,10 @@ struct dot {
 };
 
 /* acc[j] += a[..] * b[..] over whole groups of lanes. */
-#define DOT                                                              \
-    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES)     \
-        for (int j = 0; j < KERN_LANES; j++)                             \
-            acc[j] += (double)a[j] * (double)b[j]
+#define DOT                                                          \
+    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES) \
+        for (int j = 0; j < KERN_LANES; j++)                         \
+    acc[j] += (double)a[j] * (double)b[j]
 
 KERN_BODY void dot32_body(size_t n, const float *restrict a, const float *restrict b,
                           double *restrict acc)
@@ -39,10 +39,10 @@ KERN_BODY void dot64_body(size_t n, const double *restrict a, const double *rest
 }
 
 /* acc[i] += a[i] * b[i] */
-#define MAC                                                                                    \
-    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, acc += KERN_LANES)        \
-        for (int j = 0; j < KERN_LANES; j++)                                                   \
-            acc[j] += (double)a[j] * (double)b[j]
+#define MAC                                                                             \
+    for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, acc += KERN_LANES) \
+        for (int j = 0; j < KERN_LANES; j++)                                            \
+    acc[j] += (double)a[j] * (double)b[j]
 
 KERN_BODY void mac32_body(size_t n, const float *restrict a, const float *restrict b,
                           double *restrict acc)
@@ -175,8 +175,8 @@ static bool in_rows(const struct kern_nest *nest, uint32_t narrays)
 
 bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads)
 {
-    struct dot d = {g, a, b, c, kern_size(g->dtype), kern_nest_count(&g->batch),
-                    kern_nest_count(&g->k)};
+    struct dot d = {
+        g, a, b, c, kern_size(g->dtype), kern_nest_count(&g->batch), kern_nest_count(&g->k)};
 
     if ((g->dtype != SHD_F32 && g->dtype != SHD_F64) || g->m.ndims || g->n.ndims || d.nterms == 0)
         return false;

@@ -8,11 +8,10 @@
  */
 #include "config.h"
 
-#include <shd/regex.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/match.h"
 #include "model/model.h"
 
 struct binding {
@@ -21,56 +20,17 @@ struct binding {
     const struct scenario *scenario;
     struct model_shardings *out;
     struct diag *diag;
+    size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
 };
 
-struct rule_set {
-    const struct scenario_rule *rules;
-    size_t nrules;
-    struct shd_regex **compiled;
-    bool *used; /* found in some name, first or not */
-};
-
-static int compile_rules(struct rule_set *set, struct diag *diag)
+static void report_binding(struct binding *b, struct place place, const char *name,
+                           const struct shd_error *err)
 {
-    set->compiled = calloc(set->nrules + 1, sizeof *set->compiled);
-    set->used = calloc(set->nrules + 1, sizeof *set->used);
-    if (!set->compiled || !set->used)
-        return SHD_ENOMEM;
-    for (size_t r = 0; r < set->nrules; r++) {
-        struct shd_error err;
-        int status = shd_regex_compile(&set->compiled[r], set->rules[r].pattern, &err);
+    size_t before = b->diag->nerrors;
 
-        if (status == SHD_OK)
-            continue;
-        diag_error(diag, set->rules[r].place, "%s", err.text);
-        return status;
-    }
-    return SHD_OK;
-}
-
-static void free_rules(struct rule_set *set)
-{
-    for (size_t r = 0; set->compiled && r < set->nrules; r++)
-        shd_regex_destroy(set->compiled[r]);
-    free(set->compiled);
-    free(set->used);
-}
-
-/* The first rule whose pattern is found in a name; marks all that are. */
-static const struct scenario_rule *match(struct rule_set *set, const char *name)
-{
-    const struct scenario_rule *first = NULL;
-
-    for (size_t r = 0; r < set->nrules; r++) {
-        struct shd_regex_match found;
-
-        if (shd_regex_search(&found, set->compiled[r], name, NULL) != SHD_OK || !found.found)
-            continue;
-        set->used[r] = true;
-        if (!first)
-            first = &set->rules[r];
-    }
-    return first;
+    diag_error(b->diag, place, "'%s': %s", name, err->text);
+    if (err->status == SHD_EINDIVISIBLE)
+        b->nindivisible += b->diag->nerrors - before;
 }
 
 static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rule *rule)
@@ -84,10 +44,11 @@ static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rul
     status = shd_sharding_bind(&b->out->storage[node], b->mesh, rule->spec, n->rank, &err);
     if (status == SHD_OK)
         status = shd_sharding_check(&b->out->storage[node], shape, &err);
+    b->out->rules[node] = rule;
     if (status == SHD_OK)
         b->out->nodes[node] = &b->out->storage[node];
     else
-        diag_error(b->diag, rule->spec_place, "'%s': %s", n->name, err.text);
+        report_binding(b, rule->spec_place, n->name, &err);
     return status;
 }
 
@@ -112,26 +73,26 @@ static void bind_logical(struct binding *b, uint32_t node)
                 s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
         }
         if (l && shd_sharding_check(s, shape, &err) != SHD_OK)
-            diag_error(b->diag, l->place, "'%s': %s", n->name, err.text);
+            report_binding(b, l->place, n->name, &err);
     }
     b->out->nodes[node] = s;
 }
 
-static void bind_nodes(struct binding *b, struct rule_set *params, struct rule_set *constraints)
+static void bind_nodes(struct binding *b, struct match *params, struct match *constraints)
 {
     for (uint32_t node = 0; node < b->graph->nnodes; node++) {
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
         if (n->op == GRAPH_PARAM) {
-            rule = match(params, n->name);
+            rule = match_find(params, n->name);
             if (!rule)
                 diag_error(b->diag, scenario_place(b->scenario, "params"),
                            "no rule matches parameter '%s'; end the list with [.*, []] to replicate "
                            "what is left",
                            n->name);
         } else if (n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT) {
-            rule = match(constraints, n->name);
+            rule = match_find(constraints, n->name);
         }
         if (rule)
             (void)bind_rule(b, node, rule); /* reported to diag */
@@ -140,11 +101,11 @@ static void bind_nodes(struct binding *b, struct rule_set *params, struct rule_s
     }
 }
 
-static void report_unused(const struct rule_set *set, const char *what, const char *of,
+static void report_unused(const struct match *set, const char *what, const char *of,
                           struct diag *diag)
 {
     for (size_t r = 0; r < set->nrules; r++)
-        if (!set->used[r])
+        if (!set->found[r])
             diag_error(diag, set->rules[r].place, "%s '%s' matches no %s of this model", what,
                        set->rules[r].pattern, of);
 }
@@ -186,22 +147,22 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
     out->storage = calloc((size_t)graph->nnodes + 1, sizeof *out->storage);
     out->nodes = calloc((size_t)graph->nnodes + 1, sizeof *out->nodes);
     out->outputs = calloc((size_t)graph->noutputs + 1, sizeof *out->outputs);
-    return out->storage && out->nodes && out->outputs ? SHD_OK : SHD_ENOMEM;
+    out->rules = calloc((size_t)graph->nnodes + 1, sizeof *out->rules);
+    return out->storage && out->nodes && out->outputs && out->rules ? SHD_OK : SHD_ENOMEM;
 }
 
 int model_shardings(struct model_shardings *out, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
-    struct binding b = {graph, mesh, scenario, out, diag};
-    struct rule_set params = {scenario->params, scenario->nparams, NULL, NULL};
-    struct rule_set constraints = {scenario->constraints, scenario->nconstraints, NULL, NULL};
+    struct binding b = {graph, mesh, scenario, out, diag, 0};
+    struct match params = MATCH_INIT, constraints = MATCH_INIT;
     size_t before = diag->nerrors;
     int status = model_shardings_init(out, graph);
 
     if (status == SHD_OK)
-        status = compile_rules(&params, diag);
+        status = match_init(&params, scenario->params, scenario->nparams, diag);
     if (status == SHD_OK)
-        status = compile_rules(&constraints, diag);
+        status = match_init(&constraints, scenario->constraints, scenario->nconstraints, diag);
     if (status == SHD_OK) {
         bind_nodes(&b, &params, &constraints);
         model_shardings_bind_outputs(out, graph);
@@ -209,10 +170,10 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
         report_unused(&constraints, "constraint", "value", diag);
         report_unknown_logical(&b);
         if (diag->nerrors > before)
-            status = SHD_EINVAL;
+            status = diag->nerrors - before == b.nindivisible ? SHD_EINDIVISIBLE : SHD_EINVAL;
     }
-    free_rules(&params);
-    free_rules(&constraints);
+    match_fini(&params);
+    match_fini(&constraints);
     if (status != SHD_OK)
         model_shardings_fini(out);
     return status;
@@ -223,5 +184,6 @@ void model_shardings_fini(struct model_shardings *shardings)
     free(shardings->storage);
     free(shardings->nodes);
     free(shardings->outputs);
+    free(shardings->rules);
     memset(shardings, 0, sizeof *shardings);
 }

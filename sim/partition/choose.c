@@ -6,27 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSIONS_MAX 64   /* shardings of one value at a time; more are not looked at */
-#define OPTIONS_MAX 10    /* places for one axis in one op */
-#define ORDERS_MAX 4      /* orders of axes inside tuples */
-#define COMBINATIONS_MAX 4096
+#include "partition/improve.h"
+#include "partition/tally.h"
+
 #define SWEEPS_MAX 8
 #define SHARES_MAX 4
-
-/* ---- the cost of a state ---- */
-
-/* The same sharding without axes of size 1, which mean nothing. */
-static struct shd_sharding significant(const struct shd_sharding *s)
-{
-    struct shd_sharding out;
-
-    shd_sharding_init(&out, s->mesh, s->rank);
-    for (uint32_t d = 0; d < s->rank; d++)
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            if (shd_mesh_axis_size(s->mesh, s->dims[d].axes[a]) > 1)
-                out.dims[d].axes[out.dims[d].naxes++] = s->dims[d].axes[a];
-    return out;
-}
 
 uint32_t choose_output_need(struct choose *choose, uint32_t output)
 {
@@ -37,7 +21,7 @@ uint32_t choose_output_need(struct choose *choose, uint32_t output)
     if (choose->request->outputs)
         asked = choose->request->outputs[output];
     if (asked) {
-        whole = significant(asked);
+        shd_sharding_simplify(&whole, asked);
         return price_number(choose->price, &whole);
     }
     whole = *price_sharding(choose->price, choose->nodes[node].home);
@@ -46,397 +30,17 @@ uint32_t choose_output_need(struct choose *choose, uint32_t output)
     return price_number(choose->price, &whole);
 }
 
-struct versions {
-    uint32_t count;
-    uint32_t numbers[VERSIONS_MAX];
-};
-
-/* Bring one more version about; returns what that costs. */
-static double bring(struct choose *c, uint32_t node, struct versions *v, uint32_t need)
-{
-    double best = PRICE_IMPOSSIBLE;
-
-    for (uint32_t i = 0; i < v->count; i++) {
-        double cost = price_reshard(c->price, node, v->numbers[i], need);
-
-        if (cost == 0)
-            return 0;
-        if (cost < best)
-            best = cost;
-    }
-    if (v->count < VERSIONS_MAX)
-        v->numbers[v->count++] = need;
-    return best;
-}
-
-static double value_cost(struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-    struct versions v = {1, {n->home}};
-    double cost = 0;
-
-    if (n->home == CHOOSE_UNKNOWN)
-        return 0;
-    if (n->gift != CHOOSE_UNKNOWN)
-        v.numbers[v.count++] = n->gift;
-    for (uint32_t o = n->output; o < c->graph->noutputs; o++)
-        if (c->graph->outputs[o].node == node)
-            cost += bring(c, node, &v, choose_output_need(c, o));
-    for (uint32_t r = 0; r < n->nreaders; r++) {
-        uint32_t need = c->nodes[n->readers[r].node].needs[n->readers[r].operand];
-
-        if (need != CHOOSE_UNKNOWN)
-            cost += bring(c, node, &v, need);
-    }
-    return cost;
-}
-
-static double local_elements(const struct graph_node *array, const int8_t *factors,
-                             const int64_t *extents)
-{
-    return (double)rule_product(factors, extents, 0, array->rank);
-}
-
-/* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
- * how often work is done twice, so the loop's extents will do for every kernel. */
-static double work_cost(const struct choose *c, uint32_t node)
-{
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
-    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
-    int64_t extents[RULE_FACTORS_MAX];
-    double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
-
-    if (!n->works)
-        return 0;
-    assign_extents(extents, &a);
-    touched = local_elements(g, n->rule.result[0], extents);
-    for (uint32_t k = 0; k < g->ninputs; k++)
-        touched += local_elements(&c->graph->nodes[g->inputs[k]], n->rule.operand[k], extents);
-    for (uint32_t f = 0; f < n->rule.nfactors; f++)
-        if (n->rule.factors[f].follows == RULE_FREE)
-            flops *= (double)extents[f];
-    return (double)shd_mesh_size(c->mesh) *
-           (flops / PRICE_FLOPS_PER_BYTE +
-            touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
-}
-
-/* A constraint of which nothing is asked is another name for its operand. */
-static bool is_alias(const struct choose *c, uint32_t node)
+bool choose_is_alias(const struct choose *c, uint32_t node)
 {
     return c->graph->nodes[node].op == GRAPH_CONSTRAINT && !c->nodes[node].fixed;
 }
 
-/* The cost of a value and of its aliases. */
-static double named_cost(struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-    double cost = value_cost(c, node);
-
-    for (uint32_t r = 0; r < n->nreaders; r++)
-        if (is_alias(c, n->readers[r].node))
-            cost += named_cost(c, n->readers[r].node);
-    return cost;
-}
-
-/* All that changes when the assignment of `node` does. */
-static double near_cost(struct choose *c, uint32_t node)
-{
-    const struct graph_node *g = &c->graph->nodes[node];
-    double cost = named_cost(c, node) + work_cost(c, node);
-
-    for (uint32_t x = 0; x < g->nextras; x++)
-        cost += named_cost(c, g->extras[x]);
-    for (uint32_t k = 0; k < g->ninputs; k++) {
-        bool seen = false;
-
-        for (uint32_t j = 0; j < k; j++)
-            seen |= g->inputs[j] == g->inputs[k];
-        if (!seen)
-            cost += value_cost(c, g->inputs[k]);
-    }
-    return cost;
-}
-
-double choose_total(struct choose *choose)
-{
-    double cost = 0;
-
-    for (uint32_t n = 0; n < choose->graph->nnodes; n++)
-        if (choose->nodes[n].live)
-            cost += value_cost(choose, n) + work_cost(choose, n);
-    return cost;
-}
-
-/* ---- candidates ---- */
-
-struct candidates {
-    uint32_t brought; /* bit a: axis a cuts an operand where it lies */
-    uint32_t noptions[SHD_MESH_AXES_MAX];
-    int8_t options[SHD_MESH_AXES_MAX][OPTIONS_MAX];
-    uint8_t linear_operand;
-    uint32_t norders;
-    uint8_t orders[ORDERS_MAX][SHD_MESH_AXES_MAX];
-};
-
-/* Option 0 of every axis is ASSIGN_NONE. */
-static void add_option(struct candidates *cs, size_t axis, int place)
-{
-    for (uint32_t i = 0; i < cs->noptions[axis]; i++)
-        if (cs->options[axis][i] == place)
-            return;
-    if (cs->noptions[axis] < OPTIONS_MAX)
-        cs->options[axis][cs->noptions[axis]++] = (int8_t)place;
-}
-
-/* The mesh's order, changed as little as makes the tuples of one sharding come in theirs. */
-static void add_order(struct candidates *cs, const struct shd_sharding *s)
-{
-    uint8_t order[SHD_MESH_AXES_MAX];
-
-    memcpy(order, cs->orders[0], sizeof order);
-    for (uint32_t d = 0; d < s->rank; d++) {
-        const struct shd_dim_axes *t = &s->dims[d];
-        uint8_t next = 0;
-
-        for (int i = 0; i < SHD_MESH_AXES_MAX && next < t->naxes; i++)
-            if (memchr(t->axes, order[i], t->naxes))
-                order[i] = t->axes[next++];
-    }
-    for (uint32_t o = 0; o < cs->norders; o++)
-        if (!memcmp(cs->orders[o], order, sizeof order))
-            return;
-    if (cs->norders < ORDERS_MAX)
-        memcpy(cs->orders[cs->norders++], order, sizeof order);
-}
-
-/* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the
- * op's for the dimensions of that array. */
-static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_t node,
-                          const int8_t *factors, uint32_t number)
-{
-    const struct rule *rule = &c->nodes[node].rule;
-    const struct shd_sharding *s;
-    bool tuple = false;
-
-    if (number == CHOOSE_UNKNOWN)
-        return;
-    s = price_sharding(c->price, number);
-    for (uint32_t d = 0; d < s->rank; d++) {
-        const struct rule_factor *f = &rule->factors[factors[d]];
-
-        for (uint8_t a = 0; a < s->dims[d].naxes && !f->whole; a++)
-            add_option(cs, s->dims[d].axes[a], f->follows == RULE_FREE ? factors[d] : f->follows);
-        tuple |= s->dims[d].naxes > 1;
-    }
-    if (tuple)
-        add_order(cs, s);
-}
-
-/* An operand that is a partial sum may be passed on as it is, or be scattered over any dimension: that
- * moves half of what bringing it about everywhere does. */
-static void add_partial(const struct choose *c, struct candidates *cs, uint32_t node, uint32_t k)
-{
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
-    const struct shd_sharding *s = price_sharding(c->price, c->nodes[g->inputs[k]].home);
-    bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
-
-    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++) {
-        if (!(s->partial >> a & 1))
-            continue;
-        if (passes)
-            add_option(cs, a, ASSIGN_PARTIAL);
-        for (uint32_t d = 0; d < s->rank && c->scatters; d++) {
-            const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
-
-            if (!f->whole && f->follows == RULE_FREE)
-                add_option(cs, a, n->rule.operand[k][d]);
-        }
-    }
-    if (s->partial && passes)
-        cs->linear_operand = (uint8_t)k;
-}
-
-/* What is asked of a value, by whatever name; `factors` are those of the op that makes it. */
-static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t value,
-                      const int8_t *factors)
-{
-    const struct choose_node *n = &c->nodes[value];
-
-    if (n->output != GRAPH_NONE && c->request->outputs && c->request->outputs[n->output])
-        add_neighbour(c, cs, node, factors, choose_output_need(c, n->output));
-    for (uint32_t i = 0; i < n->nreaders; i++)
-        if (is_alias(c, n->readers[i].node))
-            add_asked(c, cs, node, n->readers[i].node, factors);
-        else
-            add_neighbour(c, cs, node, factors,
-                          c->nodes[n->readers[i].node].needs[n->readers[i].operand]);
-}
-
-static void find_candidates(struct choose *c, uint32_t node, struct candidates *cs)
-{
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
-
-    memset(cs, 0, sizeof *cs);
-    for (int a = 0; a < SHD_MESH_AXES_MAX; a++) {
-        cs->orders[0][a] = (uint8_t)a;
-        add_option(cs, (size_t)a, ASSIGN_NONE);
-    }
-    cs->norders = 1;
-    for (uint32_t k = 0; k < g->ninputs; k++)
-        add_neighbour(c, cs, node, n->rule.operand[k], c->nodes[g->inputs[k]].home);
-    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
-        if (cs->noptions[a] > 1)
-            cs->brought |= 1u << a;
-    for (uint32_t r = 0; r < n->rule.nresults; r++)
-        add_asked(c, cs, node, assign_result_node(c->graph, node, r), n->rule.result[r]);
-    for (uint32_t k = 0; k < g->ninputs; k++) {
-        const struct choose_node *in = &c->nodes[g->inputs[k]];
-
-        for (uint32_t r = 0; r < in->nreaders; r++)
-            add_neighbour(c, cs, node, n->rule.operand[k],
-                          c->nodes[in->readers[r].node].needs[in->readers[r].operand]);
-        add_partial(c, cs, node, k);
-    }
-}
-
-/* ---- the search ---- */
-
-/* A value's aliases lie where it does. */
-static void settle_aliases(struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-
-    for (uint32_t r = 0; r < n->nreaders; r++) {
-        struct choose_node *alias = &c->nodes[n->readers[r].node];
-
-        if (!is_alias(c, n->readers[r].node))
-            continue;
-        alias->home = alias->needs[0] = n->home;
-        settle_aliases(c, n->readers[r].node);
-    }
-}
-
-/* Make the shardings of a node, and of its extras, follow its assignment. */
-static void settle(struct choose *c, uint32_t node)
-{
-    struct choose_node *n = &c->nodes[node];
-    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
-    struct shd_sharding s;
-
-    for (uint32_t k = 0; k < c->graph->nodes[node].ninputs; k++) {
-        assign_operand(&s, &a, k);
-        n->needs[k] = price_number(c->price, &s);
-    }
-    for (uint32_t r = 0; r < n->rule.nresults; r++) {
-        uint32_t result = assign_result_node(c->graph, node, r);
-
-        assign_result(&s, &a, r);
-        c->nodes[result].home = price_number(c->price, &s);
-        settle_aliases(c, result);
-    }
-}
-
-struct best {
-    bool found;
-    double cost;
-    struct assign assign;
-};
-
-static void consider(struct choose *c, uint32_t node, const struct assign *a, struct best *best)
-{
-    struct choose_node *n = &c->nodes[node];
-    const struct assigned assigned = {c->graph, node, &n->rule, a, c->mesh};
-    double cost;
-
-    if (!assign_valid(&assigned))
-        return;
-    n->assign = *a;
-    settle(c, node);
-    cost = near_cost(c, node);
-    if (best->found && cost >= best->cost)
-        return;
-    *best = (struct best){true, cost, *a};
-}
-
-static uint32_t first_digit(uint32_t axis, uint32_t busy)
-{
-    return busy >> axis & 1;
-}
-
-/* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut
- * something. */
-static void consider_all(struct choose *c, uint32_t node, const struct candidates *cs, uint32_t busy,
-                         struct best *best)
-{
-    uint32_t digits[SHD_MESH_AXES_MAX], naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
-    struct assign assign;
-
-    for (a = 0; a < naxes; a++)
-        digits[a] = first_digit(a, busy);
-    for (uint32_t tried = 0; tried < COMBINATIONS_MAX; tried++) {
-        assign_init(&assign);
-        assign.linear_operand = cs->linear_operand;
-        for (a = 0; a < naxes; a++)
-            assign.place[a] = cs->options[a][digits[a]];
-        for (uint32_t o = 0; o < cs->norders; o++) {
-            memcpy(assign.order, cs->orders[o], sizeof assign.order);
-            consider(c, node, &assign, best);
-        }
-        for (a = 0; a < naxes && ++digits[a] == cs->noptions[a]; a++)
-            digits[a] = first_digit(a, busy);
-        if (a == naxes)
-            break;
-    }
-}
-
-/* Ops whose work grows faster than their arrays. */
-static bool is_heavy(enum graph_op op)
-{
-    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
-}
-
-/* Whether an assignment lets all axes in `busy` cut something. */
-static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
-{
-    for (size_t a = 0; a < naxes; a++)
-        if (busy >> a & 1 && assign->place[a] == ASSIGN_NONE)
-            return false;
-    return true;
-}
-
-/* Give a node its best assignment as things stand, the one it has unless another is better; true
- * when that changed its shardings.
- *
- * Devices among which an operand is cut share heavy work: to gather it and compute everything
- * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
- * it. */
-static bool improve(struct choose *c, uint32_t node)
-{
-    struct choose_node *n = &c->nodes[node];
-    struct best best = {.found = false};
-    struct choose_node before = *n;
-    struct candidates cs;
-    uint32_t busy;
-
-    find_candidates(c, node, &cs);
-    busy = is_heavy(c->graph->nodes[node].op) ? cs.brought : 0;
-    if (before.home != CHOOSE_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(c->mesh)))
-        best = (struct best){true, near_cost(c, node), n->assign};
-    consider_all(c, node, &cs, busy, &best);
-    if (!best.found)
-        consider_all(c, node, &cs, 0, &best);
-    n->assign = best.assign;
-    settle(c, node);
-    return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
-}
-
-static bool free_to_choose(const struct choose *c, uint32_t node)
+bool choose_is_free(const struct choose *c, uint32_t node)
 {
     return c->nodes[node].live && !c->nodes[node].fixed && c->nodes[node].works;
 }
+
+/* ---- the search ---- */
 
 /* Revisit all nodes, backwards and forwards in turn, as long as something changes. */
 static void sweep(struct choose *c)
@@ -449,140 +53,16 @@ static void sweep(struct choose *c)
         for (uint32_t i = 0; i < nnodes; i++) {
             uint32_t node = n % 2 ? i : nnodes - 1 - i;
 
-            if (free_to_choose(c, node))
-                changed |= improve(c, node);
+            if (choose_is_free(c, node))
+                changed |= choose_improve(c, node);
         }
         if (!changed)
             break;
     }
 }
 
-/* ---- moves of several readers at once ---- */
-
-#define TOGETHER_MAX 16 /* readers of one value */
-#define AFFECTED_MAX 256
-
-/* Nodes whose costs a move may change, each once. */
-struct affected {
-    uint32_t n;
-    uint32_t nodes[AFFECTED_MAX];
-};
-
-static void affect(struct affected *set, uint32_t node)
-{
-    for (uint32_t i = 0; i < set->n; i++)
-        if (set->nodes[i] == node)
-            return;
-    if (set->n < AFFECTED_MAX)
-        set->nodes[set->n++] = node;
-}
-
-/* A value and its aliases; those beyond the room are left out, the move is judged without them. */
-static void affect_named(struct affected *set, const struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-
-    affect(set, node);
-    for (uint32_t r = 0; r < n->nreaders; r++)
-        if (is_alias(c, n->readers[r].node))
-            affect_named(set, c, n->readers[r].node);
-}
-
-static void find_affected(struct affected *set, const struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-
-    set->n = 0;
-    affect(set, node);
-    for (uint32_t r = 0; r < n->nreaders; r++) {
-        const struct graph_node *reader = &c->graph->nodes[n->readers[r].node];
-
-        affect_named(set, c, n->readers[r].node);
-        for (uint32_t k = 0; k < reader->ninputs; k++)
-            affect(set, reader->inputs[k]);
-        for (uint32_t x = 0; x < reader->nextras; x++)
-            affect_named(set, c, reader->extras[x]);
-    }
-}
-
-static double affected_cost(struct choose *c, const struct affected *set)
-{
-    double cost = 0;
-
-    for (uint32_t i = 0; i < set->n; i++)
-        cost += value_cost(c, set->nodes[i]) + work_cost(c, set->nodes[i]);
-    return cost;
-}
-
-/* Let all readers of a value choose as if it lay in another sharding as well; keep that when it pays
- * for bringing the value there once.  One by one each would find its own way around. */
-static bool share(struct choose *c, uint32_t node, const struct shd_sharding *as)
-{
-    struct choose_node *n = &c->nodes[node];
-    struct assign before[TOGETHER_MAX];
-    struct affected set;
-    double cost;
-    bool better;
-
-    find_affected(&set, c, node);
-    cost = affected_cost(c, &set);
-    for (uint32_t r = 0; r < n->nreaders; r++)
-        before[r] = c->nodes[n->readers[r].node].assign;
-    n->gift = price_number(c->price, as);
-    for (uint32_t r = 0; r < n->nreaders; r++)
-        if (free_to_choose(c, n->readers[r].node))
-            improve(c, n->readers[r].node);
-    n->gift = CHOOSE_UNKNOWN;
-    better = affected_cost(c, &set) < cost * (1 - 1e-12);
-    for (uint32_t r = 0; r < n->nreaders && !better; r++)
-        if (free_to_choose(c, n->readers[r].node)) {
-            c->nodes[n->readers[r].node].assign = before[r];
-            settle(c, n->readers[r].node);
-        }
-    return better;
-}
-
-/* The same sharding without an axis; false when the axis cuts nothing. */
-static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s, size_t axis)
-{
-    bool cuts = false;
-
-    shd_sharding_init(out, s->mesh, s->rank);
-    for (uint32_t d = 0; d < s->rank; d++)
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            if (s->dims[d].axes[a] == axis)
-                cuts = true;
-            else
-                out->dims[d].axes[out->dims[d].naxes++] = s->dims[d].axes[a];
-    return cuts;
-}
-
-/* Every value with several readers: its home less one of the axes that cut it, or combined. */
-static bool share_all(struct choose *c)
-{
-    bool changed = false;
-
-    for (uint32_t node = 0; node < c->graph->nnodes; node++) {
-        const struct choose_node *n = &c->nodes[node];
-        struct shd_sharding home, as;
-
-        if (!n->live || n->home == CHOOSE_UNKNOWN || n->nreaders < 2 || n->nreaders > TOGETHER_MAX)
-            continue;
-        home = *price_sharding(c->price, n->home);
-        if (home.partial) {
-            as = home;
-            as.partial = as.partial_op = 0;
-            changed |= share(c, node, &as);
-        }
-        for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
-            if (without_axis(&as, &home, a))
-                changed |= share(c, node, &as);
-    }
-    return changed;
-}
-
-/* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may move:
- * what a forward gather brought together, the backward step can scatter. */
+/* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may
+ * move: what a forward gather brought together, the backward step can scatter. */
 static void free_gradients(struct choose *c)
 {
     for (uint32_t node = 0; node < c->graph->nnodes; node++) {
@@ -592,7 +72,7 @@ static void free_gradients(struct choose *c)
             c->graph->nodes[node].phase != GRAPH_BACKWARD)
             continue;
         n->fixed = false;
-        settle_aliases(c, c->graph->nodes[node].inputs[0]);
+        choose_settle_aliases(c, c->graph->nodes[node].inputs[0]);
     }
 }
 
@@ -600,10 +80,10 @@ static void search_once(struct choose *c)
 {
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
         if (c->nodes[node].fixed)
-            settle_aliases(c, node);
+            choose_settle_aliases(c, node);
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
-        if (free_to_choose(c, node))
-            improve(c, node);
+        if (choose_is_free(c, node))
+            choose_improve(c, node);
     sweep(c);
     free_gradients(c);
     sweep(c);
@@ -612,7 +92,8 @@ static void search_once(struct choose *c)
 }
 
 /* The search only ever goes downhill, so where it ends depends on what it may do on the way: go
- * with and without scattering partial values to where nobody asked for them, and keep the better. */
+ * with and without scattering partial values to where nobody asked for them, and keep the better.
+ */
 static int search(struct choose *c, struct shd_error *err)
 {
     size_t bytes = c->graph->nnodes * sizeof *c->nodes;
@@ -626,12 +107,12 @@ static int search(struct choose *c, struct shd_error *err)
     }
     memcpy(start, c->nodes, bytes);
     search_once(c);
-    cost = choose_total(c);
+    cost = tally_total(c);
     memcpy(plain, c->nodes, bytes);
     memcpy(c->nodes, start, bytes);
     c->scatters = true;
     search_once(c);
-    if (choose_total(c) >= cost)
+    if (tally_total(c) >= cost)
         memcpy(c->nodes, plain, bytes);
     free(start);
     free(plain);
@@ -702,7 +183,7 @@ static int set_fixed(struct choose *c, uint32_t node, struct shd_error *err)
     graph_shape(c->graph, node, shape);
     if (shd_sharding_check(asked, shape, &why) != SHD_OK)
         return shd_error_set(err, why.status, "'%s': %s", g->name, why.text);
-    whole = significant(asked);
+    shd_sharding_simplify(&whole, asked);
     n->fixed = true;
     n->home = price_number(c->price, &whole);
     if (g->op == GRAPH_CONSTRAINT)

@@ -29,6 +29,9 @@ SHD_MUST_CHECK int replayed_json(struct json_out *out, const struct record *reco
                                  struct shd_error *err);
 void replayed_json_balance(struct json_out *out, const struct record *record);
 
+/* The mean over devices of one of the values of "replayed": "busy_seconds" and the like. */
+double replayed_mean_seconds(const struct record *record, const char *key);
+
 /* The block `replayed`.  SHD_ENOMEM. */
 SHD_MUST_CHECK int replayed_text(struct text *out, const struct record *record,
                                  struct shd_error *err);

@@ -47,13 +47,15 @@ void table_add(struct table *table, const char *fmt, ...)
         table->failed = 1;
 }
 
-/* Characters, not bytes: a UTF-8 continuation byte counts nothing. */
-static size_t width_of(const char *cell)
+size_t table_width(const char *cell)
 {
     size_t width = 0;
 
     for (; *cell; cell++)
-        width += ((unsigned char)*cell & 0xc0) != 0x80;
+        if (*cell == '\033') /* to the end of the sequence, which is an 'm' */
+            cell += strcspn(cell, "m") - (strchr(cell, 'm') == NULL);
+        else
+            width += ((unsigned char)*cell & 0xc0) != 0x80;
     return width;
 }
 
@@ -66,7 +68,7 @@ static void print_spaces(struct text *out, size_t n)
 static void print_cell(const struct table *table, size_t column, size_t width, const char *cell,
                        struct text *out)
 {
-    size_t pad = width - width_of(cell);
+    size_t pad = width - table_width(cell);
 
     if (table->columns[column] == 'r')
         print_spaces(out, pad);
@@ -81,7 +83,7 @@ void table_print(const struct table *table, size_t indent, struct text *out)
     size_t widths[TABLE_COLUMNS_MAX] = {0};
 
     for (size_t i = 0; i < table->ncells; i++) {
-        size_t width = width_of(table->cells[i]);
+        size_t width = table_width(table->cells[i]);
 
         if (width > widths[i % table->ncolumns])
             widths[i % table->ncolumns] = width;

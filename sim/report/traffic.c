@@ -3,13 +3,10 @@
 
 #include "report/traffic.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 
 /* The mesh axes a step runs over; where it has no group, those that the sharding changes. */
 static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
@@ -43,26 +40,11 @@ static char *axes_text(const struct traffic_row *row, const struct program *prog
     return text;
 }
 
-/* A place, or a sentence of places, with every path component that is a number replaced by '*'. */
 static char *any_layer(const char *where)
 {
     struct text t = TEXT_INIT;
-    bool start = true;
 
-    text_add(&t, "");
-    for (const char *c = where; *c; c++) {
-        const char *end = c;
-
-        while (start && isdigit((unsigned char)*end))
-            end++;
-        if (end > c && (*end == '/' || *end == '\0')) {
-            text_add_char(&t, '*');
-            c = end - 1;
-        } else {
-            text_add_char(&t, *c);
-        }
-        start = *c == '/';
-    }
+    text_add_any_layer(&t, where);
     return text_take(&t);
 }
 
@@ -139,7 +121,7 @@ static int add_sums(struct traffic *t)
 
         add_sum(t->by_axis, &t->nby_axis, row->axes, row->received_bytes);
         add_sum(t->by_op, &t->nby_op, row->op, row->received_bytes);
-        add_sum(t->by_phase, &t->nby_phase, phase_names[row->phase], row->received_bytes);
+        add_sum(t->by_phase, &t->nby_phase, program_phase_name(row->phase), row->received_bytes);
     }
     return SHD_OK;
 }

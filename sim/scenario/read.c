@@ -11,7 +11,7 @@
 #define DESCRIPTION_MAX 96
 
 /* Keys that stand at the top of a file, or of a strategy, and are no options there. */
-static const char *const file_keys[] = {"version", "strategies", NULL};
+static const char *const file_keys[] = {"version", "strategies", "sweep", NULL};
 static const char *const strategy_keys[] = {"name", NULL};
 static const char *const no_keys[] = {NULL};
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "scenario/read.h"
+#include "scenario/sweep.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -78,11 +79,29 @@ static bool check_strategies(const struct yaml_node *node, struct diag *diag)
     return true;
 }
 
-static void check_names(const struct scenario_file *file, const struct yaml_node *strategies,
+/* The strategies of a file: those written down, then those of the sweep.  None: the file is one. */
+struct strategies {
+    const struct yaml_node *listed; /* NULL: none */
+    struct sweep sweep;
+};
+
+static size_t count_strategies(const struct strategies *all)
+{
+    return (all->listed ? all->listed->nitems : 0) + all->sweep.nstrategies;
+}
+
+static const struct yaml_node *strategy_at(const struct strategies *all, size_t i)
+{
+    size_t nlisted = all->listed ? all->listed->nitems : 0;
+
+    return i < nlisted ? all->listed->items[i] : all->sweep.strategies[i - nlisted];
+}
+
+static void check_names(const struct scenario_file *file, const struct strategies *all,
                         struct diag *diag)
 {
     for (size_t i = 0; i < file->nscenarios; i++) {
-        const struct yaml_node *name = yaml_find(strategies->items[i], "name");
+        const struct yaml_node *name = yaml_find(strategy_at(all, i), "name");
         if (!name || name->kind != YAML_TEXT)
             continue;
         for (size_t k = 0; k < i; k++)
@@ -99,10 +118,10 @@ static void check_names(const struct scenario_file *file, const struct yaml_node
 /* Every strategy is read by itself, so that each finds its own faults; those of the file's own values
  * are the same each time, and kept once. */
 static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
-                            const struct yaml_node *strategies, const struct set_value *sets,
+                            const struct strategies *all, const struct set_value *sets,
                             size_t nsets, struct diag *diag)
 {
-    size_t nscenarios = strategies ? strategies->nitems : 1;
+    size_t n = count_strategies(all), nscenarios = n ? n : 1;
 
     file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
     if (!file->scenarios) {
@@ -112,10 +131,27 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
     file->nscenarios = nscenarios;
     for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
         struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = i > 0};
-        read_scenario(&r, root, strategies ? strategies->items[i] : NULL, sets, nsets);
+        r.scenario->swept = i + all->sweep.nstrategies >= nscenarios && n > 0;
+        read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
     }
-    if (strategies)
-        check_names(file, strategies, diag);
+    if (n)
+        check_names(file, all, diag);
+}
+
+static void read_sets(struct scenario_file *file, const struct yaml_node *root,
+                      const struct strategies *all, const char *const *sets, size_t nsets,
+                      struct diag *diag)
+{
+    struct set_value *values = calloc(nsets + 1, sizeof(*values));
+
+    if (!values) {
+        diag_error(diag, root->place, "no memory left to read this");
+        return;
+    }
+    set_parse(values, sets, nsets, diag);
+    read_strategies(file, root, all, values, nsets, diag);
+    set_fini(values, nsets);
+    free(values);
 }
 
 static void read_file(struct scenario_file *file, const struct yaml_node *root,
@@ -128,18 +164,19 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
                    yaml_describe(root, found, sizeof(found)), SCENARIO_VERSION);
         return;
     }
-    const struct yaml_node *strategies = yaml_find(root, "strategies");
-    if (!check_version(root, diag) || (strategies && !check_strategies(strategies, diag)))
+    struct strategies all = {.listed = yaml_find(root, "strategies")};
+    const struct yaml_node *sweep = yaml_find(root, "sweep");
+    size_t nerrors = diag->nerrors;
+    if (!check_version(root, diag) || (all.listed && !check_strategies(all.listed, diag)))
         return;
-    struct set_value *values = calloc(nsets + 1, sizeof(*values));
-    if (!values) {
-        diag_error(diag, root->place, "no memory left to read this");
-        return;
-    }
-    set_parse(values, sets, nsets, diag);
-    read_strategies(file, root, strategies, values, nsets, diag);
-    set_fini(values, nsets);
-    free(values);
+    if (sweep)
+        sweep_init(&all.sweep, sweep, diag);
+    if (count_strategies(&all) > SCENARIO_STRATEGIES_MAX)
+        diag_error(diag, root->place, "%zu strategies with those of the sweep; expected at most %d",
+                   count_strategies(&all), SCENARIO_STRATEGIES_MAX);
+    else if (!sweep || count_strategies(&all) > 0 || diag->nerrors == nerrors)
+        read_sets(file, root, &all, sets, nsets, diag);
+    sweep_fini(&all.sweep);
 }
 
 int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,

@@ -2,6 +2,7 @@
  *
  * A file describes one model and one or more strategies.  Each becomes a whole `struct scenario`:
  * the file's own values, then the strategy's, then those of --set; what is left has its default.
+ * A `sweep:` makes further strategies from lists of mesh sizes and rule sets (scenario/sweep.h).
  * The texts of options, their ranges, defaults and help stand in one table (scenario/option.h).
  *
  * Thread class: immutable once loaded; any number of threads may read it.
@@ -169,6 +170,7 @@ struct scenario_algorithm {
 struct scenario {
     char *name;          /* `name:`, or the file's name without directory and ending */
     char *strategy;      /* of this one; distinct within a file */
+    bool swept;          /* made by the file's sweep: whether it divides is for the caller to see */
     struct place place;  /* of the strategy, or of the file's first value */
     size_t nmesh;
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */

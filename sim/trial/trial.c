@@ -46,8 +46,11 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
 static int build_program(struct trial *t, struct diag *diag)
 {
     const struct coll_algo *algos[COLL_NKINDS];
-    struct partition_request request = {t->graph, t->mesh, t->shardings.nodes,
-                                        t->shardings.outputs, algos,
+    struct partition_request request = {t->graph,
+                                        t->mesh,
+                                        t->shardings.nodes,
+                                        t->shardings.outputs,
+                                        algos,
                                         t->scenario->memory_limit_bytes};
     size_t before = diag->nerrors;
     struct shd_error err;
@@ -108,8 +111,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (status != SHD_OK)
         return status;
     trial->record->tolerance = trial->scenario->tolerance;
-    status = verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request,
-                              err);
+    status =
+        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
     if (status != SHD_OK)
         return status;
     status = verify_run(trial->record, &reference, &opts, err);

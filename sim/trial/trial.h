@@ -27,12 +27,13 @@ struct trial {
     struct model_shardings shardings;
     struct program *program;
     /* Of an execution; set after trial_init(). */
-    uint32_t repeats; /* of the step; 0: one */
-    int nthreads;     /* in the kernels of each device; 0: one */
+    uint32_t repeats;      /* of the step; 0: one */
+    int nthreads;          /* in the kernels of each device; 0: one */
     struct record *record; /* NULL until executed or planned */
 };
 
-/* Build all up to the program.  Errors go to `diag` with their place in the scenario. */
+/* Build all up to the program.  Errors go to `diag` with their place in the scenario;
+ * SHD_EINDIVISIBLE: only some dimensions do not divide by what shards them. */
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
 void trial_fini(struct trial *trial);

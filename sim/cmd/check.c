@@ -1,0 +1,466 @@
+/* shardsim check - every scenario against its stored baseline.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cmd/check_strategy.h"
+#include "cmd/cmd.h"
+#include "report/outcome.h"
+#include "store/folder.h"
+#include "store/write.h"
+
+#define BASELINE_BYTES_MAX ((size_t)16 << 20)
+#define WHOLE_BYTES (UINT64_C(64) << 20)
+#define ENDING ".yaml"
+
+struct check {
+    const char *dir, *baselines, *junit; /* baselines: NULL until derived from dir */
+    char *own_baselines;
+    bool plan, update, quiet;
+    uint64_t whole_bytes;
+    struct outcome *outcomes;
+    size_t noutcomes;
+    bool failed;
+};
+
+enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE };
+
+static const struct argp_option option_table[] = {
+    {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
+     0},
+    {"update", KEY_UPDATE, NULL, 0,
+     "Accept what there is as the new baselines; refused where CI is set, for a person must look", 0},
+    {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
+    {"baselines", KEY_BASELINES, "DIR", 0,
+     "Where the baselines are; otherwise results/baselines beside the folder", 0},
+    {"whole", KEY_WHOLE, "SIZE", 0,
+     "Weights above this are not to lie whole on several devices (64MiB)", 0},
+    {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct check *c = state->input;
+    struct shd_error err;
+
+    switch (key) {
+    case KEY_PLAN:
+        c->plan = true;
+        return 0;
+    case KEY_UPDATE:
+        c->update = true;
+        return 0;
+    case KEY_JUNIT:
+        c->junit = arg;
+        return 0;
+    case KEY_BASELINES:
+        c->baselines = arg;
+        return 0;
+    case KEY_WHOLE:
+        if (units_parse_bytes(&c->whole_bytes, arg, &err) != SHD_OK)
+            argp_error(state, "--whole: %s", err.text);
+        return 0;
+    case 'q':
+        c->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (c->dir)
+            argp_error(state, "one folder at a time; '%s' is another", arg);
+        c->dir = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Whether an environment variable says yes. */
+static bool is_on(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && value[0] && strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0;
+}
+
+static int no_memory(void)
+{
+    fprintf(stderr, "shardsim: error: no memory for the check\n");
+    return CMD_CANNOT;
+}
+
+static char *join(const char *dir, const char *name)
+{
+    struct text text = TEXT_INIT;
+    size_t length = strlen(dir);
+
+    while (length > 1 && dir[length - 1] == '/')
+        length--;
+    text_addf(&text, "%.*s/%s", (int)length, dir, name);
+    return text_take(&text);
+}
+
+/* results/baselines beside the folder: "scenarios" has it in the folder that both are in. */
+static bool find_baselines(struct check *c)
+{
+    char *real = c->baselines ? NULL : realpath(c->dir, NULL);
+    const char *name = strrchr(c->dir, '/');
+    char *slash;
+
+    if (c->baselines)
+        return true;
+    if (!real) /* no such folder: told when it is read */
+        c->own_baselines = strdup("results/baselines");
+    else if (!name && strcmp(c->dir, ".") != 0 && strcmp(c->dir, "..") != 0)
+        c->own_baselines = strdup("results/baselines");
+    else if ((slash = strrchr(real, '/')) != NULL) {
+        *slash = '\0';
+        c->own_baselines = join(real, "results/baselines");
+    }
+    free(real);
+    c->baselines = c->own_baselines;
+    return c->baselines != NULL;
+}
+
+/* ---- outcomes ---- */
+
+static struct outcome *new_outcome(struct check *c, const char *file, const char *suite,
+                                   const char *name)
+{
+    struct outcome *more = realloc(c->outcomes, (c->noutcomes + 1) * sizeof *more);
+
+    if (!more)
+        return NULL;
+    c->outcomes = more;
+    return outcome_init(&more[c->noutcomes], file, suite, name) ? &more[c->noutcomes++] : NULL;
+}
+
+static int print_outcome(struct check *c, const struct outcome *o)
+{
+    struct text tap = TEXT_INIT, annotation = TEXT_INIT;
+    int exit;
+
+    c->failed |= o->kind == OUTCOME_FAILED;
+    outcome_print_tap(o, c->noutcomes, &tap);
+    exit = cmd_put(&tap);
+    if (is_on("GITHUB_ACTIONS")) {
+        outcome_print_annotation(o, &annotation);
+        fputs(text_get(&annotation), stderr);
+    }
+    text_fini(&tap);
+    text_fini(&annotation);
+    return exit;
+}
+
+static int add_outcome(struct check *c, enum outcome_kind kind, const char *file,
+                       const char *suite, const char *name, const struct diag *reasons)
+{
+    struct outcome *o = new_outcome(c, file, suite, name);
+
+    if (!o)
+        return no_memory();
+    o->kind = kind;
+    diag_append(&o->reasons, reasons);
+    return print_outcome(c, o);
+}
+
+static int add_words(struct check *c, enum outcome_kind kind, const char *file, const char *suite,
+                     const char *name, const char *words)
+{
+    struct diag reasons = DIAG_INIT;
+    int exit;
+
+    diag_error(&reasons, (struct place){file, 0, 0}, "%s", words);
+    exit = add_outcome(c, kind, file, suite, name, &reasons);
+    diag_fini(&reasons);
+    return exit;
+}
+
+/* ---- one file ---- */
+
+struct file_check {
+    struct check *check;
+    const char *suite;  /* below the folder */
+    char *path, *baseline_path;
+    struct text before; /* the baseline as it is stored, "" for none */
+    struct baseline_file was;
+    struct baseline *now;
+    size_t nnow;
+    bool wrong; /* not to be accepted */
+};
+
+static int read_baseline(struct file_check *f, struct diag *faults)
+{
+    struct shd_error err;
+
+    if (access(f->baseline_path, F_OK) != 0)
+        return SHD_OK;
+    if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
+        diag_error(faults, (struct place){f->baseline_path, 1, 1}, "%s", err.text);
+        return err.status;
+    }
+    return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
+}
+
+static int judge(struct file_check *f, const struct scenario *scenario, struct check_strategy *s)
+{
+    bool update = f->check->update;
+    struct diag reasons = DIAG_INIT;
+    enum outcome_kind kind = OUTCOME_PASSED;
+    int exit;
+
+    diag_append(&reasons, &s->wrong);
+    diag_append(&reasons, &s->changes);
+    if (s->wrong.nerrors || (s->changes.nerrors && !update))
+        kind = OUTCOME_FAILED;
+    f->wrong |= s->wrong.nerrors > 0;
+    exit = add_outcome(f->check, kind, f->path, f->suite, scenario->strategy, &reasons);
+    diag_fini(&reasons);
+    return exit;
+}
+
+static int check_strategies(struct file_check *f, struct work *w)
+{
+    enum record_mode mode = f->check->plan ? RECORD_PLANNED : RECORD_EXECUTED;
+    int exit = CMD_OK;
+
+    f->now = calloc(w->nitems + 1, sizeof *f->now);
+    if (!f->now)
+        return no_memory();
+    for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
+        struct check_strategy s;
+
+        exit = check_strategy_init(&s, w, &w->items[i], mode, f->check->whole_bytes,
+                                   baseline_find(&f->was, w->items[i].scenario->strategy));
+        if (exit == CMD_OK)
+            exit = judge(f, w->items[i].scenario, &s);
+        f->now[f->nnow++] = s.now;
+        s.now = (struct baseline){.name = NULL};
+        check_strategy_fini(&s);
+        trial_fini(&w->items[i].trial);
+    }
+    for (size_t i = 0; i < w->nskipped && exit == CMD_OK; i++)
+        exit = add_words(f->check, OUTCOME_SKIPPED, f->path, f->suite,
+                         w->skipped[i].scenario->strategy, w->skipped[i].why);
+    return exit;
+}
+
+static bool is_there(const struct file_check *f, const char *strategy)
+{
+    for (size_t i = 0; i < f->nnow; i++)
+        if (f->now[i].name && !strcmp(f->now[i].name, strategy))
+            return true;
+    return false;
+}
+
+/* Baselines of strategies that are no more. */
+static int check_left_over(struct file_check *f)
+{
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i < f->was.count && exit == CMD_OK; i++)
+        if (!f->wrong && !is_there(f, f->was.list[i].name))
+            exit = add_words(f->check, f->check->update ? OUTCOME_PASSED : OUTCOME_FAILED, f->path,
+                             f->suite, f->was.list[i].name,
+                             "there is a baseline, but no such strategy any more");
+    return exit;
+}
+
+static int write_baseline(struct file_check *f)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err = {SHD_OK, ""};
+    int status = SHD_OK;
+
+    if (!f->check->update || f->wrong)
+        return CMD_OK;
+    baseline_print(f->now, f->nnow, f->suite, &text);
+    if (text.failed || strcmp(text_get(&text), text_get(&f->before)) != 0) {
+        status = store_make_folder(f->baseline_path, &err);
+        if (status == SHD_OK)
+            status = store_write(f->baseline_path, &text, &err);
+    }
+    text_fini(&text);
+    if (status != SHD_OK)
+        fprintf(stderr, "shardsim: error: %s\n", err.text);
+    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
+}
+
+static int check_loaded(struct file_check *f, struct work *w)
+{
+    struct diag faults = DIAG_INIT;
+    int exit = CMD_OK;
+
+    if (read_baseline(f, &faults) != SHD_OK && !f->check->update)
+        exit = add_outcome(f->check, OUTCOME_FAILED, f->path, f->suite, "", &faults);
+    else
+        exit = check_strategies(f, w);
+    diag_fini(&faults);
+    if (exit == CMD_OK)
+        exit = check_left_over(f);
+    return exit == CMD_OK ? write_baseline(f) : exit;
+}
+
+static int check_file(struct check *c, const char *suite)
+{
+    struct file_check f = {.check = c, .suite = suite, .path = join(c->dir, suite),
+                           .baseline_path = join(c->baselines, suite), .before = TEXT_INIT};
+    struct work w = {.diag = DIAG_INIT};
+    int exit = CMD_CANNOT;
+
+    if (f.path && f.baseline_path && work_init(&w, 1)) {
+        w.names[w.nnames++] = f.path;
+        w.log.quiet = c->quiet || !w.log.is_tty; /* elsewhere the test points show that it goes on */
+        log_progress_begin(&w.log);
+        exit = work_load(&w);
+        if (exit == CMD_USAGE)
+            exit = add_outcome(c, OUTCOME_FAILED, f.path, suite, "", &w.diag);
+        else if (exit == CMD_OK)
+            exit = check_loaded(&f, &w);
+        log_progress_end(&w.log);
+        work_fini(&w);
+    } else {
+        exit = no_memory();
+    }
+    for (size_t i = 0; i < f.nnow; i++)
+        baseline_fini(&f.now[i]);
+    free(f.now);
+    baseline_file_fini(&f.was);
+    text_fini(&f.before);
+    free(f.path);
+    free(f.baseline_path);
+    return exit;
+}
+
+/* ---- all files ---- */
+
+static int check_orphan(struct check *c, const char *suite)
+{
+    char *path = join(c->baselines, suite);
+    int exit;
+
+    if (!path)
+        return no_memory();
+    if (c->update && unlink(path) != 0) {
+        fprintf(stderr, "shardsim: error: %s cannot be removed: %s\n", path, strerror(errno));
+        free(path);
+        return CMD_CANNOT;
+    }
+    exit = add_words(c, c->update ? OUTCOME_PASSED : OUTCOME_FAILED, path, suite, "",
+                     "a baseline without a scenario; 'shardsim check --update' removes it");
+    free(path);
+    return exit;
+}
+
+static int write_junit(const struct check *c)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (!c->junit)
+        return CMD_OK;
+    outcome_print_junit(c->outcomes, c->noutcomes, &text);
+    status = store_write(c->junit, &text, &err);
+    text_fini(&text);
+    if (status != SHD_OK)
+        fprintf(stderr, "shardsim: error: %s\n", err.text);
+    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
+}
+
+static int finish(struct check *c, int exit)
+{
+    struct text plan = TEXT_INIT;
+    int written;
+
+    if (exit == CMD_OK)
+        text_addf(&plan, "1..%zu\n", c->noutcomes);
+    else
+        text_addf(&plan, "Bail out! %s\n",
+                  exit == CMD_INTERRUPTED ? "interrupted" : "cannot go on here");
+    written = cmd_put(&plan);
+    text_fini(&plan);
+    if (exit == CMD_OK)
+        exit = written;
+    if (exit == CMD_OK)
+        exit = write_junit(c);
+    return exit == CMD_OK && c->failed ? CMD_FAILED : exit;
+}
+
+static int check_files(struct check *c, const struct folder *scenarios,
+                       const struct folder *baselines)
+{
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i < scenarios->npaths && exit == CMD_OK; i++)
+        exit = cmd_stop_request ? CMD_INTERRUPTED : check_file(c, scenarios->paths[i]);
+    for (size_t i = 0; i < baselines->npaths && exit == CMD_OK; i++)
+        if (!folder_has(scenarios, baselines->paths[i]))
+            exit = check_orphan(c, baselines->paths[i]);
+    return finish(c, exit);
+}
+
+static int check_folder(struct check *c)
+{
+    static const char *const without[] = {"hardware", "models", NULL};
+    struct folder scenarios, baselines = {NULL, 0};
+    struct shd_error err;
+    int exit = CMD_USAGE;
+    int status = folder_init(&scenarios, c->dir, ENDING, without, &err);
+
+    if (status == SHD_OK && access(c->baselines, F_OK) == 0)
+        status = folder_init(&baselines, c->baselines, ENDING, NULL, &err);
+    if (status == SHD_OK && scenarios.npaths == 0)
+        status = shd_error_set(&err, SHD_ENOTFOUND, "%.150s has no scenario, which ends in %s",
+                               c->dir, ENDING);
+    if (status == SHD_OK)
+        exit = check_files(c, &scenarios, &baselines);
+    else
+        fprintf(stderr, "shardsim: error: %s\n", err.text);
+    folder_fini(&scenarios);
+    folder_fini(&baselines);
+    return exit;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct argp argp = {
+        option_table, parse_option, "[DIR]",
+        "Check every scenario below a folder (scenarios) against its stored baseline: what each "
+        "parameter, input and constraint lies as, every collective, bytes, flops and peak memory, "
+        "exactly; and that the numbers are right.  What changed is said in words.  Prints TAP.\v"
+        "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
+        "large weight left whole, a constraint that undoes its neighbour.  Folders 'hardware' and "
+        "'models' are left out.  With GITHUB_ACTIONS=true failures are annotated on standard "
+        "error.\n\n"
+        "Examples: shardsim check\n"
+        "  shardsim check --plan --junit check.xml layouts\n\n"
+        "Exit status: 0 all as accepted; 1 something changed or is wrong; 2 bad usage; 3 could not "
+        "run here; 130 interrupted.",
+        NULL, NULL, NULL};
+    struct check c = {.whole_bytes = WHOLE_BYTES};
+    int exit;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    c.dir = c.dir ? c.dir : "scenarios";
+    if (c.update && is_on("CI")) {
+        fprintf(stderr, "shardsim: error: --update is refused where CI is set: accept changes where "
+                        "a person looks at them\n");
+        return CMD_USAGE;
+    }
+    exit = find_baselines(&c) ? check_folder(&c) : no_memory();
+    for (size_t i = 0; i < c.noutcomes; i++)
+        outcome_fini(&c.outcomes[i]);
+    free(c.outcomes);
+    free(c.own_baselines);
+    return exit;
+}
+
+const struct cmd cmd_check = {"check", "every scenario against its stored baseline", run};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/check_strategy.h"
+
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "model/lint.h"
+
+#define SHARDING_TEXT_MAX 512
+
+static uint64_t shard_bytes(const struct graph *graph, uint32_t node, const struct shd_sharding *s)
+{
+    int64_t shape[GRAPH_RANK_MAX], local[GRAPH_RANK_MAX];
+    uint64_t bytes = shd_dtype_size(graph->nodes[node].dtype);
+
+    graph_shape(graph, node, shape);
+    shd_sharding_shard_shape(s, shape, local);
+    for (uint32_t d = 0; d < graph->nodes[node].rank; d++)
+        bytes *= (uint64_t)local[d];
+    return bytes;
+}
+
+static const char *kind_of(enum graph_op op)
+{
+    return op == GRAPH_PARAM ? "parameter" : op == GRAPH_INPUT ? "input" : "constraint";
+}
+
+/* Parameters, inputs, and what constraints ask for in the forward pass: the backward follows. */
+static int add_arrays(struct baseline *now, const struct trial *t)
+{
+    int status = SHD_OK;
+
+    for (uint32_t n = 0; n < t->graph->nnodes && status == SHD_OK; n++) {
+        const struct graph_node *node = &t->graph->nodes[n];
+        const struct shd_sharding *s = t->shardings.nodes[n];
+        const struct scenario_rule *rule = t->shardings.rules[n];
+        char lies[SHARDING_TEXT_MAX];
+
+        if (!s || (node->op != GRAPH_PARAM && node->op != GRAPH_INPUT &&
+                   (node->op != GRAPH_CONSTRAINT || node->phase != GRAPH_FORWARD)))
+            continue;
+        shd_sharding_print(s, lies, sizeof lies);
+        status = baseline_add_array(now, kind_of(node->op), node->name, lies,
+                                    shard_bytes(t->graph, n, s),
+                                    rule ? rule->spec_place : (struct place){NULL, 0, 0});
+    }
+    return status;
+}
+
+static const char *result_kind(enum program_result_kind kind)
+{
+    return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
+}
+
+static void find_wrong(struct check_strategy *c, const struct work_item *item)
+{
+    const struct record *r = item->trial.record;
+    uint64_t limit = item->scenario->memory_limit_bytes;
+
+    for (uint32_t i = 0; r->verified && i < r->nchecks; i++)
+        if (!(r->checks[i].error <= r->tolerance))
+            diag_error(&c->wrong, item->scenario->place,
+                       "%s%s differs from the unsharded computation: error %.1e, allowed %.0e",
+                       result_kind(r->checks[i].kind), r->checks[i].name, r->checks[i].error,
+                       r->tolerance);
+    if (!trial_fits(&item->trial))
+        diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
+                   "does not fit: peak memory %llu bytes on a device, of %llu",
+                   (unsigned long long)program_peak_bytes(item->trial.program),
+                   (unsigned long long)limit);
+}
+
+static bool is_accepted(const struct baseline *was, const char *finding)
+{
+    for (size_t i = 0; was && i < was->nfindings; i++)
+        if (!strcmp(was->findings[i], finding))
+            return true;
+    return false;
+}
+
+static int find_findings(struct check_strategy *c, const struct work_item *item,
+                         uint64_t whole_bytes, const struct baseline *was)
+{
+    struct diag findings = DIAG_INIT;
+    int status = model_lint(&findings, item->scenario, item->trial.graph, &item->trial.shardings,
+                            whole_bytes);
+
+    for (size_t i = 0; i < findings.nmessages && status == SHD_OK; i++) {
+        const struct diag_message *m = &findings.messages[i];
+
+        status = baseline_add_finding(&c->now, m->text);
+        if (!is_accepted(was, m->text))
+            diag_error(&c->changes, (struct place){m->file, m->line, m->column}, "lint: %s",
+                       m->text);
+    }
+    diag_fini(&findings);
+    return status;
+}
+
+int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
+                        enum record_mode mode, uint64_t whole_bytes, const struct baseline *was)
+{
+    struct place place = item->scenario->place;
+    struct result result = {.record = NULL};
+    struct shd_error err;
+    int status;
+
+    *out = (struct check_strategy){{.name = NULL}, DIAG_INIT, DIAG_INIT};
+    status = work_try(work, item, trial_fits(&item->trial) ? mode : RECORD_PLANNED, &result);
+    if (status == CMD_INTERRUPTED || status == CMD_CANNOT)
+        return status;
+    if (!result.record) {
+        diag_error(&out->wrong, place, "could not be executed; standard error says why");
+        return CMD_OK;
+    }
+    find_wrong(out, item);
+    if (baseline_init(&out->now, result.strategy, result.record, &err) != SHD_OK ||
+        add_arrays(&out->now, &item->trial) != SHD_OK ||
+        find_findings(out, item, whole_bytes, was) != SHD_OK)
+        return CMD_CANNOT;
+    baseline_sort(&out->now);
+    if (was)
+        baseline_diff(&out->changes, was, &out->now, place);
+    else
+        diag_error(&out->changes, place, "has no baseline; 'shardsim check --update' accepts it");
+    return CMD_OK;
+}
+
+void check_strategy_fini(struct check_strategy *strategy)
+{
+    baseline_fini(&strategy->now);
+    diag_fini(&strategy->wrong);
+    diag_fini(&strategy->changes);
+}

@@ -1,0 +1,24 @@
+/* check_strategy.h - one strategy of `shardsim check`: what it is now, and what is wrong with it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_CHECK_STRATEGY_H
+#define CMD_CHECK_STRATEGY_H
+
+#include "cmd/work.h"
+#include "store/baseline.h"
+
+struct check_strategy {
+    struct baseline now;
+    struct diag wrong;   /* what cannot be accepted: numbers, memory */
+    struct diag changes; /* what can: against the baseline, and findings of lint */
+};
+
+/* Try one strategy and compare it with its baseline (NULL: there is none).  Returns CMD_OK also when
+ * something is wrong or changed; CMD_CANNOT or CMD_INTERRUPTED when the rest need not be tried.  Free
+ * with check_strategy_fini() either way. */
+int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
+                        enum record_mode mode, uint64_t whole_bytes, const struct baseline *was);
+void check_strategy_fini(struct check_strategy *strategy);
+
+#endif /* CMD_CHECK_STRATEGY_H */

@@ -1,0 +1,282 @@
+/* shardsim compare - strategies side by side.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+#include "cmd/work.h"
+#include "report/compare.h"
+#include "store/write.h"
+
+struct options {
+    struct work work;
+    const char *base, *path; /* NULL: the first; standard output */
+    bool plan, has_format;
+    enum compare_format format;
+    enum screen_colour colour;
+};
+
+enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR };
+
+/* What is executed without being asked: a minute or so of work that fits. */
+#define EXECUTED_DEVICES_MAX 1024
+#define EXECUTED_FLOPS_MAX 1e12
+
+static const struct argp_option option_table[] = {
+    {"base", 'b', "NAME", 0,
+     "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
+     0},
+    {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
+    {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
+     0},
+    {"format", KEY_FORMAT, "FORMAT", 0, "table, markdown, csv or json", 0},
+    {"json", 'j', NULL, 0, "The same as --format=json", 0},
+    {"color", KEY_COLOUR, "WHEN", 0,
+     "auto (on a terminal, unless NO_COLOR is set), always or never", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static void parse_format(struct options *o, const char *arg, const struct argp_state *state)
+{
+    for (int f = 0; f < COMPARE_NFORMATS; f++)
+        if (!strcmp(arg, compare_format_name((enum compare_format)f))) {
+            o->format = (enum compare_format)f;
+            o->has_format = true;
+            return;
+        }
+    argp_error(state, "--format is '%s'; expected table, markdown, csv or json", arg);
+}
+
+static void find_format(struct options *o, const struct argp_state *state)
+{
+    if (o->has_format || !o->path)
+        return;
+    if (!compare_format_of(&o->format, o->path))
+        argp_error(state, "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
+                          "or --format",
+                   o->path);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->work;
+        return 0;
+    case 'b':
+        o->base = arg;
+        return 0;
+    case KEY_PLAN:
+        o->plan = true;
+        return 0;
+    case 'o':
+        o->path = arg;
+        return 0;
+    case 'j':
+        o->format = COMPARE_JSON;
+        o->has_format = true;
+        return 0;
+    case KEY_FORMAT:
+        parse_format(o, arg, state);
+        return 0;
+    case KEY_COLOUR:
+        if (!screen_parse_colour(&o->colour, arg))
+            argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+        return 0;
+    case ARGP_KEY_END:
+        find_format(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool is_name(const struct scenario *s, const char *name)
+{
+    size_t length = strlen(s->name);
+
+    if (!strcmp(s->strategy, name))
+        return true;
+    if (strncmp(s->name, name, length) != 0)
+        return false;
+    return !strncmp(name + length, ": ", 2)
+               ? !strcmp(name + length + 2, s->strategy)
+               : !name[length] && !strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY);
+}
+
+/* The base's item; false, with a message, when there is none of that name. */
+static bool find_base(struct options *o, size_t *base)
+{
+    struct nearest near;
+    char hint[NEAREST_HINT_MAX];
+
+    *base = 0;
+    if (!o->base)
+        return true;
+    nearest_init(&near, o->base);
+    for (size_t i = 0; i < o->work.nitems; i++) {
+        if (is_name(o->work.items[i].scenario, o->base)) {
+            *base = i;
+            return true;
+        }
+        nearest_add(&near, o->work.items[i].scenario->strategy);
+        nearest_add(&near, o->work.items[i].scenario->name);
+    }
+    log_error(&o->work.log, "there is no strategy '%s' to compare with%s", o->base,
+              nearest_hint(&near, hint, sizeof hint));
+    return false;
+}
+
+/* All are executed, or none, so that no column is half empty.  Says why none is. */
+static enum record_mode choose_mode(struct options *o)
+{
+    double memory =
+        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
+
+    if (o->plan)
+        return RECORD_PLANNED;
+    for (size_t i = 0; i < o->work.nitems; i++) {
+        const struct work_item *item = &o->work.items[i];
+        const struct program *program = item->trial.program;
+        double n = shd_mesh_size(program->mesh);
+        const char *why = NULL;
+
+        for (uint32_t op = 0; op < program->nops; op++)
+            flops += n * (double)program->ops[op].flops;
+        if (n > EXECUTED_DEVICES_MAX)
+            why = "has more than 1024 devices";
+        else if (n * (double)program_peak_bytes(program) > memory)
+            why = "does not fit in half of this machine's memory";
+        else if (flops > EXECUTED_FLOPS_MAX)
+            why = "and those before it are more than 10^12 flops";
+        if (!why)
+            continue;
+        log_note(&o->work.log, "planned, not executed: %s %s", item->scenario->strategy, why);
+        return RECORD_PLANNED;
+    }
+    return RECORD_EXECUTED;
+}
+
+/* What cannot be executed for the memory that it may have is planned, and seen not to fit. */
+static enum record_mode mode_of(const struct work_item *item, enum record_mode mode)
+{
+    return trial_fits(&item->trial) ? mode : RECORD_PLANNED;
+}
+
+static int put(struct options *o, const struct text *text)
+{
+    struct shd_error err;
+    int status;
+
+    if (!o->path || !strcmp(o->path, "-"))
+        return cmd_put(text);
+    status = store_write(o->path, text, &err);
+    if (status == SHD_OK)
+        return CMD_OK;
+    log_error(&o->work.log, "%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int print(struct options *o, const struct compare *compare)
+{
+    struct text text = TEXT_INIT;
+    struct screen screen;
+    struct shd_error err;
+    int status, exit;
+
+    screen_init(&screen, stdout, o->path && o->colour == SCREEN_AUTO ? SCREEN_NEVER : o->colour);
+    status = compare_print(compare, o->format, &screen, &text, &err);
+    if (status == SHD_OK) {
+        exit = put(o, &text);
+    } else {
+        log_error(&o->work.log, "%s", err.text);
+        exit = cmd_exit_of(status);
+    }
+    text_fini(&text);
+    return exit;
+}
+
+/* Try all; what could not be tried is told and left out. */
+static int try_all(struct options *o, size_t base, struct result *results,
+                   struct compare_skipped *skipped)
+{
+    struct work *w = &o->work;
+    struct compare compare = {.results = results, .skipped = skipped, .nskipped = w->nskipped};
+    enum record_mode mode = choose_mode(o);
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i < w->nskipped; i++)
+        skipped[i] = (struct compare_skipped){w->skipped[i].scenario->name,
+                                              w->skipped[i].scenario->strategy, w->skipped[i].why};
+    log_progress_begin(&w->log);
+    for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
+        struct result *result = &results[compare.nresults];
+        int one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
+
+        exit = one > exit ? one : exit;
+        if (!result->record)
+            continue;
+        if (i == base)
+            compare.base = compare.nresults;
+        compare.nresults++;
+    }
+    log_progress_end(&w->log);
+    if (exit < CMD_USAGE && compare.nresults > 0) {
+        int printed = print(o, &compare);
+
+        exit = printed > exit ? printed : exit;
+    }
+    return exit;
+}
+
+static int compare_all(struct options *o)
+{
+    struct result *results = calloc(o->work.nitems, sizeof *results);
+    struct compare_skipped *skipped = calloc(o->work.nskipped + 1, sizeof *skipped);
+    size_t base;
+    int exit = CMD_CANNOT;
+
+    if (results && skipped)
+        exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
+    free(results);
+    free(skipped);
+    return exit;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp argp = {
+        option_table, parse_option, "SCENARIO...",
+        "Strategies side by side, all of a file's or those of several files: bytes received, flops, "
+        "memory, the replayed step, and whether the numbers are right; against a base, with the "
+        "best of each column marked and dominated strategies named.\v"
+        "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
+        "together is at most half of this machine's, and 10^12 flops in all.  Otherwise, and with "
+        "--plan, they are planned.  A strategy over its own memory limit is only planned.\n\n"
+        "Examples: shardsim compare scenarios/strategies.yaml --base tensor\n"
+        "  shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n\n"
+        "Exit status: 0 all well; 1 wrong numbers, or one does not fit; 2 bad input; 3 could not "
+        "run here; 130 interrupted.",
+        children, NULL, NULL};
+    struct options o = {.format = COMPARE_TABLE};
+    int exit;
+
+    if (!work_init(&o.work, argc))
+        return CMD_CANNOT;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    exit = work_prepare(&o.work);
+    if (exit == CMD_OK)
+        exit = compare_all(&o);
+    work_fini(&o.work);
+    return exit;
+}
+
+const struct cmd cmd_compare = {"compare", "strategies side by side", run};

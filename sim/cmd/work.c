@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "model/model.h"
+
+static const struct argp_option option_table[] = {
+    {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
+    {"set", 's', "KEY=VALUE", 0,
+     "Override a value of the scenario, e.g. --set model.d_ff=4096 or --set 'mesh={dp: 4}'; may be "
+     "given several times",
+     0},
+    {"strategy", 'S', "NAME", 0, "Only this strategy of the file; may be given several times", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct work *w = state->input;
+
+    switch (key) {
+    case 'q':
+        w->log.quiet = true;
+        return 0;
+    case 's':
+        w->sets[w->nsets++] = arg;
+        return 0;
+    case 'S':
+        w->strategies[w->nstrategies++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        w->names[w->nnames++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no scenario file given ('-' is standard input)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp work_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+bool work_init(struct work *out, int argc)
+{
+    size_t n = (size_t)argc + 1;
+
+    *out = (struct work){.names = calloc(3 * n, sizeof *out->names), .diag = DIAG_INIT};
+    if (!out->names)
+        return false;
+    out->sets = out->names + n;
+    out->strategies = out->sets + n;
+    log_init(&out->log, stderr);
+    return true;
+}
+
+void work_fini(struct work *w)
+{
+    for (size_t i = 0; i < w->nitems; i++) {
+        trial_fini(&w->items[i].trial);
+        text_fini(&w->items[i].what);
+    }
+    for (size_t i = 0; i < w->nskipped; i++)
+        free(w->skipped[i].why);
+    for (size_t f = 0; w->files && f < w->nnames; f++)
+        scenario_file_destroy(w->files[f]);
+    free(w->items);
+    free(w->skipped);
+    free(w->files);
+    free(w->names);
+    diag_fini(&w->diag);
+}
+
+static bool wanted(const struct work *w, const char *strategy)
+{
+    for (size_t i = 0; i < w->nstrategies; i++)
+        if (!strcmp(w->strategies[i], strategy))
+            return true;
+    return w->nstrategies == 0;
+}
+
+static void report_unknown_strategies(struct work *w)
+{
+    for (size_t s = 0; s < w->nstrategies; s++) {
+        struct nearest near;
+        struct text names = TEXT_INIT;
+        char hint[NEAREST_HINT_MAX];
+        bool found = false;
+
+        nearest_init(&near, w->strategies[s]);
+        for (size_t f = 0; f < w->nnames; f++)
+            for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++) {
+                const char *name = w->files[f]->scenarios[i].strategy;
+
+                found |= !strcmp(name, w->strategies[s]);
+                nearest_add(&near, name);
+                text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
+            }
+        if (!found)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
+                       text_get(&names), nearest_hint(&near, hint, sizeof hint));
+        text_fini(&names);
+    }
+}
+
+static void skip(struct work *w, const struct scenario *scenario, const struct diag *diag)
+{
+    struct work_skipped *skipped = &w->skipped[w->nskipped];
+
+    *skipped = (struct work_skipped){scenario,
+                                     strdup(diag->nmessages ? diag->messages[0].text : "")};
+    if (skipped->why)
+        w->nskipped++;
+    else
+        diag_error(&w->diag, scenario->place, "no memory left to build this");
+}
+
+/* A strategy of a sweep is there by its sizes, not by choice: where they do not divide it is left
+ * out, which is no error. */
+static void add_item(struct work *w, const struct scenario *scenario)
+{
+    struct work_item *item = &w->items[w->nitems];
+    struct diag own = DIAG_INIT;
+    int status = trial_init(&item->trial, scenario, scenario->swept ? &own : &w->diag);
+
+    item->scenario = scenario;
+    if (status == SHD_OK)
+        w->nitems++;
+    else if (scenario->swept && status == SHD_EINDIVISIBLE)
+        skip(w, scenario, &own);
+    else
+        diag_append(&w->diag, &own);
+    diag_fini(&own);
+}
+
+static size_t load_files(struct work *w)
+{
+    size_t total = 0;
+
+    for (size_t f = 0; f < w->nnames; f++)
+        if (scenario_load(&w->files[f], w->names[f], w->sets, w->nsets, &w->diag) == SHD_OK)
+            total += w->files[f]->nscenarios;
+    return total;
+}
+
+int work_load(struct work *w)
+{
+    size_t total;
+
+    w->files = calloc(w->nnames + 1, sizeof *w->files);
+    if (!w->files)
+        return CMD_CANNOT;
+    total = load_files(w);
+    if (w->diag.nerrors == 0)
+        report_unknown_strategies(w);
+    w->items = calloc(total + 1, sizeof *w->items);
+    w->skipped = calloc(total + 1, sizeof *w->skipped);
+    if (!w->items || !w->skipped)
+        return CMD_CANNOT;
+    for (size_t f = 0; f < w->nnames; f++)
+        for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++)
+            if (wanted(w, w->files[f]->scenarios[i].strategy))
+                add_item(w, &w->files[f]->scenarios[i]);
+    if (w->diag.nerrors == 0 && w->nitems == 0)
+        diag_error(&w->diag, w->skipped[0].scenario->place,
+                   "no strategy of the sweep divides; the first: %s", w->skipped[0].why);
+    return w->diag.nerrors ? CMD_USAGE : CMD_OK;
+}
+
+int work_prepare(struct work *w)
+{
+    int exit = work_load(w);
+
+    for (size_t i = 0; i < w->nskipped; i++)
+        log_note(&w->log, "skipped %s: %s", w->skipped[i].scenario->strategy, w->skipped[i].why);
+    if (exit != CMD_USAGE)
+        return exit;
+    if (cmd_stop_request) /* while waiting for standard input, which is no error of the input */
+        return CMD_INTERRUPTED;
+    diag_write(&w->diag, stderr);
+    return exit;
+}
+
+int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
+{
+    struct trial *trial = &item->trial;
+    const struct scenario *s = item->scenario;
+    struct progress *progress =
+        progress_start(&w->log, (uint64_t)(item - w->items), w->nitems, s->strategy);
+    struct shd_error err;
+    int status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                        : trial_execute(trial, &cmd_stop_request, &err);
+
+    progress_stop(progress);
+    if (status != SHD_OK) {
+        log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err.text);
+        return cmd_exit_of(status);
+    }
+    model_describe(&item->what, s);
+    *result = (struct result){s->name, s->strategy, text_get(&item->what), s->memory_limit_bytes,
+                              trial->record};
+    if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
+        return CMD_FAILED;
+    return CMD_OK;
+}

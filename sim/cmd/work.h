@@ -1,0 +1,63 @@
+/* work.h - strategies of scenario files, chosen on the command line and ready to be tried: what
+ * `run`, `plan`, `compare` and `check` share.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_WORK_H
+#define CMD_WORK_H
+
+#include <argp.h>
+
+#include "base/diag.h"
+#include "base/log.h"
+#include "report/result.h"
+#include "scenario/scenario.h"
+#include "trial/trial.h"
+
+struct work_item {
+    const struct scenario *scenario;
+    struct trial trial;
+    struct text what; /* the model in words, once it was tried */
+};
+
+/* A strategy of a sweep whose sizes do not divide. */
+struct work_skipped {
+    const struct scenario *scenario;
+    char *why;
+};
+
+struct work {
+    const char **names, **sets, **strategies; /* of the command line, not owned */
+    size_t nnames, nsets, nstrategies;
+    struct scenario_file **files; /* by name; NULL: could not be loaded */
+    struct work_item *items;
+    size_t nitems;
+    struct work_skipped *skipped;
+    size_t nskipped;
+    struct diag diag;
+    struct log log;
+};
+
+/* Files, --set, --strategy and --quiet, for a subcommand's own argp to have as a child; its input is
+ * the work. */
+extern const struct argp work_argp;
+
+/* Nothing yet, with room for the arguments of a command line.  False: no memory. */
+bool work_init(struct work *out, int argc);
+void work_fini(struct work *work);
+
+/* Load all files and build all programs, so that every error is told before anything runs: it is in
+ * `diag`.  CMD_OK, CMD_USAGE or CMD_CANNOT (no memory). */
+int work_load(struct work *work);
+
+/* The same; errors and skipped strategies are printed. */
+int work_prepare(struct work *work);
+
+/* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the
+ * item.  Otherwise the error is logged.  Returns the exit status. */
+int work_try(struct work *work, struct work_item *item, enum record_mode mode,
+             struct result *result);
+
+#endif /* CMD_WORK_H */

@@ -1,0 +1,22 @@
+/* lint.h - what is suspicious in a layout that is not wrong.
+ *
+ * A rule that matches nothing and a dimension that does not divide are errors of the scenario
+ * (model.h).  Here are: a rule or constraint that is shadowed by earlier ones; a weight above a size
+ * that lies whole on several devices; a constraint that undoes its neighbour, asking another
+ * sharding of the same value with nothing but elementwise math between.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MODEL_LINT_H
+#define MODEL_LINT_H
+
+#include "model/model.h"
+
+/* Report findings, each with the place of the rule.  SHD_ENOMEM. */
+SHD_MUST_CHECK int model_lint(struct diag *findings, const struct scenario *scenario,
+                              const struct graph *graph, const struct model_shardings *shardings,
+                              uint64_t whole_bytes);
+
+#endif /* MODEL_LINT_H */

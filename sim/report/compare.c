@@ -1,0 +1,195 @@
+/* A comparison as data: CSV and JSON, and which format is asked for.  compare_text.c has those for
+ * people.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "report/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/compare_rows.h"
+#include "report/compare_text.h"
+
+static const struct {
+    const char *name, *ending;
+} formats[COMPARE_NFORMATS] = {
+    [COMPARE_TABLE] = {"table", ".txt"},
+    [COMPARE_MARKDOWN] = {"markdown", ".md"},
+    [COMPARE_CSV] = {"csv", ".csv"},
+    [COMPARE_JSON] = {"json", ".json"},
+};
+
+const char *compare_format_name(enum compare_format format)
+{
+    return formats[format].name;
+}
+
+bool compare_format_of(enum compare_format *out, const char *path)
+{
+    const char *ending = strrchr(path, '.');
+
+    for (int f = 0; ending && f < COMPARE_NFORMATS; f++)
+        if (!strcmp(ending, formats[f].ending)) {
+            *out = (enum compare_format)f;
+            return true;
+        }
+    return false;
+}
+
+/* ---- CSV, as RFC 4180 has it ---- */
+
+static void add_csv_text(struct text *out, const char *value)
+{
+    if (!value[strcspn(value, ",\"\r\n")]) {
+        text_add(out, value);
+        return;
+    }
+    text_add_char(out, '"');
+    for (; *value; value++) {
+        if (*value == '"')
+            text_add_char(out, '"');
+        text_add_char(out, *value);
+    }
+    text_add_char(out, '"');
+}
+
+static void add_csv_value(struct text *out, size_t c, const struct compare_value *v)
+{
+    char number[32];
+
+    if (!v->known)
+        return;
+    if (compare_columns[c].kind == COMPARE_TEXT)
+        add_csv_text(out, text_get(&v->text));
+    else if (compare_columns[c].kind == COMPARE_BYTES || compare_columns[c].kind == COMPARE_COUNT)
+        text_addf(out, "%llu", (unsigned long long)v->whole);
+    else if (isfinite(v->number))
+        text_add(out, json_out_print_double(number, sizeof number, v->number));
+    else
+        text_add(out, "nan");
+}
+
+static void print_csv(const struct compare_rows *rows, struct text *out)
+{
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        text_addf(out, "%s%s", c ? "," : "", compare_columns[c].key);
+    text_add(out, "\r\n");
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+            text_add(out, c ? "," : "");
+            add_csv_value(out, c, &rows->rows[i].values[c]);
+        }
+        text_add(out, "\r\n");
+    }
+}
+
+/* ---- JSON ---- */
+
+static void write_text(struct json_out *out, const char *key, const char *value)
+{
+    json_out_key(out, key);
+    json_out_string(out, value);
+}
+
+static void write_value(struct json_out *out, const struct compare_row *row, enum compare_id id)
+{
+    const struct compare_value *v = &row->values[id];
+
+    json_out_key(out, compare_columns[id].key);
+    if (!v->known)
+        json_out_null(out);
+    else if (compare_columns[id].kind == COMPARE_TEXT)
+        json_out_string(out, text_get(&v->text));
+    else
+        json_out_double(out, v->number);
+}
+
+static void write_strategy(struct json_out *out, const struct compare_rows *rows, size_t i)
+{
+    const struct compare_row *row = &rows->rows[i];
+
+    json_out_begin_object(out);
+    write_value(out, row, COMPARE_SCENARIO);
+    write_value(out, row, COMPARE_STRATEGY);
+    write_value(out, row, COMPARE_BYTES_TIMES);
+    write_value(out, row, COMPARE_MEMORY_TIMES);
+    write_value(out, row, COMPARE_STEP_TIMES);
+    json_out_key(out, "best");
+    json_out_begin_flat_array(out);
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        if (row->best[c])
+            json_out_string(out, compare_columns[c].key);
+    json_out_end_array(out);
+    write_value(out, row, COMPARE_DOMINATED);
+    json_out_end_object(out);
+}
+
+static void write_skipped(struct json_out *out, const struct compare *c)
+{
+    json_out_key(out, "skipped");
+    json_out_begin_array(out);
+    for (size_t i = 0; i < c->nskipped; i++) {
+        json_out_begin_object(out);
+        write_text(out, "scenario", c->skipped[i].scenario);
+        write_text(out, "strategy", c->skipped[i].strategy);
+        write_text(out, "why", c->skipped[i].why);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+static int print_json(const struct compare_rows *rows, struct text *text, struct shd_error *err)
+{
+    const struct compare *c = rows->compare;
+    struct json_out out;
+    int status = SHD_OK;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    write_text(&out, "schema", "shardsim.compare/1");
+    json_out_key(&out, "base");
+    json_out_begin_flat_object(&out);
+    write_text(&out, "scenario", c->results[c->base].scenario);
+    write_text(&out, "strategy", c->results[c->base].strategy);
+    json_out_end_object(&out);
+    json_out_key(&out, "strategies");
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < c->nresults; i++)
+        write_strategy(&out, rows, i);
+    json_out_end_array(&out);
+    write_skipped(&out, c);
+    json_out_key(&out, "results");
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < c->nresults && status == SHD_OK; i++)
+        status = result_json(&c->results[i], &out, err);
+    if (status != SHD_OK)
+        return status;
+    json_out_end_array(&out);
+    json_out_end_object(&out);
+    json_out_newline(&out);
+    (void)json_out_fini(&out); /* a lack of memory is in the text */
+    return SHD_OK;
+}
+
+int compare_print(const struct compare *compare, enum compare_format format,
+                  const struct screen *screen, struct text *out, struct shd_error *err)
+{
+    struct compare_rows rows;
+    int status = compare_rows_init(&rows, compare, err);
+
+    if (status == SHD_OK && format == COMPARE_TABLE)
+        compare_print_table(&rows, screen, out);
+    else if (status == SHD_OK && format == COMPARE_MARKDOWN)
+        compare_print_markdown(&rows, out);
+    else if (status == SHD_OK && format == COMPARE_CSV)
+        print_csv(&rows, out);
+    else if (status == SHD_OK)
+        status = print_json(&rows, out, err);
+    compare_rows_fini(&rows);
+    if (status == SHD_OK && out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
+    return status;
+}

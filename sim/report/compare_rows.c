@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/compare_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/replayed.h"
+#include "report/traffic.h"
+
+const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
+    [COMPARE_SCENARIO] = {"scenario", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_STRATEGY] = {"strategy", "", "strategy", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_MESH] = {"mesh", "", "mesh", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_MODE] = {"mode", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_DEVICES] = {"devices", "", "devices", COMPARE_COUNT, 0, NULL, NULL},
+    [COMPARE_BYTES_TIMES] = {"received_bytes_ratio", "against the base", "bytes", COMPARE_TIMES, 0,
+                             "fewer", "more"},
+    [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory",
+                              COMPARE_TIMES, 0, "less", "more"},
+    [COMPARE_STEP_TIMES] = {"replayed_step_ratio", "against the base", "replayed step",
+                            COMPARE_TIMES, 0, "faster", "slower"},
+    [COMPARE_DOMINATED] = {"dominated_by", "", "dominated by", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_RECEIVED] = {"received_bytes", "bytes received", "in all", COMPARE_BYTES, -1, NULL,
+                          NULL},
+    [COMPARE_FORWARD] = {"received_forward_bytes", "bytes received", "forward", COMPARE_BYTES, -1,
+                         NULL, NULL},
+    [COMPARE_BACKWARD] = {"received_backward_bytes", "bytes received", "backward", COMPARE_BYTES,
+                          -1, NULL, NULL},
+    [COMPARE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received", "optimizer",
+                           COMPARE_BYTES, -1, NULL, NULL},
+    [COMPARE_COLLECTIVES] = {"collectives", "", "collectives", COMPARE_COUNT, -1, NULL, NULL},
+    [COMPARE_FLOPS] = {"flops_max", "flops", "most", COMPARE_COUNT, -1, NULL, NULL},
+    [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
+    [COMPARE_PEAK] = {"peak_memory_bytes", "peak memory", "most", COMPARE_BYTES, -1, NULL, NULL},
+    [COMPARE_PEAK_BALANCE] = {"peak_memory_balance", "peak memory", "balance", COMPARE_RATIO, 1,
+                              NULL, NULL},
+    [COMPARE_FITS] = {"fits", "peak memory", "fits", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_STEP] = {"replayed_step_seconds", "replayed", "step", COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_BUSY] = {"replayed_busy_seconds", "replayed", "busy", COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_WAITING] = {"replayed_waiting_seconds", "replayed", "waiting", COMPARE_SECONDS, -1,
+                         NULL, NULL},
+    [COMPARE_EXPOSED] = {"replayed_exposed_communication_seconds", "replayed", "exposed",
+                         COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_MEASURED] = {"measured_step_seconds", "measured", NULL, COMPARE_SECONDS, 0, NULL,
+                          NULL},
+    [COMPARE_VERIFIED] = {"verified", "", "verified", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_LARGEST_ERROR] = {"largest_error", "", "error", COMPARE_ERROR, 0, NULL, NULL},
+    [COMPARE_BY_AXIS] = {"received_by_axis", "bytes received", "by axis", COMPARE_TEXT, 0, NULL,
+                         NULL},
+    [COMPARE_BY_OP] = {"received_by_op", "bytes received", "by op", COMPARE_TEXT, 0, NULL, NULL},
+};
+
+static void set_whole(struct compare_row *row, enum compare_id id, uint64_t value)
+{
+    row->values[id].known = true;
+    row->values[id].whole = value;
+    row->values[id].number = (double)value;
+}
+
+static void set_number(struct compare_row *row, enum compare_id id, double value)
+{
+    row->values[id].known = true;
+    row->values[id].number = value;
+}
+
+static void set_text(struct compare_row *row, enum compare_id id, const char *text)
+{
+    row->values[id].known = true;
+    text_clear(&row->values[id].text);
+    text_add(&row->values[id].text, text);
+}
+
+static void set_sums(struct compare_row *row, enum compare_id id, const struct traffic_sum *sums,
+                     size_t n)
+{
+    struct text text = TEXT_INIT;
+
+    for (size_t i = 0; i < n; i++)
+        text_addf(&text, "%s%s=%llu", i ? " " : "", sums[i].name,
+                  (unsigned long long)sums[i].bytes);
+    if (n)
+        set_text(row, id, text_get(&text));
+    row->values[id].text.failed |= text.failed;
+    text_fini(&text);
+}
+
+static int set_traffic(struct compare_row *row, const struct record *r, struct shd_error *err)
+{
+    static const struct {
+        const char *name;
+        enum compare_id id;
+    } phases[] = {{"forward", COMPARE_FORWARD},
+                  {"backward", COMPARE_BACKWARD},
+                  {"optimizer", COMPARE_OPTIMIZER}};
+    struct traffic t;
+    uint64_t count = 0;
+    int status = traffic_init(&t, r, err);
+
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < t.nrows; i++)
+        count += t.rows[i].count;
+    set_whole(row, COMPARE_COLLECTIVES, count);
+    set_whole(row, COMPARE_RECEIVED, record_received(r));
+    set_whole(row, COMPARE_FORWARD, 0);
+    set_whole(row, COMPARE_BACKWARD, 0);
+    for (size_t i = 0; i < t.nby_phase; i++)
+        for (size_t p = 0; p < 3; p++)
+            if (!strcmp(t.by_phase[i].name, phases[p].name))
+                set_whole(row, phases[p].id, t.by_phase[i].bytes);
+    set_sums(row, COMPARE_BY_AXIS, t.by_axis, t.nby_axis);
+    set_sums(row, COMPARE_BY_OP, t.by_op, t.nby_op);
+    traffic_fini(&t);
+    return SHD_OK;
+}
+
+static void set_devices(struct compare_row *row, const struct record *r)
+{
+    struct record_balance flops = record_balance_of(r->flops, r->ndevices);
+    struct record_balance peak = record_balance_of(r->peak_bytes, r->ndevices);
+
+    set_whole(row, COMPARE_FLOPS, flops.max);
+    set_number(row, COMPARE_FLOPS_BALANCE, flops.ratio);
+    set_whole(row, COMPARE_PEAK, peak.max);
+    set_number(row, COMPARE_PEAK_BALANCE, peak.ratio);
+}
+
+static void set_times(struct compare_row *row, const struct record *r)
+{
+    if (r->mode == RECORD_EXECUTED)
+        set_number(row, COMPARE_MEASURED, (double)r->step_ns * 1e-9);
+    if (!r->replay)
+        return;
+    set_number(row, COMPARE_STEP, (double)r->replay->step_ns * 1e-9);
+    set_number(row, COMPARE_BUSY, replayed_mean_seconds(r, "busy_seconds"));
+    set_number(row, COMPARE_WAITING, replayed_mean_seconds(r, "waiting_seconds"));
+    set_number(row, COMPARE_EXPOSED, replayed_mean_seconds(r, "exposed_communication_seconds"));
+}
+
+static void set_verdicts(struct compare_row *row, const struct result *result)
+{
+    const struct record *r = result->record;
+    double worst = 0;
+
+    row->good = !r->verified || record_verified_ok(r);
+    if (r->verified) {
+        for (uint32_t i = 0; i < r->nchecks; i++)
+            if (!(r->checks[i].error <= worst)) /* not a number is the worst */
+                worst = r->checks[i].error;
+        set_text(row, COMPARE_VERIFIED, row->good ? "ok" : "NOT OK");
+        set_number(row, COMPARE_LARGEST_ERROR, worst);
+    }
+    if (result->memory_limit_bytes) {
+        bool fits = row->values[COMPARE_PEAK].whole <= result->memory_limit_bytes;
+
+        set_text(row, COMPARE_FITS, fits ? "yes" : "NO");
+        row->good &= fits;
+    }
+}
+
+static int set_row(struct compare_row *row, const struct result *result, struct shd_error *err)
+{
+    const struct record *r = result->record;
+    char mesh[256];
+
+    shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
+    set_text(row, COMPARE_SCENARIO, result->scenario);
+    set_text(row, COMPARE_STRATEGY, result->strategy);
+    set_text(row, COMPARE_MESH, mesh);
+    set_text(row, COMPARE_MODE, r->mode == RECORD_PLANNED ? "plan" : "execute");
+    set_whole(row, COMPARE_DEVICES, (uint64_t)r->ndevices);
+    set_devices(row, r);
+    set_times(row, r);
+    set_verdicts(row, result);
+    return set_traffic(row, r, err);
+}
+
+/* ---- one strategy against the others ---- */
+
+static void set_ratio(struct compare_row *row, const struct compare_row *base, enum compare_id from,
+                      enum compare_id to)
+{
+    const struct compare_value *a = &base->values[from], *b = &row->values[from];
+
+    if (a->known && b->known && b->number > 0)
+        set_number(row, to, a->number / b->number);
+    else if (a->known && b->known && a->number <= 0)
+        set_number(row, to, 1); /* none, as the base */
+}
+
+/* The best of a column, where not all are the same; wrong results are no competition. */
+static void mark_best(struct compare_rows *rows, size_t c)
+{
+    int better = compare_columns[c].better;
+    double best = 0, worst = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; better && i < rows->compare->nresults; i++) {
+        const struct compare_value *v = &rows->rows[i].values[c];
+        double x = better * v->number;
+
+        if (!v->known || !rows->rows[i].good)
+            continue;
+        best = n == 0 || x > best ? x : best;
+        worst = n == 0 || x < worst ? x : worst;
+        n++;
+    }
+    for (size_t i = 0; n > 1 && best > worst && i < rows->compare->nresults; i++) {
+        const struct compare_value *v = &rows->rows[i].values[c];
+
+        rows->rows[i].best[c] =
+            v->known && rows->rows[i].good && !(better * v->number < best);
+    }
+}
+
+static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
+{
+    static const enum compare_id criteria[] = {COMPARE_DEVICES, COMPARE_RECEIVED, COMPARE_PEAK,
+                                               COMPARE_FLOPS};
+    const struct compare_row *x = &rows->rows[a], *y = &rows->rows[b];
+    bool less = false;
+
+    if (!x->good || strcmp(rows->compare->results[a].what, rows->compare->results[b].what) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof criteria / sizeof criteria[0]; i++) {
+        if (x->values[criteria[i]].whole > y->values[criteria[i]].whole)
+            return false;
+        less |= x->values[criteria[i]].whole < y->values[criteria[i]].whole;
+    }
+    return less;
+}
+
+/* Named is the dominating strategy of fewest bytes. */
+static void set_dominated(struct compare_rows *rows, size_t row)
+{
+    size_t by = row;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (dominates(rows, i, row) &&
+            (by == row || rows->rows[i].values[COMPARE_RECEIVED].whole <
+                              rows->rows[by].values[COMPARE_RECEIVED].whole))
+            by = i;
+    if (by == row)
+        return;
+    set_text(&rows->rows[row], COMPARE_DOMINATED, "");
+    compare_add_name(rows, by, &rows->rows[row].values[COMPARE_DOMINATED].text);
+}
+
+static bool has_failed(const struct compare_rows *rows)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+            if (rows->rows[i].values[c].text.failed)
+                return true;
+    return false;
+}
+
+int compare_rows_init(struct compare_rows *out, const struct compare *compare,
+                      struct shd_error *err)
+{
+    size_t n = compare->nresults;
+    int status = SHD_OK;
+
+    *out = (struct compare_rows){.compare = compare, .rows = calloc(n, sizeof *out->rows)};
+    if (!out->rows)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
+    for (size_t i = 0; i < n && status == SHD_OK; i++) {
+        status = set_row(&out->rows[i], &compare->results[i], err);
+        out->several_scenarios |=
+            strcmp(compare->results[i].scenario, compare->results[0].scenario) != 0;
+    }
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        const struct compare_row *base = &out->rows[compare->base];
+
+        set_ratio(&out->rows[i], base, COMPARE_RECEIVED, COMPARE_BYTES_TIMES);
+        set_ratio(&out->rows[i], base, COMPARE_PEAK, COMPARE_MEMORY_TIMES);
+        set_ratio(&out->rows[i], base, COMPARE_STEP, COMPARE_STEP_TIMES);
+        set_dominated(out, i);
+    }
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        mark_best(out, c);
+    return has_failed(out) ? shd_error_set(err, SHD_ENOMEM, "no memory for the comparison")
+                           : SHD_OK;
+}
+
+void compare_rows_fini(struct compare_rows *rows)
+{
+    for (size_t i = 0; rows->rows && i < rows->compare->nresults; i++)
+        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+            text_fini(&rows->rows[i].values[c].text);
+    free(rows->rows);
+    rows->rows = NULL;
+}
+
+void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out)
+{
+    const struct result *r = &rows->compare->results[row];
+
+    if (!rows->several_scenarios)
+        text_add(out, r->strategy);
+    else if (!strcmp(r->strategy, "default"))
+        text_add(out, r->scenario);
+    else
+        text_addf(out, "%s: %s", r->scenario, r->strategy);
+}
+
+bool compare_is_used(const struct compare_rows *rows, size_t column)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (rows->rows[i].values[column].known)
+            return true;
+    return false;
+}

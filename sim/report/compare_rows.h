@@ -1,0 +1,96 @@
+/* compare_rows.h - what there is to compare: columns, and a value of each strategy in each.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_COMPARE_ROWS_H
+#define REPORT_COMPARE_ROWS_H
+
+#include "report/compare.h"
+
+enum compare_kind {
+    COMPARE_TEXT,
+    COMPARE_COUNT,   /* whole */
+    COMPARE_BYTES,   /* whole */
+    COMPARE_RATIO,   /* mean / max */
+    COMPARE_SECONDS,
+    COMPARE_ERROR,   /* relative */
+    COMPARE_TIMES    /* base / value, said in words: "1.80x fewer" */
+};
+
+/* In the order of the table. */
+enum compare_id {
+    COMPARE_SCENARIO,
+    COMPARE_STRATEGY,
+    COMPARE_MESH,
+    COMPARE_MODE,
+    COMPARE_DEVICES,
+    COMPARE_BYTES_TIMES,
+    COMPARE_MEMORY_TIMES,
+    COMPARE_STEP_TIMES,
+    COMPARE_DOMINATED,
+    COMPARE_RECEIVED,
+    COMPARE_FORWARD,
+    COMPARE_BACKWARD,
+    COMPARE_OPTIMIZER,
+    COMPARE_COLLECTIVES,
+    COMPARE_FLOPS,
+    COMPARE_FLOPS_BALANCE,
+    COMPARE_PEAK,
+    COMPARE_PEAK_BALANCE,
+    COMPARE_FITS,
+    COMPARE_STEP,
+    COMPARE_BUSY,
+    COMPARE_WAITING,
+    COMPARE_EXPOSED,
+    COMPARE_MEASURED,
+    COMPARE_VERIFIED,
+    COMPARE_LARGEST_ERROR,
+    COMPARE_BY_AXIS,
+    COMPARE_BY_OP,
+    COMPARE_NCOLUMNS
+};
+
+struct compare_column {
+    const char *key;   /* in CSV and JSON */
+    const char *group; /* above the title in the table */
+    const char *title; /* NULL: not in the table */
+    enum compare_kind kind;
+    int better;              /* -1: less is, 1: more is, 0: neither */
+    const char *less, *more; /* COMPARE_TIMES: the words */
+};
+
+extern const struct compare_column compare_columns[COMPARE_NCOLUMNS];
+
+struct compare_value {
+    bool known;
+    uint64_t whole;   /* COMPARE_COUNT, COMPARE_BYTES */
+    double number;    /* these as well, and the others */
+    struct text text; /* COMPARE_TEXT */
+};
+
+struct compare_row {
+    struct compare_value values[COMPARE_NCOLUMNS];
+    bool best[COMPARE_NCOLUMNS];
+    bool good; /* right, and fits */
+};
+
+struct compare_rows {
+    const struct compare *compare;
+    struct compare_row *rows; /* one a result */
+    bool several_scenarios;
+};
+
+/* SHD_ENOMEM.  Free with compare_rows_fini() either way. */
+SHD_MUST_CHECK int compare_rows_init(struct compare_rows *out, const struct compare *compare,
+                                     struct shd_error *err);
+void compare_rows_fini(struct compare_rows *rows);
+
+/* What a strategy is called here: with its scenario where there are several. */
+void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out);
+
+/* Whether any row has a value in a column. */
+bool compare_is_used(const struct compare_rows *rows, size_t column);
+
+#endif /* REPORT_COMPARE_ROWS_H */

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/compare_text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/table.h"
+
+#define GREEN "\033[1;32m"
+#define RED "\033[1;31m"
+#define BOLD "\033[1m"
+#define PLAIN "\033[0m"
+#define LEGEND_COLUMNS 80
+#define SAME 0.005 /* ratios that print as 1.00 */
+
+/* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */
+static void add_sums(struct text *out, const char *sums)
+{
+    char bytes[UNITS_TEXT_MAX];
+
+    for (size_t n = 0; *sums; n++) {
+        size_t name = strcspn(sums, "="), length = strcspn(sums, " ");
+        unsigned long long value = 0;
+
+        for (size_t i = name + 1; i < length; i++)
+            value = 10 * value + (unsigned long long)(sums[i] - '0');
+        text_addf(out, "%s%.*s %s", n ? ", " : "", (int)name, sums,
+                  units_print_bytes(bytes, sizeof bytes, value));
+        sums += length + (sums[length] == ' ');
+    }
+}
+
+/* base / value in words. */
+static void add_times(struct text *out, const struct compare_column *column, double ratio)
+{
+    if (fabs(ratio - 1) < SAME)
+        text_add(out, "same");
+    else if (ratio > 1)
+        text_addf(out, "%.2fx %s", ratio, column->less);
+    else if (ratio > 0)
+        text_addf(out, "%.2fx %s", 1 / ratio, column->more);
+    else
+        text_addf(out, "%s than none", column->more);
+}
+
+static void add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
+{
+    const struct compare_value *v = &rows->rows[row].values[c];
+    bool relative = compare_columns[c].kind == COMPARE_TIMES;
+    char buf[UNITS_TEXT_MAX];
+
+    if (c == COMPARE_STRATEGY)
+        compare_add_name(rows, row, out);
+    else if (relative && row == rows->compare->base)
+        text_add(out, "base");
+    else if (!v->known)
+        text_add(out, c == COMPARE_DOMINATED ? "" : "-");
+    else if (c == COMPARE_BY_AXIS || c == COMPARE_BY_OP)
+        add_sums(out, text_get(&v->text));
+    else if (compare_columns[c].kind == COMPARE_TEXT)
+        text_add(out, text_get(&v->text));
+    else if (compare_columns[c].kind == COMPARE_BYTES)
+        text_add(out, units_print_bytes(buf, sizeof buf, v->whole));
+    else if (compare_columns[c].kind == COMPARE_COUNT)
+        text_add(out, units_print_count(buf, sizeof buf, v->whole));
+    else if (compare_columns[c].kind == COMPARE_SECONDS)
+        text_add(out, units_print_seconds(buf, sizeof buf, v->number));
+    else if (compare_columns[c].kind == COMPARE_RATIO)
+        text_addf(out, "%.3f", v->number);
+    else if (compare_columns[c].kind == COMPARE_ERROR)
+        text_addf(out, "%.1e", v->number);
+    else
+        add_times(out, &compare_columns[c], v->number);
+}
+
+static bool is_left(size_t c)
+{
+    return compare_columns[c].kind == COMPARE_TEXT || compare_columns[c].kind == COMPARE_TIMES;
+}
+
+static bool is_shown(const struct compare_rows *rows, size_t c)
+{
+    return compare_columns[c].title && compare_is_used(rows, c);
+}
+
+/* The column's cell of a row; one that may be marked keeps the place for it. */
+static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bool colour,
+                       struct text *out)
+{
+    bool best = rows->rows[row].best[c], ranked = compare_columns[c].better != 0;
+    struct text value = TEXT_INIT;
+    const char *paint = "";
+
+    add_value(&value, rows, row, c);
+    if (best)
+        paint = GREEN;
+    else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK"))
+        paint = RED;
+    else if (c == COMPARE_STRATEGY && row == rows->compare->base)
+        paint = BOLD;
+    if (!colour)
+        paint = "";
+    text_addf(out, "%s%s%s%s", paint, text_get(&value), best ? "*" : ranked ? " " : "",
+              paint[0] ? PLAIN : "");
+    out->failed |= value.failed;
+    text_fini(&value);
+}
+
+static size_t column_width(const struct compare_rows *rows, size_t c)
+{
+    size_t width = strlen(compare_columns[c].title) + (compare_columns[c].better != 0);
+    struct text cell = TEXT_INIT;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        text_clear(&cell);
+        print_cell(rows, i, c, false, &cell);
+        if (table_width(text_get(&cell)) > width)
+            width = table_width(text_get(&cell));
+    }
+    text_fini(&cell);
+    return width;
+}
+
+/* A block of the table: the names, and the columns that are beside them. */
+struct block {
+    size_t columns[COMPARE_NCOLUMNS];
+    size_t widths[COMPARE_NCOLUMNS];
+    size_t n;
+};
+
+static void pad(struct text *out, size_t n)
+{
+    while (n-- > 0)
+        text_add_char(out, ' ');
+}
+
+/* The group's name over its columns; trimmed by the next where it is longer than them. */
+static void print_groups(const struct block *b, struct text *out)
+{
+    size_t from = out->length, at = 0;
+
+    for (size_t i = 0; i < b->n; at += b->widths[i] + 2, i++) {
+        const char *group = compare_columns[b->columns[i]].group;
+        bool first = i == 0 || strcmp(group, compare_columns[b->columns[i - 1]].group) != 0;
+
+        if (!first || !group[0])
+            continue;
+        text_pad(out, from, at);
+        if (out->length > from && out->data[out->length - 1] != ' ')
+            text_add_char(out, ' ');
+        text_add(out, group);
+    }
+    if (out->length > from)
+        text_add_char(out, '\n');
+}
+
+static void print_aligned(const struct block *b, size_t i, const char *cell, struct text *out)
+{
+    size_t space = b->widths[i] - table_width(cell);
+
+    if (!is_left(b->columns[i]))
+        pad(out, space);
+    text_add(out, cell);
+    if (i + 1 < b->n)
+        pad(out, is_left(b->columns[i]) ? space + 2 : 2);
+    else
+        text_add_char(out, '\n');
+}
+
+static void trim_line(struct text *out)
+{
+    size_t length = out->length - 1;
+
+    while (length > 0 && out->data[length - 1] == ' ')
+        length--;
+    out->data[length] = '\n';
+    out->data[length + 1] = '\0';
+    out->length = length + 1;
+}
+
+static void print_block(const struct compare_rows *rows, const struct block *b, bool colour,
+                        struct text *out)
+{
+    struct text cell = TEXT_INIT;
+
+    if (out->length > 0)
+        text_add_char(out, '\n');
+    print_groups(b, out);
+    for (size_t i = 0; i < b->n; i++) {
+        bool ranked = compare_columns[b->columns[i]].better != 0;
+
+        text_clear(&cell);
+        text_addf(&cell, "%s%s", compare_columns[b->columns[i]].title, ranked ? " " : "");
+        print_aligned(b, i, text_get(&cell), out);
+    }
+    for (size_t r = 0; r < rows->compare->nresults; r++) {
+        if (!out->failed)
+            trim_line(out);
+        for (size_t i = 0; i < b->n; i++) {
+            text_clear(&cell);
+            print_cell(rows, r, b->columns[i], colour, &cell);
+            print_aligned(b, i, text_get(&cell), out);
+        }
+    }
+    if (!out->failed)
+        trim_line(out);
+    text_fini(&cell);
+}
+
+/* Why, was said when they were skipped. */
+static void print_skipped(const struct compare *c, struct text *out)
+{
+    size_t from = out->length;
+
+    if (c->nskipped)
+        text_add(out, "skipped, as sizes do not divide:");
+    for (size_t i = 0; i < c->nskipped; i++) {
+        if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) > LEGEND_COLUMNS) {
+            text_add(out, "\n ");
+            from = out->length - 1;
+        }
+        text_addf(out, " %s%s", c->skipped[i].strategy, i + 1 < c->nskipped ? "," : "\n");
+    }
+}
+
+static void print_legend(const struct compare_rows *rows, struct text *out)
+{
+    const struct compare *c = rows->compare;
+    bool best = false, dominated = compare_is_used(rows, COMPARE_DOMINATED), differ = false;
+
+    for (size_t i = 0; i < c->nresults; i++) {
+        for (size_t k = 0; k < COMPARE_NCOLUMNS; k++)
+            best |= rows->rows[i].best[k];
+        differ |= strcmp(c->results[i].what, c->results[0].what) != 0;
+    }
+    text_add(out, "\n");
+    if (best)
+        text_add(out, "* the best of its column; balance: mean / max over devices, 1 is even\n");
+    if (compare_is_used(rows, COMPARE_STEP))
+        text_add(out, "replayed: had each device a core of its own; busy, waiting, and exposed to "
+                      "transfers,\n  with nothing else to do, are means over devices\n");
+    if (dominated)
+        text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"
+                      "  less of one\n");
+    if (differ)
+        text_add(out, "not all compute the same: only those that do dominate one another\n");
+    print_skipped(c, out);
+}
+
+void compare_print_table(const struct compare_rows *rows, const struct screen *screen,
+                         struct text *out)
+{
+    size_t name = column_width(rows, COMPARE_STRATEGY), used = name;
+    struct block b = {{COMPARE_STRATEGY}, {name}, 1};
+
+    for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
+        size_t width;
+
+        if (!is_shown(rows, c))
+            continue;
+        width = column_width(rows, c);
+        if (b.n > 1 && used + 2 + width > screen->columns) {
+            print_block(rows, &b, screen->colour, out);
+            b.n = 1;
+            used = name;
+        }
+        b.columns[b.n] = c;
+        b.widths[b.n++] = width;
+        used += 2 + width;
+    }
+    print_block(rows, &b, screen->colour, out);
+    print_legend(rows, out);
+}
+
+/* ---- Markdown ---- */
+
+static void add_markdown(struct text *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("|*_`<\\", *text))
+            text_add_char(out, '\\');
+        text_add_char(out, *text);
+    }
+}
+
+static void print_markdown_head(const struct compare_rows *rows, struct text *out)
+{
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        const struct compare_column *column = &compare_columns[c];
+
+        if (is_shown(rows, c))
+            text_addf(out, "| %s%s%s ", column->group, column->group[0] ? " " : "", column->title);
+    }
+    text_add(out, "|\n");
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        if (is_shown(rows, c))
+            text_add(out, is_left(c) ? "|:--" : "|--:");
+    text_add(out, "|\n");
+}
+
+void compare_print_markdown(const struct compare_rows *rows, struct text *out)
+{
+    struct text value = TEXT_INIT;
+
+    print_markdown_head(rows, out);
+    for (size_t r = 0; r < rows->compare->nresults; r++) {
+        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+            const char *mark = rows->rows[r].best[c] ? "**" : "";
+
+            if (!is_shown(rows, c))
+                continue;
+            text_clear(&value);
+            add_value(&value, rows, r, c);
+            text_addf(out, "| %s", mark);
+            add_markdown(out, text_get(&value));
+            text_addf(out, "%s ", mark);
+        }
+        text_add(out, "|\n");
+    }
+    text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
+    for (size_t i = 0; i < rows->compare->nskipped; i++) {
+        text_add(out, i ? "" : "\n");
+        text_addf(out, "- skipped `%s`: ", rows->compare->skipped[i].strategy);
+        add_markdown(out, rows->compare->skipped[i].why);
+        text_add_char(out, '\n');
+    }
+    out->failed |= value.failed;
+    text_fini(&value);
+}

@@ -1,0 +1,34 @@
+/* scenario/sweep.h - many strategies from lists of mesh sizes and rule sets.
+ *
+ *     sweep:
+ *       devices: [8, 16]                           # only meshes of so many; else all
+ *       mesh: {dp: [1, 2, 4, 8], tp: [1, 2, 4, 8]} # every combination; or a list of such maps
+ *       rules:                                     # each overrides the file, as a strategy does
+ *         megatron: {params: [[up/kernel, [null, tp]], [.*, []]]}
+ *         fsdp: {mesh: {fsdp: [8, 16]}, params: [[kernel, [fsdp]]]}
+ *
+ * Every mesh with every rule set is a strategy, "megatron-dp2-tp4"; a rule set with a mesh of its
+ * own has that one.  They are nodes such as the file could have had, read as any other strategy.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_SWEEP_H
+#define SCENARIO_SWEEP_H
+
+#include "base/yaml.h"
+
+struct sweep {
+    const struct yaml_node **strategies; /* maps; they point into the file's own nodes too */
+    size_t nstrategies;
+    void **blocks; /* what the nodes are made of */
+    size_t nblocks;
+};
+
+/* Expand a `sweep:` node; faults are reported, and then there may be fewer strategies.  Free with
+ * sweep_fini() either way, after the last use of its nodes. */
+void sweep_init(struct sweep *out, const struct yaml_node *node, struct diag *diag);
+void sweep_fini(struct sweep *sweep);
+
+#endif /* SCENARIO_SWEEP_H */

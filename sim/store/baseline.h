@@ -1,0 +1,84 @@
+/* baseline.h - what a scenario's strategies were when they were accepted, as text that reviews well
+ * in a diff: YAML with a line for each array and each collective, sorted, in whole numbers.
+ *
+ * Numbers in names of layers are replaced by '*', and what is then alike is one line with a count.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef STORE_BASELINE_H
+#define STORE_BASELINE_H
+
+#include <shd/error.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "record/record.h"
+
+#define BASELINE_VERSION 1
+
+/* A parameter, an input, or a value with a constraint. */
+struct baseline_array {
+    char *kind, *name;
+    char *lies;     /* the sharding: "[{dp}, {}]" */
+    uint64_t count; /* layers that have it */
+    uint64_t bytes; /* of a device's shard */
+    struct place place; /* of the rule that says so; no part of the baseline */
+};
+
+/* Collectives that are alike; bytes received by all devices, all `count` times. */
+struct baseline_collective {
+    char *phase, *op, *axes, *where;
+    uint64_t groups, group_size, count, operand_bytes, result_bytes, received_bytes;
+};
+
+struct baseline_totals {
+    uint64_t received_bytes, received_bytes_most;       /* all devices; one of them */
+    uint64_t peak_memory_bytes, peak_memory_bytes_most; /* likewise */
+    uint64_t flops, flops_most;
+};
+
+struct baseline {
+    char *name; /* of the strategy */
+    char *mesh;
+    struct baseline_totals totals;
+    struct baseline_array *arrays;
+    size_t narrays;
+    struct baseline_collective *collectives;
+    size_t ncollectives;
+    char **findings; /* of lint, accepted */
+    size_t nfindings;
+};
+
+struct baseline_file {
+    struct baseline *list;
+    size_t count;
+};
+
+/* The totals and collectives of a record; arrays and findings are added by the caller, in any order,
+ * and baseline_sort() comes last.  SHD_ENOMEM.  Free with baseline_fini() either way. */
+SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
+                                 const struct record *record, struct shd_error *err);
+SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,
+                                      const char *lies, uint64_t bytes, struct place place);
+SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
+void baseline_sort(struct baseline *baseline);
+void baseline_fini(struct baseline *baseline);
+
+/* `of` is the scenario's file, for the comment on top. */
+void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out);
+
+/* What baseline_print() wrote.  Errors go to `diag`. */
+SHD_MUST_CHECK int baseline_parse(struct baseline_file *out, const char *path,
+                                  const struct text *text, struct diag *diag);
+void baseline_file_fini(struct baseline_file *file);
+
+const struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
+
+/* Say in words what is not as it was, the cause first: arrays, then collectives, then totals and
+ * findings.  Each has the place of its rule, or else `place`. */
+void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
+                   struct place place);
+
+#endif /* STORE_BASELINE_H */

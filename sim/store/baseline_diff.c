@@ -1,0 +1,344 @@
+/* What changed, in words.
+ *
+ * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new or
+ * gone.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/baseline.h"
+
+#define AXES_MAX 256
+
+struct differ {
+    struct diag *changes;
+    const struct baseline *was, *is;
+    struct place place;
+};
+
+/* "12 more", "3 fewer" */
+static void add_more(struct text *out, uint64_t was, uint64_t is)
+{
+    text_addf(out, "%" PRIu64 " %s", is > was ? is - was : was - is, is > was ? "more" : "fewer");
+}
+
+static void say(struct differ *d, struct place place, const struct text *text)
+{
+    if (text->failed)
+        diag_error(d->changes, place, "no memory to say what changed");
+    else
+        diag_error(d->changes, place, "%s", text_get(text));
+}
+
+/* ---- arrays ---- */
+
+/* The next axis named in a sharding's text, "[{dp}, {fsdp,tp}]"; NULL behind the last. */
+static const char *next_axis(const char *text, size_t *length)
+{
+    text += strspn(text, "[]{}, ");
+    *length = strcspn(text, "[]{}, ");
+    return *length ? text : NULL;
+}
+
+static bool names_axis(const char *text, const char *axis, size_t length)
+{
+    size_t n;
+
+    for (const char *a = text; (a = next_axis(a, &n)) != NULL; a += n)
+        if (n == length && !strncmp(a, axis, n))
+            return true;
+    return false;
+}
+
+/* ", no longer cut over tp" */
+static void add_axes(struct text *out, const char *words, const char *in, const char *not_in)
+{
+    size_t n, found = 0;
+
+    for (const char *a = in; (a = next_axis(a, &n)) != NULL; a += n)
+        if (!names_axis(not_in, a, n))
+            text_addf(out, "%s%.*s", found++ ? "," : words, (int)n, a);
+}
+
+static void diff_array(struct differ *d, const struct baseline_array *was,
+                       const struct baseline_array *is)
+{
+    struct text t = TEXT_INIT;
+
+    text_addf(&t, "%s '%s' ", is->kind, is->name);
+    if (strcmp(was->lies, is->lies) != 0) {
+        text_addf(&t, "lies as %s, was %s", is->lies, was->lies);
+        add_axes(&t, ", no longer cut over ", was->lies, is->lies);
+        add_axes(&t, ", now cut over ", is->lies, was->lies);
+        text_add(&t, "; ");
+    }
+    text_addf(&t, "has %" PRIu64 " bytes on a device", is->bytes);
+    if (is->bytes != was->bytes) {
+        text_add(&t, ", ");
+        add_more(&t, was->bytes, is->bytes);
+    }
+    if (is->count != was->count)
+        text_addf(&t, "; is there %" PRIu64 " times, was %" PRIu64, is->count, was->count);
+    say(d, is->place.file ? is->place : d->place, &t);
+    text_fini(&t);
+}
+
+static void tell_array(struct differ *d, const struct baseline_array *a, const char *what)
+{
+    struct text t = TEXT_INIT;
+
+    text_addf(&t, "%s '%s', %s with %" PRIu64 " bytes on a device, %s", a->kind, a->name, a->lies,
+              a->bytes, what);
+    say(d, a->place.file ? a->place : d->place, &t);
+    text_fini(&t);
+}
+
+static bool is_same_array(const struct baseline_array *a, const struct baseline_array *b)
+{
+    return !strcmp(a->kind, b->kind) && !strcmp(a->name, b->name);
+}
+
+/* The first of the old arrays that has the same name, or all the same, and is not taken yet. */
+static size_t find_array(const struct differ *d, const bool *taken,
+                         const struct baseline_array *is, bool exact)
+{
+    for (size_t i = 0; i < d->was->narrays; i++) {
+        const struct baseline_array *was = &d->was->arrays[i];
+
+        if (taken[i] || !is_same_array(was, is))
+            continue;
+        if (!exact || (!strcmp(was->lies, is->lies) && was->count == is->count &&
+                       was->bytes == is->bytes))
+            return i;
+    }
+    return d->was->narrays;
+}
+
+static void diff_arrays(struct differ *d, bool *taken, bool *same)
+{
+    for (size_t i = 0; i < d->is->narrays; i++) {
+        size_t at = find_array(d, taken, &d->is->arrays[i], true);
+
+        same[i] = at < d->was->narrays;
+        if (same[i])
+            taken[at] = true;
+    }
+    for (size_t i = 0; i < d->is->narrays; i++) {
+        size_t at = find_array(d, taken, &d->is->arrays[i], false);
+
+        if (same[i])
+            continue;
+        if (at == d->was->narrays) {
+            tell_array(d, &d->is->arrays[i], "is new");
+            continue;
+        }
+        taken[at] = true;
+        diff_array(d, &d->was->arrays[at], &d->is->arrays[i]);
+    }
+    for (size_t i = 0; i < d->was->narrays; i++)
+        if (!taken[i])
+            tell_array(d, &d->was->arrays[i], "is gone");
+}
+
+/* ---- collectives ---- */
+
+static void add_collective(struct text *out, const struct baseline_collective *c)
+{
+    text_addf(out, "%s %s over %s at %s", c->phase, c->op, c->axes, c->where);
+}
+
+static void tell_collective(struct differ *d, const struct baseline_collective *c, bool is_new)
+{
+    struct text t = TEXT_INIT;
+
+    add_collective(&t, c);
+    text_addf(&t, " is %s, %" PRIu64 " time%s on %" PRIu64 " bytes: %" PRIu64
+                  " bytes received %s over %s",
+              is_new ? "new" : "gone", c->count, c->count == 1 ? "" : "s", c->operand_bytes,
+              c->received_bytes, is_new ? "more" : "fewer", c->axes);
+    say(d, d->place, &t);
+    text_fini(&t);
+}
+
+static void add_change(struct text *out, const char *what, uint64_t was, uint64_t is)
+{
+    if (was != is)
+        text_addf(out, "; %s %" PRIu64 ", was %" PRIu64, what, is, was);
+}
+
+static void diff_collective(struct differ *d, const struct baseline_collective *was,
+                            const struct baseline_collective *is)
+{
+    struct text t = TEXT_INIT;
+
+    add_collective(&t, is);
+    text_addf(&t, " receives %" PRIu64 " bytes", is->received_bytes);
+    if (is->received_bytes != was->received_bytes) {
+        text_add(&t, ", ");
+        add_more(&t, was->received_bytes, is->received_bytes);
+        text_addf(&t, " over %s", is->axes);
+    }
+    add_change(&t, "times", was->count, is->count);
+    add_change(&t, "operand bytes", was->operand_bytes, is->operand_bytes);
+    add_change(&t, "result bytes", was->result_bytes, is->result_bytes);
+    add_change(&t, "groups", was->groups, is->groups);
+    add_change(&t, "devices in a group", was->group_size, is->group_size);
+    say(d, d->place, &t);
+    text_fini(&t);
+}
+
+static bool is_same_collective(const struct baseline_collective *a,
+                               const struct baseline_collective *b)
+{
+    return !strcmp(a->phase, b->phase) && !strcmp(a->op, b->op) && !strcmp(a->axes, b->axes) &&
+           !strcmp(a->where, b->where);
+}
+
+static bool is_equal_collective(const struct baseline_collective *a,
+                                const struct baseline_collective *b)
+{
+    return a->groups == b->groups && a->group_size == b->group_size && a->count == b->count &&
+           a->operand_bytes == b->operand_bytes && a->result_bytes == b->result_bytes &&
+           a->received_bytes == b->received_bytes;
+}
+
+static size_t find_collective(const struct differ *d, const bool *taken,
+                              const struct baseline_collective *is, bool exact)
+{
+    for (size_t i = 0; i < d->was->ncollectives; i++) {
+        const struct baseline_collective *was = &d->was->collectives[i];
+
+        if (!taken[i] && is_same_collective(was, is) && (!exact || is_equal_collective(was, is)))
+            return i;
+    }
+    return d->was->ncollectives;
+}
+
+static void diff_collectives(struct differ *d, bool *taken, bool *same)
+{
+    for (size_t i = 0; i < d->is->ncollectives; i++) {
+        size_t at = find_collective(d, taken, &d->is->collectives[i], true);
+
+        same[i] = at < d->was->ncollectives;
+        if (same[i])
+            taken[at] = true;
+    }
+    for (size_t i = 0; i < d->is->ncollectives; i++) {
+        size_t at = find_collective(d, taken, &d->is->collectives[i], false);
+
+        if (same[i])
+            continue;
+        if (at == d->was->ncollectives) {
+            tell_collective(d, &d->is->collectives[i], true);
+            continue;
+        }
+        taken[at] = true;
+        diff_collective(d, &d->was->collectives[at], &d->is->collectives[i]);
+    }
+    for (size_t i = 0; i < d->was->ncollectives; i++)
+        if (!taken[i])
+            tell_collective(d, &d->was->collectives[i], false);
+}
+
+/* ---- the whole ---- */
+
+static void diff_total(struct differ *d, const char *what, uint64_t was, uint64_t is)
+{
+    struct text t = TEXT_INIT;
+
+    if (was == is)
+        return;
+    text_addf(&t, "%s: %" PRIu64 ", ", what, is);
+    add_more(&t, was, is);
+    if (was > 0)
+        text_addf(&t, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+    say(d, d->place, &t);
+    text_fini(&t);
+}
+
+static uint64_t bytes_over(const struct baseline *b, const char *axes)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < b->ncollectives; i++)
+        if (!strcmp(b->collectives[i].axes, axes))
+            sum += b->collectives[i].received_bytes;
+    return sum;
+}
+
+static void diff_axes_of(struct differ *d, const struct baseline *of, const struct baseline *not_of)
+{
+    char what[AXES_MAX + 32];
+
+    for (size_t i = 0; i < of->ncollectives; i++) {
+        const char *axes = of->collectives[i].axes;
+        bool seen = not_of && bytes_over(not_of, axes) > 0;
+
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = !strcmp(of->collectives[k].axes, axes);
+        snprintf(what, sizeof what, "bytes received over %.*s", AXES_MAX, axes);
+        if (!seen)
+            diff_total(d, what, bytes_over(d->was, axes), bytes_over(d->is, axes));
+    }
+}
+
+static void diff_totals(struct differ *d)
+{
+    const struct baseline_totals *was = &d->was->totals, *is = &d->is->totals;
+
+    diff_total(d, "bytes received in all", was->received_bytes, is->received_bytes);
+    diff_axes_of(d, d->is, NULL);
+    diff_axes_of(d, d->was, d->is);
+    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
+               is->received_bytes_most);
+    diff_total(d, "peak memory bytes of the device with most", was->peak_memory_bytes_most,
+               is->peak_memory_bytes_most);
+    diff_total(d, "peak memory bytes of all devices", was->peak_memory_bytes,
+               is->peak_memory_bytes);
+    diff_total(d, "flops of the device with most", was->flops_most, is->flops_most);
+    diff_total(d, "flops of all devices", was->flops, is->flops);
+}
+
+static bool has_finding(const struct baseline *b, const char *finding)
+{
+    for (size_t i = 0; i < b->nfindings; i++)
+        if (!strcmp(b->findings[i], finding))
+            return true;
+    return false;
+}
+
+/* New findings have a place of their own and are told by who found them. */
+static void diff_findings(struct differ *d)
+{
+    for (size_t i = 0; i < d->was->nfindings; i++)
+        if (!has_finding(d->is, d->was->findings[i]))
+            diag_error(d->changes, d->place, "an accepted finding is gone: %s",
+                       d->was->findings[i]);
+}
+
+void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
+                   struct place place)
+{
+    struct differ d = {changes, was, is, place};
+    size_t n = was->narrays + is->narrays + was->ncollectives + is->ncollectives;
+    bool *marks = calloc(n + 1, sizeof *marks);
+
+    if (!marks) {
+        diag_error(changes, place, "no memory to say what changed");
+        return;
+    }
+    if (strcmp(was->mesh, is->mesh) != 0)
+        diag_error(changes, place, "mesh is %s, was %s", is->mesh, was->mesh);
+    diff_arrays(&d, marks, marks + was->narrays);
+    diff_collectives(&d, marks + was->narrays + is->narrays,
+                     marks + was->narrays + is->narrays + was->ncollectives);
+    diff_totals(&d);
+    diff_findings(&d);
+    free(marks);
+}

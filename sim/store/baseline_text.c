@@ -1,0 +1,200 @@
+/* A baseline as text, and back.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "store/baseline.h"
+#include "store/baseline_fields.h"
+
+#define FINDINGS "accepted"
+
+static void print_field(const void *item, const struct baseline_field *f, struct text *out)
+{
+    const char *at = (const char *)item + f->offset;
+    uint64_t number;
+
+    text_addf(out, "%s: ", f->key);
+    if (f->is_text) {
+        yaml_print_string(out, *(char *const *)at);
+        return;
+    }
+    memcpy(&number, at, sizeof number);
+    text_addf(out, "%" PRIu64, number);
+}
+
+static void print_list(const char *key, const void *items, size_t n, size_t size,
+                       const struct baseline_field *fields, struct text *out)
+{
+    text_addf(out, "    %s:%s\n", key, n ? "" : " []");
+    for (size_t i = 0; i < n; i++) {
+        text_add(out, "      - {");
+        for (const struct baseline_field *f = fields; f->key; f++) {
+            text_add(out, f == fields ? "" : ", ");
+            print_field((const char *)items + i * size, f, out);
+        }
+        text_add(out, "}\n");
+    }
+}
+
+static void print_one(const struct baseline *b, struct text *out)
+{
+    text_add(out, "  - name: ");
+    yaml_print_string(out, b->name);
+    text_add(out, "\n    mesh: ");
+    yaml_print_string(out, b->mesh);
+    text_add(out, "\n");
+    for (const struct baseline_field *f = baseline_total_fields; f->key; f++) {
+        text_add(out, "    ");
+        print_field(&b->totals, f, out);
+        text_add(out, "\n");
+    }
+    print_list("arrays", b->arrays, b->narrays, sizeof *b->arrays, baseline_array_fields, out);
+    print_list("collectives", b->collectives, b->ncollectives, sizeof *b->collectives,
+               baseline_collective_fields, out);
+    text_addf(out, "    %s:%s\n", FINDINGS, b->nfindings ? "" : " []");
+    for (size_t i = 0; i < b->nfindings; i++) {
+        text_add(out, "      - ");
+        yaml_print_string(out, b->findings[i]);
+        text_add(out, "\n");
+    }
+}
+
+void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out)
+{
+    text_addf(out,
+              "# What 'shardsim check' expects of %s; 'shardsim check --update' accepts changes.\n"
+              "version: %d\nstrategies:%s\n",
+              of, BASELINE_VERSION, count ? "" : " []");
+    for (size_t i = 0; i < count; i++)
+        print_one(&list[i], out);
+}
+
+/* ---- reading ---- */
+
+static const struct yaml_node *find(const struct yaml_node *map, const char *key,
+                                    enum yaml_kind kind, struct diag *diag)
+{
+    const struct yaml_node *node = map->kind == YAML_MAP ? yaml_find(map, key) : NULL;
+
+    if (node && node->kind == kind)
+        return node;
+    diag_error(diag, node ? node->place : map->place, "no '%s' as a baseline has it", key);
+    return NULL;
+}
+
+static void read_text(char **out, const struct yaml_node *map, const char *key, struct diag *diag)
+{
+    const struct yaml_node *node = find(map, key, YAML_TEXT, diag);
+
+    *out = strdup(node ? node->text : "");
+    if (!*out)
+        diag_error(diag, map->place, "no memory left to read this");
+}
+
+static void read_number(void *out, const struct yaml_node *map, const char *key, struct diag *diag)
+{
+    const struct yaml_node *node = find(map, key, YAML_TEXT, diag);
+    uint64_t number;
+    int64_t value = 0;
+
+    if (node && (!yaml_read_int(node, &value) || value < 0))
+        diag_error(diag, node->place, "%s is '%s'; expected a whole number", key, node->text);
+    number = (uint64_t)value;
+    memcpy(out, &number, sizeof number);
+}
+
+static void read_fields(void *item, const struct baseline_field *fields,
+                        const struct yaml_node *map, struct diag *diag)
+{
+    for (; fields->key; fields++) {
+        char *at = (char *)item + fields->offset;
+
+        if (fields->is_text)
+            read_text((char **)at, map, fields->key, diag);
+        else
+            read_number(at, map, fields->key, diag);
+    }
+}
+
+/* The items of a list; those that could not be read are there all the same. */
+static void *read_list(size_t *count, const struct yaml_node *map, const char *key, size_t size,
+                       const struct baseline_field *fields, struct diag *diag)
+{
+    const struct yaml_node *list = find(map, key, YAML_LIST, diag);
+    char *items = list ? calloc(list->nitems + 1, size) : NULL;
+
+    for (size_t i = 0; items && i < list->nitems; i++)
+        read_fields(items + i * size, fields, list->items[i], diag);
+    *count = items ? list->nitems : 0;
+    if (list && !items)
+        diag_error(diag, map->place, "no memory left to read this");
+    return items;
+}
+
+static void read_one(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *findings = find(map, FINDINGS, YAML_LIST, diag);
+
+    read_text(&b->name, map, "name", diag);
+    read_text(&b->mesh, map, "mesh", diag);
+    read_fields(&b->totals, baseline_total_fields, map, diag);
+    b->arrays =
+        read_list(&b->narrays, map, "arrays", sizeof *b->arrays, baseline_array_fields, diag);
+    b->collectives = read_list(&b->ncollectives, map, "collectives", sizeof *b->collectives,
+                               baseline_collective_fields, diag);
+    for (size_t i = 0; findings && i < findings->nitems; i++) {
+        const struct yaml_node *node = findings->items[i];
+
+        if (node->kind != YAML_TEXT || baseline_add_finding(b, node->text) != SHD_OK)
+            diag_error(diag, node->place, "an accepted finding could not be read");
+    }
+}
+
+static void read_file(struct baseline_file *file, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *list;
+    uint64_t version = 0;
+
+    read_number(&version, root, "version", diag);
+    if (version != BASELINE_VERSION) {
+        diag_error(diag, root->place, "not a baseline of version %d", BASELINE_VERSION);
+        return;
+    }
+    list = find(root, "strategies", YAML_LIST, diag);
+    if (!list)
+        return;
+    file->list = calloc(list->nitems + 1, sizeof *file->list);
+    if (!file->list) {
+        diag_error(diag, root->place, "no memory left to read this");
+        return;
+    }
+    file->count = list->nitems;
+    for (size_t i = 0; i < list->nitems; i++)
+        read_one(&file->list[i], list->items[i], diag);
+}
+
+int baseline_parse(struct baseline_file *out, const char *path, const struct text *text,
+                   struct diag *diag)
+{
+    struct baseline_file file = {NULL, 0};
+    size_t before = diag->nerrors;
+    struct yaml_doc *doc;
+    int status = yaml_doc_parse(&doc, (struct place){path, 1, 1}, text_get(text), text->length, diag);
+
+    if (status != SHD_OK)
+        return status;
+    read_file(&file, yaml_doc_root(doc), diag);
+    yaml_doc_destroy(doc);
+    if (diag->nerrors == before) {
+        *out = file;
+        return SHD_OK;
+    }
+    baseline_file_fini(&file);
+    return SHD_EINVAL;
+}

@@ -1,0 +1,29 @@
+/* folder.h - the files below a folder, in an order that is always the same.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef STORE_FOLDER_H
+#define STORE_FOLDER_H
+
+#include <stddef.h>
+
+#include <shd/error.h>
+
+struct folder {
+    char **paths; /* below the folder: "block/fsdp.yaml"; sorted */
+    size_t npaths;
+};
+
+/* Files that end in `ending` in a folder and those below it, without hidden ones.  Folders called
+ * as one of `without` (ends with NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).  Free
+ * with folder_fini() either way. */
+SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *ending,
+                               const char *const *without, struct shd_error *err);
+void folder_fini(struct folder *folder);
+
+/* Whether a file of that path is there. */
+int folder_has(const struct folder *folder, const char *path);
+
+#endif /* STORE_FOLDER_H */
