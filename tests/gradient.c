@@ -1,9 +1,5 @@
 /* What graph/gradient.h promises: derivatives equal central finite differences, in float64.
  *
- * Every case is an expression y of the arrays x and w, and is tried with three losses: the sum of
- * y, a sum weighted by an array of y's dimensions, and one weighted by an array of only the first
- * of them, so that what comes back lacks dimensions of y or is the constant 1.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,68 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "step.h"
+#include "gradient_check.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define STEP 1e-5
-#define TOLERANCE 1e-6
-
-/* One array's element, moved by `by`; by 0: none. */
-struct nudge {
-    const char *leaf;
-    int64_t element;
-    double by;
-};
-
-struct maker {
-    struct graph *graph;
-    struct nudge nudge;
-    uint32_t leaves[2]; /* x, w; GRAPH_NONE when the case has no w */
-};
-
-static const struct shd_mesh *one; /* a mesh of one device */
-
-/* Dimensions by letters: a has 2 elements, b 3, and so on. */
-static uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims)
-{
-    uint32_t rank = 0;
-
-    for (; letters && *letters; letters++) {
-        const char name[2] = {*letters, '\0'};
-
-        dims[rank++] = graph_dim(g, name, *letters - 'a' + 2);
-    }
-    return rank;
-}
-
-/* A leaf of values between -1 and 1, nudged where asked. */
-static uint32_t leaf(struct maker *m, const char *name, const char *letters)
-{
-    struct kern_source source = {.seed = 0x85ebca6bu * (uint32_t)(unsigned char)name[0],
-                                 .scale = 2};
-    uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims), x, at;
-
-    x = graph_input(m->graph, name, SHD_F64, dims, rank, source);
-    if (m->nudge.by == 0 || strcmp(m->nudge.leaf, name) != 0)
-        return x;
-    at = graph_input(m->graph, "at", SHD_F64, dims, rank, (struct kern_source){.index = true});
-    at = graph_map(
-        m->graph, "here", KERN_EQUAL, at,
-        graph_map(m->graph, "element", KERN_FILL, at, GRAPH_NONE, (double)m->nudge.element), 0);
-    at = graph_map(m->graph, "by", KERN_SCALE, at, GRAPH_NONE, m->nudge.by);
-    return graph_map(m->graph, "nudged", KERN_ADD, x, at, 0);
-}
-
-static uint32_t leaf_x(struct maker *m, const char *letters)
-{
-    return m->leaves[0] = leaf(m, "x", letters);
-}
-
-static uint32_t leaf_w(struct maker *m, const char *letters)
-{
-    return m->leaves[1] = leaf(m, "w", letters);
-}
 
 /* ---- cases ---- */
 
@@ -89,62 +27,38 @@ struct test_case {
     uint32_t (*build)(struct maker *m);
 };
 
-static uint32_t map1(struct maker *m, enum kern_fn fn, uint32_t x, double scalar)
-{
-    return graph_map(m->graph, kern_fns[fn].name, fn, x, GRAPH_NONE, scalar);
-}
-
-static uint32_t map2(struct maker *m, enum kern_fn fn, uint32_t x, uint32_t w)
-{
-    return graph_map(m->graph, kern_fns[fn].name, fn, x, w, 0);
-}
-
-static uint32_t einsum(struct maker *m, uint32_t x, uint32_t w, const char *letters)
-{
-    uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims);
-
-    return graph_einsum(m->graph, "einsum", x, w, dims, rank);
-}
-
-static uint32_t reduce(struct maker *m, enum shd_reduce_op op, uint32_t x, const char *letters)
-{
-    uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims);
-
-    return graph_reduce(m->graph, "reduce", op, x, dims, rank);
-}
-
 static uint32_t build_product_of_sums(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bd"), s = reduce(m, SHD_SUM, x, "b");
+    uint32_t x = checked_leaf(m, "bd"), s = reduce(m, SHD_SUM, x, "b");
 
     return map2(m, KERN_MUL, s, map2(m, KERN_MUL, s, x));
 }
 
 static uint32_t build_used_thrice(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bc"), t = map1(m, KERN_TANH, x, 0);
+    uint32_t x = checked_leaf(m, "bc"), t = map1(m, KERN_TANH, x, 0);
 
     return map2(m, KERN_ADD, map2(m, KERN_MUL, t, x), map2(m, KERN_SUB, x, t));
 }
 
 static uint32_t build_sums_of_one(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bc");
+    uint32_t x = checked_leaf(m, "bc");
 
     return map2(m, KERN_ADD, reduce(m, SHD_SUM, x, ""), reduce(m, SHD_SUM, x, ""));
 }
 
 static uint32_t build_constraints(struct maker *m)
 {
-    uint32_t x = graph_constraint(m->graph, "here", leaf_x(m, "bc"));
+    uint32_t x = graph_constraint(m->graph, "here", checked_leaf(m, "bc"));
 
-    x = graph_constraint(m->graph, "there", map2(m, KERN_ADD, x, leaf_w(m, "cd")));
+    x = graph_constraint(m->graph, "there", map2(m, KERN_ADD, x, checked_leaf(m, "cd")));
     return graph_constraint(m->graph, "sum", reduce(m, SHD_SUM, x, "b"));
 }
 
 static uint32_t build_softmax(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bd"), e;
+    uint32_t x = checked_leaf(m, "bd"), e;
 
     e = map1(m, KERN_EXP, map2(m, KERN_SUB, x, reduce(m, SHD_MAX, x, "b")), 0);
     return map2(m, KERN_DIV, e, reduce(m, SHD_SUM, e, "b"));
@@ -152,15 +66,15 @@ static uint32_t build_softmax(struct maker *m)
 
 static uint32_t build_norm(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bd"), v = reduce(m, SHD_MEAN, map2(m, KERN_MUL, x, x), "b");
+    uint32_t x = checked_leaf(m, "bd"), v = reduce(m, SHD_MEAN, map2(m, KERN_MUL, x, x), "b");
 
     v = map1(m, KERN_RSQRT, map1(m, KERN_ADD_SCALAR, v, 1e-3), 0);
-    return map2(m, KERN_MUL, map2(m, KERN_MUL, x, v), leaf_w(m, "d"));
+    return map2(m, KERN_MUL, map2(m, KERN_MUL, x, v), checked_leaf(m, "d"));
 }
 
 static uint32_t build_chain(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "abc"), w = leaf_w(m, "cd"), h = einsum(m, x, w, "abd");
+    uint32_t x = checked_leaf(m, "abc"), w = checked_leaf(m, "cd"), h = einsum(m, x, w, "abd");
 
     h = map1(m, KERN_GELU, h, 0);
     return einsum(m, h, w, "abc");
@@ -168,21 +82,23 @@ static uint32_t build_chain(struct maker *m)
 
 static uint32_t build_gram(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bc");
+    uint32_t x = checked_leaf(m, "bc");
 
     return einsum(m, einsum(m, x, x, "b"), x, "c");
 }
 
 static uint32_t build_broadcast_sum(struct maker *m)
 {
-    return map2(m, KERN_ADD, leaf_x(m, "b"), leaf_w(m, "bd"));
+    uint32_t x = checked_leaf(m, "b");
+
+    return map2(m, KERN_ADD, x, checked_leaf(m, "bd"));
 }
 
 static uint32_t build_unused(struct maker *m)
 {
-    uint32_t x = leaf_x(m, "bc");
+    uint32_t x = checked_leaf(m, "bc");
 
-    (void)leaf_w(m, "d");
+    (void)checked_leaf(m, "d");
     return map1(m, KERN_SIGMOID, x, 0);
 }
 
@@ -268,14 +184,15 @@ static const struct test_case cases[] = {
     {"an array that the loss does not depend on", OTHER, NULL, NULL, NULL, 0, 0, build_unused},
 };
 
-static uint32_t build_y(const struct test_case *c, struct maker *m)
+static uint32_t build_y(struct maker *m, const void *arg)
 {
+    const struct test_case *c = arg;
     uint32_t x, w;
 
     if (c->shape == OTHER)
         return c->build(m);
-    x = leaf_x(m, c->x);
-    w = c->w ? leaf_w(m, c->w) : x;
+    x = checked_leaf(m, c->x);
+    w = c->w ? checked_leaf(m, c->w) : x;
     if (c->shape == EINSUM)
         return einsum(m, x, w, c->y);
     if (c->shape == REDUCE)
@@ -286,99 +203,6 @@ static uint32_t build_y(const struct test_case *c, struct maker *m)
     if (c->shift != 0)
         x = map1(m, KERN_ADD_SCALAR, x, c->shift);
     return map1(m, (enum kern_fn)c->fn, x, 0.75);
-}
-
-/* ---- losses ---- */
-
-enum loss { LOSS_SUM, LOSS_WEIGHTED, LOSS_PARTLY, NLOSSES };
-
-static const char *const loss_names[NLOSSES] = {"summed", "weighted",
-                                                "weighted along one dimension"};
-
-static uint32_t add_loss(struct maker *m, uint32_t y, enum loss loss)
-{
-    char letters[GRAPH_RANK_MAX + 1] = "";
-    const struct graph_node *n;
-
-    if (y == GRAPH_NONE)
-        return y;
-    n = &m->graph->nodes[y];
-    for (uint32_t d = 0; d < n->rank && (d == 0 || loss == LOSS_WEIGHTED); d++)
-        letters[d] = m->graph->dims[n->dims[d]].name[0];
-    if (loss != LOSS_SUM)
-        y = map2(m, KERN_MUL, y, leaf(m, "ct", letters));
-    return reduce(m, SHD_SUM, y, "");
-}
-
-static uint32_t build_loss(const struct test_case *c, enum loss loss, struct maker *m)
-{
-    m->graph = graph_create();
-    m->leaves[0] = m->leaves[1] = GRAPH_NONE;
-    return add_loss(m, build_y(c, m), loss);
-}
-
-static bool run_graph(struct step *step, const struct graph *graph)
-{
-    struct partition_request request = {.graph = graph, .mesh = one};
-
-    return step_init(step, &request);
-}
-
-static double loss_at(const struct test_case *c, enum loss loss, struct nudge nudge)
-{
-    struct maker m = {.nudge = nudge};
-    uint32_t node = build_loss(c, loss, &m);
-    struct step step;
-    double value = NAN;
-
-    graph_output(m.graph, GRAPH_LOSS, "loss", node, GRAPH_NONE);
-    if (run_graph(&step, m.graph))
-        value = step_value(&step, 0, 0);
-    step_fini(&step);
-    graph_destroy(m.graph);
-    return value;
-}
-
-/* The gradient of one leaf, in some elements, against differences of losses. */
-static bool check_leaf(const struct test_case *c, enum loss loss, const struct step *step,
-                       const char *name)
-{
-    uint32_t r = step_result(step, name);
-    const struct program_buffer *b = &step->program->buffers[step->program->results[r].buffer];
-    int64_t n = 1;
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        n *= b->shape[d];
-    for (int64_t i = 0; i<n; i += n> 5 ? n / 4 : 1) {
-        double up = loss_at(c, loss, (struct nudge){name, i, STEP});
-        double down = loss_at(c, loss, (struct nudge){name, i, -STEP});
-        double want = (up - down) / (2 * STEP), got = step_value(step, r, i);
-
-        if (fabs(got - want) <= TOLERANCE * fmax(1, fabs(want)))
-            continue;
-        diag("d loss / d %s[%lld] is %.9g, not %.9g", name, (long long)i, got, want);
-        return false;
-    }
-    return true;
-}
-
-static void test_case(const struct test_case *c, enum loss loss)
-{
-    static const char *const names[2] = {"x", "w"};
-    struct maker m = {.nudge = {NULL, 0, 0}};
-    uint32_t node = build_loss(c, loss, &m), grads[2], nleaves = m.leaves[1] == GRAPH_NONE ? 1 : 2;
-    struct step step;
-    bool good;
-
-    graph_gradient(m.graph, node, m.leaves, nleaves, grads);
-    for (uint32_t i = 0; i < nleaves && m.graph->err.status == SHD_OK; i++)
-        graph_output(m.graph, GRAPH_GRADIENT, names[i], grads[i], m.leaves[i]);
-    good = run_graph(&step, m.graph);
-    for (uint32_t i = 0; i < nleaves && good; i++)
-        good = check_leaf(c, loss, &step, names[i]);
-    ok(good, "%s, %s", c->what, loss_names[loss]);
-    step_fini(&step);
-    graph_destroy(m.graph);
 }
 
 /* ---- what differences cannot see ---- */
@@ -430,7 +254,7 @@ static void test_chosen_first(void)
 static void test_nodes(void)
 {
     struct maker m = {.graph = graph_create()};
-    uint32_t x = leaf_x(&m, "cb"), hidden, loss, grad, nforward;
+    uint32_t x = checked_leaf(&m, "cb"), hidden, loss, grad, nforward;
     bool named = false, backward = true;
 
     hidden = graph_constraint(m.graph, "hidden", map1(&m, KERN_TANH, x, 0));
@@ -459,7 +283,7 @@ static void test_errors(void)
 
     for (size_t i = 0; i < COUNT(fns); i++) {
         struct maker m = {.graph = graph_create()};
-        uint32_t x = leaf_x(&m, "bc"), grad = 0, loss;
+        uint32_t x = checked_leaf(&m, "bc"), grad = 0, loss;
         struct shd_error err;
 
         loss = reduce(&m, SHD_SUM, map1(&m, fns[i], x, 0), "");
@@ -475,19 +299,12 @@ static void test_errors(void)
 
 int main(void)
 {
-    struct shd_mesh *mesh;
-
     plan(0);
-    if (shd_mesh_create(&mesh, NULL, NULL, 0, NULL) != SHD_OK)
-        return 1;
-    one = mesh;
     for (size_t i = 0; i < COUNT(cases); i++)
-        for (int loss = 0; loss < NLOSSES; loss++)
-            test_case(&cases[i], (enum loss)loss);
+        check_gradient(cases[i].what, build_y, &cases[i]);
     test_ties();
     test_chosen_first();
     test_nodes();
     test_errors();
-    shd_mesh_destroy(mesh);
     return done();
 }

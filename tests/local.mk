@@ -14,6 +14,7 @@ check_PROGRAMS += \
 	%D%/arena \
 	%D%/attention_specs \
 	%D%/auto_shard \
+	%D%/block \
 	%D%/chunk \
 	%D%/coll \
 	%D%/create_mesh \
@@ -23,6 +24,7 @@ check_PROGRAMS += \
 	%D%/failure \
 	%D%/figure \
 	%D%/gradient \
+	%D%/gradient_layers \
 	%D%/graph \
 	%D%/graph_builder \
 	%D%/graph_text \
@@ -49,6 +51,7 @@ check_PROGRAMS += \
 	%D%/partitioner \
 	%D%/pattern \
 	%D%/program \
+	%D%/random_layers \
 	%D%/random_programs \
 	%D%/rank_order \
 	%D%/record \
@@ -103,6 +106,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 %C%_gradient_SOURCES = \
 	%D%/gradient.c \
+	%D%/gradient_check.c \
+	%D%/gradient_check.h \
+	%D%/step.c \
+	%D%/step.h
+%C%_gradient_layers_SOURCES = \
+	%D%/gradient_check.c \
+	%D%/gradient_check.h \
+	%D%/gradient_layers.c \
 	%D%/step.c \
 	%D%/step.h
 %C%_kern_einsum_SOURCES = \
@@ -121,6 +132,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_select.c \
 	%D%/kern_data.h
 
+%C%_block_SOURCES = \
+	%D%/block.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
@@ -129,7 +144,21 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/partition.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_random_layers_SOURCES = \
+	%D%/random_check.c \
+	%D%/random_check.h \
+	%D%/random_layers.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/step.c \
+	%D%/step.h
 %C%_random_programs_SOURCES = \
+	%D%/random_check.c \
+	%D%/random_check.h \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h

@@ -1,0 +1,53 @@
+/* gradient_check.h - an expression's derivatives against central finite differences, in float64.
+ *
+ * Every expression y of up to three arrays x, w, u is tried with three losses: the sum of y, a sum
+ * weighted by an array of y's dimensions, and one weighted by an array of only the first of them,
+ * so that what comes back lacks dimensions of y or is the constant 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRADIENT_CHECK_H
+#define GRADIENT_CHECK_H
+
+#include "graph/graph.h"
+#include "step.h"
+
+#define LEAVES_MAX 3
+
+/* One array's element, moved by `by`; by 0: none. */
+struct nudge {
+    const char *leaf;
+    int64_t element;
+    double by;
+};
+
+struct maker {
+    struct graph *graph;
+    struct nudge nudge;
+    uint32_t nleaves;
+    uint32_t leaves[LEAVES_MAX]; /* x, w, u */
+};
+
+typedef uint32_t (*gradient_build_fn)(struct maker *m, const void *arg);
+
+/* Check d loss / d x, w, u of y = build(m, arg), three results. */
+void check_gradient(const char *what, gradient_build_fn build, const void *arg);
+
+/* Dimensions by letters: a has 2 elements, b 3, and so on. */
+uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims);
+
+/* An array of values between -1 and 1, nudged where asked. */
+uint32_t leaf(struct maker *m, const char *name, const char *letters);
+
+/* The same for x, w and u, one after the other: their gradients are checked. */
+uint32_t checked_leaf(struct maker *m, const char *letters);
+
+uint32_t map1(struct maker *m, enum kern_fn fn, uint32_t x, double scalar);
+uint32_t map2(struct maker *m, enum kern_fn fn, uint32_t x, uint32_t w);
+uint32_t einsum(struct maker *m, uint32_t x, uint32_t w, const char *letters);
+uint32_t reduce(struct maker *m, enum shd_reduce_op op, uint32_t x, const char *letters);
+
+/* Run a graph on one device. */
+bool run_graph(struct step *step, const struct graph *graph);
+
+#endif /* GRADIENT_CHECK_H */

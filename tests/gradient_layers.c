@@ -1,0 +1,350 @@
+/* What graph.h and layers/ promise of derivatives: those of attention, norms, look-ups and so on
+ * equal central finite differences, in float64.
+ *
+ * Dimensions are letters: a has 2 elements, b 3, and so on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "gradient_check.h"
+#include "graph/layers/block.h"
+#include "graph/layers/norm.h"
+#include "graph/layers/softmax.h"
+#include "graph/layers/xent.h"
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint32_t dim(struct maker *m, const char *letter)
+{
+    uint32_t d;
+
+    dims_of(m->graph, letter, &d);
+    return d;
+}
+
+/* Numbers below `modulus`. */
+static uint32_t ids(struct maker *m, const char *letters, uint32_t modulus)
+{
+    uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims);
+
+    return graph_input(m->graph, "ids", SHD_I32, dims, rank,
+                       (struct kern_source){.seed = 7, .modulus = modulus});
+}
+
+/* ---- attention ---- */
+
+struct attention_case {
+    const char *what, *q, *k;
+    bool causal;
+};
+
+static const struct attention_case attentions[] = {
+    {"attention", "bced", "bced", false},
+    {"causal attention", "bced", "bced", true},
+    {"attention, 6 heads to 2", "bced", "bcad", false},
+    {"causal attention, 6 heads to 2", "bced", "bcad", true},
+    {"attention, 6 heads to 3", "aced", "acbd", false},
+    {"causal attention to other keys, 6 heads to 2", "bced", "bfad", true},
+    {"attention to fewer keys", "bfed", "bcad", true},
+    {"attention of one letter's heads: 2 to 2", "bcad", "bcad", true},
+};
+
+static uint32_t build_attention(struct maker *m, const void *arg)
+{
+    const struct attention_case *c = arg;
+    uint32_t q = checked_leaf(m, c->q), k = checked_leaf(m, c->k), v = checked_leaf(m, c->k);
+
+    return graph_attention(m->graph, "attention", q, k, v, c->causal, 0.7);
+}
+
+static uint32_t build_self_attention(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcad");
+
+    (void)arg;
+    return graph_attention(m->graph, "attention", x, x, x, true, 0.7);
+}
+
+static uint32_t build_rotated_attention(struct maker *m, const void *arg)
+{
+    const bool *interleaved = arg;
+    uint32_t q = checked_leaf(m, "bdce"), k = checked_leaf(m, "bdae"), v;
+
+    q = graph_rope(m->graph, "q", q, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
+    k = graph_rope(m->graph, "k", k, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
+    v = checked_leaf(m, "bdae");
+    return graph_attention(m->graph, "attention", q, k, v, true, 0.7);
+}
+
+/* ---- ops ---- */
+
+struct op_case {
+    const char *what;
+    gradient_build_fn build;
+    int variant;
+};
+
+static int variant_of(const void *arg)
+{
+    return ((const struct op_case *)arg)->variant;
+}
+
+/* Not symmetric, so that a gradient in wrong places shows. */
+static uint32_t squares(struct maker *m, uint32_t x)
+{
+    return map2(m, KERN_MUL, x, x);
+}
+
+static uint32_t build_rope(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bce");
+
+    return graph_rope(m->graph, "rope", x, dim(m, "c"), dim(m, "e"), 3, 20, variant_of(arg));
+}
+
+static uint32_t build_rope_outside(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "ecb");
+
+    return squares(m, graph_rope(m->graph, "rope", x, dim(m, "b"), dim(m, "e"), 0, 20,
+                                 variant_of(arg)));
+}
+
+static uint32_t build_rms_norm(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bd"), w = variant_of(arg) ? checked_leaf(m, "d") : GRAPH_NONE;
+
+    return layer_rms_norm(m->graph, "norm", x, w, 1e-3);
+}
+
+static uint32_t build_layer_norm(struct maker *m, const void *arg)
+{
+    int variant = variant_of(arg);
+    uint32_t x = checked_leaf(m, "bd"), w = variant > 0 ? checked_leaf(m, "d") : GRAPH_NONE;
+    uint32_t u = variant > 1 ? checked_leaf(m, "d") : GRAPH_NONE;
+
+    return layer_layer_norm(m->graph, "norm", x, w, u, 1e-3);
+}
+
+static uint32_t build_softmax(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+
+    return squares(m, layer_softmax(m->graph, "softmax", x, dim(m, variant_of(arg) ? "d" : "b")));
+}
+
+static uint32_t build_log_sum_exp(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+
+    return layer_log_sum_exp(m->graph, "lse", x, dim(m, variant_of(arg) ? "d" : "b"));
+}
+
+static uint32_t build_causal(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+    bool turned = variant_of(arg);
+
+    return squares(m, graph_causal_mask(m->graph, "mask", x, dim(m, turned ? "d" : "c"),
+                                        dim(m, turned ? "c" : "d"), -2));
+}
+
+static uint32_t build_causal_softmax(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+
+    (void)arg;
+    x = graph_causal_mask(m->graph, "mask", x, dim(m, "c"), dim(m, "d"), -1e30);
+    return squares(m, layer_softmax(m->graph, "softmax", x, dim(m, "d")));
+}
+
+static uint32_t build_embed(struct maker *m, const void *arg)
+{
+    uint32_t table = checked_leaf(m, "cd");
+
+    return squares(m, graph_embed(m->graph, "embed", table,
+                                  ids(m, variant_of(arg) ? "ef" : "e", 4)));
+}
+
+static uint32_t build_pick(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+
+    if (variant_of(arg))
+        return squares(m, graph_pick(m->graph, "pick", x, ids(m, "bc", 5), dim(m, "d")));
+    return squares(m, graph_pick(m->graph, "pick", x, ids(m, "cd", 3), dim(m, "b")));
+}
+
+/* variant: 0 no mask, 1 a mask, 2 a mask that is differentiated too; 4 more: by token */
+static uint32_t build_xent(struct maker *m, const void *arg)
+{
+    int variant = variant_of(arg) % 4;
+    uint32_t x = checked_leaf(m, "bcd"), mask = GRAPH_NONE;
+    struct xent xent;
+
+    if (variant == 1)
+        mask = map1(m, KERN_STEP, leaf(m, "tokens", "bc"), 0);
+    if (variant == 2)
+        mask = map1(m, KERN_ADD_SCALAR, checked_leaf(m, "bc"), 2);
+    xent = layer_cross_entropy(m->graph, "xent", x, dim(m, "d"), ids(m, "bc", 5), mask);
+    return variant_of(arg) < 4 ? xent.loss : xent.per_token;
+}
+
+static uint32_t build_repeat(struct maker *m, const void *arg)
+{
+    static const char *const letters[] = {"dac", "acd", "cda"};
+    uint32_t x = checked_leaf(m, letters[variant_of(arg)]);
+
+    return squares(m, graph_repeat(m->graph, "repeat", x, dim(m, "a"), dim(m, "e")));
+}
+
+static uint32_t build_rename(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "ac"), other = graph_dim(m->graph, "A", 2);
+
+    (void)arg;
+    x = graph_repeat(m->graph, "rename", x, dim(m, "a"), other);
+    return squares(m, graph_repeat(m->graph, "back", x, other, dim(m, "a")));
+}
+
+static uint32_t build_slice(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc");
+
+    return squares(
+        m, graph_slice(m->graph, "slice", x, dim(m, "f"), dim(m, "d"), variant_of(arg)));
+}
+
+/* d of 5 elements from b and a, in this order; along the first or the last dimension. */
+static uint32_t build_concat(struct maker *m, const void *arg)
+{
+    bool last = variant_of(arg);
+    uint32_t x = checked_leaf(m, last ? "cb" : "bc"), w = checked_leaf(m, last ? "ca" : "ac");
+
+    return squares(m, graph_concat(m->graph, "concat", x, dim(m, "b"), w, dim(m, "a"),
+                                   dim(m, "d")));
+}
+
+static uint32_t build_doubled(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "ad");
+
+    (void)arg;
+    return squares(m,
+                   graph_concat(m->graph, "concat", x, dim(m, "a"), x, dim(m, "a"), dim(m, "c")));
+}
+
+/* Halves exchanged, which is half of a rotation by hand. */
+static uint32_t build_halves(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "ce"), other = graph_dim(m->graph, "B", 3), low, high;
+
+    (void)arg;
+    low = graph_slice(m->graph, "low", x, dim(m, "e"), other, 0);
+    high = graph_slice(m->graph, "high", x, dim(m, "e"), other, 3);
+    high = map1(m, KERN_NEG, high, 0);
+    return squares(m, graph_concat(m->graph, "turned", high, other, low, other, dim(m, "e")));
+}
+
+static uint32_t build_transpose(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd"), dims[GRAPH_RANK_MAX], rank;
+
+    (void)arg;
+    rank = dims_of(m->graph, "dbc", dims);
+    return squares(m, graph_transpose(m->graph, "turned", x, dims, rank));
+}
+
+/* A weight of three dimensions, no leaf: two of them have no letter. */
+static uint32_t weight(struct maker *m, const char *name, uint32_t a, uint32_t b, uint32_t c)
+{
+    const uint32_t dims[3] = {a, b, c};
+    const struct kern_source source = {.seed = (uint32_t)(unsigned char)name[0], .scale = 2};
+
+    return graph_input(m->graph, name, SHD_F64, dims, 3, source);
+}
+
+/* x[a, b, c] with heads e (6), 3 key heads, and d of the feed-forward layer.  The variant is a sum:
+ * 1 layer norms, 2 gated, 4 rotary embedding. */
+static uint32_t build_block(struct maker *m, const void *arg)
+{
+    int variant = variant_of(arg);
+    bool centred = variant & 1, gated = variant & 2;
+    const struct attention_opts opts = {true, variant & 4 ? 100 : 0, false};
+    struct block_weights w = {.centred = centred};
+    uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");
+    uint32_t head_dim = graph_dim(m->graph, "A", 2), kv_heads = graph_dim(m->graph, "B", 3);
+
+    w.attn.q = weight(m, "q", embed, heads, head_dim);
+    w.attn.k = weight(m, "k", embed, kv_heads, head_dim);
+    w.attn.v = weight(m, "v", embed, kv_heads, head_dim);
+    w.attn.o = weight(m, "o", heads, head_dim, embed);
+    w.mlp.up = checked_leaf(m, "cd");
+    w.mlp.gate = gated ? leaf(m, "gate", "cd") : GRAPH_NONE;
+    w.mlp.down = leaf(m, "down", "dc");
+    w.mlp.up_bias = w.mlp.down_bias = GRAPH_NONE;
+    w.norm1 = checked_leaf(m, "c");
+    w.norm2 = leaf(m, "norm2", "c");
+    w.norm1_bias = w.norm2_bias = centred ? leaf(m, "bias", "c") : GRAPH_NONE;
+    return layer_block(m->graph, "block", x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
+}
+
+static const struct op_case ops[] = {
+    {"attention to itself", build_self_attention, 0},
+    {"rope, halves", build_rope, false},
+    {"rope, interleaved", build_rope, true},
+    {"rope, halves, pairs outside", build_rope_outside, false},
+    {"rope, interleaved, pairs outside", build_rope_outside, true},
+    {"RMS norm", build_rms_norm, 0},
+    {"RMS norm with a scale", build_rms_norm, 1},
+    {"layer norm", build_layer_norm, 0},
+    {"layer norm with a scale", build_layer_norm, 1},
+    {"layer norm with scale and bias", build_layer_norm, 2},
+    {"softmax over the last dimension", build_softmax, 1},
+    {"softmax over the first dimension", build_softmax, 0},
+    {"log-sum-exp over the last dimension", build_log_sum_exp, 1},
+    {"log-sum-exp over the first dimension", build_log_sum_exp, 0},
+    {"causal mask", build_causal, 0},
+    {"causal mask, keys first", build_causal, 1},
+    {"softmax of what a causal mask leaves", build_causal_softmax, 0},
+    {"embedding", build_embed, 0},
+    {"embedding of two dimensions", build_embed, 1},
+    {"pick along the last dimension", build_pick, 1},
+    {"pick along the first dimension", build_pick, 0},
+    {"cross-entropy", build_xent, 0},
+    {"cross-entropy with a mask", build_xent, 1},
+    {"cross-entropy with a mask that has a gradient", build_xent, 2},
+    {"cross-entropy by token", build_xent, 4},
+    {"cross-entropy by token with a mask", build_xent, 5},
+    {"repeat in the middle", build_repeat, 0},
+    {"repeat of the first dimension", build_repeat, 1},
+    {"repeat of the last dimension", build_repeat, 2},
+    {"a dimension renamed and back", build_rename, 0},
+    {"slice from the start", build_slice, 0},
+    {"slice at the end", build_slice, 2},
+    {"concatenation along the first dimension", build_concat, 0},
+    {"concatenation along the last dimension", build_concat, 1},
+    {"an array after itself", build_doubled, 0},
+    {"halves exchanged", build_halves, 0},
+    {"transposition", build_transpose, 0},
+    {"block: RMS norms, gelu", build_block, 0},
+    {"block: layer norms, gelu", build_block, 1},
+    {"block: RMS norms, gated, rope", build_block, 6},
+    {"block: layer norms, gated, rope", build_block, 7},
+};
+
+int main(void)
+{
+    static const bool yes = true, no = false;
+
+    plan(0);
+    for (size_t i = 0; i < COUNT(attentions); i++)
+        check_gradient(attentions[i].what, build_attention, &attentions[i]);
+    check_gradient("attention of q and k turned, halves", build_rotated_attention, &no);
+    check_gradient("attention of q and k turned, interleaved", build_rotated_attention, &yes);
+    for (size_t i = 0; i < COUNT(ops); i++)
+        check_gradient(ops[i].what, ops[i].build, &ops[i]);
+    return done();
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "random_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "step.h"
+#include "tap.h"
+#include "trial/verify.h"
+
+static void dump_program(const struct program *program)
+{
+    char text[256];
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        shd_sharding_print(&program->buffers[op->outputs[0]].sharding, text, sizeof text);
+        diag("%3u %s for %s: buffer %u = %s(%d, %d) %s", i, program_step_name(op), op->name,
+             op->outputs[0], program->buffers[op->outputs[0]].name,
+             op->ninputs > 0 ? (int)op->inputs[0] : -1, op->ninputs > 1 ? (int)op->inputs[1] : -1,
+             text);
+    }
+}
+
+/* ---- what occurred ---- */
+
+struct random_seen random_seen;
+
+static void count_buffer(const struct program_buffer *b)
+{
+    for (uint32_t d = 0; d < b->rank; d++) {
+        const struct shd_dim_axes *t = &b->sharding.dims[d];
+
+        random_seen.tuples += t->naxes > 1;
+        random_seen.turned += t->naxes > 1 && t->axes[0] > t->axes[1];
+    }
+    random_seen.summed += b->sharding.partial && b->sharding.partial_op == SHD_SUM;
+    random_seen.extremes += b->sharding.partial && b->sharding.partial_op != SHD_SUM;
+}
+
+static void count_program(const struct random_program *p, const struct program *program)
+{
+    struct coll_shape shape;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        const struct coll_algo *algo = program_algo(program, op, &shape);
+
+        count_buffer(&program->buffers[op->outputs[0]]);
+        random_seen.rings += algo && !strcmp(algo->name, "ring");
+        if (op->kind == PROGRAM_RESHARD)
+            random_seen.steps[op->reshard.kind]++;
+        for (uint32_t k = 0; k < op->ninputs && op->kind != PROGRAM_RESHARD; k++)
+            random_seen.passed += program->buffers[op->inputs[k]].sharding.partial != 0;
+    }
+    for (size_t a = 0; a < shd_mesh_naxes(p->mesh); a++)
+        if (shd_mesh_axis_size(p->mesh, a) == 1) {
+            random_seen.ones++;
+            break;
+        }
+    for (uint32_t n = 0; n < p->graph->nnodes; n++)
+        random_seen.nodes[p->graph->nodes[n].op]++;
+    random_seen.naxes[shd_mesh_naxes(p->mesh)]++;
+    random_seen.split += program->own_mesh != NULL;
+    random_seen.backward += p->backward;
+    random_seen.f32 += p->dtype == SHD_F32;
+    random_seen.ops += program->nops;
+}
+
+/* ---- the properties ---- */
+
+static double largest(const double *values, const struct program_buffer *b)
+{
+    double most = 0;
+    int64_t n = 1;
+
+    for (uint32_t d = 0; d < b->rank; d++)
+        n *= b->shape[d];
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(values[i]));
+    return most;
+}
+
+/* The largest absolute error of a result.  What is 0 and computed as a difference need not be 0: it
+ * has no relative error, and is looked at itself. */
+static double error_of(const struct record *run, const struct step *step, uint32_t r, double most)
+{
+    double error = run->checks[r].error, value = 0;
+    int64_t n = 1;
+
+    if (most > 0 || error == 0)
+        return error * most;
+    for (uint32_t d = 0; d < step->program->buffers[step->program->results[r].buffer].rank; d++)
+        n *= step->program->buffers[step->program->results[r].buffer].shape[d];
+    for (int64_t i = 0; i < n; i++)
+        value = fmax(value, fabs(step_value(step, r, i)));
+    return value > 0 ? value : NAN;
+}
+
+/* Errors relative to the largest value of the result, which may be what is left of a difference of
+ * larger ones: then relative to the largest of all (in float64, to a thousandth of it). */
+static bool verified(const struct record *run, const struct step *step,
+                     const struct verify_reference *reference, enum shd_dtype dtype)
+{
+    const struct program *program = run->program;
+    double tolerance = dtype == SHD_F64 ? 1e-9 : 1e-4, part = dtype == SHD_F64 ? 1e-3 : 1, all = 0;
+    bool good = true;
+
+    for (uint32_t r = 0; r < program->nresults; r++)
+        all = fmax(all,
+                   largest(reference->results[r], &program->buffers[program->results[r].buffer]));
+    for (uint32_t r = 0; r < program->nresults; r++) {
+        double most = largest(reference->results[r], &program->buffers[program->results[r].buffer]);
+        double error = error_of(run, step, r, most);
+
+        if (error <= tolerance * fmax(most, all * part))
+            continue;
+        diag("%s is off by %g of %g (largest of all: %g)", program->results[r].name, error, most,
+             all);
+        good = false;
+    }
+    return good && run->nchecks == program->nresults;
+}
+
+static bool check_results(const struct random_program *p, struct step *step)
+{
+    struct verify_reference reference;
+    struct walk_opts opts = {.nthreads = 0};
+    struct shd_error err;
+    struct record *run;
+    int status = verify_reference(&reference, p->graph, 1, NULL, &err);
+    bool good = false;
+
+    if (status != SHD_OK) {
+        diag("reference: %s", err.text);
+        return false;
+    }
+    status = record_create(&run, step->program, RECORD_EXECUTED, true, &err);
+    if (status == SHD_OK) {
+        status = verify_run(run, &reference, &opts, &err);
+        if (status == SHD_OK)
+            good = verified(run, step, &reference, p->dtype);
+        if (good && step_disagreement(step->planned, run)) {
+            diag("a second run differs in %s", step_disagreement(step->planned, run));
+            good = false;
+        }
+        record_destroy(run);
+    }
+    if (status != SHD_OK)
+        diag("run: %s", err.text);
+    verify_reference_fini(&reference);
+    return good;
+}
+
+static bool check_same_bits(const struct step *step)
+{
+    struct collect again;
+    struct walk_opts opts = {.finish = collect_finish, .finish_arg = &again};
+    struct record *run;
+    bool same = false;
+
+    if (record_create(&run, step->program, RECORD_EXECUTED, false, NULL) != SHD_OK)
+        return false;
+    if (collect_init(&again, step->program, NULL) == SHD_OK) {
+        same = walk_run(run, &opts, NULL) == SHD_OK && step_same_bits(&step->results, &again);
+        collect_fini(&again);
+    }
+    record_destroy(run);
+    if (!same)
+        diag("a second run has other bits");
+    return same;
+}
+
+static void test_program(struct random_program *p, bool twice)
+{
+    struct partition_request request = {.graph = p->graph,
+                                        .mesh = p->mesh,
+                                        .nodes = p->nodes,
+                                        .outputs = p->outputs,
+                                        .algos = p->algos,
+                                        .memory_bytes = p->memory_bytes};
+    struct step step;
+    const char *differs = NULL;
+    char mesh[128];
+    bool good = step_init(&step, &request);
+
+    if (good) {
+        count_program(p, step.program);
+        differs = step_disagreement(step.planned, step.executed);
+        if (differs)
+            diag("plan and run differ in %s", differs);
+        good = check_results(p, &step) && !differs;
+        if (twice)
+            good = check_same_bits(&step) && good;
+    }
+    shd_mesh_print(p->mesh, mesh, sizeof mesh);
+    ok(good, "seed %llu: %u nodes%s in %s on %s", (unsigned long long)p->seed, p->graph->nnodes,
+       p->backward ? " with gradients" : "", shd_dtype_name(p->dtype), mesh);
+    if (!good) {
+        random_dump(p);
+        if (step.program)
+            dump_program(step.program);
+    }
+    step_fini(&step);
+    random_program_destroy(p);
+}
+
+static void tell_seen(void)
+{
+    for (int op = 0; op < GRAPH_NOPS; op++)
+        if (random_seen.nodes[op] > 0)
+            diag("nodes, %s: %u", graph_op_name((enum graph_op)op), random_seen.nodes[op]);
+    for (int kind = 0; kind < SHD_RESHARD_NKINDS; kind++)
+        diag("%s: %u", shd_reshard_kind_name((enum shd_reshard_kind)kind), random_seen.steps[kind]);
+    diag("steps by a ring: %u; partial sums %u, read by ops %u; partial extremes %u", random_seen.rings,
+         random_seen.summed, random_seen.passed, random_seen.extremes);
+    diag("dimensions over several axes: %u, in another order than the mesh's %u", random_seen.tuples,
+         random_seen.turned);
+    diag("meshes of 1 to 4 axes: %u %u %u %u, with axes of size 1: %u", random_seen.naxes[1],
+         random_seen.naxes[2], random_seen.naxes[3], random_seen.naxes[4], random_seen.ones);
+    diag("meshes with axes split in parts: %u", random_seen.split);
+    diag("ops: %u; programs with gradients: %u, in float32: %u", random_seen.ops, random_seen.backward, random_seen.f32);
+}
+
+static unsigned long from_env(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+bool random_test(struct random_program *(*make)(uint64_t seed), unsigned long seed,
+                 unsigned long count)
+{
+    const char *size = getenv("SHD_TEST_SIZE");
+    unsigned long all = count;
+
+    seed = from_env("SHD_TEST_SEED", seed);
+    count = from_env("SHD_TEST_COUNT", size && !strcmp(size, "small") ? count / 5 : count);
+    diag("SHD_TEST_SEED=%lu, %lu programs", seed, count);
+    for (unsigned long i = 0; i < count; i++)
+        test_program(make(seed + i), i % 3 == 0);
+    tell_seen();
+    return count >= all;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "random_program.h"
+
+#include <math.h>
+#include <string.h>
+
+uint32_t random_leaf(struct random_program *p, const uint32_t *dims, uint32_t rank)
+{
+    struct kern_source source = {.seed = (uint32_t)random_next(&p->random), .scale = 2};
+    uint32_t node;
+
+    if (random_chance(&p->random, 50))
+        node = graph_input(p->graph, random_name(p, "x"), p->dtype, dims, rank, source);
+    else
+        node = graph_param(p->graph, random_name(p, "w"), p->dtype, dims, rank, source);
+    random_keep(p, node, 1);
+    if (node != GRAPH_NONE && random_chance(&p->random, 85))
+        random_ask(p, node);
+    return node;
+}
+
+/* The dimensions of a and then those only b has. */
+static uint32_t joined(const struct random_program *p, uint32_t a, uint32_t b,
+                       uint32_t out[2 * GRAPH_RANK_MAX])
+{
+    const struct graph_node *x = &p->graph->nodes[a], *y = &p->graph->nodes[b];
+    uint32_t rank = 0;
+
+    for (uint32_t d = 0; d < x->rank; d++)
+        out[rank++] = x->dims[d];
+    for (uint32_t d = 0; d < y->rank; d++)
+        if (!graph_has_dim(x, y->dims[d]))
+            out[rank++] = y->dims[d];
+    return rank;
+}
+
+/* Keep some of the dimensions, in another order now and then. */
+static uint32_t keep_some(struct random_program *p, uint32_t *dims, uint32_t rank, uint32_t percent)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t d = 0; d < rank; d++)
+        if (random_chance(&p->random, percent))
+            dims[kept++] = dims[d];
+    if (kept > 1 && random_chance(&p->random, 40)) {
+        uint32_t first = dims[0];
+
+        dims[0] = dims[kept - 1];
+        dims[kept - 1] = first;
+    }
+    return kept;
+}
+
+static void add_einsum(struct random_program *p)
+{
+    uint32_t a = random_pick(p), b = random_pick(p), dims[2 * GRAPH_RANK_MAX];
+    uint32_t rank = joined(p, a, b, dims);
+    double all = random_elements(p->graph, dims, rank), bound;
+
+    if (all > RANDOM_ITERATIONS_MAX)
+        return;
+    rank = keep_some(p, dims, rank, 65);
+    if (random_elements(p->graph, dims, rank) > RANDOM_ELEMENTS_MAX)
+        return;
+    bound = all / random_elements(p->graph, dims, rank) * p->bounds[a] * p->bounds[b];
+    /* Sums of random signs grow by the root. */
+    random_keep(p, graph_einsum(p->graph, random_name(p, "einsum"), a, b, dims, rank),
+               bound > RANDOM_BOUND ? sqrt(bound) * RANDOM_BOUND : bound);
+}
+
+static void add_reduce(struct random_program *p)
+{
+    uint32_t a = random_pick(p), dims[GRAPH_RANK_MAX], rank = p->graph->nodes[a].rank;
+    enum shd_reduce_op op = (enum shd_reduce_op)random_below(&p->random, 4);
+    double bound = p->bounds[a];
+
+    memcpy(dims, p->graph->nodes[a].dims, sizeof dims);
+    rank = keep_some(p, dims, rank, 60);
+    if (op == SHD_SUM)
+        bound *= random_elements(p->graph, p->graph->nodes[a].dims, p->graph->nodes[a].rank) /
+                 random_elements(p->graph, dims, rank);
+    a = graph_reduce(p->graph, random_name(p, "reduce"), op, a, dims, rank);
+    random_keep(p, a, bound > RANDOM_BOUND ? sqrt(bound) * RANDOM_BOUND : bound);
+}
+
+uint32_t random_positive(struct random_program *p, uint32_t a)
+{
+    a = graph_map(p->graph, random_name(p, "sigmoid"), KERN_SIGMOID, a, GRAPH_NONE, 0);
+    random_keep(p, a, 1);
+    a = graph_map(p->graph, random_name(p, "positive"), KERN_ADD_SCALAR, a, GRAPH_NONE, 0.5);
+    return random_keep(p, a, 1.5);
+}
+
+static void add_binary(struct random_program *p)
+{
+    static const enum kern_fn fns[] = {KERN_ADD, KERN_ADD, KERN_SUB, KERN_MUL,
+                                       KERN_DIV, KERN_MAX, KERN_MIN};
+    enum kern_fn fn = fns[random_below(&p->random, 7)];
+    uint32_t a = random_pick(p), b = random_pick(p), dims[2 * GRAPH_RANK_MAX], rank;
+    double x = p->bounds[a], y;
+
+    if (fn == KERN_ADD && random_chance(&p->random, 50))
+        b = random_below(&p->random, 3); /* a bias, so to speak: leaves come first */
+    y = p->bounds[b];
+    rank = joined(p, a, b, dims);
+    if (random_elements(p->graph, dims, rank) > RANDOM_ELEMENTS_MAX || (fn == KERN_SUB && a == b))
+        return;
+    if (fn == KERN_DIV) {
+        b = random_positive(p, b);
+        y = 2;
+    }
+    a = graph_map(p->graph, random_name(p, kern_fns[fn].name), fn, a, b, 0);
+    random_keep(p, a, fn == KERN_MUL || fn == KERN_DIV ? x * y : x + y);
+}
+
+static void add_unary(struct random_program *p)
+{
+    static const enum kern_fn fns[] = {
+        KERN_COPY,       KERN_NEG, KERN_TANH, KERN_SIGMOID, KERN_GELU,  KERN_SILU, KERN_SCALE,
+        KERN_ADD_SCALAR, KERN_EXP, KERN_LOG,  KERN_SQRT,    KERN_RSQRT, KERN_FILL, KERN_RELU};
+    enum kern_fn fn = fns[random_below(&p->random, 14)];
+    uint32_t a = random_pick(p);
+    double bound = p->bounds[a] + 1;
+
+    if (fn == KERN_EXP) {
+        a = random_keep(p, graph_map(p->graph, random_name(p, "tanh"), KERN_TANH, a, GRAPH_NONE, 0), 1);
+        bound = exp(1);
+    }
+    if (fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT) {
+        a = random_positive(p, a);
+        bound = 1.5;
+    }
+    a = graph_map(p->graph, random_name(p, kern_fns[fn].name), fn, a, GRAPH_NONE, 0.75);
+    random_keep(p, a, bound);
+}
+
+static void add_constraint(struct random_program *p)
+{
+    uint32_t a = random_pick(p), node = graph_constraint(p->graph, random_name(p, "constraint"), a);
+
+    random_keep(p, node, p->bounds[a]);
+    if (node != GRAPH_NONE && random_chance(&p->random, 75))
+        random_ask(p, node);
+}
+
+void random_op(struct random_program *p)
+{
+    uint32_t what = random_below(&p->random, 100);
+
+    if (what < 35)
+        add_einsum(p);
+    else if (what < 60)
+        add_binary(p);
+    else if (what < 75)
+        add_unary(p);
+    else if (what < 90)
+        add_reduce(p);
+    else
+        add_constraint(p);
+}

@@ -1,0 +1,82 @@
+/* random_program.h - graphs of random ops with random shardings on random meshes.
+ *
+ * A program is created from a seed, filled with arrays and ops by the test, and finished: then what
+ * nobody reads is a result, and half of the programs in float64 have gradients.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RANDOM_PROGRAM_H
+#define RANDOM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/mesh.h>
+#include <shd/sharding.h>
+
+#include "coll/coll.h"
+#include "graph/graph.h"
+
+#define RANDOM_NODES_MAX 4096
+#define RANDOM_ELEMENTS_MAX 4096     /* of one array */
+#define RANDOM_ITERATIONS_MAX 100000 /* of one op */
+#define RANDOM_BOUND 4.0             /* values beyond it are scaled back */
+
+/* splitmix64 */
+struct random {
+    uint64_t state;
+};
+
+uint64_t random_next(struct random *r);
+uint32_t random_below(struct random *r, uint32_t n);
+bool random_chance(struct random *r, uint32_t percent);
+
+struct random_program {
+    struct random random;
+    uint64_t seed;
+    enum shd_dtype dtype;
+    bool backward;
+    struct shd_mesh *mesh;
+    struct graph *graph;
+    double bounds[RANDOM_NODES_MAX]; /* |value|, about, of each forward node */
+    uint32_t nbounds;
+    const struct shd_sharding *nodes[RANDOM_NODES_MAX], *outputs[RANDOM_NODES_MAX];
+    struct shd_sharding *storage; /* of nodes, then of outputs */
+    const struct coll_algo *algos[COLL_NKINDS];
+    uint64_t memory_bytes; /* 0, or so little that nothing gathered is kept */
+};
+
+struct random_program *random_program_create(uint64_t seed);
+void random_program_finish(struct random_program *p);
+void random_program_destroy(struct random_program *p);
+
+/* Tell the graph and what is asked for it. */
+void random_dump(const struct random_program *p);
+
+/* Ask for a random sharding of a node. */
+void random_ask(struct random_program *p, uint32_t node);
+
+/* `what`, with a number that no node has yet. */
+const char *random_name(struct random_program *p, const char *what);
+
+/* Note the bound of what was added last, and scale it back when it is large; returns what to go on
+ * with. */
+uint32_t random_keep(struct random_program *p, uint32_t node, double bound);
+
+/* A node that is not of integers, one of the last few more often than not. */
+uint32_t random_pick(struct random_program *p);
+
+double random_elements(const struct graph *g, const uint32_t *dims, uint32_t rank);
+
+/* ---- random_ops.c: products, elementwise functions, reductions, constraints ---- */
+
+/* An input or parameter with dimensions as given. */
+uint32_t random_leaf(struct random_program *p, const uint32_t *dims, uint32_t rank);
+
+/* sigmoid(x) + 1/2: positive and far from 0 */
+uint32_t random_positive(struct random_program *p, uint32_t a);
+
+/* One of these ops on nodes there are. */
+void random_op(struct random_program *p);
+
+#endif /* RANDOM_PROGRAM_H */
