@@ -89,8 +89,8 @@ static int init(struct shd_chunker *out, const struct owners *owners, int64_t ho
     return SHD_OK;
 }
 
-int shd_chunker_init(struct shd_chunker *out, const struct shd_mesh *mesh,
-                     const int32_t *processes, int64_t host, struct shd_error *err)
+int shd_chunker_init(struct shd_chunker *out, const struct shd_mesh *mesh, const int32_t *processes,
+                     int64_t host, struct shd_error *err)
 {
     const struct owners owners = {mesh, processes, NULL};
 
@@ -298,7 +298,8 @@ int shd_data_shard_id(int64_t *out, const struct shd_chunker *chunker,
 static int check_batch(int64_t batch_size, int64_t by, const char *what, struct shd_error *err)
 {
     if (batch_size % by != 0)
-        return shd_error_set(err, SHD_EINDIVISIBLE, "a batch of %lld does not divide by the %lld %s",
+        return shd_error_set(err, SHD_EINDIVISIBLE,
+                             "a batch of %lld does not divide by the %lld %s",
                              (long long)batch_size, (long long)by, what);
     return SHD_OK;
 }

@@ -61,8 +61,8 @@ static void align(int32_t *to, size_t naxes, const int64_t *from, size_t n)
 }
 
 /* The device at coordinates of the whole mesh: those of the granule are the major part. */
-static int32_t hybrid_device(int32_t position, const int32_t *ici, const int32_t *dcn,
-                             size_t naxes, int32_t granule_size)
+static int32_t hybrid_device(int32_t position, const int32_t *ici, const int32_t *dcn, size_t naxes,
+                             int32_t granule_size)
 {
     int32_t granule = 0, device = 0, granule_stride = 1, device_stride = 1;
 
@@ -86,8 +86,7 @@ static int create_hybrid(struct shd_mesh **out, const struct shd_topology *topol
     int32_t *ids = malloc((size_t)topology->ndevices * sizeof(*ids));
 
     if (!ids)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices",
-                             (int)topology->ndevices);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", (int)topology->ndevices);
     for (size_t a = 0; a < naxes; a++)
         sizes[a] = ici[a] * dcn[a];
     for (int32_t p = 0; p < topology->ndevices; p++)
@@ -104,8 +103,7 @@ int shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *top
                            const int64_t *ici, size_t nici, const int64_t *dcn, size_t ndcn,
                            struct shd_error *err)
 {
-    int32_t ngranules =
-        granule == SHD_GRANULE_PROCESS ? topology->nprocesses : topology->nslices;
+    int32_t ngranules = granule == SHD_GRANULE_PROCESS ? topology->nprocesses : topology->nslices;
     int32_t inside[SHD_MESH_AXES_MAX], over[SHD_MESH_AXES_MAX];
     int status = check_granules(topology, ngranules, ici, nici, dcn, ndcn, err);
 
@@ -151,15 +149,15 @@ struct tpu_row {
 };
 
 static const struct tpu_row tpu_v3[] = {
-    {1, 0, 1, {1, 1, 1, 1}},  {2, 0, 1, {1, 1, 1, 2}},  {4, 0, 1, {2, 1, 1, 2}},
-    {8, 0, 1, {2, 2, 1, 2}},  {16, 0, 1, {4, 2, 1, 2}}, {0, 0, 0, {0}},
+    {1, 0, 1, {1, 1, 1, 1}}, {2, 0, 1, {1, 1, 1, 2}},  {4, 0, 1, {2, 1, 1, 2}},
+    {8, 0, 1, {2, 2, 1, 2}}, {16, 0, 1, {4, 2, 1, 2}}, {0, 0, 0, {0}},
 };
 
 static const struct tpu_row tpu_v4[] = {
-    {1, 0, 1, {1, 1, 1, 1}},  {2, 0, 1, {1, 2, 1, 1}},    {4, 0, 4, {4, 1, 1, 1}},
-    {4, 0, 1, {2, 2, 1, 1}},  {8, 2, 8, {1, 1, 8, 1}},    {8, 0, 1, {4, 2, 1, 1}},
+    {1, 0, 1, {1, 1, 1, 1}},    {2, 0, 1, {1, 2, 1, 1}},  {4, 0, 4, {4, 1, 1, 1}},
+    {4, 0, 1, {2, 2, 1, 1}},    {8, 2, 8, {1, 1, 8, 1}},  {8, 0, 1, {4, 2, 1, 1}},
     {16, 2, 16, {1, 1, 16, 1}}, {16, 0, 8, {8, 2, 1, 1}}, {16, 0, 4, {4, 4, 1, 1}},
-    {16, 0, 1, {2, 2, 4, 1}}, {0, 0, 0, {0}},
+    {16, 0, 1, {2, 2, 4, 1}},   {0, 0, 0, {0}},
 };
 
 static const struct tpu_row *tpu_table(const struct shd_topology *topology)

@@ -113,8 +113,7 @@ int shd_logical_rules_append(struct shd_logical_rules *rules, const struct shd_l
     size_t before = rules->nrules;
 
     for (size_t i = 0, n = more->nrules; i < n; i++) {
-        int status =
-            shd_logical_rules_add(rules, more->rules[i]->name, &more->rules[i]->axes, err);
+        int status = shd_logical_rules_add(rules, more->rules[i]->name, &more->rules[i]->axes, err);
 
         if (status) {
             while (rules->nrules > before)

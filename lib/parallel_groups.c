@@ -9,8 +9,7 @@ static const char *const axis_names[SHD_PARALLEL_NKINDS] = {"dp", "pp", "cp", "t
 
 const char *shd_parallel_kind_name(enum shd_parallel_kind kind)
 {
-    static const char *const names[SHD_PARALLEL_NKINDS] = {"data", "pipeline", "context",
-                                                           "tensor"};
+    static const char *const names[SHD_PARALLEL_NKINDS] = {"data", "pipeline", "context", "tensor"};
 
     return names[kind];
 }
@@ -100,8 +99,7 @@ int shd_parallel_group(struct shd_parallel_group *out, const struct shd_parallel
         return shd_error_set(err, SHD_ENOMESH, "%s parallel group is not initialized",
                              shd_parallel_kind_name(kind));
     *out = (struct shd_parallel_group){groups, shd_groups_find(groups, parallel->rank),
-                                       groups->nmembers,
-                                       shd_groups_member(groups, parallel->rank)};
+                                       groups->nmembers, shd_groups_member(groups, parallel->rank)};
     return SHD_OK;
 }
 

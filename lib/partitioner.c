@@ -39,8 +39,7 @@ static int check_request(const struct shd_partitioner_opts *opts, struct shd_err
                              "both %lld partitions and a submesh are given, which excludes them",
                              (long long)mesh->num_partitions);
     if (mesh->nsubmesh > 0 && mesh->nsubmesh != 4)
-        return shd_error_set(err, SHD_EINVAL, "the submesh has %zu extents, not 4",
-                             mesh->nsubmesh);
+        return shd_error_set(err, SHD_EINVAL, "the submesh has %zu extents, not 4", mesh->nsubmesh);
     return SHD_OK;
 }
 

@@ -129,6 +129,26 @@ bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding 
            !memcmp(a->dims, b->dims, sizeof(a->dims)) && shd_mesh_equal(a->mesh, b->mesh);
 }
 
+void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding)
+{
+    struct shd_sharding s;
+
+    shd_sharding_init(&s, sharding->mesh, sharding->rank);
+    for (uint32_t d = 0; d < s.rank; d++)
+        for (uint8_t a = 0; a < sharding->dims[d].naxes; a++) {
+            uint8_t axis = sharding->dims[d].axes[a];
+
+            if (shd_mesh_axis_size(s.mesh, axis) > 1)
+                s.dims[d].axes[s.dims[d].naxes++] = axis;
+        }
+    for (size_t a = 0; a < shd_mesh_naxes(s.mesh); a++)
+        if (sharding->partial >> a & 1 && shd_mesh_axis_size(s.mesh, a) > 1)
+            s.partial |= (uint16_t)(1u << a);
+    if (s.partial)
+        s.partial_op = sharding->partial_op;
+    *out = s;
+}
+
 uint32_t shd_sharding_axes(const struct shd_sharding *sharding)
 {
     uint32_t axes = 0;

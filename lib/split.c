@@ -20,8 +20,7 @@ int shd_divide(int64_t *out, int64_t number, int64_t divisor, struct shd_error *
     if (status)
         return status;
     if (number == INT64_MIN && divisor == -1)
-        return shd_error_set(err, SHD_ERANGE, "%lld divided by -1 does not fit",
-                             (long long)number);
+        return shd_error_set(err, SHD_ERANGE, "%lld divided by -1 does not fit", (long long)number);
     *out = number / divisor;
     return SHD_OK;
 }
@@ -53,7 +52,8 @@ static int set_strides(int64_t *strides, const int64_t *shape, size_t rank, stru
     for (size_t d = rank; d-- > 0;) {
         strides[d] = stride;
         if (__builtin_mul_overflow(stride, shape[d] > 0 ? shape[d] : 1, &stride))
-            return shd_error_set(err, SHD_ERANGE, "the array has more elements than can be counted");
+            return shd_error_set(err, SHD_ERANGE,
+                                 "the array has more elements than can be counted");
     }
     return SHD_OK;
 }

@@ -157,8 +157,8 @@ int32_t shd_topology_process(const struct shd_topology *topology, int32_t id)
     for (size_t i = topology->ndims; i-- > 0;) {
         size_t d = order[i];
 
-        process = process * (topology->bounds[d] / topology->host[d]) +
-                  coords[d] / topology->host[d];
+        process =
+            process * (topology->bounds[d] / topology->host[d]) + coords[d] / topology->host[d];
     }
     return process;
 }
@@ -168,8 +168,8 @@ void shd_topology_device(const struct shd_topology *topology, int32_t id, struct
     int32_t coords[SHD_GRID_DIMS_MAX];
 
     get_coords(topology, id, coords);
-    *out = (struct shd_device){
-        .id = id, .process = shd_topology_process(topology, id), .slice = -1};
+    *out =
+        (struct shd_device){.id = id, .process = shd_topology_process(topology, id), .slice = -1};
     if (topology->nslices > 0)
         out->slice = out->process / (topology->nprocesses / topology->nslices);
     if (topology->ndims == 4) {

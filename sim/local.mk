@@ -31,6 +31,7 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/bench.c \
 	%D%/cmd/check.c \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
@@ -46,21 +47,34 @@ libsim_la_SOURCES = \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \
 	%D%/cmd/work.h \
+	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
+	%D%/coll/all_gather_recursive_doubling.c \
 	%D%/coll/all_gather_ring.c \
 	%D%/coll/all_reduce_direct.c \
+	%D%/coll/all_reduce_halving_doubling.c \
+	%D%/coll/all_reduce_recursive_doubling.c \
 	%D%/coll/all_reduce_ring.c \
+	%D%/coll/all_reduce_two_level.c \
+	%D%/coll/all_to_all_bruck.c \
 	%D%/coll/all_to_all_direct.c \
+	%D%/coll/all_to_all_pairwise.c \
 	%D%/coll/barrier_direct.c \
 	%D%/coll/broadcast_direct.c \
+	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
 	%D%/coll/gather_direct.c \
+	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \
+	%D%/coll/pow2.h \
 	%D%/coll/reduce_direct.c \
 	%D%/coll/reduce_scatter_direct.c \
+	%D%/coll/reduce_scatter_recursive_halving.c \
 	%D%/coll/reduce_scatter_ring.c \
+	%D%/coll/reduce_tree.c \
 	%D%/coll/scatter_direct.c \
+	%D%/coll/scatter_tree.c \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
@@ -105,6 +119,7 @@ libsim_la_SOURCES = \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/data.c \
+	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/embed.c \
 	%D%/kern/gemm.c \
@@ -152,12 +167,16 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/candidates.c \
+	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
 	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/improve.c \
+	%D%/partition/improve.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/price.c \
@@ -175,6 +194,9 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/share.c \
+	%D%/partition/tally.c \
+	%D%/partition/tally.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -236,8 +258,12 @@ libsim_la_SOURCES = \
 	%D%/run/collective.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
+	%D%/run/fused.c \
+	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
@@ -245,6 +271,8 @@ libsim_la_SOURCES = \
 	%D%/run/move.c \
 	%D%/run/move.h \
 	%D%/run/run.c \
+	%D%/run/stream.c \
+	%D%/run/stream.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
@@ -284,7 +312,6 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
-	%D%/trial/shd/graph.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
@@ -293,8 +320,6 @@ libsim_la_SOURCES = \
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
-
-shdinclude_HEADERS += %D%/run/shd/run.h
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

@@ -23,30 +23,67 @@ static const struct {
     uint64_t shard_bytes, gather_bytes, sync_bytes;
     double balance;
 } cases[] = {
-    {"even", SHD_F32, 2, {1024, 1024}, "[fsdp, tp]", SHD_OK, 524288, SHD_OK, 524288, 3670016,
-     524288, 1},
-    {"replicated", SHD_F32, 2, {16, 16}, "[]", SHD_OK, 1024, SHD_OK, 1024, 0, 1920, 1},
-    {"none counts as sharded", SHD_F32, 2, {16, 16}, "[null]", SHD_OK, 1024, SHD_OK, 1024, 0, 1920,
+    {"even",
+     SHD_F32,
+     2,
+     {1024, 1024},
+     "[fsdp, tp]",
+     SHD_OK,
+     524288,
+     SHD_OK,
+     524288,
+     3670016,
+     524288,
      1},
-    {"several axes", SHD_F32, 2, {1024, 1024}, "[[fsdp, tp]]", SHD_ENOAXIS, 0, SHD_OK, 524288,
-     3670016, 524288, 1},
-    {"uneven", SHD_F32, 2, {7, 3}, "[fsdp, tp]", SHD_OK, 10, SHD_OK, 16, 68, 16,
-     84.0 / 8 / 16},
+    {"replicated", SHD_F32, 2, {16, 16}, "[]", SHD_OK, 1024, SHD_OK, 1024, 0, 1920, 1},
+    {"none counts as sharded",
+     SHD_F32,
+     2,
+     {16, 16},
+     "[null]",
+     SHD_OK,
+     1024,
+     SHD_OK,
+     1024,
+     0,
+     1920,
+     1},
+    {"several axes",
+     SHD_F32,
+     2,
+     {1024, 1024},
+     "[[fsdp, tp]]",
+     SHD_ENOAXIS,
+     0,
+     SHD_OK,
+     524288,
+     3670016,
+     524288,
+     1},
+    {"uneven", SHD_F32, 2, {7, 3}, "[fsdp, tp]", SHD_OK, 10, SHD_OK, 16, 68, 16, 84.0 / 8 / 16},
     {"more devices than elements", SHD_F32, 1, {3}, "[fsdp]", SHD_OK, 3, SHD_OK, 4, 8, 6, 0.75},
     {"rank 0", SHD_F32, 0, {0}, "[]", SHD_OK, 4, SHD_OK, 4, 0, 8, 1},
     {"no elements", SHD_F32, 2, {0, 16}, "[dp]", SHD_OK, 0, SHD_OK, 0, 0, 0, 1},
     {"unknown axis", SHD_F32, 1, {16}, "[ep]", SHD_ENOAXIS, 0, SHD_ENOAXIS, 0, 0, 0, 0},
     {"an axis twice", SHD_F16, 2, {5, 5}, "[fsdp, fsdp]", SHD_OK, 3, SHD_EDUPAXIS, 0, 0, 0, 0},
-    {"longer than the rank", SHD_F32, 1, {16}, "[dp, tp, fsdp]", SHD_OK, 4, SHD_ESPECLONG, 0, 0,
-     0, 0},
+    {"longer than the rank",
+     SHD_F32,
+     1,
+     {16},
+     "[dp, tp, fsdp]",
+     SHD_OK,
+     4,
+     SHD_ESPECLONG,
+     0,
+     0,
+     0,
+     0},
 };
 
 static struct shd_tree *tree_of(size_t row)
 {
-    struct shd_leaf leaf = {.name = "w",
-                            .dtype = cases[row].dtype,
-                            .rank = cases[row].rank,
-                            .shape = cases[row].shape};
+    struct shd_leaf leaf = {
+        .name = "w", .dtype = cases[row].dtype, .rank = cases[row].rank, .shape = cases[row].shape};
     struct shd_tree *tree = NULL;
 
     must(shd_tree_create(&tree, NULL), "a tree");
@@ -54,7 +91,8 @@ static struct shd_tree *tree_of(size_t row)
     return tree;
 }
 
-/* The definitions, device by device: the first holds the most, and mean over most is the balance. */
+/* The definitions, device by device: the first holds the most, and mean over most is the balance.
+ */
 static bool devices_agree(const struct shd_analysis *analysis, const struct shd_tree *tree,
                           const struct shd_spec *const *specs, const struct shd_mesh *mesh)
 {
@@ -72,8 +110,8 @@ static bool devices_agree(const struct shd_analysis *analysis, const struct shd_
 
     double balance = most ? (double)sum / shd_mesh_size(mesh) / (double)most : 1;
 
-    return most == first && most == analysis->device_bytes &&
-           balance - analysis->balance < 1e-12 && analysis->balance - balance < 1e-12;
+    return most == first && most == analysis->device_bytes && balance - analysis->balance < 1e-12 &&
+           analysis->balance - balance < 1e-12;
 }
 
 static void test_case(size_t row, const struct shd_mesh *mesh)

@@ -12,6 +12,7 @@
 static const struct test_axis full[] = {{"dp", 2}, {"fsdp", 4}, {"ep", 1},
                                         {"tp", 2}, {"sp", 1},   {NULL, 0}};
 static const struct test_axis pair[] = {{"fsdp", 4}, {"sp", 2}, {NULL, 0}};
+static const struct test_axis three[] = {{"dp", 2}, {"fsdp", 4}, {"sp", 2}, {NULL, 0}};
 static const struct test_axis two[] = {{"fsdp", 16}, {"tp", 4}, {NULL, 0}};
 
 static const char *const fsdp_sp[] = {"fsdp", "sp"}, *const tp_tp[] = {"tp", "tp"};
@@ -33,6 +34,7 @@ static const struct {
     {pair, 2, {6, 4}, "fsdp sp", "[fsdp, sp]", "[null, null]"},
     {pair, 2, {8, 3}, "fsdp sp", "[fsdp, sp]", "[[fsdp, sp], null]"},
     {pair, 2, {2048, 3}, "fsdp sp", "[fsdp, sp]", "[[fsdp, sp], null]"},
+    {three, 2, {4096, 1}, "fsdp sp,dp", "[dp, null]", "[[fsdp, sp], null]"},
     {two, 2, {4096, 4096}, "tp,fsdp", "[tp, fsdp]", "[tp, fsdp]"},
     {full, 2, {INT64_C(1) << 40, INT64_C(1) << 40}, "fsdp sp,dp,tp", "[fsdp, sp]", "[fsdp, sp]"},
 };
@@ -45,7 +47,10 @@ static void join(char *text, size_t size, const struct shd_spec_entry *methods, 
     for (size_t m = 0; m < n; m++) {
         for (size_t a = 0; a < methods[m].naxes; a++)
             used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     a ? " " : m ? "," : "", methods[m].axes[a]);
+                                     a   ? " "
+                                     : m ? ","
+                                         : "",
+                                     methods[m].axes[a]);
     }
 }
 
@@ -64,9 +69,9 @@ static void test_case(size_t row)
     must(shd_auto_spec(&spec, mesh, cases[row].shape, cases[row].rank, methods, n, &options, NULL),
          "a spec");
     options.strict = true;
-    must(shd_auto_spec(&strict, mesh, cases[row].shape, cases[row].rank, methods, n, &options,
-                       NULL),
-         "a strict spec");
+    must(
+        shd_auto_spec(&strict, mesh, cases[row].shape, cases[row].rank, methods, n, &options, NULL),
+        "a strict spec");
     ok(!strcmp(text_of(spec), cases[row].spec), "spec of row %zu: %s", row, text_of(spec));
     ok(!strcmp(text_of(strict), cases[row].strict) &&
            !shd_auto_shard_shape(shard, mesh, strict, cases[row].shape, cases[row].rank, NULL),
@@ -81,10 +86,10 @@ static void test_strict(void)
 {
     static const int64_t extents[] = {0, 1, 2, 3, 4, 6, 8, 12, 64, 1023, 2048};
     const struct shd_auto_options options = {.min_elements = 2, .strict = true};
-    const struct shd_spec_entry methods[] = {{fsdp_sp, 1}, {fsdp_sp, 2}, {tp_tp, 1}, {tp_tp, 2},
-                                             {tp_tp, 1}};
-    struct shd_mesh *mesh = mesh_of((const struct test_axis[]){
-        {"fsdp", 4}, {"sp", 2}, {"tp", 3}, {NULL, 0}});
+    const struct shd_spec_entry methods[] = {
+        {fsdp_sp, 1}, {fsdp_sp, 2}, {tp_tp, 1}, {tp_tp, 2}, {tp_tp, 1}};
+    struct shd_mesh *mesh =
+        mesh_of((const struct test_axis[]){{"fsdp", 4}, {"sp", 2}, {"tp", 3}, {NULL, 0}});
     size_t n = sizeof(extents) / sizeof(extents[0]), faults = 0;
 
     for (size_t i = 0; i < n * n * 5; i++) {
@@ -145,8 +150,9 @@ static void test_tree(void)
     ok(!shd_auto_shapes(firsts, &n, tree, NULL) && n == 3 && firsts[0] == 3 && firsts[1] == 2 &&
            firsts[2] == 1,
        "shapes: the first of each by path, whose parts are compared");
-    ok(!shd_auto_shard(specs, tree, mesh, &options, NULL) && !strcmp(text_of(specs[0]), "[fsdp, sp]") &&
-           !strcmp(text_of(specs[1]), "[null]") && !strcmp(text_of(specs[3]), "[]"),
+    ok(!shd_auto_shard(specs, tree, mesh, &options, NULL) &&
+           !strcmp(text_of(specs[0]), "[fsdp, sp]") && !strcmp(text_of(specs[1]), "[null]") &&
+           !strcmp(text_of(specs[3]), "[]"),
        "tree: sharded");
     for (size_t i = 0; i < 4; i++)
         shd_spec_destroy(specs[i]);

@@ -120,10 +120,10 @@ static const char *info_text(char *buf, size_t size, const struct shd_chunk_info
     size_t length = 0;
 
     for (size_t d = 0; d < info->rank; d++)
-        length += (size_t)(info->whole[d] ? snprintf(buf + length, size - length, "whole ")
-                                          : snprintf(buf + length, size - length, "%lld-%lld ",
-                                                     (long long)info->start[d],
-                                                     (long long)info->stop[d]));
+        length += (size_t)(info->whole[d]
+                               ? snprintf(buf + length, size - length, "whole ")
+                               : snprintf(buf + length, size - length, "%lld-%lld ",
+                                          (long long)info->start[d], (long long)info->stop[d]));
     snprintf(buf + length, size - length, "r%lld", (long long)info->replica_id);
     return buf;
 }
@@ -157,8 +157,8 @@ static void test_info(void)
         int status = shd_spec_parse(&spec, row->spec, NULL);
 
         if (status == SHD_OK)
-            status = shd_chunker_info(&info, &chunker, row->shape, row->rank, spec, row->strict,
-                                      NULL);
+            status =
+                shd_chunker_info(&info, &chunker, row->shape, row->rank, spec, row->strict, NULL);
         ok(status == row->status &&
                (status != SHD_OK || !strcmp(info_text(text, sizeof text, &info), row->want)),
            "chunk by %s: %s", row->spec, status == SHD_OK ? text : "refused");
@@ -189,8 +189,7 @@ static void test_tuple(void)
 
         ok(shd_spec_parse(&spec, specs[i], NULL) == SHD_OK &&
                shd_chunker_info(&info, &c, shape, 1, spec, true, NULL) == SHD_OK &&
-               info.start[0] == starts[i] && info.stop[0] == starts[i] + 16 &&
-               info.replica_id == 0,
+               info.start[0] == starts[i] && info.stop[0] == starts[i] + 16 && info.replica_id == 0,
            "a tuple of axes: the first is the major one");
         shd_spec_destroy(spec);
     }
@@ -206,14 +205,10 @@ static void test_layout(void)
         int status;
         int64_t want[3];
     } rows[] = {
-        {96, 1, false, SHD_OK, {96, 3, 4}},
-        {0, 1, false, SHD_OK, {8, 3, 4}},
-        {9, 1, false, SHD_EINDIVISIBLE, {0}},
-        {-8, 1, false, SHD_OK, {-8, 3, 4}},
-        {-8, 1, true, SHD_EINVAL, {0}},
-        {32, 2, false, SHD_OK, {32, 3, 4}},
-        {13, 0, false, SHD_OK, {13, 0, 1}},
-        {0, 0, false, SHD_OK, {0, 0, 1}},
+        {96, 1, false, SHD_OK, {96, 3, 4}},   {0, 1, false, SHD_OK, {8, 3, 4}},
+        {9, 1, false, SHD_EINDIVISIBLE, {0}}, {-8, 1, false, SHD_OK, {-8, 3, 4}},
+        {-8, 1, true, SHD_EINVAL, {0}},       {32, 2, false, SHD_OK, {32, 3, 4}},
+        {13, 0, false, SHD_OK, {13, 0, 1}},   {0, 0, false, SHD_OK, {0, 0, 1}},
     };
     static const char *const nothing[] = {"nothing"};
     const struct shd_spec_entry none = {NULL, 0}, unknown = {nothing, 1}, data = {data_model, 1};
@@ -224,8 +219,7 @@ static void test_layout(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct shd_spec_entry axes = {data_model, rows[i].naxes};
-        int status =
-            shd_data_layout_init(&layout, &c, &axes, rows[i].batch, rows[i].strict, NULL);
+        int status = shd_data_layout_init(&layout, &c, &axes, rows[i].batch, rows[i].strict, NULL);
 
         ok(status == rows[i].status &&
                (status != SHD_OK ||

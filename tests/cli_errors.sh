@@ -32,6 +32,18 @@ test_values() {
     refused "unknown key" "unknown key 'bach'.*did you mean 'batch'"
     change 's/d_model: 128/d_model: lots/'
     refused "wrong type" "model.d_model is 'lots'; expected a whole number"
+    cat >"$bad" <<'EOF'
+version: 1
+mesh: {fsdp: 3}
+model: {kind: mlp, d_model: 12, d_ff: 24}
+batch: {size: 6, seq: 2}
+step: [forward]
+params: [[kernel, [fsdp, null]]]
+axes: {batch: fsdp}
+algorithms: {all-gather: recursive-doubling}
+EOF
+    refused "algorithm for other groups" \
+        "all-gather/recursive-doubling does not serve groups of 3 .*powers of two"
     change 's/d_ff: 512/d_ff: 1001/'
     refused "indivisible dimension" ".*1001 does not divide into 8 shards"
     change 's/\[null, tp\]\]  /[null, xx]]  /'

@@ -7,14 +7,14 @@
 . "${0%/*}/program.sh"
 
 test_help() {
-    for command in run plan query; do
+    for command in run plan query bench; do
         shardsim $command --help
         is 0 "$command --help: status 0"
         says out "^Usage: shardsim $command" "$command --help: on standard output"
     done
     shardsim --help
     is 0 "--help: status 0"
-    for command in run plan query; do
+    for command in run plan query bench; do
         says out "^  $command  *[a-zJ]" "--help: names $command"
     done
     shardsim --version

@@ -12,7 +12,7 @@
 #include "coll/coll.h"
 #include "tap.h"
 
-#define N_MAX 9
+#define N_MAX 17
 #define COUNT_MAX 100
 #define ROOM (N_MAX * COUNT_MAX)
 #define UNSET INT64_MIN
@@ -182,14 +182,51 @@ static bool right_values(uint32_t n)
     return true;
 }
 
+/* Hops of a chunk that goes `distance` members on by binary digits. */
+static uint64_t hops(uint32_t distance)
+{
+    return (uint64_t)__builtin_popcount(distance);
+}
+
+/* Where members take over for each other: more than one hop for some. */
+static uint64_t travelled(const struct coll_algo *algo, const struct coll_shape *shape)
+{
+    uint32_t n = shape->nmembers;
+    uint64_t total = 0;
+
+    for (uint32_t d = 1; d < n; d++)
+        total += hops(d) * (algo->kind == COLL_SCATTER
+                                ? coll_chunk_count(shape->count, n, (shape->root + d) % n)
+                                : shape->count);
+    return total;
+}
+
+/* All-reduce where the largest power of two takes part, and the others hand over. */
+static uint64_t folded(const struct coll_algo *algo, const struct coll_shape *shape)
+{
+    uint64_t p = 1;
+    uint64_t rounds = 0;
+
+    for (; 2 * p <= shape->nmembers; p *= 2)
+        rounds++;
+    return shape->count * (2 * (shape->nmembers - p) +
+                           (!strcmp(algo->name, "recursive-doubling") ? rounds * p : 2 * (p - 1)));
+}
+
 /* All members' received elements in all, by the formulas of the design. */
-static uint64_t formula(enum coll_kind kind, const struct coll_shape *shape)
+static uint64_t formula(const struct coll_algo *algo, const struct coll_shape *shape)
 {
     uint64_t g = shape->nmembers;
     uint64_t b = shape->count;
     uint64_t from_others = 0;
+    bool tree = !strcmp(algo->name, "tree");
 
-    switch (kind) {
+    if (algo->kind == COLL_ALL_REDUCE && strstr(algo->name, "doubling"))
+        return folded(algo, shape);
+    if ((tree && (algo->kind == COLL_GATHER || algo->kind == COLL_SCATTER)) ||
+        (algo->kind == COLL_ALL_TO_ALL && !strcmp(algo->name, "bruck")))
+        return travelled(algo, shape);
+    switch (algo->kind) {
     case COLL_ALL_REDUCE:
         return 2 * (g - 1) * b;
     case COLL_ALL_GATHER:
@@ -221,7 +258,7 @@ static bool counts_agree(const struct coll_algo *algo, const struct coll_shape *
         received += w->received[m];
         sent += w->sent[m];
     }
-    return received == sent && received == formula(algo->kind, shape);
+    return received == sent && received == formula(algo, shape);
 }
 
 /* ---- each row of the table ---- */
@@ -319,6 +356,9 @@ static void test_find(void)
     ok(!coll_find(COLL_BARRIER, "ring"), "find: no such algorithm");
     ok(coll_kind_parse("all-reduc") == -1, "kind: no such collective");
     ok(!coll_serves(coll_find(COLL_SEND_RECV, NULL), 3), "send-recv is for two");
+    ok(!coll_serves(coll_find(COLL_ALL_GATHER, "recursive-doubling"), 6) &&
+           coll_serves(coll_find(COLL_ALL_REDUCE, "recursive-doubling"), 6),
+       "some algorithms are for powers of two");
 }
 
 static void test_chunks(void)

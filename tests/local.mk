@@ -60,6 +60,7 @@ check_PROGRAMS += \
 	%D%/spec \
 	%D%/split \
 	%D%/store \
+	%D%/stress \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
@@ -147,6 +148,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 
 test_scripts = \
 	%D%/check.sh \
+	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
@@ -160,6 +162,12 @@ test_scripts = \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh
+
+# Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
+EXTRA_PROGRAMS += %D%/stress
+stress: %D%/stress
+	%D%/stress
+.PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.c %D%/tap.sh

@@ -55,8 +55,9 @@ static void test_standard(void)
         {1, 1, "batch=data vocab=model embed= mlp=model heads=model kv= joined_kv=model"},
         {2, 1, "batch=data vocab=model mlp=model heads=model kv= joined_kv=model embed=model"},
         {1, 2, "batch=data vocab=model mlp=model heads=model kv= joined_kv=model embed=data"},
-        {2, 2, "batch=data vocab=model mlp=model heads=model kv= joined_kv=model embed=model "
-               "embed=data"},
+        {2, 2,
+         "batch=data vocab=model mlp=model heads=model kv= joined_kv=model embed=model "
+         "embed=data"},
     };
     static const int64_t bad[][2] = {{0, 1}, {1, 0}, {3, 1}, {2, 3}, {-1, 1}, {1, INT64_MAX}};
 

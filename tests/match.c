@@ -23,6 +23,7 @@ static const struct {
     const char *spec;
 } cases[] = {
     {"trimmed to the rank", {{"w", "[tp, dp]"}}, "w", 1, {65536}, 16384, false, SHD_OK, "[tp]"},
+    {"trimmed to two", {{"w", "[tp, dp, sp]"}}, "w", 2, {256, 256}, 1, false, SHD_OK, "[tp, dp]"},
     {"never padded", {{"w", "[tp]"}}, "w", 3, {64, 64, 64}, 16384, false, SHD_OK, "[tp]"},
     {"nothing is cut", {{"w", "[tp, null]"}}, "w", 2, {256, 256}, 1, false, SHD_OK, "[tp, null]"},
     {"below the threshold", {{"w", "[dp]"}}, "w", 1, {16383}, 16384, false, SHD_OK, "[]"},

@@ -51,7 +51,7 @@ static const struct {
      "layers/0/mlp/down/kernel[mlp,embed] layers/0/mlp/down/bias[embed] ",
      "layers/0/mlp/in[batch,seq,embed] layers/0/mlp/hidden[batch,seq,mlp] "
      "layers/0/mlp/out[batch,seq,embed] ",
-     "1 layer of mlp gelu, embed 16, mlp 32, float32; batch 4 x 8; forward and backward"},
+     "1 layer of mlp gelu, embed 16, mlp 32, float32; batch 4x8; forward and backward"},
     {"attention", "{kind: attention, d_model: 16, heads: 4, kv_heads: 2, layers: 1, causal: false}",
      "x[batch,seq,embed] ct[batch,seq,embed] ",
      "layers/0/attn/q/kernel[embed,heads,head_dim] layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
@@ -61,7 +61,7 @@ static const struct {
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] "
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] layers/0/attn/q[batch,seq,heads,head_dim] "
      "layers/0/attn/out[batch,seq,embed] ",
-     "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4 x 8; forward "
+     "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4x8; forward "
      "and "
      "backward"},
     {"transformer",
@@ -77,7 +77,7 @@ static const struct {
      "final_norm/scale[embed] final_norm/bias[embed] head/kernel[embed,vocab] ",
      NULL,
      "1 layer of transformer swiglu, embed 16, mlp 32, 4 heads of 6, causal, rope, vocab 40, "
-     "float32; batch 4 x 8; forward and backward"},
+     "float32; batch 4x8; forward and backward"},
 };
 
 static int is_list(const struct graph *g, enum graph_op op, const char *expected)

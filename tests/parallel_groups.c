@@ -126,12 +126,18 @@ static void test_bad(void)
         struct shd_parallel_sizes sizes;
         int status;
     } rows[] = {
-        {0, 0, {1, 1, 1}, SHD_EINVAL},          {8, 8, {1, 1, 1}, SHD_EINVAL},
-        {8, -1, {1, 1, 1}, SHD_EINVAL},         {8, 0, {0, 1, 1}, SHD_EINVAL},
-        {8, 0, {1, 0, 1}, SHD_EINVAL},          {8, 0, {1, 1, 0}, SHD_EINVAL},
-        {8, 0, {-2, 1, 1}, SHD_EINVAL},         {8, 0, {-3, 1, 1}, SHD_EINDIVISIBLE},
-        {8, 0, {-2, -1, 1}, SHD_EINVAL},        {8, 0, {2, 3, 1}, SHD_EINDIVISIBLE},
-        {8, 0, {2, 1, 3}, SHD_EINDIVISIBLE},    {8, 0, {1, 16, 1}, SHD_EINDIVISIBLE},
+        {0, 0, {1, 1, 1}, SHD_EINVAL},
+        {8, 8, {1, 1, 1}, SHD_EINVAL},
+        {8, -1, {1, 1, 1}, SHD_EINVAL},
+        {8, 0, {0, 1, 1}, SHD_EINVAL},
+        {8, 0, {1, 0, 1}, SHD_EINVAL},
+        {8, 0, {1, 1, 0}, SHD_EINVAL},
+        {8, 0, {-2, 1, 1}, SHD_EINVAL},
+        {8, 0, {-3, 1, 1}, SHD_EINDIVISIBLE},
+        {8, 0, {-2, -1, 1}, SHD_EINVAL},
+        {8, 0, {2, 3, 1}, SHD_EINDIVISIBLE},
+        {8, 0, {2, 1, 3}, SHD_EINDIVISIBLE},
+        {8, 0, {1, 16, 1}, SHD_EINDIVISIBLE},
         {8, 0, {8, INT64_MAX, 1}, SHD_EINDIVISIBLE},
         {8, 0, {INT64_MIN, 1, 1}, SHD_EINDIVISIBLE},
     };

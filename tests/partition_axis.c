@@ -14,8 +14,6 @@
 #define DEFAULT {SHD_AXIS_IS_DEFAULT, 0, {NULL}}
 #define TUPLE(a, b) {SHD_AXIS_IS_TUPLE, 2, {a, b}}
 
-static const char *const all[] = {"batch", "query_sequence", "head", "attention_dim"};
-
 static const struct {
     const char *what;
     struct shd_axis_override overrides[2];
@@ -24,7 +22,7 @@ static const struct {
     size_t nnames;
     const char *training, *generation;
 } cases[] = {
-    {"defaults", {{NULL, NONE}}, 0, {all[0], all[1], all[2], all[3]}, 4,
+    {"defaults", {{NULL, NONE}}, 0, {"batch", "query_sequence", "head", "attention_dim"}, 4,
      "[[fsdp, dp], sp, tp, null]", "[null, null, tp, null]"},
     {"full names", {{NULL, NONE}}, 0, {"expert_axis", "vocab_axis", "key_sequence"}, 3,
      "[ep, tp, sp]", "[ep, tp, sp]"},

@@ -74,8 +74,8 @@ static void test_bad(void)
     ok(shd_rank_order_mesh(&mesh, "tp", &ones, NULL) == SHD_OK && shd_mesh_size(mesh) == 1,
        "a world of one");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ok(shd_rank_order_groups(&groups, mesh, bad[i], NULL) == SHD_EINVAL,
-           "no groups along '%s'", bad[i]);
+        ok(shd_rank_order_groups(&groups, mesh, bad[i], NULL) == SHD_EINVAL, "no groups along '%s'",
+           bad[i]);
     shd_mesh_destroy(mesh);
 }
 

@@ -99,7 +99,8 @@ static void ref_walk(struct ref *ref, uint32_t me, uint64_t *received)
 /* ---- all kinds, types and operators over one set of axes ---- */
 
 struct suite {
-    const char *algorithm; /* "direct" or "ring", where there is one */
+    const char *algorithm; /* where there is one that serves all groups */
+    bool pow2;             /* all groups are powers of two */
     const char *axes[5];
     uint64_t counts[4];
     uint64_t ncounts;
@@ -136,18 +137,31 @@ static int call_kind(struct shd_device *dev, const char *axes, const struct ref 
     }
 }
 
+/* What the run was told to use, see add_choices(). */
+static const struct coll_algo *suite_algo(const struct suite *suite, enum coll_kind kind)
+{
+    const struct coll_algo *algo = coll_find(kind, suite->algorithm);
+
+    return algo && (algo->limits == COLL_ANY || suite->pow2) ? algo : coll_find(kind, NULL);
+}
+
 /* Positions of the members of the caller's group: gathered, which is a test as well. */
 static int gather_positions(struct shd_device *dev, struct suite *suite, const char *axes,
                             uint32_t me, uint32_t n, int32_t *positions, struct shd_error *err)
 {
+    const struct coll_algo *algo = suite_algo(suite, COLL_ALL_GATHER);
+    struct coll_shape shape = {.nmembers = n, .count = 1};
     int32_t mine = shd_device_position(dev);
     int status = shd_device_all_gather(dev, axes, &mine, positions, 1, SHD_I32, err);
 
-    for (uint32_t m = 0; m < n && status == SHD_OK; m++) {
-        uint32_t source = !strcmp(suite->algorithm, "ring") ? (me + n - 1) % n : m;
+    for (uint32_t s = 0; s < algo->nsteps(&shape) && status == SHD_OK; s++) {
+        for (uint32_t i = 0; i < algo->nmoves(&shape, me, s); i++) {
+            struct coll_move move;
 
-        if (m != me)
-            suite->received[mine][positions[source]] += sizeof(int32_t);
+            algo->move(&shape, me, s, i, &move);
+            if (move.peer != me)
+                suite->received[mine][positions[move.peer]] += move.count * sizeof(int32_t);
+        }
     }
     return status;
 }
@@ -210,9 +224,7 @@ static int test_axes(struct shd_device *dev, struct suite *suite, const char *ax
     for (int k = 0; k < COLL_NKINDS && status == SHD_OK; k++) {
         if (k == COLL_SEND_RECV)
             continue;
-        ref->algo = coll_find((enum coll_kind)k, suite->algorithm);
-        if (!ref->algo)
-            ref->algo = coll_find((enum coll_kind)k, NULL);
+        ref->algo = suite_algo(suite, (enum coll_kind)k);
         ref->shape = (struct coll_shape){.nmembers = n, .root = n / 2, .source = source};
         status = test_kind(dev, suite, axes, me, positions, ref, err);
     }
@@ -278,6 +290,26 @@ static struct shd_mesh *make_mesh(const struct mesh_case *c)
     return mesh;
 }
 
+/* "all-reduce=ring,all-gather=ring": all that the suite asks for. */
+static void add_choices(const struct suite *suite, char *out, size_t size)
+{
+    size_t length = 0;
+
+    for (int k = 0; k < COLL_NKINDS; k++)
+        length += (size_t)snprintf(out + length, size - length, "%s%s=%s", k ? "," : "",
+                                   coll_kind_name((enum coll_kind)k),
+                                   suite_algo(suite, (enum coll_kind)k)->name);
+}
+
+static bool all_pow2(const struct mesh_case *c)
+{
+    for (size_t a = 0; a < c->naxes; a++) {
+        if (c->sizes[a] & (c->sizes[a] - 1))
+            return false;
+    }
+    return true;
+}
+
 static void run_suite(const struct mesh_case *c, const char *algorithm, int64_t fuse_bytes,
                       struct suite *suite)
 {
@@ -286,13 +318,15 @@ static void run_suite(const struct mesh_case *c, const char *algorithm, int64_t 
     struct shd_run_stats stats;
     struct shd_error err = {0, ""};
     uint32_t nwrong = 0;
+    char choices[512];
     int status;
 
     suite->algorithm = algorithm;
     memcpy(suite->axes, c->axes, sizeof(suite->axes));
     opts.fuse_bytes = fuse_bytes;
-    if (!strcmp(algorithm, "ring"))
-        opts.algorithms = "all-reduce=ring,all-gather=ring,reduce-scatter=ring";
+    suite->pow2 = all_pow2(c);
+    add_choices(suite, choices, sizeof(choices));
+    opts.algorithms = choices;
     status = shd_run(mesh, suite_main, suite, &opts, &stats, &err);
     for (int d = 0; d < DEVICES_MAX; d++)
         nwrong += suite->nwrong[d];
@@ -306,26 +340,34 @@ static void run_suite(const struct mesh_case *c, const char *algorithm, int64_t 
     shd_mesh_destroy(mesh);
 }
 
+static const char *const algorithm_names[] = {
+    "direct", "ring", "recursive-doubling", "recursive-halving", "halving-doubling", "tree",
+    "bruck", "pairwise", "two-level"};
+#define NALGORITHMS (sizeof(algorithm_names) / sizeof(algorithm_names[0]))
+
 static void test_schedules(bool small)
 {
     for (size_t i = 0; i < sizeof(mesh_cases) / sizeof(mesh_cases[0]); i++) {
-        for (int variant = 0; variant < 4; variant++) {
+        for (size_t variant = 0; variant < 2 * NALGORITHMS; variant++) {
             struct suite suite = {.counts = {1, 7, 0, 12}, .ncounts = small ? 2 : 4};
 
-            run_suite(&mesh_cases[i], variant & 1 ? "ring" : "direct", variant & 2 ? 0 : -1,
-                      &suite);
+            run_suite(&mesh_cases[i], algorithm_names[variant / 2], variant % 2 ? 0 : -1, &suite);
         }
     }
 }
 
 static void test_large(void)
 {
-    static const struct mesh_case c = {"5003 elements on 3", {"x"}, {3}, 1, {NULL}};
-    struct suite direct = {.counts = {LARGE}, .ncounts = 1};
-    struct suite ring = {.counts = {LARGE}, .ncounts = 1};
+    static const struct mesh_case three = {"5003 elements on 3", {"x"}, {3}, 1, {NULL}};
+    static const struct mesh_case six = {"5003 elements on 6", {"x"}, {6}, 1, {NULL}};
 
-    run_suite(&c, "direct", 0, &direct);
-    run_suite(&c, "ring", 0, &ring);
+    for (size_t a = 0; a < NALGORITHMS; a++) {
+        struct suite suite = {.counts = {LARGE}, .ncounts = 1};
+        struct suite larger = {.counts = {LARGE}, .ncounts = 1};
+
+        run_suite(&three, algorithm_names[a], 0, &suite);
+        run_suite(&six, algorithm_names[a], 0, &larger);
+    }
 }
 
 /* ---- views: arrays cut along a dimension in the middle ---- */
@@ -450,6 +492,15 @@ static int views_main(struct shd_device *dev, void *arg, struct shd_error *err)
     call.algo = coll_find(COLL_REDUCE_SCATTER, "ring");
     if (status == SHD_OK)
         status = scatter_view(dev, &call, flags, err);
+    call.algo = coll_find(COLL_ALL_GATHER, "bruck");
+    if (status == SHD_OK)
+        status = gather_view(dev, &call, flags, err);
+    call.algo = coll_find(COLL_REDUCE_SCATTER, "recursive-halving");
+    if (status == SHD_OK)
+        status = scatter_view(dev, &call, flags, err);
+    call.algo = coll_find(COLL_ALL_TO_ALL, "bruck");
+    if (status == SHD_OK)
+        status = exchange_view(dev, &call, flags, err);
     return status;
 }
 
@@ -705,6 +756,12 @@ int main(void)
     run_square("in place, direct", in_place_main, NULL, 0);
     run_square("in place, ring", in_place_main,
                "all-reduce=ring,all-gather=ring,reduce-scatter=ring", 0);
+    run_square("in place, by doubling", in_place_main,
+               "all-reduce=recursive-doubling,all-gather=recursive-doubling,"
+               "reduce-scatter=recursive-halving,broadcast=tree,reduce=tree", 0);
+    run_square("in place, halving and doubling", in_place_main,
+               "all-reduce=halving-doubling,all-gather=bruck", 0);
+    run_square("in place, two levels", in_place_main, "all-reduce=two-level", 0);
     run_square("send and receive round a ring", pairs_main, NULL, 8);
     run_square("pull phases, also with a failure inside", pull_main, NULL, 24);
     run_square("bad calls are refused", refuse_main, NULL, 0);

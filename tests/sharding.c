@@ -163,12 +163,38 @@ static void test_values(void)
     ok(!bind(&b, "[]", 2, NULL) && shd_sharding_equal(&a, &b), "init: replicated");
 }
 
+static void test_simplify(void)
+{
+    const char *names[] = {"a", "one", "b"};
+    const int32_t sizes[] = {2, 1, 4};
+    struct shd_sharding s, plain, want;
+    struct shd_mesh *small;
+
+    if (shd_mesh_create(&small, names, sizes, 3, NULL) != SHD_OK)
+        return;
+    shd_sharding_init(&s, small, 2);
+    s.dims[0] = (struct shd_dim_axes){2, {1, 0}};
+    s.dims[1] = (struct shd_dim_axes){1, {1}};
+    s.partial = 1u << 2;
+    s.partial_op = SHD_MAX;
+    shd_sharding_init(&want, small, 2);
+    want.dims[0] = (struct shd_dim_axes){1, {0}};
+    want.partial = 1u << 2;
+    want.partial_op = SHD_MAX;
+    shd_sharding_simplify(&plain, &s);
+    ok(shd_sharding_equal(&plain, &want), "simplify: axes of size 1 are gone");
+    shd_sharding_simplify(&s, &s);
+    ok(shd_sharding_equal(&s, &want), "simplify: in place");
+    shd_mesh_destroy(small);
+}
+
 int main(void)
 {
     const char *const names[] = {"dp", "tp", "one"};
     const int32_t sizes[] = {2, 4, 1};
 
     plan(0);
+    test_simplify();
     if (!ok(!shd_mesh_create(&mesh, names, sizes, 3, NULL), "mesh"))
         return done();
     test_bind_table();

@@ -17,10 +17,17 @@ static void test_divide(void)
         int status;
         int64_t quotient;
     } rows[] = {
-        {8, 2, SHD_OK, 4},          {0, 5, SHD_OK, 0},   {-8, 2, SHD_OK, -4},
-        {8, -2, SHD_OK, -4},        {7, 2, SHD_EINDIVISIBLE, 0}, {-7, 2, SHD_EINDIVISIBLE, 0},
-        {1, 2, SHD_EINDIVISIBLE, 0}, {8, 0, SHD_EINVAL, 0}, {0, 0, SHD_EINVAL, 0},
-        {INT64_MIN, -1, SHD_ERANGE, 0}, {INT64_MAX, -1, SHD_OK, -INT64_MAX},
+        {8, 2, SHD_OK, 4},
+        {0, 5, SHD_OK, 0},
+        {-8, 2, SHD_OK, -4},
+        {8, -2, SHD_OK, -4},
+        {7, 2, SHD_EINDIVISIBLE, 0},
+        {-7, 2, SHD_EINDIVISIBLE, 0},
+        {1, 2, SHD_EINDIVISIBLE, 0},
+        {8, 0, SHD_EINVAL, 0},
+        {0, 0, SHD_EINVAL, 0},
+        {INT64_MIN, -1, SHD_ERANGE, 0},
+        {INT64_MAX, -1, SHD_OK, -INT64_MAX},
     };
     struct shd_error err;
 
@@ -104,8 +111,7 @@ static void test_split(void)
     for (size_t i = 0; i < sizeof split_rows / sizeof split_rows[0]; i++) {
         const struct split_row *row = &split_rows[i];
         struct shd_split s;
-        int status =
-            shd_split_last_dim(&s, row->shape, row->rank, row->n, row->contiguous, NULL);
+        int status = shd_split_last_dim(&s, row->shape, row->rank, row->n, row->contiguous, NULL);
 
         ok(status == row->status &&
                (status != SHD_OK ||

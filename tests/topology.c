@@ -19,8 +19,7 @@ static void test_device(void)
 {
     const struct shd_device chip = {
         .has_coords = true, .ncoords = 3, .coords = {3, 3, 0}, .core = 1};
-    const struct shd_device flat = {
-        .has_coords = true, .ncoords = 2, .coords = {2, 3}, .core = 1};
+    const struct shd_device flat = {.has_coords = true, .ncoords = 2, .coords = {2, 3}, .core = 1};
     const struct shd_device gpu = {.process = 1, .id = 9};
     const struct shd_device negative = {.process = 1, .id = -3};
     const struct shd_device far = {.has_coords = true, .ncoords = 3, .coords = {0, INT64_MAX, 0}};

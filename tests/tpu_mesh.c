@@ -119,13 +119,10 @@ static void test_tiling(void)
 static void test_on_hosts(void)
 {
     static const struct submesh_row rows[] = {
-        {{1, 4}, 2, SHD_OK, "4x4: 0,1,2,3"},
-        {{2, 2}, 2, SHD_OK, "4x4: 0,1,4,5"},
+        {{1, 4}, 2, SHD_OK, "4x4: 0,1,2,3"},       {{2, 2}, 2, SHD_OK, "4x4: 0,1,4,5"},
         {{1, 2, 2, 1}, 4, SHD_OK, "4x4: 0,1,2,3"}, /* regrouped by all four */
-        {{1, 2, 3}, 3, SHD_EINVAL, NULL},
-        {{1, 2, 0}, 3, SHD_EINVAL, NULL},
-        {{1, 2, INT64_MAX}, 3, SHD_EINVAL, NULL},
-        {{1}, 1, SHD_EINVAL, NULL},
+        {{1, 2, 3}, 3, SHD_EINVAL, NULL},          {{1, 2, 0}, 3, SHD_EINVAL, NULL},
+        {{1, 2, INT64_MAX}, 3, SHD_EINVAL, NULL},  {{1}, 1, SHD_EINVAL, NULL},
         {{1, 3}, 2, SHD_EINDIVISIBLE, NULL},
     };
     struct shd_topology t = hosts("cpu", 4, 4, 0);
@@ -191,10 +188,14 @@ static void test_hosts(void)
         int status;
         const char *mesh;
     } rows[] = {
-        {16, SHD_OK, "1x16: 0,1"},       {4, SHD_OK, "4x4: 0,1"},
-        {1, SHD_OK, "16x1: 0,1"},        {3, SHD_EINDIVISIBLE, NULL},
-        {12, SHD_EINDIVISIBLE, NULL},    {32, SHD_EINVAL, NULL},
-        {0, SHD_EINVAL, NULL},           {-2, SHD_EINVAL, NULL},
+        {16, SHD_OK, "1x16: 0,1"},
+        {4, SHD_OK, "4x4: 0,1"},
+        {1, SHD_OK, "16x1: 0,1"},
+        {3, SHD_EINDIVISIBLE, NULL},
+        {12, SHD_EINDIVISIBLE, NULL},
+        {32, SHD_EINVAL, NULL},
+        {0, SHD_EINVAL, NULL},
+        {-2, SHD_EINVAL, NULL},
         {INT64_MAX - 7, SHD_EINVAL, NULL},
     };
     struct shd_topology t = hosts("gpu", 2, 8, 0);
@@ -221,8 +222,8 @@ static void test_hybrid(void)
         shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, ici, 3, dcn, 3, NULL);
 
     expect(status, mesh, SHD_OK, "2x8x2: 0,1,2,3,8,9,10,11,16,17", "hybrid");
-    status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, ici, 3, short_dcn, 1,
-                                    NULL);
+    status =
+        shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, ici, 3, short_dcn, 1, NULL);
     expect(status, mesh, SHD_OK, "2x2x8: 0,1,8,9,16,17,24,25,2,3", "a shorter shape");
     status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 2, ici, 3, dcn, 3, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "two names for three extents");
@@ -239,8 +240,8 @@ static void test_hybrid(void)
     status = shd_hybrid_mesh_create(&mesh, &no_slices, SHD_GRANULE_PROCESS, names, 3, ici, 3, dcn,
                                     3, NULL);
     expect(status, mesh, SHD_OK, "2x8x2: 0,1,2,3,8,9", "processes as granules");
-    status = shd_hybrid_mesh_create(&mesh, &tpu, SHD_GRANULE_PROCESS, names, 3, ici, 3, dcn, 3,
-                                    NULL);
+    status =
+        shd_hybrid_mesh_create(&mesh, &tpu, SHD_GRANULE_PROCESS, names, 3, ici, 3, dcn, 3, NULL);
     expect(status, mesh, SHD_EUNSUPPORTED, NULL, "chips");
 }
 

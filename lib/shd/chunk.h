@@ -30,7 +30,7 @@ extern "C" {
 struct shd_chunker {
     const struct shd_mesh *mesh; /* not owned */
     int64_t host;
-    int32_t nchunks[SHD_MESH_AXES_MAX];   /* by axis: the mesh's extent / the host's, rounded down */
+    int32_t nchunks[SHD_MESH_AXES_MAX]; /* by axis: the mesh's extent / the host's, rounded down */
     int32_t chunk_ids[SHD_MESH_AXES_MAX]; /* by axis: which of them the host's first device is in */
 };
 
@@ -40,8 +40,8 @@ SHD_API SHD_MUST_CHECK int shd_chunker_init(struct shd_chunker *out, const struc
                                             const int32_t *processes, int64_t host,
                                             struct shd_error *err);
 
-/* The same for a mesh of the devices of a topology, which says who owns them.  SHD_EINVAL also for a
- * device id that is not in the topology. */
+/* The same for a mesh of the devices of a topology, which says who owns them.  SHD_EINVAL also for
+ * a device id that is not in the topology. */
 SHD_API SHD_MUST_CHECK int shd_chunker_init_topology(struct shd_chunker *out,
                                                      const struct shd_mesh *mesh,
                                                      const struct shd_topology *topology,
@@ -54,8 +54,8 @@ SHD_API SHD_MUST_CHECK int shd_chunker_shard_id(int64_t *out, const struct shd_c
                                                 struct shd_error *err);
 
 /* The host's number among the chunks along all axes that are not listed, in the mesh's order: which
- * replica it holds of an array that is sharded along the listed ones.  What is no axis, NULL too, is
- * passed over. */
+ * replica it holds of an array that is sharded along the listed ones.  What is no axis, NULL too,
+ * is passed over. */
 SHD_API int64_t shd_chunker_replica_id(const struct shd_chunker *chunker, const char *const *axes,
                                        size_t naxes);
 
@@ -72,9 +72,8 @@ struct shd_chunk_info {
  * the last elements belong to no host; `strict`: SHD_EINDIVISIBLE.  SHD_ENOAXIS, SHD_ERANGE (rank
  * over SHD_RANK_MAX), SHD_EINVAL (a negative extent). */
 SHD_API SHD_MUST_CHECK int shd_chunker_info(struct shd_chunk_info *out,
-                                            const struct shd_chunker *chunker,
-                                            const int64_t *shape, size_t rank,
-                                            const struct shd_spec *spec, bool strict,
+                                            const struct shd_chunker *chunker, const int64_t *shape,
+                                            size_t rank, const struct shd_spec *spec, bool strict,
                                             struct shd_error *err);
 
 /* Devices, and hosts, along the data axes together: those that the batch is sharded by.  SHD_ETYPE
@@ -100,8 +99,8 @@ struct shd_data_layout {
 
 /* How a batch lies on the hosts, seen from the chunker's.  A batch size of 0 asks for the smallest,
  * shd_data_mesh_size().  With no data axis there is one shard, the batch size stays as it is, and
- * host 0 is the first.  SHD_EINDIVISIBLE when the batch does not divide by the data axes' devices or
- * by the shards; `strict`: SHD_EINVAL for a negative one.  SHD_ENOAXIS, SHD_ERANGE. */
+ * host 0 is the first.  SHD_EINDIVISIBLE when the batch does not divide by the data axes' devices
+ * or by the shards; `strict`: SHD_EINVAL for a negative one.  SHD_ENOAXIS, SHD_ERANGE. */
 SHD_API SHD_MUST_CHECK int shd_data_layout_init(struct shd_data_layout *out,
                                                 const struct shd_chunker *chunker,
                                                 const struct shd_spec_entry *data_axes,

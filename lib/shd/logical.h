@@ -1,8 +1,8 @@
 /* shd/logical.h - ordered rules from logical axis names to mesh axes.
  *
- * A model names the dimensions of its arrays ("embed", "mlp"); rules say which mesh axes these names
- * take, none included.  The order of the rules is their priority: a mesh axis goes to the first rule
- * that asks for it, and a later rule of the same name is its fallback.
+ * A model names the dimensions of its arrays ("embed", "mlp"); rules say which mesh axes these
+ * names take, none included.  The order of the rules is their priority: a mesh axis goes to the
+ * first rule that asks for it, and a later rule of the same name is its fallback.
  *
  * Thread class: owned by one thread while rules are added; afterwards any number may read.
  *
@@ -48,8 +48,8 @@ SHD_API const struct shd_spec_entry *shd_logical_rules_axes(const struct shd_log
                                                             size_t rule);
 
 /* T5X's standard rules for meshes with axes "data" and "model", with activations and parameters
- * partitioned along 1 or 2 dimensions (SHD_EINVAL for other numbers), then `additional` (NULL: none)
- * with the lowest priority.  SHD_ENOMEM. */
+ * partitioned along 1 or 2 dimensions (SHD_EINVAL for other numbers), then `additional` (NULL:
+ * none) with the lowest priority.  SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_logical_rules_standard(struct shd_logical_rules **out,
                                                       int64_t activation_dims,
                                                       int64_t parameter_dims,

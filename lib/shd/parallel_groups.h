@@ -4,7 +4,8 @@
  * neighbours.  The groups are shd_groups over that mesh: nothing is stored per rank, and any rank's
  * view is there without creating anything.
  *
- * Thread class: owned by one thread while groups are created or destroyed; else any number may read.
+ * Thread class: owned by one thread while groups are created or destroyed; else any number may
+ * read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +39,10 @@ struct shd_parallel_sizes {
     int64_t context;
 };
 
-#define SHD_PARALLEL_SIZES_INIT {1, 1, 1}
+#define SHD_PARALLEL_SIZES_INIT \
+    {                           \
+        1, 1, 1                 \
+    }
 
 /* Initialised by shd_parallel_init(); fields are read only. */
 struct shd_parallel {
@@ -96,9 +100,8 @@ SHD_API SHD_MUST_CHECK int shd_parallel_rank(int32_t *out, const struct shd_para
 SHD_API int32_t shd_parallel_member(const struct shd_parallel_group *group, int32_t member);
 
 /* The world's rank of the first member of the process's tensor group.  SHD_ENOMESH. */
-SHD_API SHD_MUST_CHECK int shd_parallel_source_rank(int32_t *out,
-                                                    const struct shd_parallel *parallel,
-                                                    struct shd_error *err);
+SHD_API SHD_MUST_CHECK int
+shd_parallel_source_rank(int32_t *out, const struct shd_parallel *parallel, struct shd_error *err);
 
 /* "data", "pipeline", "context", "tensor".  Static. */
 SHD_API const char *shd_parallel_kind_name(enum shd_parallel_kind kind);

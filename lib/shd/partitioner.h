@@ -72,9 +72,8 @@ SHD_API SHD_MUST_CHECK int shd_partitioner_mesh(struct shd_mesh **out,
                                                 struct shd_error *err);
 
 /* A leaf's logical axes: its `rank` names, or NULL when it has none or the kind is the base. */
-SHD_API const char *const *
-shd_partitioner_logical_axes(const struct shd_partitioner *partitioner,
-                             const struct shd_leaf *leaf);
+SHD_API const char *const *shd_partitioner_logical_axes(const struct shd_partitioner *partitioner,
+                                                        const struct shd_leaf *leaf);
 
 /* The spec of a leaf; NULL is stored for one without logical axes.  Free it with
  * shd_spec_destroy().  SHD_EDUPAXIS naming the leaf, SHD_ENOMEM. */

@@ -63,6 +63,9 @@ SHD_API SHD_MUST_CHECK int shd_sharding_spec(struct shd_spec **out,
 
 SHD_API bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b);
 
+/* The same sharding without the axes of size 1, which cut nothing. */
+SHD_API void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding);
+
 /* Bit a is set when axis a shards some dimension. */
 SHD_API uint32_t shd_sharding_axes(const struct shd_sharding *sharding);
 

@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* SHD_OK when `divisor` divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of 0. */
+/* SHD_OK when `divisor` divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of 0.
+ */
 SHD_API SHD_MUST_CHECK int shd_ensure_divisible(int64_t number, int64_t divisor,
                                                 struct shd_error *err);
 
@@ -49,8 +50,8 @@ struct shd_split {
  * without gaps: those that are not are to be copied, and are described as copies.  An array whose
  * last dimension is empty is one chunk, whatever the number.
  *
- * SHD_ERANGE (rank 0 or over SHD_RANK_MAX, more elements than fit), SHD_EINVAL (0 chunks, or less; a
- * negative extent), SHD_EINDIVISIBLE. */
+ * SHD_ERANGE (rank 0 or over SHD_RANK_MAX, more elements than fit), SHD_EINVAL (0 chunks, or less;
+ * a negative extent), SHD_EINDIVISIBLE. */
 SHD_API SHD_MUST_CHECK int shd_split_last_dim(struct shd_split *out, const int64_t *shape,
                                               size_t rank, int64_t nchunks, bool contiguous,
                                               struct shd_error *err);

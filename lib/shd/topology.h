@@ -1,8 +1,8 @@
 /* shd/topology.h - where devices are: coordinates of chips, or a place in a process.
  *
  * A topology is a full box of devices: TPU chips with coordinates x, y, z and cores, each process
- * owning a box of them; or processes with devices numbered through.  Devices have ids from 0 and are
- * computed, not stored.
+ * owning a box of them; or processes with devices numbered through.  Devices have ids from 0 and
+ * are computed, not stored.
  *
  * Thread class: values and pure functions.
  *
@@ -34,9 +34,9 @@ struct shd_device {
     int64_t core; /* on the chip; with coordinates only */
 };
 
-/* The box of which `last` is the far corner: (x + 1, y + 1, z + 1, core + 1) for a device with three
- * coordinates, else (nprocesses, nlocal).  Stores up to SHD_GRID_DIMS_MAX extents and their number.
- * SHD_ERANGE when a coordinate is the largest number there is. */
+/* The box of which `last` is the far corner: (x + 1, y + 1, z + 1, core + 1) for a device with
+ * three coordinates, else (nprocesses, nlocal).  Stores up to SHD_GRID_DIMS_MAX extents and their
+ * number. SHD_ERANGE when a coordinate is the largest number there is. */
 SHD_API SHD_MUST_CHECK int shd_device_bounds(int64_t *out, size_t *ndims,
                                              const struct shd_device *last, int64_t nprocesses,
                                              int64_t nlocal, struct shd_error *err);
@@ -65,7 +65,8 @@ struct shd_topology {
 
 /* A box of TPU chips: `bounds` and `host` are {x, y, z, cores}.  Device ids go through the cores,
  * then x, y, z; processes likewise through the boxes of hosts.  SHD_EINVAL (an extent below 1, a
- * name too long), SHD_EINDIVISIBLE (hosts do not fill the box), SHD_ERANGE (over 2^31 - 1 devices). */
+ * name too long), SHD_EINDIVISIBLE (hosts do not fill the box), SHD_ERANGE (over 2^31 - 1 devices).
+ */
 SHD_API SHD_MUST_CHECK int shd_topology_init_chips(struct shd_topology *out, const char *kind,
                                                    const int64_t *bounds, const int64_t *host,
                                                    struct shd_error *err);

@@ -25,21 +25,24 @@ extern "C" {
 #endif
 
 struct shd_tpu_mesh_opts {
-    bool tile_by_host;     /* keep each host's devices one box of the mesh, where that needs tiling */
+    bool tile_by_host; /* keep each host's devices one box of the mesh, where that needs tiling */
     int64_t local_process; /* whose devices are the local ones */
     /* The extents of a host are the far corner of its devices, as T5X has it: right for process 0
      * only.  Strict: what they really are, whichever process asks. */
     bool strict;
 };
 
-#define SHD_TPU_MESH_OPTS_INIT {true, 0, false}
+#define SHD_TPU_MESH_OPTS_INIT \
+    {                          \
+        true, 0, false         \
+    }
 
 /* The mesh (data, model) of a topology for a submesh of `nsubmesh` extents; `opts` may be NULL.
  *
  * Each extent of the submesh must divide the hardware's (SHD_EINDIVISIBLE) and, where tiled, divide
- * or be divided by the host's (likewise); chips need 4 extents.  A submesh that fills x, or y and z,
- * makes z major over y instead of being tiled, and one that fills y, or x and z, makes z major over
- * x; they must hold all cores.  All else that fits no mesh is SHD_EINVAL. */
+ * or be divided by the host's (likewise); chips need 4 extents.  A submesh that fills x, or y and
+ * z, makes z major over y instead of being tiled, and one that fills y, or x and z, makes z major
+ * over x; they must hold all cores.  All else that fits no mesh is SHD_EINVAL. */
 SHD_API SHD_MUST_CHECK int shd_tpu_mesh_create(struct shd_mesh **out,
                                                const struct shd_topology *topology,
                                                const int64_t *submesh, size_t nsubmesh,
@@ -83,13 +86,11 @@ enum shd_granule { SHD_GRANULE_SLICE, SHD_GRANULE_PROCESS };
  * have leading extents of 1; together they need `naxes` extents.  SHD_EINVAL when granules or
  * devices of one are not the product of dcn or ici, or devices know no slice; SHD_EUNSUPPORTED for
  * chips, whose links decide their order inside a granule. */
-SHD_API SHD_MUST_CHECK int shd_hybrid_mesh_create(struct shd_mesh **out,
-                                                  const struct shd_topology *topology,
-                                                  enum shd_granule granule,
-                                                  const char *const *names, size_t naxes,
-                                                  const int64_t *ici, size_t nici,
-                                                  const int64_t *dcn, size_t ndcn,
-                                                  struct shd_error *err);
+SHD_API SHD_MUST_CHECK int
+shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *topology,
+                       enum shd_granule granule, const char *const *names, size_t naxes,
+                       const int64_t *ici, size_t nici, const int64_t *dcn, size_t ndcn,
+                       struct shd_error *err);
 
 /* What a default mesh is made from; all zero but num_partitions is the usual request. */
 struct shd_mesh_request {
@@ -102,9 +103,9 @@ struct shd_mesh_request {
     size_t ndcn;
 };
 
-/* The mesh for a request: hybrid, else from the submesh, else by platform: "cpu" and "gpu" as above,
- * TPUs by a table of kinds and partitions.  SHD_EINVAL when there is no default, and what these
- * calls return. */
+/* The mesh for a request: hybrid, else from the submesh, else by platform: "cpu" and "gpu" as
+ * above, TPUs by a table of kinds and partitions.  SHD_EINVAL when there is no default, and what
+ * these calls return. */
 SHD_API SHD_MUST_CHECK int shd_default_mesh_create(struct shd_mesh **out,
                                                    const struct shd_topology *topology,
                                                    const struct shd_mesh_request *request,

@@ -15,7 +15,15 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-const struct cmd *const cmds[] = {&cmd_run, &cmd_plan, &cmd_compare, &cmd_check, &cmd_query, NULL};
+const struct cmd *const cmds[] = {
+    &cmd_run,
+    &cmd_plan,
+    &cmd_compare,
+    &cmd_check,
+    &cmd_bench,
+    &cmd_query,
+    NULL,
+};
 
 int cmd_stop_request;
 

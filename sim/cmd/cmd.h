@@ -20,6 +20,7 @@ struct cmd {
     int (*run)(int argc, char **argv);
 };
 
+extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_compare;
 extern const struct cmd cmd_plan;

@@ -39,8 +39,8 @@ void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
         contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR,
                                  contribution, GRAPH_NONE, 1);
     else if (a->is == ADJOINT_NODE)
-        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD, contribution,
-                                 a->node, 0);
+        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD,
+                                 contribution, a->node, 0);
     *a = (struct adjoint){ADJOINT_NODE, contribution};
 }
 
@@ -55,8 +55,8 @@ static void accumulate_one(struct reverse *r, uint32_t into)
                             GRAPH_NONE, 1);
     else
         reverse_add(r, into,
-                   graph_map(r->graph, reverse_name(r->graph, into, into), KERN_FILL, into, GRAPH_NONE,
-                             1));
+                    graph_map(r->graph, reverse_name(r->graph, into, into), KERN_FILL, into,
+                              GRAPH_NONE, 1));
 }
 
 /* The adjoint of a node as a node; the constant 1 is written out. */
@@ -65,9 +65,8 @@ static uint32_t adjoint_node(struct reverse *r, uint32_t of)
     struct adjoint *a = &r->adjoints[of];
 
     if (a->is == ADJOINT_ONE)
-        *a = (struct adjoint){ADJOINT_NODE,
-                              graph_map(r->graph, reverse_name(r->graph, of, of), KERN_FILL, of,
-                                        GRAPH_NONE, 1)};
+        *a = (struct adjoint){ADJOINT_NODE, graph_map(r->graph, reverse_name(r->graph, of, of),
+                                                      KERN_FILL, of, GRAPH_NONE, 1)};
     return a->node;
 }
 
@@ -212,7 +211,7 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
         return;
     default:
         reverse_add(r, n.inputs[0],
-                   graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, node), 0));
+                    graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, node), 0));
         return;
     }
 }
@@ -340,36 +339,28 @@ static void reverse_constraint(struct reverse *r, uint32_t node, uint32_t adjoin
 {
     struct graph_node n = r->graph->nodes[node];
 
-    reverse_add(r, n.inputs[0],
-                graph_constraint(r->graph, n.name,
-                                 reverse_shaped_like(r->graph, adjoint, node, n.name)));
+    reverse_add(
+        r, n.inputs[0],
+        graph_constraint(r->graph, n.name, reverse_shaped_like(r->graph, adjoint, node, n.name)));
 }
 
 static void reverse_nothing(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     (void)adjoint;
-    graph_fail(r->graph, SHD_EUNSUPPORTED, "'%s' (%s) has no derivative", r->graph->nodes[node].name,
-               graph_op_name(r->graph->nodes[node].op));
+    graph_fail(r->graph, SHD_EUNSUPPORTED, "'%s' (%s) has no derivative",
+               r->graph->nodes[node].name, graph_op_name(r->graph->nodes[node].op));
 }
 
 /* The derivative of each op; NULL: it takes none (and has no operands). */
 static const reverse_fn derivatives[GRAPH_NOPS] = {
-    [GRAPH_EINSUM] = reverse_einsum,
-    [GRAPH_MAP] = reverse_map,
-    [GRAPH_REDUCE] = reverse_reduce,
-    [GRAPH_CONSTRAINT] = reverse_constraint,
-    [GRAPH_EXTRA] = reverse_nothing,
-    [GRAPH_ATTENTION] = reverse_attention,
-    [GRAPH_ATTENTION_GRAD] = reverse_nothing,
-    [GRAPH_ROPE] = reverse_rope,
-    [GRAPH_CAUSAL] = reverse_causal,
-    [GRAPH_EMBED] = reverse_embed,
-    [GRAPH_EMBED_GRAD] = reverse_nothing,
-    [GRAPH_PICK] = reverse_pick,
-    [GRAPH_PICK_GRAD] = reverse_nothing,
-    [GRAPH_REPEAT] = reverse_repeat,
-    [GRAPH_REPEAT_SUM] = reverse_nothing,
-    [GRAPH_WINDOW] = reverse_window,
+    [GRAPH_EINSUM] = reverse_einsum,          [GRAPH_MAP] = reverse_map,
+    [GRAPH_REDUCE] = reverse_reduce,          [GRAPH_CONSTRAINT] = reverse_constraint,
+    [GRAPH_EXTRA] = reverse_nothing,          [GRAPH_ATTENTION] = reverse_attention,
+    [GRAPH_ATTENTION_GRAD] = reverse_nothing, [GRAPH_ROPE] = reverse_rope,
+    [GRAPH_CAUSAL] = reverse_causal,          [GRAPH_EMBED] = reverse_embed,
+    [GRAPH_EMBED_GRAD] = reverse_nothing,     [GRAPH_PICK] = reverse_pick,
+    [GRAPH_PICK_GRAD] = reverse_nothing,      [GRAPH_REPEAT] = reverse_repeat,
+    [GRAPH_REPEAT_SUM] = reverse_nothing,     [GRAPH_WINDOW] = reverse_window,
 };
 
 static void reverse_node(struct reverse *r, uint32_t node)

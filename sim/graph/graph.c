@@ -112,8 +112,7 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
         return found;
     }
     if (size < 0)
-        return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name,
-                          (long long)size);
+        return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name, (long long)size);
     dims = grown(graph, graph->dims, graph->ndims, sizeof *dims);
     if (!dims)
         return GRAPH_NONE;
@@ -239,6 +238,20 @@ static uint32_t presum(struct graph *graph, const char *name, uint32_t a, uint32
     return graph_reduce(graph, name, SHD_SUM, a, keep, nkeep);
 }
 
+/* Whether the result is `a` with every element multiplied by one of `b`: nothing to sum. */
+static bool product_by_elements(const struct graph *graph, uint32_t a, uint32_t b,
+                                const uint32_t *dims, uint32_t rank)
+{
+    const struct graph_node *x = &graph->nodes[a], *y = &graph->nodes[b];
+
+    if (x->rank != rank || memcmp(x->dims, dims, rank * sizeof *dims) != 0)
+        return false;
+    for (uint32_t d = 0; d < y->rank; d++)
+        if (!graph_has_dim(x, y->dims[d]))
+            return false;
+    return true;
+}
+
 uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                       const uint32_t *dims, uint32_t rank)
 {
@@ -261,6 +274,10 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
     node.inputs[1] = presum(graph, name, b, a, dims, rank);
     if (!usable(graph, node.inputs[0]) || !usable(graph, node.inputs[1]))
         return GRAPH_NONE;
+    if (product_by_elements(graph, node.inputs[0], node.inputs[1], dims, rank))
+        return graph_map(graph, name, KERN_MUL, node.inputs[0], node.inputs[1], 0);
+    if (product_by_elements(graph, node.inputs[1], node.inputs[0], dims, rank))
+        return graph_map(graph, name, KERN_MUL, node.inputs[1], node.inputs[0], 0);
     node.dtype = graph->nodes[a].dtype;
     return add_node(graph, &node, name);
 }
@@ -335,8 +352,8 @@ uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a)
     return add_node(graph, &node, name);
 }
 
-void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
-                  uint32_t node, uint32_t of)
+void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name, uint32_t node,
+                  uint32_t of)
 {
     struct graph_output *outputs;
 
@@ -415,8 +432,8 @@ uint32_t graph_add(struct graph *graph, const struct graph_node *node, const cha
     return add_node(graph, node, name);
 }
 
-uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
-                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank)
+uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name, enum shd_dtype dtype,
+                         const uint32_t *dims, uint32_t rank)
 {
     struct graph_node extra = {
         .op = GRAPH_EXTRA, .dtype = dtype, .rank = rank, .ninputs = 1, .inputs = {node}};
@@ -432,11 +449,24 @@ uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
 
 const char *graph_op_name(enum graph_op op)
 {
-    static const char *const names[GRAPH_NOPS] = {
-        "input",     "param",          "einsum", "map",         "reduce", "constraint",
-        "extra",     "attention",      "attention gradient",    "rope",   "causal mask",
-        "embedding", "embedding gradient",       "pick",        "pick gradient",
-        "repeat",    "repeat sum",     "window"};
+    static const char *const names[GRAPH_NOPS] = {"input",
+                                                  "param",
+                                                  "einsum",
+                                                  "map",
+                                                  "reduce",
+                                                  "constraint",
+                                                  "extra",
+                                                  "attention",
+                                                  "attention gradient",
+                                                  "rope",
+                                                  "causal mask",
+                                                  "embedding",
+                                                  "embedding gradient",
+                                                  "pick",
+                                                  "pick gradient",
+                                                  "repeat",
+                                                  "repeat sum",
+                                                  "window"};
 
     return names[op];
 }

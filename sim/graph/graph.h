@@ -6,8 +6,8 @@
  * array's dimension that its op's result lacks is summed (or reduced) over; one that only the
  * result has is broadcast.
  *
- * Building keeps the first error and makes every later call a no-op that returns GRAPH_NONE, so that
- * a layer reads as mathematics; graph_status() tells.
+ * Building keeps the first error and makes every later call a no-op that returns GRAPH_NONE, so
+ * that a layer reads as mathematics; graph_status() tells.
  *
  * Thread class: owned by one thread while built, immutable afterwards.
  *
@@ -31,14 +31,14 @@
 #define GRAPH_EXTRAS_MAX 2
 
 enum graph_op {
-    GRAPH_INPUT,      /* data that comes from outside; `source` says what is in it */
-    GRAPH_PARAM,      /* the same, for what is learned */
-    GRAPH_EINSUM,     /* product of two arrays, summed over what the result lacks */
-    GRAPH_MAP,        /* one elementwise function of one or two arrays */
-    GRAPH_REDUCE,     /* sum, max or min over what the result lacks */
-    GRAPH_CONSTRAINT, /* the identity, at a place where a sharding may be asked for by name */
-    GRAPH_EXTRA,      /* a further result of the op that is its operand */
-    GRAPH_ATTENTION,  /* q, k, v -> o, lse */
+    GRAPH_INPUT,          /* data that comes from outside; `source` says what is in it */
+    GRAPH_PARAM,          /* the same, for what is learned */
+    GRAPH_EINSUM,         /* product of two arrays, summed over what the result lacks */
+    GRAPH_MAP,            /* one elementwise function of one or two arrays */
+    GRAPH_REDUCE,         /* sum, max or min over what the result lacks */
+    GRAPH_CONSTRAINT,     /* the identity, at a place where a sharding may be asked for by name */
+    GRAPH_EXTRA,          /* a further result of the op that is its operand */
+    GRAPH_ATTENTION,      /* q, k, v -> o, lse */
     GRAPH_ATTENTION_GRAD, /* q, k, v, o, lse, do -> dq, dk, dv */
     GRAPH_ROPE,           /* rotary position embedding */
     GRAPH_CAUSAL,         /* mask of what lies ahead */
@@ -75,8 +75,8 @@ union graph_attr {
         uint32_t from_dim, to_dim;
     } repeat;
     struct {
-        uint32_t to_dim;              /* of the result */
-        uint32_t dim[2];              /* of each operand */
+        uint32_t to_dim;                  /* of the result */
+        uint32_t dim[2];                  /* of each operand */
         int64_t from[2], to[2], count[2]; /* as struct kern_window */
     } window;
 };
@@ -154,7 +154,8 @@ uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype
                      const uint32_t *dims, uint32_t rank, struct kern_source source);
 
 /* Product of `a` and `b` with the result's dimensions in any order; every one of them must be in an
- * operand.  What only one operand has and the result lacks is summed first, by a node of its own. */
+ * operand.  What only one operand has and the result lacks is summed first, by a node of its own.
+ */
 uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                       const uint32_t *dims, uint32_t rank);
 
@@ -220,15 +221,15 @@ uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, cons
 uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name);
 
 /* Add a further result of a node. */
-uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name,
-                         enum shd_dtype dtype, const uint32_t *dims, uint32_t rank);
+uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name, enum shd_dtype dtype,
+                         const uint32_t *dims, uint32_t rank);
 
 /* Make a node an output of the computation. */
-void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name,
-                  uint32_t node, uint32_t of);
+void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name, uint32_t node,
+                  uint32_t of);
 
-/* A copy that computes in another type: every floating-point array becomes `dtype`.  Names, dimensions
- * and outputs are those of the original, which must outlive it.  NULL: no memory. */
+/* A copy that computes in another type: every floating-point array becomes `dtype`.  Names,
+ * dimensions and outputs are those of the original, which must outlive it.  NULL: no memory. */
 struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
 
 /* Whether a node's array has a dimension. */

@@ -135,7 +135,7 @@ void kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, 
     if (kern_elements(e->ndims, e->extent, e->c_has) == 0)
         return;
     classify(e, &g, &spread);
-    if (!kern_gemm_blas(&g, a, b, c, nthreads)) {
+    if (!kern_gemm_dot(&g, a, b, c, nthreads) && !kern_gemm_blas(&g, a, b, c, nthreads)) {
         bool swap = better_swapped(&g);
 
         if (swap)

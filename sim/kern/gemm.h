@@ -27,6 +27,10 @@ struct kern_gemm {
  * can be read where it lies; otherwise do nothing and return false. */
 bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
 
+/* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i], at
+ * the speed of memory.  False, with nothing done, for layouts it does not go through in rows. */
+bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+
 /* Any strides and types; packs blocks on the stack (less than 56 KiB in all). */
 void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
 

@@ -49,7 +49,8 @@ void assign_extents(int64_t *extents, const struct assigned *a);
 /* Whether the op may pass a partial sum of operand `k` on: it is linear in it. */
 bool assign_linear(const struct graph_node *node, uint32_t k);
 
-/* Every factor may be cut, divides by the axes put on it, and partial sums go only where they may. */
+/* Every factor may be cut, divides by the axes put on it, and partial sums go only where they may.
+ */
 bool assign_valid(const struct assigned *a);
 
 #endif /* PARTITION_ASSIGN_H */

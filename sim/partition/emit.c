@@ -44,8 +44,7 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->versions = more;
         e->room = room;
     }
-    e->versions[e->nversions] = (struct version){node, sharding, buffer, phase,
-                                                      e->newest[node]};
+    e->versions[e->nversions] = (struct version){node, sharding, buffer, phase, e->newest[node]};
     e->newest[node] = e->nversions++;
     return SHD_OK;
 }
@@ -83,9 +82,18 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
         }
 }
 
-static const char *why(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
+/* The op that made a value which several constraints may have named since. */
+static uint32_t maker_of(const struct emit *e, uint32_t node)
+{
+    while (e->graph->nodes[node].op == GRAPH_CONSTRAINT && !e->choose->nodes[node].fixed)
+        node = e->graph->nodes[node].inputs[0];
+    return node;
+}
+
+static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_step *step,
                        const char *reader)
 {
+    uint32_t node = maker_of(e, value);
     const struct graph_node *n = &e->graph->nodes[node];
     char axes[128], summed[128], sum[512];
     const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
@@ -179,9 +187,9 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     if (from->sharding == need)
         return SHD_OK;
     graph_shape(e->graph, node, shape);
-    status = shd_reshard_build(&plan, price_sharding(price, from->sharding),
-                               price_sharding(price, need), shape, e->graph->nodes[node].dtype,
-                               e->err);
+    status =
+        shd_reshard_build(&plan, price_sharding(price, from->sharding), price_sharding(price, need),
+                          shape, e->graph->nodes[node].dtype, e->err);
     for (size_t s = 0; status == SHD_OK && s < plan.nsteps; s++)
         status = emit_step(e, node, &plan.steps[s], reader, asker, buffer);
     return status;
@@ -213,8 +221,7 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     for (uint32_t r = 0; r < c->rule.nresults && status == SHD_OK; r++) {
         uint32_t result = assign_result_node(e->graph, node, r);
 
-        status = add_version(e, result, e->choose->nodes[result].home, op->phase,
-                             &op->outputs[r]);
+        status = add_version(e, result, e->choose->nodes[result].home, op->phase, &op->outputs[r]);
     }
     memset(&op->desc, 0, sizeof op->desc);
     return status;
@@ -288,9 +295,9 @@ static int emit_op(struct emit *e, uint32_t node)
 /* Deliver a node to the outputs that it is, as soon as it is there. */
 static int emit_outputs(struct emit *e, uint32_t node)
 {
-    static const enum program_result_kind kinds[] = {
-        [GRAPH_OUTPUT] = PROGRAM_OUTPUT, [GRAPH_LOSS] = PROGRAM_LOSS,
-        [GRAPH_GRADIENT] = PROGRAM_GRADIENT};
+    static const enum program_result_kind kinds[] = {[GRAPH_OUTPUT] = PROGRAM_OUTPUT,
+                                                     [GRAPH_LOSS] = PROGRAM_LOSS,
+                                                     [GRAPH_GRADIENT] = PROGRAM_GRADIENT};
     uint32_t buffer;
 
     for (uint32_t o = e->choose->nodes[node].output; o < e->graph->noutputs; o++) {
@@ -300,13 +307,13 @@ static int emit_outputs(struct emit *e, uint32_t node)
 
         if (output->node != node)
             continue;
-        asker = program_text(e->program, "%s %s",
-                             output->kind == GRAPH_GRADIENT ? "gradient of" : "result",
-                             output->name);
+        asker =
+            program_text(e->program, "%s %s",
+                         output->kind == GRAPH_GRADIENT ? "gradient of" : "result", output->name);
         status = bring(e, node, choose_output_need(e->choose, o), node, asker, &buffer);
         if (status == SHD_OK)
-            status = program_add_result(e->program, kinds[output->kind], output->name, buffer,
-                                        e->err);
+            status =
+                program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
         if (status != SHD_OK)
             return status;
     }

@@ -7,8 +7,8 @@
 
 #include "partition/choose.h"
 
-/* Append everything to an empty program.  With `regather` what was gathered in one phase is gathered
- * again in the next, not kept: less memory for more bytes. */
+/* Append everything to an empty program.  With `regather` what was gathered in one phase is
+ * gathered again in the next, not kept: less memory for more bytes. */
 SHD_MUST_CHECK int emit_program(struct program *program, struct choose *choose, bool regather,
                                 struct shd_error *err);
 

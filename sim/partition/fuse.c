@@ -39,8 +39,8 @@ static bool can_inline(const struct choose *c, uint32_t reader, uint32_t k)
     const struct graph_node *n = &c->graph->nodes[node];
     const struct choose_node *cn = &c->nodes[node];
 
-    return n->op == GRAPH_MAP && cn->nreaders == 1 && cn->output == GRAPH_NONE &&
-           same_dims(n, r) && n->phase == r->phase && cn->home == c->nodes[reader].needs[k] &&
+    return n->op == GRAPH_MAP && cn->nreaders == 1 && cn->output == GRAPH_NONE && same_dims(n, r) &&
+           n->phase == r->phase && cn->home == c->nodes[reader].needs[k] &&
            !price_sharding(c->price, cn->home)->partial;
 }
 
@@ -102,8 +102,7 @@ void fuse_collect(struct fused *out, const struct choose *choose, const bool *in
     for (uint32_t i = 0; i < out->ninstrs; i++)
         for (uint32_t k = 0; k < 2; k++)
             if (out->instrs[i].src[k] >= INSTR)
-                out->instrs[i].src[k] =
-                    (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
+                out->instrs[i].src[k] = (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
 }
 
 static void by_factor(int64_t *out, uint32_t rank, const int8_t *factors, const int64_t *extents)

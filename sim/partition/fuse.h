@@ -16,8 +16,8 @@
 /* An expression as it is put together. */
 struct fused {
     uint32_t ninputs;
-    uint32_t inputs[KERN_MAP_INPUTS_MAX];      /* nodes that are read as arrays ... */
-    uint32_t needs[KERN_MAP_INPUTS_MAX];       /* ... in this sharding */
+    uint32_t inputs[KERN_MAP_INPUTS_MAX];       /* nodes that are read as arrays ... */
+    uint32_t needs[KERN_MAP_INPUTS_MAX];        /* ... in this sharding */
     const int8_t *factors[KERN_MAP_INPUTS_MAX]; /* of their dimensions, in the last op's rule */
     uint32_t ninstrs;
     struct kern_instr instrs[KERN_MAP_INSTRS_MAX]; /* sources as in kern_map */

@@ -100,8 +100,8 @@ static int build_refined(struct program **out, const struct partition_request *r
     if (storage && pointers) {
         finer.mesh = refined->mesh;
         finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
-        finer.outputs = refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs,
-                                   noutputs);
+        finer.outputs =
+            refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs, noutputs);
         status = build_on(out, &finer, err);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", nnodes);

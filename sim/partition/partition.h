@@ -1,8 +1,8 @@
 /* partition.h - a graph and shardings -> a program: what GSPMD and Shardy do for XLA.
  *
  * Some values have a sharding that is asked for (inputs, parameters, constraints, results); the
- * partitioner chooses the rest so that the whole step costs least, and inserts the steps that take a
- * value from the sharding it lies in to the one that its reader wants.  It knows dimensions and
+ * partitioner chooses the rest so that the whole step costs least, and inserts the steps that take
+ * a value from the sharding it lies in to the one that its reader wants.  It knows dimensions and
  * axes, and no strategy by name.
  *
  * How: every op is given an assignment, which mesh axis cuts which of its dimensions.  An axis on a
@@ -34,9 +34,10 @@ struct partition_request {
     /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
      * without partial sums. */
     const struct shd_sharding *const *outputs;
-    const struct coll_algo *const *algos; /* by collective, NULL entries: the default; NULL allowed */
-    /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what it
-     * would otherwise keep from the forward one. */
+    const struct coll_algo *const
+        *algos; /* by collective, NULL entries: the default; NULL allowed */
+    /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what
+     * it would otherwise keep from the forward one. */
     uint64_t memory_bytes;
 };
 

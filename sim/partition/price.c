@@ -199,7 +199,7 @@ static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint3
 
     graph_shape(p->graph, node, shape);
     status = shd_reshard_build(&plan, &p->shardings[from], &p->shardings[to], shape,
-                                    p->graph->nodes[node].dtype, NULL);
+                               p->graph->nodes[node].dtype, NULL);
     if (status != SHD_OK)
         return PRICE_IMPOSSIBLE;
     return (double)plan.received_bytes + PRICE_STEP_BYTES * (double)plan.nsteps;

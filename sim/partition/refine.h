@@ -16,9 +16,9 @@
 #include "graph/graph.h"
 
 struct refined {
-    struct shd_mesh *mesh;              /* owned; NULL: no axis is split */
-    uint8_t first[SHD_MESH_AXES_MAX];   /* by axis of the old mesh: its first part ... */
-    uint8_t nparts[SHD_MESH_AXES_MAX];  /* ... and how many there are */
+    struct shd_mesh *mesh;             /* owned; NULL: no axis is split */
+    uint8_t first[SHD_MESH_AXES_MAX];  /* by axis of the old mesh: its first part ... */
+    uint8_t nparts[SHD_MESH_AXES_MAX]; /* ... and how many there are */
 };
 
 /* Split what the graph's dimensions ask for.  SHD_ENOMEM. */

@@ -6,7 +6,7 @@
  * (the op looks across it), or follow another (key heads follow the query heads that read them: as
  * far as they divide; beyond, devices hold the same key heads and their gradient is partial).
  *
- * Every op of the graph is one row of a table: its rule, and how it becomes a kernel on shards.  The
+ * Every op of the graph is one row of a table: its rule, and how it becomes a kernel on shards. The
  * rule is what Shardy calls an op sharding rule.
  *
  * Thread class: values and pure functions.
@@ -67,8 +67,8 @@ void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const i
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);
 
 /* Rows of rules/. */
-extern const struct rule_op rule_einsum, rule_reduce, rule_attention,
-    rule_attention_grad, rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick,
-    rule_pick_grad, rule_repeat, rule_repeat_sum, rule_window;
+extern const struct rule_op rule_einsum, rule_reduce, rule_attention, rule_attention_grad,
+    rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick, rule_pick_grad, rule_repeat,
+    rule_repeat_sum, rule_window;
 
 #endif /* PARTITION_RULE_H */

@@ -33,12 +33,12 @@ struct program_buffer {
     const char *name; /* of the array; several buffers may hold shardings of one array */
     enum shd_dtype dtype;
     uint32_t rank;
-    int64_t shape[PROGRAM_RANK_MAX];     /* of the whole array */
-    int64_t local[PROGRAM_RANK_MAX];     /* of the shard */
+    int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array */
+    int64_t local[PROGRAM_RANK_MAX]; /* of the shard */
     struct shd_sharding sharding;
-    uint64_t bytes;                      /* of the shard */
-    uint32_t first_op, last_op;          /* written by, freed after; nops: at the end */
-    bool argument;                       /* filled before the step begins */
+    uint64_t bytes;             /* of the shard */
+    uint32_t first_op, last_op; /* written by, freed after; nops: at the end */
+    bool argument;              /* filled before the step begins */
 };
 
 enum program_op_kind {
@@ -58,15 +58,15 @@ struct program_offset {
 
 struct program_op {
     enum program_op_kind kind;
-    uint8_t phase;        /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
-    const char *name;     /* which op of the model this is, or which one asked for the step */
-    const char *why;      /* a sentence for steps that communicate, else NULL */
+    uint8_t phase;    /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
+    const char *name; /* which op of the model this is, or which one asked for the step */
+    const char *why;  /* a sentence for steps that communicate, else NULL */
     uint32_t ninputs, noutputs, noffsets;
     uint32_t inputs[PROGRAM_INPUTS_MAX]; /* buffers */
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
     struct program_offset offsets[KERN_OFFSETS_MAX];
-    uint64_t workspace_bytes; /* lives during the op only */
-    uint64_t flops;           /* of one device */
+    uint64_t workspace_bytes;         /* lives during the op only */
+    uint64_t flops;                   /* of one device */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
@@ -84,9 +84,9 @@ struct program_result {
 };
 
 struct program {
-    const struct shd_mesh *mesh;       /* of all shardings; its axes may be parts of the ... */
-    const struct shd_mesh *asked_mesh; /* ... mesh that was asked for; the same positions */
-    struct shd_mesh *own_mesh;         /* owned: `mesh` where it differs from that; else NULL */
+    const struct shd_mesh *mesh;           /* of all shardings; its axes may be parts of the ... */
+    const struct shd_mesh *asked_mesh;     /* ... mesh that was asked for; the same positions */
+    struct shd_mesh *own_mesh;             /* owned: `mesh` where it differs from that; else NULL */
     uint8_t asked_axis[SHD_MESH_AXES_MAX]; /* by axis of `mesh`: the asked one that it is part of */
     struct program_buffer *buffers;
     uint32_t nbuffers;
@@ -154,5 +154,6 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
 uint64_t program_peak_bytes(const struct program *program);
 
 const char *program_kind_name(enum program_op_kind kind);
+const char *program_phase_name(uint8_t phase); /* "forward", "backward", "optimizer" */
 
 #endif /* PROGRAM_PROGRAM_H */

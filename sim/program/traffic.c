@@ -35,6 +35,13 @@ const char *program_kind_name(enum program_op_kind kind)
     return names[kind];
 }
 
+const char *program_phase_name(uint8_t phase)
+{
+    static const char *const names[] = {"forward", "backward", "optimizer"};
+
+    return names[phase];
+}
+
 const char *program_step_name(const struct program_op *op)
 {
     if (op->kind == PROGRAM_KERNEL)
@@ -74,8 +81,8 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
         buf[0] = '\0';
     for (uint32_t a = 0; a < naxes; a++) {
         uint8_t asked = program->asked_axis[axes[a]];
-        bool whole = spanned(program, axes, naxes, asked) ==
-                     shd_mesh_axis_size(program->asked_mesh, asked);
+        bool whole =
+            spanned(program, axes, naxes, asked) == shd_mesh_axis_size(program->asked_mesh, asked);
         const char *name = whole ? shd_mesh_axis_name(program->asked_mesh, asked)
                                  : shd_mesh_axis_name(program->mesh, axes[a]);
 

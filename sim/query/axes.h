@@ -23,8 +23,8 @@ SHD_MUST_CHECK int read_ints(int64_t **out, size_t *n, const json_t *in, const c
 SHD_MUST_CHECK int read_names_value(const char ***out, size_t *n, const json_t *value,
                                     struct shd_error *err);
 
-/* [["name", null | "axis" | ["a", "b"]], ...]; no list is no rules, a rule without name is left out,
- * for it never applies.  SHD_EINVAL for what is neither a list nor null.  Free with
+/* [["name", null | "axis" | ["a", "b"]], ...]; no list is no rules, a rule without name is left
+ * out, for it never applies.  SHD_EINVAL for what is neither a list nor null.  Free with
  * shd_logical_rules_destroy(). */
 SHD_MUST_CHECK int read_logical_rules(struct shd_logical_rules **out, const json_t *value,
                                       struct shd_error *err);

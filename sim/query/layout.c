@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "query/axes.h"
 #include "query/layout.h"
 
 #include <shd/shape.h>
@@ -278,32 +279,6 @@ void layout_leaves_fini(struct layout_leaves *leaves)
     for (size_t i = 0; i < leaves->n; i++)
         free(leaves->leaves[i].path);
     free(leaves->leaves);
-}
-
-void layout_write_spec(struct json_out *out, const struct shd_spec *spec)
-{
-    json_out_begin_array(out);
-    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
-        size_t n = shd_spec_naxes(spec, e);
-
-        if (n == 0)
-            json_out_null(out);
-        if (n > 1)
-            json_out_begin_array(out);
-        for (size_t a = 0; a < n; a++)
-            json_out_string(out, shd_spec_axis(spec, e, a));
-        if (n > 1)
-            json_out_end_array(out);
-    }
-    json_out_end_array(out);
-}
-
-void layout_write_shape(struct json_out *out, const int64_t *shape, size_t rank)
-{
-    json_out_begin_array(out);
-    for (size_t d = 0; d < rank; d++)
-        json_out_int(out, shape[d]);
-    json_out_end_array(out);
 }
 
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)

@@ -63,9 +63,6 @@ SHD_MUST_CHECK int layout_collect(struct layout_leaves *out, const json_t *tree,
                                   struct shd_error *err);
 void layout_leaves_fini(struct layout_leaves *leaves);
 
-/* [null, "a", ["a", "b"]] and [8, 16]. */
-void layout_write_spec(struct json_out *out, const struct shd_spec *spec);
-void layout_write_shape(struct json_out *out, const int64_t *shape, size_t rank);
 
 /* [["a", "b"], ["c"]]: every entry a list of its axes. */
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n);

@@ -6,6 +6,7 @@
 
 #include <shd/attention_specs.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -23,7 +24,7 @@ static int write_specs(struct json_out *out, struct shd_attention_variant varian
         if (status != SHD_OK)
             break;
         json_out_key(out, shd_attention_spec_name((enum shd_attention_tensor)t));
-        layout_write_spec(out, spec);
+        write_spec(out, spec);
         shd_spec_destroy(spec);
     }
     json_out_end_object(out);

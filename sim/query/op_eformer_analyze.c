@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -145,7 +146,7 @@ static void write_leaf_stats(struct json_out *out, const struct shd_leaf *leaf,
     write_uint(out, "elements", (uint64_t)stats->nelements);
     write_uint(out, "bytes", stats->bytes);
     json_out_key(out, "shard_shape");
-    layout_write_shape(out, stats->shard_shape, leaf->rank);
+    write_ints(out, stats->shard_shape, leaf->rank);
     write_uint(out, "shard_bytes", stats->shard_bytes);
     write_uint(out, "shards", (uint64_t)stats->nshards);
     write_uint(out, "replicas", (uint64_t)stats->nreplicas);

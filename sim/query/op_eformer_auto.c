@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -85,7 +86,7 @@ static int answer_spec_on_mesh(const json_t *in, const struct shd_mesh *mesh, st
                                err);
     if (status != SHD_OK)
         return status;
-    layout_write_spec(out, spec);
+    write_spec(out, spec);
     shd_spec_destroy(spec);
     return SHD_OK;
 }
@@ -148,7 +149,7 @@ static int write_shapes(struct json_out *out, const struct shd_tree *tree,
 
             json_out_begin_object(out);
             json_out_key(out, "shape");
-            layout_write_shape(out, leaf->shape, leaf->rank);
+            write_ints(out, leaf->shape, leaf->rank);
             json_out_key(out, "methods");
             layout_write_methods(out, methods,
                                  shd_auto_methods(methods, mesh, leaf->shape, leaf->rank));
@@ -168,10 +169,10 @@ static void write_shard(struct json_out *out, const struct shd_mesh *mesh,
 
     json_out_begin_object(out);
     json_out_key(out, "spec");
-    layout_write_spec(out, spec);
+    write_spec(out, spec);
     json_out_key(out, "shard_shape");
     if (status == SHD_OK) /* it was placed before */
-        layout_write_shape(out, shard, leaf->rank);
+        write_ints(out, shard, leaf->rank);
     else
         json_out_null(out);
     json_out_end_object(out);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -300,7 +301,7 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
         json_out_bool(out, applied);
         json_out_key(out, "spec");
         if (applied)
-            layout_write_spec(out, spec);
+            write_spec(out, spec);
         else
             json_out_null(out);
         json_out_end_object(out);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -107,7 +108,7 @@ static void write_found(struct json_out *out, const struct extract_question *q)
     for (size_t i = 0; i < q->leaves.n; i++) {
         json_out_key(out, q->leaves.leaves[i].path);
         if (q->found[i])
-            layout_write_spec(out, q->found[i]);
+            write_spec(out, q->found[i]);
         else
             json_out_null(out);
     }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -44,7 +45,7 @@ static int write_leaf(struct json_out *out, const struct layout_leaf *place,
     if (status == SHD_OK)
         status = shd_match_spec(&spec, &match, err);
     if (status == SHD_OK) {
-        layout_write_spec(out, spec);
+        write_spec(out, spec);
         shd_spec_destroy(spec);
     }
     return status;
@@ -98,7 +99,7 @@ static void write_name(struct json_out *out, const struct shd_pattern *pattern, 
     json_out_begin_object(out);
     if (status == SHD_OK) {
         json_out_key(out, "out");
-        layout_write_spec(out, spec);
+        write_spec(out, spec);
     } else {
         json_out_key(out, "err");
         json_out_begin_object(out);

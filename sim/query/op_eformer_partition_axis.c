@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -143,7 +144,7 @@ static int answer_spec(const json_t *in, struct json_out *out, struct shd_error 
     if (status == SHD_OK)
         status = shd_partition_axis_spec(&spec, axis, names, n, mode, err);
     if (status == SHD_OK) {
-        layout_write_spec(out, spec);
+        write_spec(out, spec);
         shd_spec_destroy(spec);
     }
     shd_partition_axis_destroy(axis);

@@ -120,8 +120,8 @@ static int write_rank(struct json_out *out, const struct shd_parallel *p, int32_
     return status;
 }
 
-/* What each rank of the world sees: in a large one the first two, the last two, and those at a third
- * and at half of it. */
+/* What each rank of the world sees: in a large one the first two, the last two, and those at a
+ * third and at half of it. */
 static int write_views(struct json_out *out, const struct shd_parallel *p, struct shd_error *err)
 {
     const int32_t n = p->world_size, some[] = {0, 1, n / 3, n / 2, n - 2, n - 1};
@@ -173,7 +173,8 @@ static int answer_initialize(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
-/* The kind of "get_tensor_parallel_rank"; what follows it, "rank", in *rest.  -1 for other names. */
+/* The kind of "get_tensor_parallel_rank"; what follows it, "rank", in *rest.  -1 for other names.
+ */
 static int parse_getter(const char *name, const char **rest)
 {
     static const char middle[] = "_parallel_";

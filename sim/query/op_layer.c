@@ -61,8 +61,8 @@ static int add_data(struct layer_question *q, const json_t *in, int t, struct sh
     if (status != SHD_OK)
         return status;
     source.modulus = (uint32_t)mod;
-    q->tensors[t] = layer_add_tensor(q->graph, q->kind, t,
-                                     strcmp(name, "labels") ? SHD_F32 : SHD_I32, &tokens, 1, source);
+    q->tensors[t] = layer_add_tensor(
+        q->graph, q->kind, t, strcmp(name, "labels") ? SHD_F32 : SHD_I32, &tokens, 1, source);
     return SHD_OK;
 }
 

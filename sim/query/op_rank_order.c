@@ -92,8 +92,7 @@ static int answer_megatron(const json_t *in, struct json_out *out, struct shd_er
         json_out_key(out, "groups");
         json_out_begin_object(out);
         for (size_t t = 0; status == SHD_OK && t < n; t++)
-            status = write_token(out, mesh, names[t] ? names[t] : "",
-                                 offset > 0 ? offset : 0, err);
+            status = write_token(out, mesh, names[t] ? names[t] : "", offset > 0 ? offset : 0, err);
         json_out_end_object(out);
         json_out_end_object(out);
     }
@@ -103,8 +102,7 @@ static int answer_megatron(const json_t *in, struct json_out *out, struct shd_er
 }
 
 /* The numbers of nested lists, in their order; at most `size` are stored, all are counted. */
-static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value,
-                   struct shd_error *err)
+static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value, struct shd_error *err)
 {
     int status = SHD_OK;
 
@@ -242,6 +240,4 @@ static int answer_device_mesh(const json_t *in, struct json_out *out, struct shd
 }
 
 const struct query_op query_rank_order_ops[] = {
-    {"groups.device_mesh", answer_device_mesh},
-    {"groups.megatron", answer_megatron},
-    {NULL, NULL}};
+    {"groups.device_mesh", answer_device_mesh}, {"groups.megatron", answer_megatron}, {NULL, NULL}};

@@ -59,32 +59,16 @@ static int read_question(struct reshard_question *q, const json_t *in, struct sh
         status = read_sharding_value(&q->from, json_object_get(in, "from"), q->mesh, q->shape,
                                      q->rank, err);
     if (status == SHD_OK)
-        status = read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank,
-                                     err);
+        status =
+            read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank, err);
     return status == SHD_OK ? read_partial(q, in, err) : status;
-}
-
-/* The same sharding without axes of size 1, which no step names. */
-static struct shd_sharding significant(const struct shd_sharding *s)
-{
-    struct shd_sharding out;
-
-    shd_sharding_init(&out, s->mesh, s->rank);
-    for (uint32_t d = 0; d < s->rank; d++)
-        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
-            if (shd_mesh_axis_size(s->mesh, s->dims[d].axes[a]) > 1)
-                out.dims[d].axes[out.dims[d].naxes++] = s->dims[d].axes[a];
-    for (size_t a = 0; a < shd_mesh_naxes(s->mesh); a++)
-        if (s->partial >> a & 1 && shd_mesh_axis_size(s->mesh, a) > 1)
-            out.partial |= (uint16_t)(1u << a);
-    return out;
 }
 
 static int add_array(struct reshard_question *q, const struct shd_sharding *sharding,
                      struct program_op *op, struct shd_error *err)
 {
-    int status = program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape,
-                                    sharding, err);
+    int status =
+        program_add_buffer(&op->outputs[0], q->program, "array", q->dtype, q->shape, sharding, err);
 
     return status == SHD_OK ? program_add_op(q->program, op, err) : status;
 }
@@ -93,10 +77,13 @@ static int add_array(struct reshard_question *q, const struct shd_sharding *shar
 static int build(struct reshard_question *q, struct kern_source source, struct shd_error *err)
 {
     struct program_op op = {.kind = PROGRAM_FILL, .noutputs = 1, .name = "array", .source = source};
-    struct shd_sharding from = significant(&q->from), to = significant(&q->to);
+    struct shd_sharding from, to;
     struct shd_reshard_plan plan;
-    int status = shd_reshard_build(&plan, &from, &to, q->shape, q->dtype, err);
+    int status;
 
+    shd_sharding_simplify(&from, &q->from);
+    shd_sharding_simplify(&to, &q->to);
+    status = shd_reshard_build(&plan, &from, &to, q->shape, q->dtype, err);
     if (status != SHD_OK)
         return status;
     q->program = program_create(q->mesh);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -78,7 +79,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     shd_sharding_shard_shape(s, shape, extent);
     json_out_begin_object(out);
     json_out_key(out, "shard_shape");
-    layout_write_shape(out, extent, s->rank);
+    write_ints(out, extent, s->rank);
     json_out_key(out, "slices");
     write_slices(out, s, shape);
     json_out_key(out, "is_fully_replicated");
@@ -87,7 +88,7 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     json_out_key(out, "num_devices");
     json_out_int(out, shd_mesh_size(s->mesh));
     json_out_key(out, "canonical_spec");
-    layout_write_spec(out, spec);
+    write_spec(out, spec);
     json_out_end_object(out);
     return status;
 }

@@ -82,8 +82,8 @@ static struct chunk_elements chunk_elements(const struct shd_split *split, const
 
 enum { SHAPES, OFFSETS, STRIDES, CONTIGUOUS, FIRST, LAST, SUMS, NKEYS };
 
-static const char *const keys[NKEYS] = {"shapes",         "element_offsets", "strides",
-                                        "is_contiguous",  "first_elements",  "last_elements",
+static const char *const keys[NKEYS] = {"shapes",        "element_offsets", "strides",
+                                        "is_contiguous", "first_elements",  "last_elements",
                                         "sums"};
 
 /* Elements lie symmetrically between the first and the last, so their mean is the middle. */

@@ -23,8 +23,9 @@ struct place_name {
 };
 
 static const struct place_name place_names[] = {
-    {"mlp_in", "mlp/in"}, {"attn_in", "attn/in"}, {"hidden", "mlp/hidden"}, {"q", "attn/q"},
-    {"kv", "attn/kv"},    {"out", "/out"},        {NULL, NULL}};
+    {"mlp_in", "mlp/in"}, {"attn_in", "attn/in"}, {"hidden", "mlp/hidden"},
+    {"q", "attn/q"},      {"kv", "attn/kv"},      {"out", "/out"},
+    {NULL, NULL}};
 
 struct step_question {
     const struct layer_kind *kind;
@@ -74,8 +75,7 @@ static int add_leaf(struct step_question *q, const char *name, const int64_t *sh
 
     if (t < 0)
         return shd_error_set(err, SHD_ENOTFOUND, "the model has no tensor '%.60s'", name);
-    q->tensors[t] =
-        layer_add_tensor(q->graph, q->kind, t, dtype, shape, rank, small_numbers);
+    q->tensors[t] = layer_add_tensor(q->graph, q->kind, t, dtype, shape, rank, small_numbers);
     return graph_status(q->graph, err);
 }
 
@@ -160,7 +160,8 @@ static int bind_constraint(struct step_question *q, uint32_t node, const json_t 
     return SHD_OK;
 }
 
-/* Parameters, constraints, and x by their specs; ct as the result; gradients as what they are of. */
+/* Parameters, constraints, and x by their specs; ct as the result; gradients as what they are of.
+ */
 static int bind_all(struct step_question *q, const json_t *in, struct shd_error *err)
 {
     const json_t *specs = json_object_get(in, "activation_specs"), *spec;

@@ -386,12 +386,11 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
-const struct query_op query_t5x_ops[] = {
-    {"t5x.get_mesh_axes", answer_mesh_axes},
-    {"t5x.global_mesh_defined", answer_defined},
-    {"t5x.logical_to_mesh_axes", answer_logical},
-    {"t5x.partitioner_init", answer_init},
-    {"t5x.standard_logical_axis_rules", answer_standard},
-    {"t5x.with_sharding_constraint", answer_constraint},
-    {"tree.mesh_axes", answer_params},
-    {NULL, NULL}};
+const struct query_op query_t5x_ops[] = {{"t5x.get_mesh_axes", answer_mesh_axes},
+                                         {"t5x.global_mesh_defined", answer_defined},
+                                         {"t5x.logical_to_mesh_axes", answer_logical},
+                                         {"t5x.partitioner_init", answer_init},
+                                         {"t5x.standard_logical_axis_rules", answer_standard},
+                                         {"t5x.with_sharding_constraint", answer_constraint},
+                                         {"tree.mesh_axes", answer_params},
+                                         {NULL, NULL}};

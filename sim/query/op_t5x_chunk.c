@@ -25,8 +25,8 @@ static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_e
     if (status == SHD_OK)
         status = read_names_value(&names, &nnames, json_object_get(in, "axis_names"), err);
     if (status == SHD_OK && (nnames != naxes || naxes > SHD_MESH_AXES_MAX))
-        status = shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames,
-                               naxes);
+        status =
+            shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames, naxes);
     for (size_t a = 0; status == SHD_OK && a < naxes; a++) {
         if (!names[a] || shape[a] < 1 || shape[a] > INT32_MAX)
             status = shd_error_set(err, SHD_EINVAL, "mesh axis %zu has size %lld or no name", a,
@@ -60,8 +60,8 @@ static int read_processes(int32_t **out, const json_t *in, const struct shd_mesh
     }
     for (size_t i = 0; status == SHD_OK && i < n; i++) {
         if (list[i] < INT32_MIN || list[i] > INT32_MAX)
-            status = shd_error_set(err, SHD_ERANGE, "a process has the number %lld",
-                                   (long long)list[i]);
+            status =
+                shd_error_set(err, SHD_ERANGE, "a process has the number %lld", (long long)list[i]);
         else
             processes[i] = (int32_t)list[i];
     }
@@ -236,7 +236,7 @@ static int init_question(struct data_question *q, const json_t *in, struct shd_e
 {
     int status;
 
-    *q = (struct data_question){NULL};
+    *q = (struct data_question){.mesh = NULL};
     status = read_partitioner(&q->partitioner, in, err);
     return status == SHD_OK ? read_chunker(&q->chunker, &q->mesh, in, err) : status;
 }
@@ -341,13 +341,12 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-const struct query_op query_t5x_chunk_ops[] = {
-    {"t5x.data_mesh_size", answer_mesh_size},
-    {"t5x.data_shard_id", answer_data_shard_id},
-    {"t5x.data_shards", answer_shards},
-    {"t5x.get_data_layout", answer_layout},
-    {"t5x.get_local_chunk_info", answer_chunk_info},
-    {"t5x.get_replica_id", answer_replica_id},
-    {"t5x.get_shard_id", answer_shard_id},
-    {"t5x.local_chunker", answer_chunker},
-    {NULL, NULL}};
+const struct query_op query_t5x_chunk_ops[] = {{"t5x.data_mesh_size", answer_mesh_size},
+                                               {"t5x.data_shard_id", answer_data_shard_id},
+                                               {"t5x.data_shards", answer_shards},
+                                               {"t5x.get_data_layout", answer_layout},
+                                               {"t5x.get_local_chunk_info", answer_chunk_info},
+                                               {"t5x.get_replica_id", answer_replica_id},
+                                               {"t5x.get_shard_id", answer_shard_id},
+                                               {"t5x.local_chunker", answer_chunker},
+                                               {NULL, NULL}};

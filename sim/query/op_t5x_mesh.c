@@ -247,12 +247,11 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
     return status == SHD_OK ? answer_default(in, &topology, 1, out, err) : status;
 }
 
-const struct query_op query_t5x_mesh_ops[] = {
-    {"t5x.bounds_from_last_device", answer_bounds},
-    {"t5x.default_mesh_hosts", answer_default_hosts},
-    {"t5x.default_mesh_hybrid", answer_default_hybrid},
-    {"t5x.default_mesh_tpu", answer_default_tpu},
-    {"t5x.get_coords", answer_coords},
-    {"t5x.get_mesh", answer_get_mesh},
-    {"t5x.get_mesh_hosts", answer_get_mesh_hosts},
-    {NULL, NULL}};
+const struct query_op query_t5x_mesh_ops[] = {{"t5x.bounds_from_last_device", answer_bounds},
+                                              {"t5x.default_mesh_hosts", answer_default_hosts},
+                                              {"t5x.default_mesh_hybrid", answer_default_hybrid},
+                                              {"t5x.default_mesh_tpu", answer_default_tpu},
+                                              {"t5x.get_coords", answer_coords},
+                                              {"t5x.get_mesh", answer_get_mesh},
+                                              {"t5x.get_mesh_hosts", answer_get_mesh_hosts},
+                                              {NULL, NULL}};

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -67,7 +68,7 @@ static int write_specs(struct json_out *out, const struct shd_tree *tree,
         if (status != SHD_OK)
             break;
         json_out_key(out, shd_tree_leaf(tree, i)->name);
-        layout_write_spec(out, spec);
+        write_spec(out, spec);
         shd_spec_destroy(spec);
     }
     json_out_end_object(out);
@@ -125,11 +126,11 @@ static int write_shape(struct json_out *out, const struct shd_leaf *leaf,
         return status;
     json_out_begin_object(out);
     json_out_key(out, "shape");
-    layout_write_shape(out, leaf->shape, leaf->rank);
+    write_ints(out, leaf->shape, leaf->rank);
     json_out_key(out, "methods");
     layout_write_methods(out, methods, n);
     json_out_key(out, "spec");
-    layout_write_spec(out, spec);
+    write_spec(out, spec);
     json_out_end_object(out);
     shd_spec_destroy(spec);
     return SHD_OK;

@@ -8,29 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct query_op *const families[] = {
-    query_easydel_ops,
-    query_eformer_analyze_ops,
-    query_eformer_auto_ops,
-    query_eformer_axes_ops,
-    query_eformer_extract_ops,
-    query_eformer_match_ops,
-    query_eformer_mesh_ops,
-    query_eformer_partition_axis_ops,
-    query_groups_ops,
-    query_layer_ops,
-    query_rank_order_ops,
-    query_regex_ops,
-    query_reshard_ops,
-    query_scenario_ops,
-    query_sharding_ops,
-    query_split_ops,
-    query_step_ops,
-    query_t5x_chunk_ops,
-    query_t5x_mesh_ops,
-    query_t5x_ops,
-    query_tree_ops,
-    NULL};
+static const struct query_op *const families[] = {query_easydel_ops,
+                                                  query_eformer_analyze_ops,
+                                                  query_eformer_auto_ops,
+                                                  query_eformer_axes_ops,
+                                                  query_eformer_extract_ops,
+                                                  query_eformer_match_ops,
+                                                  query_eformer_mesh_ops,
+                                                  query_eformer_partition_axis_ops,
+                                                  query_groups_ops,
+                                                  query_layer_ops,
+                                                  query_rank_order_ops,
+                                                  query_regex_ops,
+                                                  query_reshard_ops,
+                                                  query_scenario_ops,
+                                                  query_sharding_ops,
+                                                  query_split_ops,
+                                                  query_step_ops,
+                                                  query_t5x_chunk_ops,
+                                                  query_t5x_mesh_ops,
+                                                  query_t5x_ops,
+                                                  query_tree_ops,
+                                                  NULL};
 
 static const struct query_op *find_op(const char *name)
 {

@@ -1,7 +1,7 @@
 /* record.h - what happened, per device and op: bytes, flops, memory, times, and what was verified.
  *
- * `run` and `cost` fill the same record from the same program, so that a report cannot tell which of
- * them made it except by its label.
+ * `run` and `cost` fill the same record from the same program, so that a report cannot tell which
+ * of them made it except by its label.
  *
  * Thread class: while devices run, row d of every per-device array is written by device d alone;
  * immutable afterwards.
@@ -77,11 +77,11 @@ struct record {
     uint64_t *peak_bytes;
     uint64_t *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, arguments filled before. */
-    uint32_t repeats;        /* of the step */
+    uint32_t repeats; /* of the step */
     int64_t first_step_ns;
-    int64_t step_ns;         /* the median of the others; the first where there are none */
-    int64_t fastest_step_ns; /* of the others */
-    int64_t cpu_ns;          /* of all threads in a step, likewise a median */
+    int64_t step_ns;              /* the median of the others; the first where there are none */
+    int64_t fastest_step_ns;      /* of the others */
+    int64_t cpu_ns;               /* of all threads in a step, likewise a median */
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;

@@ -8,8 +8,6 @@
 
 #define CLASSES_ABOVE 64 /* plans over more devices list classes, not devices */
 
-static const char *const phase_names[] = {"forward", "backward", "optimizer"};
-
 static void key_uint(struct json_out *out, const char *key, uint64_t value)
 {
     json_out_key(out, key);
@@ -52,7 +50,7 @@ static void write_row(struct json_out *out, const struct traffic_row *row)
     key_uint(out, "group_size", row->group_size);
     key_uint(out, "groups", row->groups);
     key_uint(out, "count", row->count);
-    key_string(out, "phase", phase_names[row->phase]);
+    key_string(out, "phase", program_phase_name(row->phase));
     key_string(out, "dtype", shd_dtype_name(row->dtype));
     key_string(out, "algorithm", row->algorithm);
     key_uint(out, "operand_bytes", row->operand_bytes);

@@ -14,8 +14,6 @@
 #define LINE_COLUMNS 80
 #define VALUE_COLUMN 14 /* where what follows a line's title begins */
 
-static const char *const phase_names[] = {"forward", "backward", "optimizer"};
-
 /* Text that goes on in a new line, below its beginning, where the line is full. */
 struct para {
     struct text *out;
@@ -85,7 +83,7 @@ static void print_rows(const struct traffic *t, struct text *out)
         const struct traffic_row *row = &t->rows[r];
 
         table_add(&table, "%zu", r + 1);
-        table_add(&table, "%s", phase_names[row->phase]);
+        table_add(&table, "%s", program_phase_name(row->phase));
         table_add(&table, "%s", row->op);
         table_add(&table, "%s", row->axes);
         table_add(&table, "%u of %u", row->groups, row->group_size);

@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 
-static const char *const phase_names[] = {"forward", "backward", "optimizer"};
-
 /* The mesh axes a step runs over; where it has no group, those that the sharding changes. */
 static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
 {
@@ -123,7 +121,7 @@ static int add_sums(struct traffic *t)
 
         add_sum(t->by_axis, &t->nby_axis, row->axes, row->received_bytes);
         add_sum(t->by_op, &t->nby_op, row->op, row->received_bytes);
-        add_sum(t->by_phase, &t->nby_phase, phase_names[row->phase], row->received_bytes);
+        add_sum(t->by_phase, &t->nby_phase, program_phase_name(row->phase), row->received_bytes);
     }
     return SHD_OK;
 }

@@ -133,9 +133,15 @@ static void put_memory(const struct arena *arena, void *memory)
 void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
                 enum arena_backend backend)
 {
-    *arena = (struct arena){.device = device, .limit_bytes = limit_bytes};
-    if (backend == ARENA_JEMALLOC && open_jemalloc(arena))
-        arena->backend = ARENA_JEMALLOC;
+    *arena = (struct arena){.device = device, .backend = backend, .limit_bytes = limit_bytes};
+}
+
+/* At the first allocation, by the device's own thread: many devices open theirs side by side. */
+static void open_backend(struct arena *arena)
+{
+    if (arena->backend == ARENA_JEMALLOC && !open_jemalloc(arena))
+        arena->backend = ARENA_MALLOC;
+    arena->opened = true;
 }
 
 void arena_fini(struct arena *arena)
@@ -146,9 +152,9 @@ void arena_fini(struct arena *arena)
         arena->blocks = block->next;
         put_memory(arena, block);
     }
-    if (arena->backend == ARENA_JEMALLOC)
+    if (arena->opened && arena->backend == ARENA_JEMALLOC)
         close_jemalloc(arena);
-    arena->backend = ARENA_MALLOC;
+    arena->opened = false;
     arena->live_bytes = 0;
 }
 
@@ -216,6 +222,8 @@ int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **o
     if (arena->limit_bytes &&
         (bytes > arena->limit_bytes || arena->live_bytes > arena->limit_bytes - bytes))
         return out_of_memory(arena, bytes, label, err);
+    if (!arena->opened)
+        open_backend(arena);
     if (bytes <= PTRDIFF_MAX - sizeof(*block))
         block = get_memory(arena, sizeof(*block) + (size_t)bytes);
     if (!block)

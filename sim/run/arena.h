@@ -11,6 +11,7 @@
 #ifndef RUN_ARENA_H
 #define RUN_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,8 @@ struct arena_block; /* header in front of each allocation */
 
 struct arena {
     int32_t device; /* position, for messages */
-    enum arena_backend backend;
+    enum arena_backend backend; /* asked for, until it is opened */
+    bool opened;                /* something was allocated */
     unsigned jemalloc_id;
     uint64_t live_bytes;
     uint64_t peak_bytes;
@@ -35,7 +37,8 @@ struct arena {
 enum arena_backend arena_best_backend(void);
 const char *arena_backend_name(enum arena_backend backend);
 
-/* Cannot fail: with no jemalloc arena to be had the arena is malloc's. */
+/* Cannot fail; takes nothing before the first allocation.  With no jemalloc arena to be had then
+ * (of which there are some 4,000) the arena is malloc's. */
 void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
                 enum arena_backend backend);
 

@@ -8,6 +8,7 @@
 
 #include "kern/kern.h"
 #include "run/device.h"
+#include "run/fused.h"
 #include "run/mismatch.h"
 #include "run/move.h"
 #include "run/view.h"
@@ -104,17 +105,48 @@ static void move_all(const struct run_group *group)
     }
 }
 
-/* Run by the last to arrive, while all the others are blocked. */
-static void all_are_here(void *arg)
+static enum group_way choose_way(const struct run_group *group)
+{
+    const struct coll_call *call = group->calls[0];
+    const struct run *run = group->devices[0]->run;
+
+    if (call->kind == CALL_EXCHANGE || run->opts.fuse_bytes < 0)
+        return GROUP_BY_STEPS;
+    if (fused_serves(call->algo))
+        return GROUP_FUSED;
+    return largest_bytes(call) <= run->fuse_bytes ? GROUP_BY_LAST : GROUP_BY_STEPS;
+}
+
+/* Run by the last to arrive, while all the others wait. */
+static uint32_t all_are_here(void *arg, uint32_t *ntasks)
 {
     struct run_group *group = arg;
-    const struct coll_call *call = group->calls[0];
+    const struct run *run = group->devices[0]->run;
+    struct fused_job *job = &group->job;
 
     group->status = mismatch_check(group, &group->error);
-    group->fused = group->status == SHD_OK && call->kind != CALL_EXCHANGE &&
-                   largest_bytes(call) <= group->devices[0]->run->fuse_bytes;
-    if (group->fused)
+    if (group->status != SHD_OK)
+        return 0;
+    group->way = choose_way(group);
+    if (group->way == GROUP_BY_LAST)
         move_all(group);
+    if (group->way != GROUP_FUSED)
+        return 0;
+    fused_prepare(job, group, largest_bytes(group->calls[0]) <= run->fuse_bytes ? 1 : run->ncores);
+    if (job->nthreads > 1) {
+        *ntasks = job->ntasks;
+        return job->nthreads;
+    }
+    for (uint32_t t = 0; t < job->ntasks; t++)
+        fused_task(job, group, t);
+    return 0;
+}
+
+static void do_task(void *arg, uint32_t task)
+{
+    const struct run_group *group = arg;
+
+    fused_task(&group->job, group, task);
 }
 
 /* The lowest member that will not come; there is one unless the run was called off. */
@@ -157,12 +189,13 @@ static int give_up(struct shd_device *dev, const struct coll_call *call, struct 
 static int arrive(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     struct run_group *group = call->seat.group;
+    const struct wait_duty duty = {all_are_here, do_task, group};
 
     if (dev->gave_up)
         return shd_error_set(err, dev->gave_up, "device %" PRId32 " was stopped in %s before",
                              dev->position, dev->waits_in);
     group->calls[call->seat.member] = call;
-    if (!wait_arrive(&group->barrier, &dev->record, all_are_here, group))
+    if (!wait_arrive(&group->barrier, &dev->record, &duty))
         return give_up(dev, call, err);
     if (group->status != SHD_OK)
         return shd_error_set(err, group->status, "%s", group->error.text);
@@ -201,6 +234,23 @@ static void finish_mean(const struct coll_call *call)
     }
 }
 
+/* What is left to each member after all have arrived.  The group's fields may be read, as it cannot
+ * pass on before this member arrives again. */
+static void finish_call(struct coll_call *call)
+{
+    const struct run_group *group = call->seat.group;
+    struct coll_shape shape = move_shape(call);
+
+    if (group->way == GROUP_FUSED) {
+        move_count_all(group, &shape, call->seat.member);
+        return;
+    }
+    if (group->way == GROUP_BY_STEPS)
+        walk(call);
+    if (call->algo->reduces && call->red == SHD_MEAN)
+        finish_mean(call);
+}
+
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     struct coll_call mine = *call; /* peers read this one; the caller's stays as it was */
@@ -216,10 +266,7 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
         status = arrive(dev, &mine, err);
     if (status != SHD_OK)
         return status;
-    if (!mine.seat.group->fused)
-        walk(&mine);
-    if (mine.algo->reduces && mine.red == SHD_MEAN)
-        finish_mean(&mine);
+    finish_call(&mine);
     call->received_bytes = mine.received_bytes;
     return SHD_OK;
 }

@@ -1,10 +1,10 @@
 /* collective.h - execute a collective's schedule with the threads of its group.
  *
- * All members arrive with a call; the last one compares them.  Then each makes its own moves, step
- * by step, reading straight from its peers' memory.  Small calls are done whole by the last to
- * arrive: the same moves in the same order, hence the same bits and counts.  Bytes are counted
- * where they are copied, in the run's matrix and in the call.  No call takes a lock or allocates
- * (but for a transport buffer when one grows).
+ * All members arrive with a call; the last one compares them.  A default algorithm is then done in
+ * one pass over the memory of all by as many of their threads as there are cores (fused.h).  Of any
+ * other each member makes its own moves, step by step, reading straight from its peers' memory;
+ * small ones are done whole by the last to arrive.  Bits and counted bytes are the schedule's in
+ * any case.  No call takes a lock or allocates (but for a transport buffer when one grows).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -69,6 +69,7 @@ struct run {
     void *arg;
     struct shd_run_opts opts;
     uint64_t fuse_bytes;
+    uint32_t ncores;
     const struct coll_algo *algos[COLL_NKINDS]; /* the run's choice */
     uint64_t *matrix;
     struct wait_board board;  /* called_off: enum run_verdict */

@@ -107,9 +107,9 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
 }
 
 /* Called with the run's lock; NULL: no memory. */
-static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers)
+static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers,
+                                        uint64_t hash)
 {
-    uint64_t hash = hash_members(members, nmembers);
     struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
 
     for (; group; group = group->next) {
@@ -129,10 +129,11 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
 static int take_seat(struct run_seat *out, struct shd_device *dev, const int32_t *members,
                      uint32_t nmembers, uint32_t member, struct shd_error *err)
 {
+    uint64_t hash = hash_members(members, nmembers);
     struct run_group *group;
 
     pthread_mutex_lock(&dev->run->lock);
-    group = find_or_create(dev->run, members, nmembers);
+    group = find_or_create(dev->run, members, nmembers, hash);
     pthread_mutex_unlock(&dev->run->lock);
     if (!group)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a group of %" PRIu32 " devices",

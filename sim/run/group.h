@@ -15,10 +15,17 @@
 
 #include <shd/error.h>
 
+#include "run/fused.h"
 #include "run/wait.h"
 
 struct coll_call;
 struct shd_device;
+
+enum group_way {
+    GROUP_BY_STEPS, /* each member makes its moves of the schedule, step by step */
+    GROUP_BY_LAST,  /* the last to arrive makes the moves of all */
+    GROUP_FUSED     /* in one pass, see fused.h */
+};
 
 struct run_group {
     struct wait_barrier barrier; /* first: wait records point at it */
@@ -29,7 +36,8 @@ struct run_group {
     /* Written by the last to arrive, read by all before they arrive again: */
     int status;
     struct shd_error error;
-    bool fused; /* the last to arrive has done the work of all */
+    enum group_way way;    /* how the call is done */
+    struct fused_job job;  /* GROUP_FUSED */
 
     uint64_t hash;
     struct run_group *next;     /* in its bucket; guarded by the run's lock */

@@ -4,9 +4,7 @@
 #include "run/move.h"
 
 #include <stdalign.h>
-#include <string.h>
 
-#include "kern/kern.h"
 #include "run/device.h"
 #include "run/view.h"
 
@@ -53,33 +51,6 @@ static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t me
                      mv->elem_bytes, at);
 }
 
-static void clear(struct view_cursor *dst, uint64_t count)
-{
-    while (count > 0) {
-        uint64_t n;
-        void *to = view_cursor_span(dst, &n);
-
-        n = n < count ? n : count;
-        memset(to, 0, n * dst->elem_bytes);
-        view_cursor_advance(dst, n);
-        count -= n;
-    }
-}
-
-static void combine(const struct mover *mv, char *block, struct view_cursor *src, uint64_t count)
-{
-    while (count > 0) {
-        uint64_t n;
-        const void *from = view_cursor_span(src, &n);
-
-        n = n < count ? n : count;
-        kern_combine(mv->call->dtype, mv->call->red, block, from, n);
-        view_cursor_advance(src, n);
-        block += n * mv->elem_bytes;
-        count -= n;
-    }
-}
-
 /* Moves first..end-1 all go to the same elements: do them on a block of these. */
 static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, uint64_t at,
                          uint64_t count)
@@ -99,7 +70,7 @@ static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, u
         if (i == first && move.act == COLL_COMBINE)
             view_copy(&acc, &dst, count);
         if (move.act == COLL_COMBINE)
-            combine(mv, block, &src, count);
+            view_combine(mv->call->dtype, mv->call->red, block, &src, count);
         else
             view_copy(&acc, &src, count);
     }
@@ -149,7 +120,7 @@ static void make_moves(const struct mover *mv, const struct coll_move *first, ui
     }
     at_buffer(&dst, mv, mv->member, first->dst, first->dst_at);
     if (first->act == COLL_ZERO) {
-        clear(&dst, first->count);
+        view_clear(&dst, first->count);
         return;
     }
     at_buffer(&src, mv, first->peer, first->src, first->src_at);
@@ -173,5 +144,23 @@ void move_step(const struct run_group *group, const struct coll_shape *shape, ui
         if (first.count > 0)
             make_moves(&mv, &first, i, end);
         i = end;
+    }
+}
+
+void move_count_all(const struct run_group *group, const struct coll_shape *shape, uint32_t member)
+{
+    struct coll_call *call = group->calls[member];
+    struct mover mv = {group, shape, call->algo, call, member, 0, shd_dtype_size(call->dtype)};
+    uint32_t nsteps = call->algo->nsteps(shape);
+
+    for (; mv.step < nsteps; mv.step++) {
+        uint32_t nmoves = mv.algo->nmoves(shape, member, mv.step);
+
+        for (uint32_t i = 0; i < nmoves; i++) {
+            struct coll_move move;
+
+            mv.algo->move(shape, member, mv.step, i, &move);
+            count_move(&mv, &move);
+        }
     }
 }

@@ -18,6 +18,9 @@ struct coll_shape move_shape(const struct coll_call *call);
 void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
                uint32_t step);
 
+/* Count the bytes that `member` receives over all steps, without moving any. */
+void move_count_all(const struct run_group *group, const struct coll_shape *shape, uint32_t member);
+
 /* Add bytes that `dev` got from another device to its counts. */
 void move_count(struct shd_device *dev, struct shd_device *source, uint64_t bytes);
 

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,9 +14,11 @@
 #include "run/verdict.h"
 
 #define DEFAULT_STACK_BYTES (256 * 1024)
+#define LEAST_STACK_BYTES (96 * 1024) /* kernels and collectives keep blocks there */
 #define DEFAULT_WAIT_LIMIT_S 60
 #define DEFAULT_FUSE_BYTES 4096
 #define ALGO_TEXT_MAX 64
+#define NYIELDS 4
 
 /* ---- options ---- */
 
@@ -69,9 +70,9 @@ static int set_options(struct run *run, const struct shd_run_opts *opts, struct 
         run->opts = *opts;
     if (run->opts.stack_bytes == 0)
         run->opts.stack_bytes = DEFAULT_STACK_BYTES;
-    if (run->opts.stack_bytes < (size_t)PTHREAD_STACK_MIN)
-        return shd_error_set(err, SHD_EINVAL, "a stack of %zu bytes is too small; at least %ld",
-                             run->opts.stack_bytes, (long)PTHREAD_STACK_MIN);
+    if (run->opts.stack_bytes < LEAST_STACK_BYTES)
+        return shd_error_set(err, SHD_EINVAL, "a stack of %zu bytes is too small; at least %d",
+                             run->opts.stack_bytes, LEAST_STACK_BYTES);
     if (run->opts.wait_limit_s == 0)
         run->opts.wait_limit_s = DEFAULT_WAIT_LIMIT_S;
     run->fuse_bytes = run->opts.fuse_bytes > 0    ? (uint64_t)run->opts.fuse_bytes
@@ -95,13 +96,22 @@ static void fini_run(struct run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
+static uint32_t count_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 1 ? (uint32_t)n : 1;
+}
+
 static int init_run(struct run *run, const struct shd_mesh *mesh, struct shd_error *err)
 {
     size_t n = (size_t)shd_mesh_size(mesh);
 
     run->mesh = mesh;
     run->ndevices = (int32_t)n;
-    run->board.spin = (long)n <= sysconf(_SC_NPROCESSORS_ONLN);
+    run->ncores = count_cores();
+    run->board.spin = n <= run->ncores;
+    run->board.nyields = NYIELDS;
     atomic_store(&run->nlive, run->ndevices);
     run->devices = calloc(n, sizeof(*run->devices));
     if (n <= SHD_RUN_MATRIX_MAX)

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "kern/kern.h"
+#include "run/stream.h"
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -47,7 +50,9 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count)
     c->chunk++;
 }
 
-void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+#define STREAM_LEAST_BYTES 1024 /* of shorter runs too many lines would be written in parts */
+
+static void copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count, bool stream)
 {
     while (count > 0) {
         uint64_t dst_count;
@@ -55,11 +60,54 @@ void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
         void *to = view_cursor_span(dst, &dst_count);
         const void *from = view_cursor_span(src, &src_count);
         uint64_t n = least(count, least(dst_count, src_count));
+        size_t bytes = n * dst->elem_bytes;
 
-        if (to != from)
-            memcpy(to, from, n * dst->elem_bytes);
+        if (to != from && stream && bytes >= STREAM_LEAST_BYTES)
+            stream_copy(to, from, bytes);
+        else if (to != from)
+            memcpy(to, from, bytes);
         view_cursor_advance(dst, n);
         view_cursor_advance(src, n);
+        count -= n;
+    }
+}
+
+void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+{
+    copy(dst, src, count, false);
+}
+
+void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+{
+    copy(dst, src, count, true);
+}
+
+void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block, struct view_cursor *src,
+                  uint64_t count)
+{
+    char *to = block;
+
+    while (count > 0) {
+        uint64_t n;
+        const void *from = view_cursor_span(src, &n);
+
+        n = least(n, count);
+        kern_combine(dtype, op, to, from, n);
+        view_cursor_advance(src, n);
+        to += n * src->elem_bytes;
+        count -= n;
+    }
+}
+
+void view_clear(struct view_cursor *dst, uint64_t count)
+{
+    while (count > 0) {
+        uint64_t n;
+        void *to = view_cursor_span(dst, &n);
+
+        n = least(n, count);
+        memset(to, 0, n * dst->elem_bytes);
+        view_cursor_advance(dst, n);
         count -= n;
     }
 }

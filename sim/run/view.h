@@ -33,4 +33,14 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count);
 /* Copy elements; spans at the same place are left alone.  Both cursors move on. */
 void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
 
+/* The same past the caches; see stream_fence(). */
+void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
+
+/* block[i] = block[i] op src[i], for elements in a row. */
+void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block, struct view_cursor *src,
+                  uint64_t count);
+
+/* Store zeros. */
+void view_clear(struct view_cursor *dst, uint64_t count);
+
 #endif /* RUN_VIEW_H */

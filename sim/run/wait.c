@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,14 +47,62 @@ void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, u
     atomic_init(&b->ndead, 0);
     atomic_init(&b->state, 0);
     atomic_init(&b->event, 0);
+    atomic_init(&b->nasleep, 0);
+    atomic_init(&b->tasks, 0);
+    atomic_init(&b->unfinished, 0);
 }
 
-/* Let all go on; only the last to arrive may, as all the others are blocked. */
+/* Move the event on, and wake at most `count` of those who sleep on it.  Who counts itself asleep
+ * after the look here finds the event moved. */
+static void wake(struct wait_barrier *b, int count)
+{
+    atomic_fetch_add(&b->event, 1);
+    if (atomic_load(&b->nasleep) > 0)
+        syscall(SYS_futex, &b->event, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static void sleep_at(struct wait_barrier *b, uint32_t seen)
+{
+    atomic_fetch_add(&b->nasleep, 1);
+    wait_event(&b->event, seen, -1);
+    atomic_fetch_sub(&b->nasleep, 1);
+}
+
+/* Let all go on; only while all the others are blocked or at the last task. */
 static void pass(struct wait_barrier *b, uint32_t generation)
 {
     atomic_store(&b->state, (uint64_t)(generation + 1) << 32);
     if (b->nmembers > 1)
-        wait_signal(&b->event);
+        wake(b, INT_MAX);
+}
+
+static bool has_passed(const struct wait_barrier *b, uint32_t generation)
+{
+    return generation_of(atomic_load(&b->state)) != generation;
+}
+
+/* Take a task of this generation; tasks are taken in order.  False: there is none left. */
+static bool take_task(struct wait_barrier *b, uint32_t generation, uint32_t *task)
+{
+    uint64_t tasks = atomic_load(&b->tasks);
+
+    do {
+        if (generation_of(tasks) != generation || (uint32_t)tasks == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&b->tasks, &tasks, tasks - 1));
+    *task = b->ntasks - (uint32_t)tasks;
+    return true;
+}
+
+static void help(struct wait_barrier *b, uint32_t generation, const struct wait_duty *duty)
+{
+    uint32_t task;
+
+    while (duty && take_task(b, generation, &task)) {
+        duty->task(duty->arg, task);
+        if (atomic_fetch_sub(&b->unfinished, 1) == 1)
+            pass(b, generation);
+    }
 }
 
 /* Leave an arrival for good.  False: too late, all have come. */
@@ -67,19 +116,40 @@ static bool give_up(struct wait_barrier *b, uint32_t generation)
         if (state & BROKEN)
             return true;
     } while (!atomic_compare_exchange_weak(&b->state, &state, state | BROKEN));
-    wait_signal(&b->event);
+    wake(b, INT_MAX);
     return true;
+}
+
+static bool has_tasks(const struct wait_barrier *b, uint32_t generation)
+{
+    uint64_t tasks = atomic_load_explicit(&b->tasks, memory_order_relaxed);
+
+    return generation_of(tasks) == generation && (uint32_t)tasks > 0;
 }
 
 /* A few looks before going to sleep, where nobody else needs the core. */
 static void spin(const struct wait_barrier *b, uint32_t generation)
 {
     for (int i = 0; i < SPINS; i++) {
-        if (generation_of(atomic_load_explicit(&b->state, memory_order_acquire)) != generation)
+        if (has_passed(b, generation) || has_tasks(b, generation))
             return;
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
 #endif
+    }
+}
+
+/* Let others have the core first: when more of them are about to come than there are cores, the
+ * last one has often come when it is this thread's turn again, and nobody had to sleep or be woken.
+ */
+static void linger(const struct wait_barrier *b, uint32_t generation)
+{
+    if (b->board->spin)
+        spin(b, generation);
+    for (uint32_t i = 0; i < b->board->nyields; i++) {
+        if (has_passed(b, generation) || has_tasks(b, generation))
+            return;
+        sched_yield();
     }
 }
 
@@ -91,33 +161,63 @@ static void record_wait(struct wait_record *record, const struct wait_barrier *b
     atomic_fetch_add(&record->count, 1);
 }
 
-bool wait_arrive(struct wait_barrier *b, struct wait_record *record, void (*last)(void *arg),
-                 void *arg)
+/* Wait without giving up. */
+static void wait_to_pass(struct wait_barrier *b, uint32_t generation)
+{
+    linger(b, generation);
+    for (;;) {
+        uint32_t seen = atomic_load(&b->event);
+
+        if (has_passed(b, generation))
+            return;
+        sleep_at(b, seen);
+    }
+}
+
+/* The last to arrive, not recorded as waiting: what it waits for is being done. */
+static void finish(struct wait_barrier *b, uint32_t generation, const struct wait_duty *duty)
+{
+    uint32_t ntasks = 0;
+    uint32_t nthreads = duty ? duty->last(duty->arg, &ntasks) : 0;
+
+    if (nthreads == 0 || ntasks == 0) {
+        pass(b, generation);
+        return;
+    }
+    b->ntasks = ntasks;
+    atomic_store(&b->unfinished, ntasks);
+    atomic_store(&b->tasks, (uint64_t)generation << 32 | ntasks);
+    if (nthreads > 1 && ntasks > 1)
+        wake(b, (int)nthreads - 1);
+    help(b, generation, duty);
+    if (!has_passed(b, generation))
+        wait_to_pass(b, generation);
+}
+
+bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struct wait_duty *duty)
 {
     uint64_t state = atomic_fetch_add(&b->state, 1) + 1;
     uint32_t generation = generation_of(state);
 
     if ((state & HERE_MASK) == b->nmembers && !(state & BROKEN)) {
-        if (last)
-            last(arg);
-        pass(b, generation);
+        finish(b, generation, duty);
         return true;
     }
     record_wait(record, b, generation);
     if (state & BROKEN)
         return false;
-    if (b->board->spin)
-        spin(b, generation);
+    linger(b, generation);
     for (;;) {
         /* The event first: what changes after the looks below moves it on. */
         uint32_t seen = atomic_load(&b->event);
 
-        if (generation_of(atomic_load(&b->state)) != generation)
+        help(b, generation, duty);
+        if (has_passed(b, generation))
             break;
         if ((atomic_load(&b->ndead) > 0 || atomic_load(&b->board->called_off)) &&
             give_up(b, generation))
             return false;
-        wait_event(&b->event, seen, -1);
+        sleep_at(b, seen);
     }
     atomic_fetch_add(&record->count, 1);
     return true;
@@ -128,19 +228,10 @@ void wait_meet(struct wait_barrier *b)
     uint64_t state = atomic_fetch_add(&b->state, 1) + 1;
     uint32_t generation = generation_of(state);
 
-    if ((state & HERE_MASK) == b->nmembers) {
+    if ((state & HERE_MASK) == b->nmembers)
         pass(b, generation);
-        return;
-    }
-    if (b->board->spin)
-        spin(b, generation);
-    for (;;) {
-        uint32_t seen = atomic_load(&b->event);
-
-        if (generation_of(atomic_load(&b->state)) != generation)
-            return;
-        wait_event(&b->event, seen, -1);
-    }
+    else
+        wait_to_pass(b, generation);
 }
 
 void wait_lose_member(struct wait_barrier *b)
@@ -155,7 +246,7 @@ void wait_poke(struct wait_barrier *b)
     uint64_t state = atomic_load(&b->state);
 
     if ((state & HERE_MASK) > 0 && !(state & BROKEN))
-        wait_signal(&b->event);
+        wake(b, INT_MAX);
 }
 
 bool wait_is_blocked(const struct wait_record *record)

@@ -1,8 +1,10 @@
 /* wait.h - the one way to block: events, and barriers that know who waits where.
  *
- * Nothing here polls and nothing takes a lock: a thread that waits sleeps on a futex until the
- * event it saw has moved on.  A barrier's arrival is given up as soon as a member can not come any
- * more (it failed or ended), or the whole run is called off; then the barrier is broken for good.
+ * Nothing here takes a lock: a thread that waits gives its core away a few times, as the others may
+ * be about to come, and then sleeps on a futex until the event it saw has moved on.  Who passes a
+ * barrier makes one system call to wake those who sleep, and none when nobody does.  An arrival is
+ * given up as soon as a member can not come any more (it failed or ended), or the whole run is
+ * called off; then the barrier is broken for good.
  *
  * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
  * at once, and a second look finds the same, nobody can ever go on: see wait_is_blocked().
@@ -36,6 +38,17 @@ int64_t wait_clock_ns(void); /* monotonic; for limits only */
 struct wait_board {
     _Atomic int called_off; /* non-zero: all arrivals are given up */
     bool spin;              /* a core for each thread: spin a little before sleeping */
+    uint32_t nyields;       /* how often to give the core away before sleeping */
+};
+
+/* What the last to arrive does before all go on.  It may leave tasks to the others, who are there
+ * and idle: as many as there are cores for are woken, take one after the other, and whoever ends
+ * the last one lets all go. */
+struct wait_duty {
+    /* Returns how many threads are to share `*ntasks` tasks, itself included; 0: no tasks. */
+    uint32_t (*last)(void *arg, uint32_t *ntasks);
+    void (*task)(void *arg, uint32_t task); /* run by any member, several at once */
+    void *arg;
 };
 
 struct wait_barrier {
@@ -44,6 +57,10 @@ struct wait_barrier {
     _Atomic uint32_t ndead; /* members that will not come again */
     _Atomic uint64_t state; /* generation << 32 | broken << 31 | members here */
     _Atomic uint32_t event; /* moves when the generation passes or something is to be looked at */
+    _Atomic uint32_t nasleep; /* on the event, or about to be */
+    _Atomic uint64_t tasks;   /* generation << 32 | tasks that nobody has taken */
+    _Atomic uint32_t unfinished;
+    uint32_t ntasks; /* written before `tasks` */
 };
 
 /* Where a thread waits.  The count is odd while it does. */
@@ -55,10 +72,9 @@ struct wait_record {
 
 void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, uint32_t nmembers);
 
-/* Arrive and wait for all members.  The last to arrive calls last(arg) (NULL: nothing) while all
- * the others are blocked.  False when it was given up: the record then stays as it is, for good. */
-bool wait_arrive(struct wait_barrier *b, struct wait_record *record, void (*last)(void *arg),
-                 void *arg);
+/* Arrive and wait for all members.  The last to arrive sees to the duty (NULL: there is none) while
+ * all the others wait.  False when it was given up: the record then stays as it is, for good. */
+bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struct wait_duty *duty);
 
 /* The same in the middle of something that all members take part in and none can leave: neither
  * given up nor recorded, as it ends when the slowest has done its part. */

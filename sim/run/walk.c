@@ -127,9 +127,8 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
     status = run_group_over_axes(&seat, w->dev, axes, naxes, err);
     if (status != SHD_OK)
         return status;
-    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
-                          (uint64_t)(op - w->program->ops), op->name, fetch_boxes, &f, received,
-                          err);
+    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]], (uint64_t)(op - w->program->ops),
+                          op->name, fetch_boxes, &f, received, err);
 }
 
 /* The box that a device keeps of its own shard. */
@@ -226,7 +225,8 @@ static void do_fill(struct walker *w, const struct program_op *op)
     int64_t offset[SHD_RANK_MAX];
 
     shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->outputs[0]]);
+    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local,
+              w->shards[op->outputs[0]]);
 }
 
 static void do_kernel(struct walker *w, const struct program_op *op, void *workspace)
@@ -249,8 +249,8 @@ static void do_kernel(struct walker *w, const struct program_op *op, void *works
     op->kernel->run(&op->desc, &args);
 }
 
-static int do_op(struct walker *w, const struct program_op *op, void *workspace,
-                 uint64_t *received, struct shd_error *err)
+static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
+                 struct shd_error *err)
 {
     if (op->kind == PROGRAM_RESHARD)
         return do_reshard(w, op, received, err);
@@ -439,8 +439,7 @@ static void take_one(uint64_t *out, const uint64_t *counted, size_t n, uint32_t 
         out[i] = counted[i] / repeats;
 }
 
-static void take_stats(struct record *record, const struct shd_run_stats *stats,
-                       struct walk *walk)
+static void take_stats(struct record *record, const struct shd_run_stats *stats, struct walk *walk)
 {
     size_t n = (size_t)record->ndevices;
 

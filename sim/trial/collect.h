@@ -1,7 +1,7 @@
 /* collect.h - bring the results of an executed program back whole.
  *
- * Thread class: collect_finish() is called by every device thread at once; each writes elements that
- * no other one does (of replicas only the first writes).
+ * Thread class: collect_finish() is called by every device thread at once; each writes elements
+ * that no other one does (of replicas only the first writes).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

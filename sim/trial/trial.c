@@ -3,6 +3,7 @@
 
 #include "trial/trial.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,11 +44,49 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     }
 }
 
+/* The scenario's place for the algorithm of a collective. */
+static const struct scenario_algorithm *asked_algo(const struct scenario *scenario, int kind)
+{
+    for (size_t i = 0; i < scenario->nalgorithms; i++)
+        if (coll_kind_parse(scenario->algorithms[i].kind) == kind)
+            return &scenario->algorithms[i];
+    return NULL;
+}
+
+/* Each algorithm serves the groups that it is asked for: once a kind. */
+static void check_algos(const struct trial *t, const struct coll_algo *algos[COLL_NKINDS],
+                        struct diag *diag)
+{
+    bool told[COLL_NKINDS] = {false};
+
+    for (uint32_t i = 0; i < t->program->nops; i++) {
+        const struct program_op *op = &t->program->ops[i];
+        int kind = program_coll_kind(op);
+        const struct scenario_algorithm *asked;
+        struct coll_shape shape;
+
+        if (kind < 0 || !algos[kind] || told[kind])
+            continue;
+        program_algo(t->program, op, &shape);
+        asked = asked_algo(t->scenario, kind);
+        if (!asked || coll_serves(algos[kind], shape.nmembers))
+            continue;
+        told[kind] = true;
+        diag_error(diag, asked->place,
+                   "%s/%s does not serve groups of %" PRIu32 " devices, as in %s; it is for %s",
+                   asked->kind, asked->name, shape.nmembers, op->name,
+                   algos[kind]->limits == COLL_POW2 ? "powers of two" : "pairs");
+    }
+}
+
 static int build_program(struct trial *t, struct diag *diag)
 {
     const struct coll_algo *algos[COLL_NKINDS];
-    struct partition_request request = {t->graph, t->mesh, t->shardings.nodes,
-                                        t->shardings.outputs, algos,
+    struct partition_request request = {t->graph,
+                                        t->mesh,
+                                        t->shardings.nodes,
+                                        t->shardings.outputs,
+                                        algos,
                                         t->scenario->memory_limit_bytes};
     size_t before = diag->nerrors;
     struct shd_error err;
@@ -57,9 +96,12 @@ static int build_program(struct trial *t, struct diag *diag)
     if (diag->nerrors > before)
         return SHD_EINVAL;
     status = partition_build(&t->program, &request, &err);
-    if (status != SHD_OK)
+    if (status != SHD_OK) {
         diag_error(diag, t->scenario->place, "%s", err.text);
-    return status;
+        return status;
+    }
+    check_algos(t, algos, diag);
+    return diag->nerrors > before ? SHD_EINVAL : SHD_OK;
 }
 
 int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
@@ -108,8 +150,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (status != SHD_OK)
         return status;
     trial->record->tolerance = trial->scenario->tolerance;
-    status = verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request,
-                              err);
+    status =
+        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
     if (status != SHD_OK)
         return status;
     status = verify_run(trial->record, &reference, &opts, err);

@@ -27,8 +27,8 @@ struct trial {
     struct model_shardings shardings;
     struct program *program;
     /* Of an execution; set after trial_init(). */
-    uint32_t repeats; /* of the step; 0: one */
-    int nthreads;     /* in the kernels of each device; 0: one */
+    uint32_t repeats;      /* of the step; 0: one */
+    int nthreads;          /* in the kernels of each device; 0: one */
     struct record *record; /* NULL until executed or planned */
 };
 

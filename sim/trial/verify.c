@@ -108,9 +108,8 @@ static void fill_checks(struct record *record, const struct comparing *c)
             diff = fmax(diff, c->diffs[(size_t)d * n + r]);
             want = fmax(want, c->wants[(size_t)d * n + r]);
         }
-        record->checks[r] =
-            (struct record_check){c->program->results[r].kind, c->program->results[r].name,
-                                  diff == 0 ? 0 : diff / want};
+        record->checks[r] = (struct record_check){
+            c->program->results[r].kind, c->program->results[r].name, diff == 0 ? 0 : diff / want};
     }
 }
 

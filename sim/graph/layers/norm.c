@@ -47,8 +47,8 @@ uint32_t layer_layer_norm(struct graph *graph, const char *name, uint32_t x, uin
 
     if (!usable(graph, name, x))
         return GRAPH_NONE;
-    mean = graph_reduce(graph, mean_name, SHD_MEAN, x, graph->nodes[x].dims,
-                        graph->nodes[x].rank - 1);
+    mean =
+        graph_reduce(graph, mean_name, SHD_MEAN, x, graph->nodes[x].dims, graph->nodes[x].rank - 1);
     x = graph_map(graph, name, KERN_SUB, x, mean, 0);
     if (!usable(graph, name, x))
         return GRAPH_NONE;

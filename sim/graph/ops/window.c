@@ -58,8 +58,7 @@ uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_
 
     if (graph->err.status != SHD_OK || a == GRAPH_NONE || b == GRAPH_NONE)
         return GRAPH_NONE;
-    if (to_dim >= graph->ndims ||
-        !joinable(&graph->nodes[a], a_dim, &graph->nodes[b], b_dim) ||
+    if (to_dim >= graph->ndims || !joinable(&graph->nodes[a], a_dim, &graph->nodes[b], b_dim) ||
         graph->dims[a_dim].size + graph->dims[b_dim].size != graph->dims[to_dim].size)
         return graph_fail(graph, SHD_EINVAL, "'%s' joins arrays that do not fit together", name);
     attr.window.count[0] = graph->dims[a_dim].size;

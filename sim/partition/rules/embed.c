@@ -31,11 +31,11 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
     uint32_t ids_rank = graph->nodes[n->inputs[0]].rank;
 
     op->kernel = &kern_kernel_embed_grad;
-    op->desc.embed = (struct kern_embed){.dtype = n->dtype,
-                                         .rows = extents[rule->result[0][0]],
-                                         .tokens = rule_product(rule->operand[0], extents, 0,
-                                                                ids_rank),
-                                         .width = extents[rule->result[0][1]]};
+    op->desc.embed =
+        (struct kern_embed){.dtype = n->dtype,
+                            .rows = extents[rule->result[0][0]],
+                            .tokens = rule_product(rule->operand[0], extents, 0, ids_rank),
+                            .width = extents[rule->result[0][1]]};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){op->outputs[0], 0};
 }

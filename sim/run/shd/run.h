@@ -38,11 +38,12 @@ struct shd_device; /* opaque */
 typedef int (*shd_device_fn)(struct shd_device *dev, void *arg, struct shd_error *err);
 
 struct shd_run_opts {
-    size_t stack_bytes;      /* of each thread; 0: 256 KiB */
+    size_t stack_bytes;      /* of each thread, at least 96 KiB; 0: 256 KiB */
     uint64_t memory_bytes;   /* of each device; 0: no limit */
     int64_t wait_limit_s;    /* longest wait for another device; 0: 60; negative: none */
     int64_t fuse_bytes;      /* collectives up to this size a device are done by the last member
-                                that arrives; 0: 4096; negative: never.  Same bits either way */
+                                that arrives; 0: 4096; negative: none, and all members make the
+                                moves of the schedules step by step.  Same bits either way */
     const char *algorithms;  /* "all-reduce=ring,all-gather=direct"; NULL: the defaults */
     const int *stop_request; /* set atomically to non-zero (by a signal handler, say) it ends the
                                 run; NULL: no such thing */

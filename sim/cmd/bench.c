@@ -1,0 +1,483 @@
+/* shardsim bench - how fast collectives are here.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "report/table.h"
+#include "run/measure.h"
+
+#define SIZES_MAX 64
+#define OPS_MAX COLL_NKINDS
+#define DEVICES_LIMIT 65535
+#define COUNT_LIMIT 1000000
+
+enum form { FORM_TEXT, FORM_JSON, FORM_CSV };
+
+struct options {
+    uint64_t sizes[SIZES_MAX];
+    size_t nsizes;
+    uint64_t min_bytes, max_bytes, factor;
+    int ops[OPS_MAX];
+    size_t nops;
+    const char *algorithm;
+    enum shd_dtype dtype;
+    enum shd_reduce_op red;
+    uint64_t ndevices, nwarmups, nsamples, sample_ms;
+    enum form form;
+};
+
+enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_JSON, KEY_CSV }; /* no short form */
+
+static const struct argp_option option_table[] = {
+    {"op", 'o', "LIST", 0, "Collectives, with commas between, or 'all' (all-reduce)", 0},
+    {"algorithm", 'a', "NAME", 0, "Algorithm, e.g. ring (direct)", 0},
+    {"devices", 'n', "N", 0, "Virtual devices (8)", 0},
+    {"min-bytes", 'b', "SIZE", 0, "Smallest size, of the larger of operand and result (8)", 0},
+    {"max-bytes", 'e', "SIZE", 0, "Largest size (64MiB)", 0},
+    {"factor", 'f', "N", 0, "From one size to the next (8)", 0},
+    {"sizes", KEY_SIZES, "LIST", 0, "These sizes instead, e.g. 64KiB,1MiB", 0},
+    {"dtype", 'd', "TYPE", 0, "Type of the elements (float32)", 0},
+    {"redop", 'r', "OP", 0, "Reduction: sum, mean, max or min (sum)", 0},
+    {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
+    {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
+    {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
+    {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+/* ---- options ---- */
+
+static void parse_number(uint64_t *out, const char *option, const char *arg, uint64_t least,
+                         uint64_t most, const struct argp_state *state)
+{
+    char *end;
+    unsigned long long n = strtoull(arg, &end, 10);
+
+    if (end == arg || *end || arg[0] == '-' || n < least || n > most)
+        argp_error(state, "--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
+                   option, arg, least, most);
+    else
+        *out = n;
+}
+
+static void parse_size(uint64_t *out, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+
+    if (units_parse_bytes(out, arg, &err) != SHD_OK)
+        argp_error(state, "%s", err.text);
+}
+
+static void parse_sizes(struct options *o, char *arg, const struct argp_state *state)
+{
+    for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg)) {
+        if (o->nsizes == SIZES_MAX)
+            argp_error(state, "more than %d sizes", SIZES_MAX);
+        else
+            parse_size(&o->sizes[o->nsizes++], part, state);
+    }
+}
+
+static void add_op(struct options *o, const char *name, const struct argp_state *state)
+{
+    int kind = coll_kind_parse(name);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (kind < 0) {
+        nearest_init(&near, name);
+        for (int k = 0; k < COLL_NKINDS; k++)
+            nearest_add(&near, coll_kind_name((enum coll_kind)k));
+        argp_error(state, "there is no collective '%s'%s", name,
+                   nearest_hint(&near, hint, sizeof hint));
+    } else if (o->nops == OPS_MAX) {
+        argp_error(state, "more than %d collectives", OPS_MAX);
+    } else {
+        o->ops[o->nops++] = kind;
+    }
+}
+
+static void parse_ops(struct options *o, char *arg, const struct argp_state *state)
+{
+    o->nops = 0;
+    if (!strcmp(arg, "all")) {
+        for (int k = 0; k < COLL_NKINDS; k++)
+            if (k != COLL_SEND_RECV) /* for two */
+                o->ops[o->nops++] = k;
+        return;
+    }
+    for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg))
+        add_op(o, part, state);
+}
+
+static void parse_dtype(struct options *o, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+
+    if (shd_dtype_parse(&o->dtype, arg, &err) != SHD_OK)
+        argp_error(state, "%s", err.text);
+    else if (o->dtype >= SHD_NCOMPUTE_DTYPES)
+        argp_error(state, "--dtype is '%s', which is not computed with", arg);
+}
+
+static const char *const red_names[] = {
+    [SHD_SUM] = "sum", [SHD_MEAN] = "mean", [SHD_MAX] = "max", [SHD_MIN] = "min"};
+
+static void parse_red(struct options *o, const char *arg, const struct argp_state *state)
+{
+    for (int r = SHD_SUM; r <= SHD_MIN; r++)
+        if (!strcmp(arg, red_names[r])) {
+            o->red = (enum shd_reduce_op)r;
+            return;
+        }
+    argp_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case 'o':
+        parse_ops(o, arg, state);
+        return 0;
+    case 'a':
+        o->algorithm = arg;
+        return 0;
+    case 'n':
+        parse_number(&o->ndevices, "devices", arg, 1, DEVICES_LIMIT, state);
+        return 0;
+    case 'b':
+        parse_size(&o->min_bytes, arg, state);
+        return 0;
+    case 'e':
+        parse_size(&o->max_bytes, arg, state);
+        return 0;
+    case 'f':
+        parse_number(&o->factor, "factor", arg, 2, COUNT_LIMIT, state);
+        return 0;
+    case KEY_SIZES:
+        parse_sizes(o, arg, state);
+        return 0;
+    case 'd':
+        parse_dtype(o, arg, state);
+        return 0;
+    case 'r':
+        parse_red(o, arg, state);
+        return 0;
+    case 'w':
+        parse_number(&o->nwarmups, "warmup", arg, 1, COUNT_LIMIT, state);
+        return 0;
+    case KEY_SAMPLES:
+        parse_number(&o->nsamples, "samples", arg, 1, COUNT_LIMIT, state);
+        return 0;
+    case KEY_SAMPLE_MS:
+        parse_number(&o->sample_ms, "sample-ms", arg, 0, COUNT_LIMIT, state);
+        return 0;
+    case KEY_JSON:
+        o->form = FORM_JSON;
+        return 0;
+    case KEY_CSV:
+        o->form = FORM_CSV;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is not an option; bench takes no arguments", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The sizes from the smallest to the largest. */
+static bool step_sizes(struct options *o)
+{
+    if (o->nsizes > 0)
+        return true;
+    for (uint64_t size = o->min_bytes; size <= o->max_bytes && size > 0; size *= o->factor) {
+        if (o->nsizes == SIZES_MAX)
+            return false;
+        o->sizes[o->nsizes++] = size;
+        if (size > UINT64_MAX / o->factor)
+            break;
+    }
+    return o->nsizes > 0;
+}
+
+/* ---- printing ---- */
+
+struct printer {
+    const struct options *options;
+    struct text text;
+    struct table table;
+    struct json_out json;
+};
+
+static const char *red_of(const struct measure_opts *m)
+{
+    return m->algo->reduces ? red_names[m->red] : "none";
+}
+
+static const char *const csv_head =
+    "op,algorithm,devices,bytes,count,dtype,redop,seconds,least_seconds,most_seconds,"
+    "algorithm_bytes_per_second,bus_bytes_per_second,wrong,copy_seconds,floor_seconds\n";
+
+static void print_csv(struct text *text, const struct measure_opts *m, const struct measure *r)
+{
+    text_addf(text,
+              "%s,%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%.9f,%.9f,%.9f,%.0f,%.0f,%" PRIu64
+              ",%.9f,%.9f\n",
+              coll_kind_name(m->algo->kind), m->algo->name, m->ndevices, r->bytes, r->count,
+              shd_dtype_name(m->dtype), red_of(m), r->call.median, r->call.least, r->call.most,
+              r->algorithm_rate, r->bus_rate, r->nwrong, r->copy.median, r->floor.median);
+}
+
+static void json_number(struct json_out *json, const char *key, double value)
+{
+    json_out_key(json, key);
+    json_out_double(json, value);
+}
+
+static void json_count(struct json_out *json, const char *key, uint64_t value)
+{
+    json_out_key(json, key);
+    json_out_uint(json, value);
+}
+
+static void json_text(struct json_out *json, const char *key, const char *value)
+{
+    json_out_key(json, key);
+    json_out_string(json, value);
+}
+
+static void json_spread(struct json_out *json, const char *key, const struct measure_spread *s)
+{
+    json_out_key(json, key);
+    json_out_begin_flat_object(json);
+    json_number(json, "median", s->median);
+    json_number(json, "least", s->least);
+    json_number(json, "most", s->most);
+    json_out_end_object(json);
+}
+
+static void print_json(struct json_out *json, const struct measure_opts *m, const struct measure *r)
+{
+    json_out_begin_object(json);
+    json_text(json, "op", coll_kind_name(m->algo->kind));
+    json_text(json, "algorithm", m->algo->name);
+    json_count(json, "devices", m->ndevices);
+    json_count(json, "bytes", r->bytes);
+    json_count(json, "count", r->count);
+    json_text(json, "dtype", shd_dtype_name(m->dtype));
+    json_text(json, "redop", red_of(m));
+    json_spread(json, "seconds", &r->call);
+    json_spread(json, "copy_seconds", &r->copy);
+    json_spread(json, "floor_seconds", &r->floor);
+    json_count(json, "calls_a_sample", r->ncalls);
+    json_number(json, "algorithm_bytes_per_second", r->algorithm_rate);
+    json_number(json, "bus_bytes_per_second", r->bus_rate);
+    json_count(json, "wrong", r->nwrong);
+    json_out_end_object(json);
+}
+
+static void begin_table(struct printer *p)
+{
+    static const char *const heads[] = {"size",  "count", "type",  "redop", "time", "least", "most",
+                                        "algbw", "busbw", "wrong", "copy",  "floor"};
+    static const char *const units[] = {"(B)",    "",       "", "",     "(us)", "(us)", "(us)",
+                                        "(GB/s)", "(GB/s)", "", "(us)", "(us)"};
+
+    table_init(&p->table, "rrllrrrrrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        table_add(&p->table, "%s", heads[i]);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        table_add(&p->table, "%s", units[i]);
+}
+
+static void add_row(struct table *t, const struct measure_opts *m, const struct measure *r)
+{
+    table_add(t, "%" PRIu64, r->bytes);
+    table_add(t, "%" PRIu64, r->count);
+    table_add(t, "%s", shd_dtype_name(m->dtype));
+    table_add(t, "%s", red_of(m));
+    table_add(t, "%.2f", r->call.median * 1e6);
+    table_add(t, "%.2f", r->call.least * 1e6);
+    table_add(t, "%.2f", r->call.most * 1e6);
+    table_add(t, "%.2f", r->algorithm_rate / 1e9);
+    table_add(t, "%.2f", r->bus_rate / 1e9);
+    table_add(t, "%" PRIu64, r->nwrong);
+    table_add(t, "%.2f", r->copy.median * 1e6);
+    table_add(t, "%.2f", r->floor.median * 1e6);
+}
+
+static void end_table(struct printer *p, const struct measure_opts *m, uint32_t ncores)
+{
+    text_addf(&p->text, "%s%s/%s, %" PRIu32 " devices on %" PRIu32 " cores\n",
+              p->text.length ? "\n" : "", coll_kind_name(m->algo->kind), m->algo->name, m->ndevices,
+              ncores);
+    table_print(&p->table, 0, &p->text);
+    table_fini(&p->table);
+}
+
+/* ---- measuring ---- */
+
+static void print_one(struct printer *p, const struct measure_opts *m, const struct measure *r)
+{
+    if (p->options->form == FORM_JSON)
+        print_json(&p->json, m, r);
+    else if (p->options->form == FORM_CSV)
+        print_csv(&p->text, m, r);
+    else
+        add_row(&p->table, m, r);
+}
+
+static int measure_sizes(struct printer *p, struct measure_opts *m)
+{
+    const struct options *o = p->options;
+    struct shd_error err;
+    struct measure r = {.ncores = 0};
+    int exit = CMD_OK;
+    size_t nsizes = m->algo->kind == COLL_BARRIER ? 1 : o->nsizes;
+
+    if (o->form == FORM_TEXT)
+        begin_table(p);
+    for (size_t i = 0; i < nsizes && exit <= CMD_FAILED; i++) {
+        int status;
+
+        m->bytes = o->sizes[i];
+        status = measure_run(&r, m, &err);
+        if (status == SHD_OK)
+            print_one(p, m, &r);
+        else
+            fprintf(stderr, "shardsim: error: %s\n", err.text);
+        if (status != SHD_OK || r.nwrong > 0)
+            exit = status != SHD_OK ? cmd_exit_of(status) : CMD_FAILED;
+        if (status != SHD_OK)
+            break;
+    }
+    if (o->form == FORM_TEXT)
+        end_table(p, m, r.ncores);
+    return exit;
+}
+
+/* NULL, with a message, when there is none for so many devices. */
+static const struct coll_algo *find_algo(int kind, const char *name, uint32_t ndevices)
+{
+    const struct coll_algo *algo = coll_find((enum coll_kind)kind, name);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (algo && coll_serves(algo, ndevices))
+        return algo;
+    if (algo) {
+        fprintf(stderr,
+                "shardsim: error: %s/%s does not serve groups of %" PRIu32 " devices; it is for "
+                "%s\n",
+                coll_kind_name(algo->kind), algo->name, ndevices,
+                algo->limits == COLL_POW2 ? "powers of two" : "pairs");
+        return NULL;
+    }
+    nearest_init(&near, name);
+    for (int k = 0; coll_algos[k]; k++)
+        if ((int)coll_algos[k]->kind == kind)
+            nearest_add(&near, coll_algos[k]->name);
+    fprintf(stderr, "shardsim: error: %s has no algorithm '%s'%s\n",
+            coll_kind_name((enum coll_kind)kind), name, nearest_hint(&near, hint, sizeof hint));
+    return NULL;
+}
+
+static int measure_all(struct printer *p)
+{
+    const struct options *o = p->options;
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i < o->nops && exit <= CMD_FAILED; i++) {
+        uint32_t n = (uint32_t)o->ndevices;
+        struct measure_opts m = {.algo = find_algo(o->ops[i], o->algorithm, n),
+                                 .dtype = o->dtype,
+                                 .red = o->red,
+                                 .ndevices = n,
+                                 .nwarmups = (uint32_t)o->nwarmups,
+                                 .nsamples = (uint32_t)o->nsamples,
+                                 .sample_ns = (int64_t)o->sample_ms * 1000000,
+                                 .stop_request = &cmd_stop_request};
+        int one = CMD_USAGE;
+
+        if (m.algo)
+            one = measure_sizes(p, &m);
+        exit = one > exit ? one : exit;
+    }
+    return exit;
+}
+
+static int print_all(struct printer *p)
+{
+    int exit;
+
+    if (p->options->form == FORM_JSON) {
+        json_out_init_text(&p->json, &p->text, JSON_OUT_PRETTY);
+        json_out_begin_array(&p->json);
+    }
+    if (p->options->form == FORM_CSV)
+        text_add(&p->text, csv_head);
+    exit = measure_all(p);
+    if (p->options->form == FORM_JSON) {
+        json_out_end_array(&p->json);
+        json_out_newline(&p->json);
+        (void)json_out_fini(&p->json); /* a lack of memory is in the text */
+    }
+    if (exit <= CMD_FAILED) {
+        int put = cmd_put(&p->text);
+
+        exit = put > exit ? put : exit;
+    }
+    text_fini(&p->text);
+    return exit;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "",
+        "Measure collectives on virtual devices, check their results, and print beside each time "
+        "what the cores need to copy the bytes that must be read and written (copy), and what a "
+        "collective without data takes (floor).\v"
+        "Times are of one call: the median of the samples, the least and the most.  algbw is size "
+        "by time; busbw counts what each device must receive, so that it compares to a link.\n\n"
+        "Example: shardsim bench --op all-reduce,all-gather --devices 8 -b 64KiB -e 64MiB\n\n"
+        "Exit status: 0 all well; 1 wrong results; 2 bad usage; 3 could not run here; 130 "
+        "interrupted.",
+        NULL, NULL, NULL};
+    struct options o = {.min_bytes = 8,
+                        .max_bytes = UINT64_C(64) << 20,
+                        .factor = 8,
+                        .ops = {COLL_ALL_REDUCE},
+                        .nops = 1,
+                        .dtype = SHD_F32,
+                        .red = SHD_SUM,
+                        .ndevices = 8,
+                        .nwarmups = 5,
+                        .nsamples = 11,
+                        .sample_ms = 5};
+    struct printer p = {.options = &o, .text = TEXT_INIT};
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (!step_sizes(&o)) {
+        fprintf(stderr, "shardsim: error: no sizes, or more than %d, from --min-bytes to "
+                        "--max-bytes\n", SIZES_MAX);
+        return CMD_USAGE;
+    }
+    return print_all(&p);
+}
+
+const struct cmd cmd_bench = {"bench", "measure collectives on this machine", run};

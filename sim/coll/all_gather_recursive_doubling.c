@@ -1,0 +1,50 @@
+/* all-gather/recursive-doubling - pairs exchange all they have, at distances 1, 2, 4, ...
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_floor_log(shape->nmembers) : 1;
+}
+
+/* In step 0 also the member's own operand. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)member;
+    return shape->nmembers > 1 && step == 0 ? 2 : 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    bool own = shape->nmembers == 1 || i == 1;
+    uint32_t width = UINT32_C(1) << step;
+    uint32_t peer = own ? member : member ^ width;
+    uint64_t at = peer / width * width * shape->count;
+
+    *out = (struct coll_move){
+        .peer = peer,
+        .src = step == 0 ? COLL_IN : COLL_OUT,
+        .dst = COLL_OUT,
+        .src_at = step == 0 ? 0 : at,
+        .dst_at = at,
+        .count = width * shape->count,
+    };
+}
+
+const struct coll_algo coll_all_gather_recursive_doubling = {
+    .kind = COLL_ALL_GATHER,
+    .name = "recursive-doubling",
+    .desc = "pairs exchange all they have, at doubling distances",
+    .limits = COLL_POW2,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

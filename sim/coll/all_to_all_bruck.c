@@ -1,0 +1,103 @@
+/* all-to-all/bruck - chunks travel by the binary digits of their distance.
+ *
+ * Chunk i of a member goes i members on: by 1 in step 0 if i is odd, by 2 in step 1, and so on.  So
+ * there are few steps, each with half of the chunks, which may be passed on several times.  On the
+ * way a chunk lies in slot i of one of TMP's two halves, written while the other is read.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
+}
+
+/* How many of 1..n-1 have binary digit `step`. */
+static uint32_t nmoving(uint32_t n, uint32_t step)
+{
+    uint32_t digit = UINT32_C(1) << step;
+    uint32_t rest = n & (2 * digit - 1);
+
+    return (n >> (step + 1) << step) + (rest > digit ? rest - digit : 0);
+}
+
+/* In step 0 also the member's own chunk. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)member;
+    return nmoving(shape->nmembers, step) + (step == 0 ? 1 : 0);
+}
+
+static uint64_t half(const struct coll_shape *shape)
+{
+    return coll_chunk_count(shape->count, shape->nmembers, 0) * shape->nmembers;
+}
+
+static uint64_t tmp_count(const struct coll_shape *shape)
+{
+    return shape->nmembers > 2 ? 2 * half(shape) : 0;
+}
+
+/* Where slot `slot` lies in TMP after it was moved `hops` times. */
+static uint64_t slot_at(const struct coll_shape *shape, uint32_t slot, uint32_t hops)
+{
+    return (hops - 1) % 2 * half(shape) + slot * coll_chunk_count(shape->count, shape->nmembers, 0);
+}
+
+/* The chunk that a member has in its slot: whose it is follows from the digits that are done. */
+static void pull_slot(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t slot,
+                      struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t done = slot & ((UINT32_C(1) << step) - 1);
+    uint32_t after = done | UINT32_C(1) << step;
+    uint32_t hops = (uint32_t)__builtin_popcount(done);
+    uint32_t source = (member + n - after) % n;
+    uint32_t dest = (uint32_t)(((uint64_t)source + slot) % n);
+    uint64_t count = coll_chunk_count(shape->count, n, dest);
+    bool last = after == slot;
+
+    *out = (struct coll_move){
+        .peer = (member + n - (UINT32_C(1) << step)) % n,
+        .src = hops == 0 ? COLL_IN : COLL_TMP,
+        .dst = last ? COLL_OUT : COLL_TMP,
+        .src_at = hops == 0 ? coll_chunk_at(shape->count, n, dest) : slot_at(shape, slot, hops),
+        .dst_at = last ? source * count : slot_at(shape, slot, hops + 1),
+        .count = count,
+    };
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t digit = UINT32_C(1) << step;
+    uint64_t count = coll_chunk_count(shape->count, shape->nmembers, member);
+
+    if (i < nmoving(shape->nmembers, step)) {
+        pull_slot(shape, member, step, (i >> step << (step + 1)) | digit | (i & (digit - 1)), out);
+        return;
+    }
+    *out = (struct coll_move){.peer = member,
+                              .src = COLL_IN,
+                              .dst = COLL_OUT,
+                              .src_at = coll_chunk_at(shape->count, shape->nmembers, member),
+                              .dst_at = member * count,
+                              .count = count};
+}
+
+const struct coll_algo coll_all_to_all_bruck = {
+    .kind = COLL_ALL_TO_ALL,
+    .name = "bruck",
+    .desc = "chunks travel by the binary digits of their distance",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+    .tmp_count = tmp_count,
+};

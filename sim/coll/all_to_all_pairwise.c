@@ -1,0 +1,48 @@
+/* all-to-all/pairwise - in each step a member pulls from one other, at distance 1, 2, 3, ...
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
+}
+
+/* In step 0 also the member's own chunk. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)member;
+    return shape->nmembers > 1 && step == 0 ? 2 : 1;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    bool own = n == 1 || i == 1;
+    uint32_t peer = own ? member : (member + n - 1 - step) % n;
+    uint64_t count = coll_chunk_count(shape->count, n, member);
+
+    *out = (struct coll_move){
+        .peer = peer,
+        .src = COLL_IN,
+        .dst = COLL_OUT,
+        .src_at = coll_chunk_at(shape->count, n, member),
+        .dst_at = peer * count,
+        .count = count,
+    };
+}
+
+const struct coll_algo coll_all_to_all_pairwise = {
+    .kind = COLL_ALL_TO_ALL,
+    .name = "pairwise",
+    .desc = "one peer a step, at growing distances",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

@@ -1,0 +1,58 @@
+/* broadcast/tree - those who have it double in each step: a binomial tree.
+ *
+ * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
+}
+
+static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
+{
+    return (member + shape->nmembers - shape->root) % shape->nmembers;
+}
+
+/* The root stores its own in step 0. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    uint32_t rank = from_root(shape, member);
+
+    if (rank == 0)
+        return step == 0 ? 1 : 0;
+    return pow2_floor_log(rank) == step ? 1 : 0;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t rank = from_root(shape, member);
+    uint32_t from = rank == 0 ? 0 : rank - (UINT32_C(1) << step);
+
+    (void)i;
+    *out = (struct coll_move){
+        .peer = (from + shape->root) % n,
+        .src = from == 0 ? COLL_IN : COLL_OUT,
+        .dst = COLL_OUT,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_broadcast_tree = {
+    .kind = COLL_BROADCAST,
+    .name = "tree",
+    .desc = "a binomial tree: those who have it double in each step",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+};

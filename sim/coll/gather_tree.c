@@ -1,0 +1,76 @@
+/* gather/tree - who has more takes over from who has less: a binomial tree.
+ *
+ * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the one 2^s
+ * behind has: its operand, and in TMP those of the members behind it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
+}
+
+static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
+{
+    return (member + shape->nmembers - shape->root) % shape->nmembers;
+}
+
+/* Operands that are pulled, one a move; the root stores its own in step 0 as well. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    uint32_t rank = from_root(shape, member);
+    uint32_t distance = UINT32_C(1) << step;
+    uint32_t own = rank == 0 && step == 0 ? 1 : 0;
+    uint32_t left = shape->nmembers - rank;
+
+    if (rank % (2 * distance) != 0 || distance >= left)
+        return own;
+    return own + (left - distance < distance ? left - distance : distance);
+}
+
+static uint64_t tmp_count(const struct coll_shape *shape)
+{
+    uint32_t n = shape->nmembers;
+
+    return n > 2 ? (UINT64_C(1) << (pow2_ceil_log(n) - 1)) * shape->count : 0;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t rank = from_root(shape, member);
+    uint32_t own = rank == 0 && step == 0 ? 1 : 0; /* the last move */
+    bool last = own && i + 1 == nmoves(shape, member, step);
+    uint32_t distance = UINT32_C(1) << step;
+    uint32_t slot = last ? 0 : distance + i; /* operand of the member so far behind */
+    uint32_t peer = last ? member : (uint32_t)(((uint64_t)rank + distance + shape->root) % n);
+
+    *out = (struct coll_move){
+        .peer = peer,
+        .src = i == 0 || last ? COLL_IN : COLL_TMP,
+        .dst = rank == 0 ? COLL_OUT : COLL_TMP,
+        .src_at = i == 0 || last ? 0 : i * shape->count,
+        .dst_at = (rank == 0 ? (uint32_t)(((uint64_t)slot + shape->root) % n) : slot) *
+                  shape->count,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_gather_tree = {
+    .kind = COLL_GATHER,
+    .name = "tree",
+    .desc = "a binomial tree: parts are collected on the way to the root",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+    .tmp_count = tmp_count,
+};

@@ -1,0 +1,61 @@
+/* reduce-scatter/recursive-halving - pairs exchange halves of what they have, at halving distances.
+ *
+ * A member keeps the half of its range of chunks that its own chunk is in, with the peer's partial
+ * sum added.  Ranges on the way lie in TMP, at their places in the operand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_floor_log(shape->nmembers) : 1;
+}
+
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    (void)member;
+    (void)step;
+    return shape->nmembers > 1 ? 2 : 1;
+}
+
+static uint64_t tmp_count(const struct coll_shape *shape)
+{
+    return shape->nmembers > 2 ? shape->count : 0;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t width = n >> (step + 1) ? n >> (step + 1) : 1;
+    uint32_t first = member / width * width;
+    uint64_t at = coll_chunk_at(shape->count, n, first);
+    bool last = width == 1;
+
+    *out = (struct coll_move){
+        .peer = i == 0 ? member : member ^ width,
+        .src = step == 0 ? COLL_IN : COLL_TMP,
+        .dst = last ? COLL_OUT : COLL_TMP,
+        .act = i == 0 ? COLL_COPY : COLL_COMBINE,
+        .src_at = at,
+        .dst_at = last ? 0 : at,
+        .count = coll_chunk_at(shape->count, n, first + width) - at,
+    };
+}
+
+const struct coll_algo coll_reduce_scatter_recursive_halving = {
+    .kind = COLL_REDUCE_SCATTER,
+    .name = "recursive-halving",
+    .desc = "pairs exchange halves, at halving distances",
+    .limits = COLL_POW2,
+    .reduces = true,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+    .tmp_count = tmp_count,
+};

@@ -1,0 +1,70 @@
+/* reduce/tree - partial sums meet in pairs, at distances 1, 2, 4, ...: a binomial tree.
+ *
+ * Members count from the root on, cyclically.  Who has combined nothing yet is read at its operand,
+ * others at TMP.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
+}
+
+static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
+{
+    return (member + shape->nmembers - shape->root) % shape->nmembers;
+}
+
+/* Who combines for the first time (always in step 0) brings its own operand as well. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    uint32_t rank = from_root(shape, member);
+    uint32_t distance = UINT32_C(1) << step;
+
+    if (shape->nmembers == 1)
+        return 1;
+    if (rank % (2 * distance) != 0 || distance >= shape->nmembers - rank)
+        return 0;
+    return step == 0 ? 2 : 1;
+}
+
+static uint64_t tmp_count(const struct coll_shape *shape)
+{
+    return shape->nmembers > 2 ? shape->count : 0;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t rank = from_root(shape, member);
+    bool own = step == 0 && i == 0;
+    uint32_t from = own ? rank : rank + (UINT32_C(1) << step);
+    bool leaf = step == 0 || from + 1 == n;
+
+    *out = (struct coll_move){
+        .peer = (uint32_t)(((uint64_t)from + shape->root) % n),
+        .src = leaf ? COLL_IN : COLL_TMP,
+        .dst = rank == 0 ? COLL_OUT : COLL_TMP,
+        .act = own ? COLL_COPY : COLL_COMBINE,
+        .count = shape->count,
+    };
+}
+
+const struct coll_algo coll_reduce_tree = {
+    .kind = COLL_REDUCE,
+    .name = "tree",
+    .desc = "a binomial tree: partial sums meet in pairs",
+    .limits = COLL_ANY,
+    .reduces = true,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+    .tmp_count = tmp_count,
+};

@@ -1,0 +1,82 @@
+/* scatter/tree - who has chunks hands the farther half on: a binomial tree.
+ *
+ * Members count from the root on, cyclically.  At each distance 2^k, from the largest down, the
+ * member 2^k behind one that has chunks pulls its own and those of the members behind it, which it
+ * keeps in TMP, a slot each.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "coll/table.h"
+
+#include "coll/pow2.h"
+
+static uint32_t nsteps(const struct coll_shape *shape)
+{
+    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
+}
+
+static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
+{
+    return (member + shape->nmembers - shape->root) % shape->nmembers;
+}
+
+/* Chunks that are pulled, one a move; the root stores its own in step 0. */
+static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    uint32_t rank = from_root(shape, member);
+    uint32_t distance = UINT32_C(1) << (nsteps(shape) - 1 - step);
+    uint32_t left = shape->nmembers - rank;
+
+    if (rank == 0)
+        return step == 0 ? 1 : 0;
+    if (rank % (2 * distance) != distance)
+        return 0;
+    return left < distance ? left : distance;
+}
+
+/* The longest chunk. */
+static uint64_t slot_count(const struct coll_shape *shape)
+{
+    return coll_chunk_count(shape->count, shape->nmembers, 0);
+}
+
+static uint64_t tmp_count(const struct coll_shape *shape)
+{
+    uint32_t n = shape->nmembers;
+
+    return n > 2 ? (UINT64_C(1) << (pow2_ceil_log(n) - 1)) * slot_count(shape) : 0;
+}
+
+static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
+                 struct coll_move *out)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t rank = from_root(shape, member);
+    uint32_t distance = rank ? UINT32_C(1) << (nsteps(shape) - 1 - step) : 0;
+    uint32_t chunk = (uint32_t)(((uint64_t)rank + i + shape->root) % n);
+    bool at_root = rank == distance;
+
+    *out = (struct coll_move){
+        .peer = (rank - distance + shape->root) % n,
+        .src = at_root ? COLL_IN : COLL_TMP,
+        .dst = i == 0 ? COLL_OUT : COLL_TMP,
+        .src_at = at_root ? coll_chunk_at(shape->count, n, chunk)
+                          : (distance + i) * slot_count(shape),
+        .dst_at = i * slot_count(shape),
+        .count = coll_chunk_count(shape->count, n, chunk),
+    };
+}
+
+const struct coll_algo coll_scatter_tree = {
+    .kind = COLL_SCATTER,
+    .name = "tree",
+    .desc = "a binomial tree: chunks are handed on, the farther half first",
+    .limits = COLL_ANY,
+    .reduces = false,
+    .nsteps = nsteps,
+    .nmoves = nmoves,
+    .move = move,
+    .tmp_count = tmp_count,
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/candidates.h"
+
+#include <string.h>
+
+/* Option 0 of every axis is ASSIGN_NONE. */
+static void add_option(struct candidates *cs, size_t axis, int place)
+{
+    for (uint32_t i = 0; i < cs->noptions[axis]; i++)
+        if (cs->options[axis][i] == place)
+            return;
+    if (cs->noptions[axis] < CANDIDATES_OPTIONS_MAX)
+        cs->options[axis][cs->noptions[axis]++] = (int8_t)place;
+}
+
+/* The mesh's order, changed as little as makes the tuples of one sharding come in theirs. */
+static void add_order(struct candidates *cs, const struct shd_sharding *s)
+{
+    uint8_t order[SHD_MESH_AXES_MAX];
+
+    memcpy(order, cs->orders[0], sizeof order);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        const struct shd_dim_axes *t = &s->dims[d];
+        uint8_t next = 0;
+
+        for (int i = 0; i < SHD_MESH_AXES_MAX && next < t->naxes; i++)
+            if (memchr(t->axes, order[i], t->naxes))
+                order[i] = t->axes[next++];
+    }
+    for (uint32_t o = 0; o < cs->norders; o++)
+        if (!memcmp(cs->orders[o], order, sizeof order))
+            return;
+    if (cs->norders < CANDIDATES_ORDERS_MAX)
+        memcpy(cs->orders[cs->norders++], order, sizeof order);
+}
+
+/* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the
+ * op's for the dimensions of that array. */
+static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_t node,
+                          const int8_t *factors, uint32_t number)
+{
+    const struct rule *rule = &c->nodes[node].rule;
+    const struct shd_sharding *s;
+    bool tuple = false;
+
+    if (number == CHOOSE_UNKNOWN)
+        return;
+    s = price_sharding(c->price, number);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        const struct rule_factor *f = &rule->factors[factors[d]];
+
+        for (uint8_t a = 0; a < s->dims[d].naxes && !f->whole; a++)
+            add_option(cs, s->dims[d].axes[a], f->follows == RULE_FREE ? factors[d] : f->follows);
+        tuple |= s->dims[d].naxes > 1;
+    }
+    if (tuple)
+        add_order(cs, s);
+}
+
+/* An operand that is a partial sum may be passed on as it is, or be scattered over any dimension:
+ * that moves half of what bringing it about everywhere does. */
+static void add_partial(const struct choose *c, struct candidates *cs, uint32_t node, uint32_t k)
+{
+    const struct graph_node *g = &c->graph->nodes[node];
+    const struct choose_node *n = &c->nodes[node];
+    const struct shd_sharding *s = price_sharding(c->price, c->nodes[g->inputs[k]].home);
+    bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
+
+    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++) {
+        if (!(s->partial >> a & 1))
+            continue;
+        if (passes)
+            add_option(cs, a, ASSIGN_PARTIAL);
+        for (uint32_t d = 0; d < s->rank && c->scatters; d++) {
+            const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
+
+            if (!f->whole && f->follows == RULE_FREE)
+                add_option(cs, a, n->rule.operand[k][d]);
+        }
+    }
+    if (s->partial && passes)
+        cs->linear_operand = (uint8_t)k;
+}
+
+/* What is asked of a value, by whatever name; `factors` are those of the op that makes it. */
+static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t value,
+                      const int8_t *factors)
+{
+    const struct choose_node *n = &c->nodes[value];
+
+    if (n->output != GRAPH_NONE && c->request->outputs && c->request->outputs[n->output])
+        add_neighbour(c, cs, node, factors, choose_output_need(c, n->output));
+    for (uint32_t i = 0; i < n->nreaders; i++)
+        if (choose_is_alias(c, n->readers[i].node))
+            add_asked(c, cs, node, n->readers[i].node, factors);
+        else
+            add_neighbour(c, cs, node, factors,
+                          c->nodes[n->readers[i].node].needs[n->readers[i].operand]);
+}
+
+void candidates_find(struct choose *c, uint32_t node, struct candidates *cs)
+{
+    const struct graph_node *g = &c->graph->nodes[node];
+    const struct choose_node *n = &c->nodes[node];
+
+    memset(cs, 0, sizeof *cs);
+    for (int a = 0; a < SHD_MESH_AXES_MAX; a++) {
+        cs->orders[0][a] = (uint8_t)a;
+        add_option(cs, (size_t)a, ASSIGN_NONE);
+    }
+    cs->norders = 1;
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        add_neighbour(c, cs, node, n->rule.operand[k], c->nodes[g->inputs[k]].home);
+    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (cs->noptions[a] > 1)
+            cs->brought |= 1u << a;
+    for (uint32_t r = 0; r < n->rule.nresults; r++)
+        add_asked(c, cs, node, assign_result_node(c->graph, node, r), n->rule.result[r]);
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        const struct choose_node *in = &c->nodes[g->inputs[k]];
+
+        for (uint32_t r = 0; r < in->nreaders; r++)
+            add_neighbour(c, cs, node, n->rule.operand[k],
+                          c->nodes[in->readers[r].node].needs[in->readers[r].operand]);
+        add_partial(c, cs, node, k);
+    }
+}

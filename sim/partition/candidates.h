@@ -1,0 +1,24 @@
+/* candidates.h - where the axes of one op could go: what its neighbours' shardings suggest.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_CANDIDATES_H
+#define PARTITION_CANDIDATES_H
+
+#include "partition/choose.h"
+
+#define CANDIDATES_OPTIONS_MAX 10 /* places for one axis in one op */
+#define CANDIDATES_ORDERS_MAX 4   /* orders of axes inside tuples */
+
+struct candidates {
+    uint32_t brought; /* bit a: axis a cuts an operand where it lies */
+    uint32_t noptions[SHD_MESH_AXES_MAX];
+    int8_t options[SHD_MESH_AXES_MAX][CANDIDATES_OPTIONS_MAX];
+    uint8_t linear_operand;
+    uint32_t norders;
+    uint8_t orders[CANDIDATES_ORDERS_MAX][SHD_MESH_AXES_MAX];
+};
+
+void candidates_find(struct choose *choose, uint32_t node, struct candidates *out);
+
+#endif /* PARTITION_CANDIDATES_H */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/tally.h"
+
+#define VERSIONS_MAX 64 /* shardings of one value at a time; more are not looked at */
+
+struct versions {
+    uint32_t count;
+    uint32_t numbers[VERSIONS_MAX];
+};
+
+/* Bring one more version about; returns what that costs. */
+static double bring(struct choose *c, uint32_t node, struct versions *v, uint32_t need)
+{
+    double best = PRICE_IMPOSSIBLE;
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        double cost = price_reshard(c->price, node, v->numbers[i], need);
+
+        if (cost == 0)
+            return 0;
+        if (cost < best)
+            best = cost;
+    }
+    if (v->count < VERSIONS_MAX)
+        v->numbers[v->count++] = need;
+    return best;
+}
+
+double tally_value(struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+    struct versions v = {1, {n->home}};
+    double cost = 0;
+
+    if (n->home == CHOOSE_UNKNOWN)
+        return 0;
+    if (n->gift != CHOOSE_UNKNOWN)
+        v.numbers[v.count++] = n->gift;
+    for (uint32_t o = n->output; o < c->graph->noutputs; o++)
+        if (c->graph->outputs[o].node == node)
+            cost += bring(c, node, &v, choose_output_need(c, o));
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        uint32_t need = c->nodes[n->readers[r].node].needs[n->readers[r].operand];
+
+        if (need != CHOOSE_UNKNOWN)
+            cost += bring(c, node, &v, need);
+    }
+    return cost;
+}
+
+static double local_elements(const struct graph_node *array, const int8_t *factors,
+                             const int64_t *extents)
+{
+    return (double)rule_product(factors, extents, 0, array->rank);
+}
+
+/* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
+ * how often work is done twice, so the loop's extents will do for every kernel. */
+double tally_work(const struct choose *c, uint32_t node)
+{
+    const struct graph_node *g = &c->graph->nodes[node];
+    const struct choose_node *n = &c->nodes[node];
+    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
+    int64_t extents[RULE_FACTORS_MAX];
+    double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
+
+    if (!n->works)
+        return 0;
+    assign_extents(extents, &a);
+    touched = local_elements(g, n->rule.result[0], extents);
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        touched += local_elements(&c->graph->nodes[g->inputs[k]], n->rule.operand[k], extents);
+    for (uint32_t f = 0; f < n->rule.nfactors; f++)
+        if (n->rule.factors[f].follows == RULE_FREE)
+            flops *= (double)extents[f];
+    return (double)shd_mesh_size(c->mesh) *
+           (flops / PRICE_FLOPS_PER_BYTE +
+            touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
+}
+
+/* The cost of a value and of its aliases. */
+static double named_cost(struct choose *c, uint32_t node)
+{
+    const struct choose_node *n = &c->nodes[node];
+    double cost = tally_value(c, node);
+
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (choose_is_alias(c, n->readers[r].node))
+            cost += named_cost(c, n->readers[r].node);
+    return cost;
+}
+
+/* All that changes when the assignment of `node` does. */
+double tally_near(struct choose *c, uint32_t node)
+{
+    const struct graph_node *g = &c->graph->nodes[node];
+    double cost = named_cost(c, node) + tally_work(c, node);
+
+    for (uint32_t x = 0; x < g->nextras; x++)
+        cost += named_cost(c, g->extras[x]);
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        bool seen = false;
+
+        for (uint32_t j = 0; j < k; j++)
+            seen |= g->inputs[j] == g->inputs[k];
+        if (!seen)
+            cost += tally_value(c, g->inputs[k]);
+    }
+    return cost;
+}
+
+double tally_total(struct choose *choose)
+{
+    double cost = 0;
+
+    for (uint32_t n = 0; n < choose->graph->nnodes; n++)
+        if (choose->nodes[n].live)
+            cost += tally_value(choose, n) + tally_work(choose, n);
+    return cost;
+}

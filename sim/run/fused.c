@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/fused.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "kern/kern.h"
+#include "run/collective.h"
+#include "run/group.h"
+#include "run/move.h"
+#include "run/stream.h"
+#include "run/view.h"
+
+#define BLOCK_BYTES 16384             /* reduced in the first-level cache; on the thread's stack */
+#define STREAM_BLOCK_BYTES 32768      /* longer runs, where memory is the limit */
+#define SLICE_BYTES_MAX (1 << 20)
+#define TASKS_PER_THREAD 8            /* so that a thread that lost its core delays little */
+#define TASKS_MAX (1 << 20)
+#define STREAM_BYTES (UINT64_C(64) << 20) /* read and written in all: more than caches keep */
+#define THREAD_BYTES (64 << 10)       /* a thread is not worth waking for less */
+
+/* A range of IN of `source`, or of the reduction of all, and where it goes. */
+struct piece {
+    uint32_t source; /* a member, ALL or COLL_NOBODY (zeros) */
+    uint32_t dest;   /* a member or ALL */
+    uint64_t in_at, out_at;
+    uint64_t count;
+};
+
+#define ALL (UINT32_MAX - 1)
+
+static uint64_t count_pieces(enum coll_kind kind, uint32_t n)
+{
+    switch (kind) {
+    case COLL_ALL_REDUCE:
+    case COLL_REDUCE:
+    case COLL_BROADCAST:
+    case COLL_SEND_RECV:
+        return 1;
+    case COLL_ALL_TO_ALL:
+        return (uint64_t)n * n;
+    case COLL_BARRIER:
+        return 0;
+    default:
+        return n;
+    }
+}
+
+/* Chunk `m` of `source`, to member m. */
+static struct piece chunk_piece(const struct coll_shape *s, uint32_t source, uint32_t m)
+{
+    return (struct piece){source, m, coll_chunk_at(s->count, s->nmembers, m), 0,
+                          coll_chunk_count(s->count, s->nmembers, m)};
+}
+
+static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, uint64_t index)
+{
+    uint32_t n = s->nmembers;
+    uint32_t i = (uint32_t)index;
+    struct piece p;
+
+    switch (kind) {
+    case COLL_ALL_REDUCE:
+        return (struct piece){ALL, ALL, 0, 0, s->count};
+    case COLL_REDUCE:
+        return (struct piece){ALL, s->root, 0, 0, s->count};
+    case COLL_REDUCE_SCATTER:
+        return chunk_piece(s, ALL, i);
+    case COLL_SCATTER:
+        return chunk_piece(s, s->root, i);
+    case COLL_ALL_TO_ALL:
+        p = chunk_piece(s, (uint32_t)(index / n), (uint32_t)(index % n));
+        p.out_at = p.source * p.count;
+        return p;
+    case COLL_ALL_GATHER:
+        return (struct piece){i, ALL, 0, i * s->count, s->count};
+    case COLL_GATHER:
+        return (struct piece){i, s->root, 0, i * s->count, s->count};
+    case COLL_BROADCAST:
+        return (struct piece){s->root, ALL, 0, 0, s->count};
+    case COLL_PERMUTE:
+        return (struct piece){s->source[i], i, 0, 0, s->count};
+    default:
+        return (struct piece){0, 1, 0, 0, s->count};
+    }
+}
+
+/* ---- cutting ---- */
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* What is read and written for `count` elements of a piece. */
+static uint64_t touched(const struct piece *p, uint32_t n, uint64_t count, size_t elem_bytes)
+{
+    return count * elem_bytes * ((p->source == ALL ? n : 1) + (p->dest == ALL ? n : 1));
+}
+
+bool fused_serves(const struct coll_algo *algo)
+{
+    return algo == coll_find(algo->kind, NULL);
+}
+
+void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_t ncores)
+{
+    const struct coll_call *call = group->calls[0];
+    size_t elem_bytes = shd_dtype_size(call->dtype);
+    struct piece first; /* the longest */
+    uint64_t bytes, total, most, nunits;
+
+    *job = (struct fused_job){.shape = move_shape(call)};
+    job->npieces = count_pieces(call->kind, job->shape.nmembers);
+    if (job->npieces == 0)
+        return;
+    first = piece_at(call->kind, &job->shape, 0);
+    bytes = touched(&first, job->shape.nmembers, 1, elem_bytes);
+    total = bytes * first.count * job->npieces;
+    most = total / THREAD_BYTES + 1;
+    job->nthreads = most < ncores ? (uint32_t)most : ncores;
+    job->stream = total > STREAM_BYTES;
+    job->slice = total / (job->nthreads * TASKS_PER_THREAD);
+    job->slice = (job->slice < SLICE_BYTES_MAX ? job->slice : SLICE_BYTES_MAX) / bytes;
+    if (job->slice < BLOCK_BYTES / elem_bytes)
+        job->slice = BLOCK_BYTES / elem_bytes;
+    job->nslices = divide_up(first.count, job->slice);
+    nunits = job->nslices * job->npieces;
+    job->per_task = divide_up(nunits, TASKS_MAX);
+    if (nunits > 0)
+        job->ntasks = (uint32_t)divide_up(nunits, job->per_task);
+    if (job->ntasks < job->nthreads)
+        job->nthreads = job->ntasks;
+}
+
+/* ---- doing ---- */
+
+struct doing {
+    const struct fused_job *job;
+    const struct run_group *group;
+    const struct coll_call *call;
+    size_t elem_bytes;
+};
+
+static void at_in(struct view_cursor *c, const struct doing *d, uint32_t member, uint64_t at)
+{
+    view_cursor_init(c, &d->group->calls[member]->in, d->elem_bytes, at);
+}
+
+/* Store a block to those who want it. */
+static void store(const struct doing *d, const struct piece *p, const struct view_cursor *block,
+                  uint64_t out_at, uint64_t count)
+{
+    uint32_t first = p->dest == ALL ? 0 : p->dest;
+    uint32_t end = p->dest == ALL ? d->job->shape.nmembers : p->dest + 1;
+
+    for (uint32_t m = first; m < end; m++) {
+        struct view_cursor src = *block;
+        struct view_cursor dst;
+
+        view_cursor_init(&dst, &d->group->calls[m]->out, d->elem_bytes, out_at);
+        if (d->job->stream)
+            view_stream(&dst, &src, count);
+        else
+            view_copy(&dst, &src, count);
+    }
+}
+
+static void reduce_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
+{
+    alignas(64) char block[STREAM_BLOCK_BYTES];
+    struct coll_view view = {.base = block};
+    struct view_cursor acc;
+    struct view_cursor src;
+
+    view_cursor_init(&acc, &view, d->elem_bytes, 0);
+    at_in(&src, d, 0, p->in_at + at);
+    view_copy(&acc, &src, count);
+    for (uint32_t m = 1; m < d->job->shape.nmembers; m++) {
+        at_in(&src, d, m, p->in_at + at);
+        view_combine(d->call->dtype, d->call->red, block, &src, count);
+    }
+    if (d->call->red == SHD_MEAN)
+        kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);
+    view_cursor_init(&acc, &view, d->elem_bytes, 0);
+    store(d, p, &acc, p->out_at + at, count);
+}
+
+static void spread_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
+{
+    struct view_cursor src;
+
+    at_in(&src, d, p->source, p->in_at + at);
+    store(d, p, &src, p->out_at + at, count);
+}
+
+static void clear_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
+{
+    struct view_cursor dst;
+
+    view_cursor_init(&dst, &d->group->calls[p->dest]->out, d->elem_bytes, p->out_at + at);
+    view_clear(&dst, count);
+}
+
+/* Elements [at, end) of a piece. */
+static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, uint64_t end)
+{
+    uint64_t block = (d->job->stream ? STREAM_BLOCK_BYTES : BLOCK_BYTES) / d->elem_bytes;
+
+    for (; at < end; at += block) {
+        uint64_t count = end - at < block ? end - at : block;
+
+        if (p->source == ALL)
+            reduce_block(d, p, at, count);
+        else if (p->source == COLL_NOBODY)
+            clear_block(d, p, at, count);
+        else
+            spread_block(d, p, at, count);
+    }
+}
+
+void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task)
+{
+    const struct coll_call *call = group->calls[0];
+    struct doing d = {job, group, call, shd_dtype_size(call->dtype)};
+    uint64_t unit = task * job->per_task;
+    uint64_t end = unit + job->per_task;
+
+    for (; unit < end && unit / job->nslices < job->npieces; unit++) {
+        struct piece p = piece_at(call->kind, &job->shape, unit / job->nslices);
+        uint64_t at = unit % job->nslices * job->slice;
+
+        do_slice(&d, &p, at, p.count - at < job->slice ? p.count : at + job->slice);
+    }
+    if (job->stream)
+        stream_fence();
+}

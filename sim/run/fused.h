@@ -1,0 +1,43 @@
+/* fused.h - the default algorithms on shared memory: the same sums and copies, in one pass.
+ *
+ * What a default schedule leaves in the OUTs is a list of pieces: a range of one member's IN, or of
+ * the reduction of all INs in group order, that goes to one member's OUT or to all.  Pieces are cut
+ * into tasks, each done by whichever thread has a core: a block is reduced in the first-level cache
+ * and stored to all who want it from there, past the caches when all of it would not fit.  Bits and
+ * in-place rules are the schedule's; bytes are counted by walking it.
+ *
+ * Thread class: fused_prepare() by one thread; tasks by several at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_FUSED_H
+#define RUN_FUSED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/coll.h"
+
+struct run_group;
+
+/* A call cut into tasks. */
+struct fused_job {
+    struct coll_shape shape;
+    uint64_t npieces;
+    uint64_t slice;    /* elements of a piece that are done at a time */
+    uint64_t nslices;  /* of the longest piece */
+    uint64_t per_task; /* slices, of this piece and the next ones */
+    uint32_t ntasks;
+    uint32_t nthreads; /* that are worth their waking; 1: the last to arrive does it alone */
+    bool stream;       /* stores go past the caches */
+};
+
+/* Whether this is how an algorithm's calls are done. */
+bool fused_serves(const struct coll_algo *algo);
+
+/* Cut the call that all members of a group have made. */
+void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_t ncores);
+
+void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task);
+
+#endif /* RUN_FUSED_H */
