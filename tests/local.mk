@@ -67,6 +67,7 @@ check_PROGRAMS += \
 	%D%/sharding \
 	%D%/spec \
 	%D%/split \
+	%D%/store \
 	%D%/stress \
 	%D%/text \
 	%D%/topology \
@@ -183,17 +184,20 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/check.sh \
 	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
 	%D%/course.sh \
+	%D%/compare.sh \
 	%D%/examples.sh \
 	%D%/explain.sh \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/layers.sh \
+	%D%/lint.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \

@@ -768,6 +768,87 @@ static void test_options(void)
     text_fini(&help);
 }
 
+/* ---- sweeps ---- */
+
+#define SWEEP(text) "version: 1\n" MODEL BATCH "sweep:\n" text
+
+static void test_sweep(void)
+{
+    struct scenario_file *file = load_good(
+        SWEEP("  devices: [4, 8]\n"
+              "  mesh: {dp: [1, 2, 4], tp: [2, 4]}\n"
+              "  rules:\n"
+              "    a: {axes: {batch: dp}}\n"
+              "    b: {mesh: [{x: 4}, {x: 2, y: [2, 4]}], params: [[.*, [x]]]}\n"),
+        NULL, 0);
+    static const char *const names[] = {"a-dp1-tp4", "a-dp2-tp2", "a-dp2-tp4", "a-dp4-tp2",
+                                        "b-x4",      "b-x2-y2",   "b-x2-y4"};
+    struct text printed = TEXT_INIT, again = TEXT_INIT;
+    bool good = file && file->nscenarios == COUNT(names);
+
+    for (size_t i = 0; good && i < COUNT(names); i++)
+        good = !strcmp(file->scenarios[i].strategy, names[i]) && file->scenarios[i].swept;
+    ok(good, "sweep: every mesh of the devices asked for, with every rule set");
+    if (!good)
+        return;
+    ok(file->scenarios[1].nmesh == 2 && file->scenarios[1].mesh[1].size == 2 &&
+           file->scenarios[1].nlogical == 1 && file->scenarios[6].nparams == 1 &&
+           !strcmp(file->scenarios[6].mesh[1].name, "y"),
+       "sweep: mesh and options of each");
+    scenario_print(&file->scenarios[6], &printed);
+    scenario_file_destroy(file);
+    file = load_good(text_get(&printed), NULL, 0);
+    scenario_print(&file->scenarios[0], &again);
+    ok(!strcmp(text_get(&printed), text_get(&again)) && !file->scenarios[0].swept,
+       "sweep: a strategy is printed as one");
+    text_fini(&printed);
+    text_fini(&again);
+    scenario_file_destroy(file);
+    file = load_good("version: 1\n" MODEL BATCH "mesh: {t: 2}\nstrategies: [{name: z}]\n"
+                     "sweep: {mesh: {t: [1, 2]}}\n", NULL, 0);
+    ok(file->nscenarios == 3 && !file->scenarios[0].swept && file->scenarios[1].swept &&
+           !strcmp(file->scenarios[2].strategy, "t2"),
+       "sweep: behind the strategies that are listed; without rules");
+    scenario_file_destroy(file);
+}
+
+static void test_bad_sweep(void)
+{
+    static const struct {
+        const char *what, *text, *message;
+    } cases[] = {
+        {"no map", SWEEP("  3\n"), "sweep is '3'; expected a map"},
+        {"unknown key", SWEEP("  mesch: {a: 1}\n"), "did you mean 'mesh'?"},
+        {"no mesh", SWEEP("  devices: 4\n"), "a sweep without mesh"},
+        {"mesh of no map", SWEEP("  mesh: 4\n"), "mesh of a sweep is '4'"},
+        {"empty list", SWEEP("  mesh: {a: []}\n"), "size of mesh axis 'a' is an empty list"},
+        {"size 0", SWEEP("  mesh: {a: [1, 0]}\n"), "size of mesh axis 'a' is '0'"},
+        {"size of words", SWEEP("  mesh: {a: [x]}\n"), "is 'x'; expected a whole number"},
+        {"devices of words", SWEEP("  mesh: {a: 1}\n  devices: [x]\n"), "devices of the sweep"},
+        {"none of the devices", SWEEP("  mesh: {a: [1, 2]}\n  devices: 3\n"), "has no mesh of"},
+        {"rules of no map", SWEEP("  mesh: {a: 1}\n  rules: [b]\n"), "rules of a sweep is a list"},
+        {"rule set of no map", SWEEP("  mesh: {a: 1}\n  rules: {b: 3}\n"), "rule set 'b' is '3'"},
+        {"bad option", SWEEP("  mesh: {a: 1}\n  rules: {b: {parms: []}}\n"), "unknown key 'parms'"},
+        {"axis not there", SWEEP("  mesh: {a: 1}\n  rules: {b: {axes: {batch: c}}}\n"),
+         "axis 'c' is not in the mesh"},
+        {"twice", SWEEP("  mesh: [{a: 1}, {a: 1}]\n"), "strategy 'a1' is here twice"},
+        {"too many",
+         SWEEP("  mesh: {a: [1,2,3,4,5,6,7,8], b: [1,2,3,4,5,6,7,8], c: [1,2,3,4,5,6,7,8]}\n"),
+         "more than 256 strategies"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct text messages = TEXT_INIT;
+        struct scenario_file *file = load(cases[i].text, NULL, 0, &messages);
+
+        ok(!file && strstr(text_get(&messages), cases[i].message), "sweep: %s", cases[i].what);
+        if (file || !strstr(text_get(&messages), cases[i].message))
+            diag("%s", text_get(&messages));
+        scenario_file_destroy(file);
+        text_fini(&messages);
+    }
+}
+
 int main(void)
 {
     plan(0);
@@ -789,5 +870,7 @@ int main(void)
     test_load();
     test_shipped();
     test_options();
+    test_sweep();
+    test_bad_sweep();
     return done();
 }

@@ -3,6 +3,8 @@
 
 #include "model/lint.h"
 
+#include <string.h>
+
 #include "base/units.h"
 #include "model/match.h"
 
@@ -20,6 +22,12 @@ static bool has_rule(enum graph_op op, bool params)
     return params ? op == GRAPH_PARAM : op == GRAPH_CONSTRAINT || op == GRAPH_INPUT;
 }
 
+/* What is left for a last rule that takes all the rest may well be nothing. */
+static bool is_rest(const struct scenario_rule *rules, size_t nrules, size_t rule)
+{
+    return rule + 1 == nrules && !strcmp(rules[rule].pattern, ".*");
+}
+
 static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size_t nrules,
                          bool params)
 {
@@ -30,7 +38,7 @@ static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size
         if (has_rule(l->graph->nodes[n].op, params))
             (void)match_find(&m, l->graph->nodes[n].name);
     for (size_t r = 0; status == SHD_OK && r < nrules; r++)
-        if (m.found[r] && !m.won[r])
+        if (m.found[r] && !m.won[r] && !is_rest(rules, nrules, r))
             diag_error(l->findings, rules[r].place,
                        "%s '%s' is shadowed: earlier ones take all that it matches, as '%s' takes "
                        "'%s'",

@@ -240,8 +240,8 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
     if (best)
         text_add(out, "* the best of its column; balance: mean / max over devices, 1 is even\n");
     if (compare_is_used(rows, COMPARE_STEP))
-        text_add(out, "replayed: had each device a core of its own; busy, waiting, and exposed to "
-                      "transfers,\n  with nothing else to do, are means over devices\n");
+        text_add(out, "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
+                      "  transfers with nothing else to do, are means over devices\n");
     if (dominated)
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"
                       "  less of one\n");

@@ -1,0 +1,233 @@
+#!/bin/sh
+# check: what is shipped is as accepted; what changes fails, and is said in words.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+unset CI GITHUB_ACTIONS
+
+# A project with two scenarios and their baselines, below $tmp/NAME.
+project() {
+    rm -rf "${tmp:?}/$1"
+    mkdir -p "$tmp/$1/scenarios" "$tmp/$1/results/baselines"
+    for file in dp_tp strategies; do
+        cp "$scenarios/$file.yaml" "$tmp/$1/scenarios"
+        cp "$top_srcdir/results/baselines/$file.yaml" "$tmp/$1/results/baselines"
+    done
+    chmod -R u+w "$tmp/$1"
+}
+
+# check ARGUMENT...: in the project
+check() {
+    (cd "$tmp/p" && exec timeout "$LIMIT" "$shardsim" check "$@") >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# edit FILE PROGRAM: sed in place
+edit() {
+    sed "$2" "$tmp/p/$1" >"$tmp/edited" && cp "$tmp/edited" "$tmp/p/$1"
+}
+
+test_shipped() {
+    shardsim check -q "$scenarios"
+    is 0 "the shipped scenarios: as their baselines"
+    n=$(grep -c '^ok ' "$tmp/out")
+    tail -n 1 "$tmp/out" | grep -q "^1\.\.$((n + 0))$"
+    ok $? "the shipped scenarios: TAP with a plan"
+    prove -e cat "$tmp/out" >"$tmp/proved" 2>&1
+    ok $? "the shipped scenarios: prove is content"
+    shardsim check -q --plan "$scenarios"
+    is 0 "the shipped scenarios: the same on paper"
+}
+
+test_regression() {
+    project p
+    edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|'
+    check --plan --junit check.xml
+    is 1 "an axis dropped from a rule: status 1"
+    says out '^not ok 1 - dp_tp.yaml: default$' "an axis dropped: the strategy"
+    says out "line 11: parameter 'layers/\*/mlp/up/kernel' lies as \[{}, {}\], was \[{}, {tp}\], no longer cut over tp; has 262144 bytes on a device, 196608 more" \
+        "an axis dropped: the parameter, the axis, the bytes, the line"
+    says out 'backward all-gather over tp at .*mlp/up/kernel is new.* 3145728 bytes received more over tp' \
+        "an axis dropped: the op"
+    says out 'bytes received over tp: 9437184, 3145728 more' "an axis dropped: bytes over the axis"
+    says out 'peak memory bytes of the device with most: .* more' "an axis dropped: memory"
+    says out '^ok 2 - strategies.yaml' "an axis dropped: others pass"
+    ! prove -e cat "$tmp/out" >"$tmp/proved" 2>&1 && grep -q 'Failed test: *1$' "$tmp/proved"
+    ok $? "an axis dropped: prove sees one failure"
+    sed -n '/^  ---$/,/^  \.\.\.$/p' "$tmp/out" | sed '1d; $d' >"$tmp/block"
+    python3 -c 'import sys, yaml
+d = yaml.safe_load(open(sys.argv[1]))
+assert d["file"] == "scenarios/dp_tp.yaml" and d["line"] == 11 and len(d["reasons"]) > 3' "$tmp/block"
+    ok $? "an axis dropped: the block is YAML"
+    python3 - "$tmp/p/check.xml" <<'PY' 2>"$tmp/wrong"
+import sys, xml.etree.ElementTree as t
+root = t.parse(sys.argv[1]).getroot()
+assert root.tag == "testsuites" and root.get("tests") == "6" and root.get("failures") == "1"
+cases = root.findall("testsuite/testcase")
+assert len(cases) == 6 and all(c.get("classname") and c.get("name") for c in cases)
+failed = [c for c in cases if c.find("failure") is not None]
+assert len(failed) == 1 and "mlp/up/kernel" in failed[0].find("failure").text
+assert sum(int(s.get("tests")) for s in root) == 6
+PY
+    ok $? "--junit: cases, suites and the failure"
+    diag <"$tmp/wrong"
+    silent err "no annotation without GitHub"
+    GITHUB_ACTIONS=true check --plan
+    says err "^::error file=scenarios/dp_tp.yaml,line=11,title=dp_tp.yaml%3A default::parameter 'layers.*%0A" \
+        "GITHUB_ACTIONS: an annotation at the rule"
+    CI=true check --plan --update
+    is 2 "--update where CI is set: status 2"
+    silent out "--update where CI is set: nothing done"
+    cp "$tmp/p/results/baselines/dp_tp.yaml" "$tmp/before"
+    check --update
+    is 0 "--update: status 0"
+    says out 'accepted:' "--update: says what"
+    ! cmp -s "$tmp/before" "$tmp/p/results/baselines/dp_tp.yaml"
+    ok $? "--update: another baseline"
+    cmp -s "$top_srcdir/results/baselines/strategies.yaml" "$tmp/p/results/baselines/strategies.yaml"
+    ok $? "--update: what did not change is byte for byte the same"
+    [ "$(find "$tmp/p/results/baselines" -type f | wc -l)" -eq 2 ]
+    ok $? "--update: nothing else left there"
+    check
+    is 0 "--update: accepted"
+    edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[\]\]|[mlp/up/kernel, [null, tp]]|'
+    check --plan
+    is 1 "an improvement is a change too: status 1"
+    says out 'is gone, .* 3145728 bytes received fewer over tp' "an improvement: fewer"
+}
+
+test_other_changes() {
+    project p
+    edit scenarios/dp_tp.yaml 's|mlp/hidden, \[dp, null, tp\]|mlp/hidden, [dp]|'
+    check --plan
+    says out "constraint 'layers/\*/mlp/hidden' lies as \[{dp}, {}, {}\], was .*, no longer cut over tp" \
+        "a constraint: named"
+    project p
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
+    check --plan
+    says out "parameter 'layers/\*/mlp/up/kernel' has .*; is there 3 times, was 2" "a layer more: said"
+    says out 'all-reduce over tp at .* receives .* more over tp; times 3, was 2' "a layer more: ops"
+    project p
+    edit scenarios/dp_tp.yaml 's/mesh: {dp: 2/mesh: {dp: 4/'
+    check --plan
+    says out 'mesh is dp=4, tp=4, was dp=2, tp=4' "another mesh: said"
+    project p
+    edit scenarios/dp_tp.yaml 's/^step/tolerance: 1e-30\nstep/'
+    check
+    is 1 "wrong numbers: status 1"
+    says out 'differs from the unsharded computation: error' "wrong numbers: said"
+    check --update
+    is 1 "wrong numbers are not accepted: status 1"
+    project p
+    echo 'limits: {memory: 1MiB}' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check
+    says out 'does not fit: peak memory 1507332 bytes on a device, of 1048576' "does not fit: said"
+}
+
+test_files() {
+    project p
+    cp "$scenarios/fsdp.yaml" "$tmp/p/scenarios/new.yaml"
+    rm "$tmp/p/scenarios/dp_tp.yaml"
+    edit scenarios/strategies.yaml 's/name: data$/name: date/'
+    check --plan
+    is 1 "new and orphaned baselines: status 1"
+    says out '^not ok 1 - new.yaml: default$' "a new scenario: told"
+    says out 'has no baseline' "a new scenario: why"
+    says out '^not ok 7 - strategies.yaml: data$' "a strategy that is gone: told"
+    says out '^not ok 8 - dp_tp.yaml$' "an orphaned baseline: told"
+    check --plan --update
+    is 0 "new and orphaned, --update: status 0"
+    [ ! -e "$tmp/p/results/baselines/dp_tp.yaml" ] && [ -s "$tmp/p/results/baselines/new.yaml" ]
+    ok $? "new and orphaned, --update: made and removed"
+    check --plan
+    is 0 "new and orphaned: accepted"
+    project p
+    echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
+    check --plan
+    is 1 "a scenario that cannot be read: status 1"
+    says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
+    says out '^ok 2 - dp_tp.yaml: default$' "a scenario that cannot be read: the others are checked"
+    project p
+    echo 'version: 7' >"$tmp/p/results/baselines/dp_tp.yaml"
+    check --plan
+    is 1 "a broken baseline: status 1"
+    says out 'not a baseline of version 1' "a broken baseline: said"
+    mkdir "$tmp/p/scenarios/sub" "$tmp/p/scenarios/hardware"
+    mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/sub"
+    echo 'chip: x' >"$tmp/p/scenarios/hardware/chip.yaml"
+    rm "$tmp/p/results/baselines/dp_tp.yaml"
+    check --plan --update
+    [ -s "$tmp/p/results/baselines/sub/dp_tp.yaml" ]
+    ok $? "folders below: the same below the baselines; hardware is none of them"
+    shardsim check "$tmp/nothing"
+    is 2 "no such folder: status 2"
+    shardsim check "$tmp/p/scenarios/hardware/.."
+    is 0 "a folder by a longer way: its own baselines"
+}
+
+test_hook() {
+    if ! command -v git >/dev/null; then
+        skip "the pre-commit hook" "no git"
+        return
+    fi
+    project p
+    (
+        cd "$tmp/p" && git init -q . && cp "$top_srcdir/contrib/pre-commit" .git/hooks/pre-commit &&
+            chmod +x .git/hooks/pre-commit && git config user.name tester &&
+            git config user.email tester@example.org
+    ) >"$tmp/out" 2>"$tmp/err"
+    commit
+    is 0 "pre-commit: a project as its baselines is committed"
+    edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|'
+    commit
+    is 1 "pre-commit: a regression is refused"
+    says err "no longer cut over tp" "pre-commit: with the reason"
+    check --plan --update
+    commit
+    is 0 "pre-commit: with its baseline it is committed"
+    echo text >"$tmp/p/other"
+    commit
+    is 0 "pre-commit: other changes are none of its business"
+}
+
+commit() {
+    (
+        cd "$tmp/p" && git add -A && SHARDSIM=$shardsim git commit -q -m change
+    ) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# Its steps that run here: those that check and compare.
+test_workflow() {
+    project p
+    python3 - "$top_srcdir/contrib/github-actions.yml" "$tmp/steps" <<'PY' 2>"$tmp/wrong"
+import sys, yaml
+flow = yaml.safe_load(open(sys.argv[1]))
+assert flow["name"] and True in flow or "on" in flow
+steps = flow["jobs"]["check"]["steps"]
+assert all("run" in s or "uses" in s for s in steps)
+runs = [s["run"] for s in steps if s.get("name") in ("Check", "Compare")]
+assert len(runs) == 2
+open(sys.argv[2], "w").write("\n".join(runs) + "\n")
+PY
+    ok $? "the workflow: YAML of jobs and steps"
+    diag <"$tmp/wrong"
+    (
+        cd "$tmp/p" && PATH="$top_builddir:$PATH" CI=true GITHUB_ACTIONS=true \
+            GITHUB_STEP_SUMMARY="$tmp/summary" sh -e "$tmp/steps"
+    ) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    is 0 "the workflow: its steps pass"
+    grep -q '^|:--' "$tmp/summary" && [ -s "$tmp/p/check.xml" ]
+    ok $? "the workflow: a summary and JUnit"
+}
+
+test_shipped
+test_regression
+test_other_changes
+test_files
+test_hook
+test_workflow
+done_testing

@@ -1,0 +1,173 @@
+#!/bin/sh
+# compare: the figures are those of run, every format is read by others, and sweeps.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+unset NO_COLOR COLUMNS
+
+test_figures() {
+    shardsim run -q --json "$scenarios/strategies.yaml"
+    cp "$tmp/out" "$tmp/run"
+    shardsim compare -q --json --base tensor "$scenarios/strategies.yaml"
+    is 0 "compare --json: status 0"
+    holds "compare --json: the results are those of run --json, but for times" <<PY
+run = json.load(open("$tmp/run"))
+assert len(run) == len(r["results"]) == len(r["strategies"]) == 5
+for a, b in zip(run, r["results"]):
+    for x in (a, b):
+        del x["time"]
+        x["balance"].pop("busy_seconds")
+    assert a == b
+PY
+    holds "compare --json: against the base, best and dominated by the figures" <<'PY'
+assert r["schema"] == "shardsim.compare/1" and r["base"]["strategy"] == "tensor"
+received = {x["strategy"]: x["received_bytes"]["total"] for x in r["results"]}
+rows = {x["strategy"]: x for x in r["strategies"]}
+for name, row in rows.items():
+    assert abs(row["received_bytes_ratio"] - received["tensor"] / received[name]) < 1e-12
+    assert ("received_bytes" in row["best"]) == (received[name] == min(received.values()))
+def criteria(x):
+    return (x["devices"], x["received_bytes"]["total"], max(x["memory"]["peak_bytes"]),
+            x["balance"]["flops"]["max"])
+for x in r["results"]:
+    others = [y["strategy"] for y in r["results"] if criteria(y) != criteria(x)
+              and all(a <= b for a, b in zip(criteria(y), criteria(x)))]
+    by = rows[x["strategy"]]["dominated_by"]
+    assert by in others if others else by is None, (x["strategy"], by, others)
+PY
+    shardsim compare -q --format=csv "$scenarios/strategies.yaml" "$scenarios/dp_tp.yaml"
+    is 0 "compare --format=csv: status 0"
+    cat >"$tmp/read_csv.py" <<PY
+import csv, json, sys
+rows = list(csv.DictReader(open("$tmp/out", newline="")))
+run = json.load(open("$tmp/run"))
+assert len(rows) == 6 and rows[5]["scenario"] == "dp-tp" and rows[0]["mesh"] == "dp=2, tp=4"
+for a, b in zip(run, rows):
+    assert None not in b and None not in b.values()
+    assert int(b["received_bytes"]) == a["received_bytes"]["total"]
+    assert int(b["received_backward_bytes"]) == a["received_bytes"]["by_phase"]["backward"]
+    assert int(b["collectives"]) == sum(c["count"] for c in a["collectives"])
+    assert int(b["peak_memory_bytes"]) == max(a["memory"]["peak_bytes"])
+    assert int(b["flops_max"]) == a["balance"]["flops"]["max"]
+    assert float(b["flops_balance"]) == a["balance"]["flops"]["ratio"]
+    axes = dict(x.split("=") for x in b["received_by_axis"].split())
+    assert {k: int(v) for k, v in axes.items()} == a["received_bytes"]["by_axis"]
+    errors = list(a["verify"]["outputs"].values()) + list(a["verify"]["gradients"].values())
+    assert float(b["largest_error"]) == max(errors) and b["verified"] == "ok"
+    for key in "step busy waiting exposed_communication".split():
+        assert float(b["replayed_%s_seconds" % key]) >= 0
+PY
+    python3 "$tmp/read_csv.py" 2>"$tmp/wrong"
+    ok $? "compare --format=csv: read by Python, with the figures of run --json"
+    diag <"$tmp/wrong"
+}
+
+test_quotes() {
+    sed 's/name: fsdp$/name: "a, \\"b\\" | c"/' "$scenarios/strategies.yaml" >"$tmp/names.yaml"
+    shardsim compare --plan --format=csv "$tmp/names.yaml"
+    cp "$tmp/out" "$tmp/names.csv"
+    python3 -c 'import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+assert rows[4]["strategy"] == "a, \"b\" | c", rows[4]["strategy"]' "$tmp/names.csv"
+    ok $? "csv: a name with comma and quotes"
+    shardsim compare --plan --format=markdown "$tmp/names.yaml"
+    is 0 "markdown: status 0"
+    awk '/^\|/ { gsub(/\\\|/, ""); n = gsub(/\|/, "|"); if (first && n != first) bad = 1; first = n }
+        END { exit bad || !first }' "$tmp/out"
+    ok $? "markdown: every row has as many cells"
+}
+
+test_screen() {
+    for columns in 80 160; do
+        COLUMNS=$columns shardsim compare --plan "$scenarios/strategies.yaml"
+        is 0 "table of $columns columns: status 0"
+        awk -v max=$columns 'length > max { wide = 1 } END { exit wide }' "$tmp/out"
+        ok $? "table of $columns columns: no line is wider"
+    done
+    says out '1.75x more' "table: against the base in words"
+    says out '8.00 MiB\*' "table: the best is marked"
+    says out '^tensor .* data-and-tensor  ' "table: who dominates is named"
+    ! grep -q "$(printf '\033')" "$tmp/out"
+    ok $? "table: no colour in a file"
+    shardsim compare --plan --color=always "$scenarios/strategies.yaml"
+    says out "$(printf '\033')\[1;32m" "--color=always: colour in a file"
+    sed "s/$(printf '\033')\[[0-9;]*m//g" "$tmp/out" >"$tmp/plain"
+    shardsim compare --plan --color=never "$scenarios/strategies.yaml"
+    cmp -s "$tmp/plain" "$tmp/out"
+    ok $? "--color: the same text with and without"
+    ! grep -q -e replayed -e measured "$tmp/out"
+    ok $? "--plan: nothing replayed or measured"
+}
+
+test_output() {
+    for ending in txt md csv json; do
+        shardsim compare --plan -o "$tmp/table.$ending" "$scenarios/strategies.yaml"
+        is 0 "-o table.$ending: status 0"
+        silent out "-o table.$ending: nothing on standard output"
+        [ -s "$tmp/table.$ending" ]
+        ok $? "-o table.$ending: written"
+    done
+    python3 -m json.tool "$tmp/table.json" >"$tmp/out"
+    ok $? "-o table.json: JSON"
+    grep -q '^|:--' "$tmp/table.md" && grep -q '^scenario,strategy,' "$tmp/table.csv"
+    ok $? "-o: the format is that of the ending"
+    shardsim compare --plan -o "$tmp/table.pdf" "$scenarios/strategies.yaml"
+    is 2 "-o of no known ending: status 2"
+    shardsim compare --plan -o "$tmp/none/table.md" "$scenarios/strategies.yaml"
+    is 3 "-o in a folder that is not there: status 3"
+    shardsim compare --plan --format=word "$scenarios/strategies.yaml"
+    is 2 "--format=word: status 2"
+    shardsim compare --plan --color=blue "$scenarios/strategies.yaml"
+    is 2 "--color=blue: status 2"
+    shardsim compare --plan --base tensr "$scenarios/strategies.yaml"
+    is 2 "--base of no strategy: status 2"
+    says err "no strategy 'tensr' to compare with; did you mean 'tensor'?" "--base: what was meant"
+    silent out "--base of no strategy: nothing written"
+    shardsim compare --plan --base dp-tp "$scenarios/fsdp.yaml" "$scenarios/dp_tp.yaml"
+    is 0 "--base: a scenario's name"
+}
+
+test_limits() {
+    shardsim compare -q --set limits.memory=1700KiB "$scenarios/strategies.yaml"
+    is 1 "some do not fit: status 1"
+    says out ' NO ' "some do not fit: said in the table"
+    shardsim compare --set 'mesh={tp: 2048}' --set 'model.d_ff=2048' --set layers=1 \
+        "$scenarios/tensor_parallel.yaml"
+    is 2 "an option that is not there: status 2"
+    shardsim compare --set 'mesh={tp: 2048}' --set model.d_ff=2048 "$scenarios/tensor_parallel.yaml"
+    is 0 "too many devices to execute: status 0"
+    says err 'planned, not executed: default has more than 1024 devices' \
+        "too many devices to execute: planned, and said"
+    ! grep -q replayed "$tmp/out"
+    ok $? "too many devices to execute: nothing replayed"
+}
+
+test_sweep() {
+    shardsim compare --json "$scenarios/sweep.yaml"
+    is 0 "a sweep: status 0"
+    holds "a sweep: 40 strategies on 8 to 64 devices, all right" <<'PY'
+assert len(r["results"]) == 40 == len({x["strategy"] for x in r["results"]})
+assert {x["devices"] for x in r["results"]} == {8, 16, 32, 64}
+assert all(x["verify"]["ok"] for x in r["results"])
+assert len(r["skipped"]) == 6 and all("does not divide" in x["why"] for x in r["skipped"])
+PY
+    says err 'skipped tensor-dp1-tp32: .* does not divide into 32 shards' "a sweep: skipped and said"
+    sed 's/tp: \[1, 2, 4, 8/tp: [3, 2, 4, 8/; s/devices: .*/devices: 3/' "$scenarios/sweep.yaml" |
+        sed '/^    data:/,/axes/d' >"$tmp/sweep.yaml"
+    shardsim compare "$tmp/sweep.yaml"
+    is 2 "a sweep of which nothing divides: status 2"
+    says err 'no strategy of the sweep divides' "a sweep of which nothing divides: said"
+    sed 's/mlp\/up\/kernel/mlp\/upp\/kernel/' "$scenarios/sweep.yaml" >"$tmp/sweep.yaml"
+    shardsim compare "$tmp/sweep.yaml"
+    is 2 "a sweep with a rule that matches nothing: status 2"
+}
+
+test_figures
+test_quotes
+test_screen
+test_output
+test_limits
+test_sweep
+done_testing

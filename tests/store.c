@@ -1,0 +1,222 @@
+/* What store/write.h, store/folder.h and store/baseline.h promise.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/baseline.h"
+#include "store/folder.h"
+#include "store/write.h"
+#include "tap.h"
+
+static char dir[] = "/tmp/store-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static bool write_words(const char *path, const char *words)
+{
+    struct text text = TEXT_INIT;
+    bool good;
+
+    text_add(&text, words);
+    good = store_write(path, &text, NULL) == SHD_OK;
+    text_fini(&text);
+    return good;
+}
+
+static bool holds(const char *path, const char *words)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    bool good = file_read(&text, path, 1000, &err) == SHD_OK && !strcmp(text_get(&text), words);
+
+    text_fini(&text);
+    return good;
+}
+
+static void test_write(void)
+{
+    struct text lost = {.failed = true};
+    struct shd_error err;
+    struct folder all;
+    struct stat info;
+
+    ok(write_words(path_of("a.yaml"), "one") && holds(path_of("a.yaml"), "one"), "write: a new file");
+    chmod(path_of("a.yaml"), 0640);
+    ok(write_words(path_of("a.yaml"), "two") && holds(path_of("a.yaml"), "two"),
+       "write: in place of another");
+    ok(stat(path_of("a.yaml"), &info) == 0 && (info.st_mode & 0777) == 0640, "write: keeps its mode");
+    ok(store_write(path_of("a.yaml"), &lost, &err) == SHD_ENOMEM && holds(path_of("a.yaml"), "two"),
+       "write: a text that failed leaves the file");
+    ok(!write_words(path_of("none/a.yaml"), "x"), "write: no such folder");
+    mkdir(path_of("folder"), 0777);
+    ok(!write_words(path_of("folder"), "x"), "write: a folder stays one");
+    ok(write_words("/dev/null", "x"), "write: what is no file");
+    ok(store_make_folder(path_of("x/y/b.yaml"), &err) == SHD_OK &&
+           store_make_folder(path_of("x/y/b.yaml"), &err) == SHD_OK &&
+           write_words(path_of("x/y/b.yaml"), "b"),
+       "make_folder: those above it, twice");
+    ok(store_make_folder(path_of("a.yaml/b/c"), &err) == SHD_ESYSTEM, "make_folder: below a file");
+    ok(folder_init(&all, dir, "", NULL, &err) == SHD_OK && all.npaths == 2,
+       "write: nothing is left beside");
+    folder_fini(&all);
+}
+
+static void test_folder(void)
+{
+    const char *const without[] = {"x", NULL};
+    struct shd_error err;
+    struct folder f;
+
+    write_words(path_of(".hidden.yaml"), "");
+    write_words(path_of("b.txt"), "");
+    write_words(path_of("x.yaml"), "");
+    ok(folder_init(&f, dir, ".yaml", NULL, &err) == SHD_OK && f.npaths == 3 &&
+           !strcmp(f.paths[0], "a.yaml") && !strcmp(f.paths[1], "x.yaml") &&
+           !strcmp(f.paths[2], "x/y/b.yaml"),
+       "folder: by ending, with folders below, sorted, none hidden");
+    ok(folder_has(&f, "x.yaml") && !folder_has(&f, "y.yaml"), "folder: has");
+    folder_fini(&f);
+    ok(folder_init(&f, dir, ".yaml", without, &err) == SHD_OK && f.npaths == 2, "folder: without");
+    folder_fini(&f);
+    ok(folder_init(&f, path_of("none"), ".yaml", NULL, &err) == SHD_ESYSTEM && f.npaths == 0,
+       "folder: there is none");
+    folder_fini(&f);
+}
+
+/* ---- baselines ---- */
+
+static void add(struct baseline *b, const char *name, const char *lies, uint64_t bytes)
+{
+    if (baseline_add_array(b, "parameter", name, lies, bytes, (struct place){"f", 7, 1}) != SHD_OK)
+        diag("no memory");
+}
+
+static struct baseline make(const char *lies, uint64_t received)
+{
+    struct baseline b = {.name = strdup("a: 'b' #"), .mesh = strdup("tp=2")};
+
+    add(&b, "layers/1/up", lies, 64);
+    add(&b, "layers/0/up", lies, 64);
+    add(&b, "layers/0/down", "[{tp}, {}]", 64);
+    b.collectives = calloc(1, sizeof *b.collectives);
+    b.ncollectives = 1;
+    b.collectives[0] = (struct baseline_collective){
+        strdup("forward"), strdup("all-reduce"), strdup("tp"), strdup("layers/*/down"),
+        1, 2, 2, 16, 16, received};
+    b.totals = (struct baseline_totals){received, received / 2, 1000, 500, UINT64_C(1) << 40, 3};
+    if (baseline_add_finding(&b, "rule 'x' is odd") != SHD_OK)
+        diag("no memory");
+    baseline_sort(&b);
+    return b;
+}
+
+static bool parses(const char *words, struct baseline_file *file)
+{
+    struct diag faults = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    bool good;
+
+    text_add(&text, words);
+    good = baseline_parse(file, "b.yaml", &text, &faults) == SHD_OK;
+    ok(good == (faults.nerrors == 0), "parse: a fault is told, and only then");
+    text_fini(&text);
+    diag_fini(&faults);
+    return good;
+}
+
+static void test_text(void)
+{
+    struct baseline b = make("[{}, {tp}]", 64);
+    struct baseline_file file;
+    struct text first = TEXT_INIT, again = TEXT_INIT;
+
+    ok(b.narrays == 2 && !strcmp(b.arrays[0].name, "layers/*/down") && b.arrays[1].count == 2,
+       "arrays: alike ones of all layers are one, sorted");
+    baseline_print(&b, 1, "f.yaml", &first);
+    if (parses(text_get(&first), &file)) {
+        ok(file.count == 1 && baseline_find(&file, "a: 'b' #") && !baseline_find(&file, "a"),
+           "parse: found by name");
+        baseline_print(file.list, file.count, "f.yaml", &again);
+        ok(!strcmp(text_get(&first), text_get(&again)), "print, parse, print: the same text");
+        baseline_file_fini(&file);
+    } else {
+        ok(0, "print, parse");
+    }
+    ok(!parses("version: 2\nstrategies: []\n", &file), "parse: another version");
+    ok(!parses("[]", &file), "parse: no map");
+    ok(!parses("version: 1\nstrategies: [3]\n", &file), "parse: no strategy");
+    ok(!parses("version: 1\nstrategies: [{name: a, mesh: b}]\n", &file), "parse: keys are missing");
+    ok(parses("version: 1\nstrategies: []\n", &file) && file.count == 0, "parse: none");
+    baseline_file_fini(&file);
+    text_fini(&first);
+    text_fini(&again);
+    baseline_fini(&b);
+}
+
+static bool says(const struct diag *d, const char *words, int line)
+{
+    for (size_t i = 0; i < d->nmessages; i++)
+        if (strstr(d->messages[i].text, words) && d->messages[i].line == line)
+            return true;
+    return false;
+}
+
+static void test_diff(void)
+{
+    struct baseline was = make("[{}, {tp}]", 64), same = make("[{}, {tp}]", 64);
+    struct baseline is = make("[{}, {}]", 96);
+    struct diag d = DIAG_INIT;
+    struct place place = {"f", 3, 1};
+
+    baseline_diff(&d, &was, &same, place);
+    ok(d.nerrors == 0, "diff: none");
+    baseline_diff(&d, &was, &is, place);
+    ok(says(&d, "parameter 'layers/*/up' lies as [{}, {}], was [{}, {tp}], no longer cut over tp", 7),
+       "diff: the parameter and the axis, at its rule");
+    ok(says(&d, "all-reduce over tp at layers/*/down receives 96 bytes, 32 more over tp", 3),
+       "diff: the op and its bytes");
+    ok(says(&d, "bytes received in all: 96, 32 more (+50.0 %)", 3), "diff: the total");
+    ok(!says(&d, "layers/*/down'", 7), "diff: not what is the same");
+    diag_fini(&d);
+    baseline_diff(&d, &is, &was, place);
+    ok(says(&d, "now cut over tp", 7) && says(&d, "32 fewer", 3), "diff: the other way round");
+    diag_fini(&d);
+    free(is.findings[0]);
+    is.nfindings = 0;
+    baseline_diff(&d, &was, &is, place);
+    ok(says(&d, "an accepted finding is gone: rule 'x' is odd", 3), "diff: a finding that is gone");
+    diag_fini(&d);
+    baseline_fini(&was);
+    baseline_fini(&same);
+    baseline_fini(&is);
+}
+
+int main(void)
+{
+    char command[64];
+
+    plan(0);
+    if (!mkdtemp(dir))
+        return 1;
+    test_write();
+    test_folder();
+    test_text();
+    test_diff();
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    ok(system(command) == 0, "cleared away");
+    return done();
+}
