@@ -36,18 +36,18 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/bench.c \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \
+	%D%/cmd/check.c \
+	%D%/cmd/check_strategy.c \
+	%D%/cmd/check_strategy.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
-	%D%/cmd/explain.c \
-	%D%/cmd/bench.c \
-	%D%/cmd/check.c \
-	%D%/cmd/check_strategy.c \
-	%D%/cmd/check_strategy.h \
 	%D%/cmd/compare.c \
+	%D%/cmd/explain.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \

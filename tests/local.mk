@@ -189,8 +189,8 @@ test_scripts = \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
-	%D%/course.sh \
 	%D%/compare.sh \
+	%D%/course.sh \
 	%D%/examples.sh \
 	%D%/explain.sh \
 	%D%/exports.sh \
@@ -201,8 +201,8 @@ test_scripts = \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
+	%D%/show.sh \
 	%D%/show_tree.sh
-	%D%/show.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress
