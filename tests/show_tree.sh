@@ -65,7 +65,7 @@ has 1 "'layers.0.mlp.up' does not divide" "an array that does not divide"
 run model.yaml --auto --mesh fsdp=2,tp=4
 has 0 '^head  .* auto$' "by shapes alone"
 run model.yaml --rules rules.yaml --mesh dp=2
-has 2 "^rules.yaml:1:10: error: axis 'tp' is not in the mesh" "an axis that is not in the mesh"
+has 2 "^rules.yaml:1:11: error: axis 'tp' is not in the mesh" "an axis that is not in the mesh"
 echo '[[embed, [dp]], [mlp, [' >bad.yaml
 run model.yaml --rules bad.yaml --mesh dp=2
 has 2 '^bad.yaml:' "a rules file that is no YAML"

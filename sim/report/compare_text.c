@@ -129,6 +129,7 @@ struct block {
     size_t columns[COMPARE_NCOLUMNS];
     size_t widths[COMPARE_NCOLUMNS];
     size_t n;
+    size_t screen; /* columns that there are */
 };
 
 static void pad(struct text *out, size_t n)
@@ -157,10 +158,41 @@ static void print_groups(const struct block *b, struct text *out)
         text_add_char(out, '\n');
 }
 
+/* A list in the last column, continued below where it does not fit beside the others. */
+static void print_wrapped(const struct block *b, const char *cell, struct text *out)
+{
+    size_t start = 0, used;
+
+    for (size_t i = 0; i + 1 < b->n; i++)
+        start += b->widths[i] + 2;
+    used = start;
+    while (*cell) {
+        const char *comma = strstr(cell, ", ");
+        size_t length = comma ? (size_t)(comma + 1 - cell) : strlen(cell);
+
+        if (used > start && used + 1 + length > b->screen) {
+            text_add_char(out, '\n');
+            pad(out, start);
+            used = start;
+        } else if (used > start) {
+            text_add_char(out, ' ');
+            used++;
+        }
+        text_add_bytes(out, cell, length);
+        used += length;
+        cell += length + (comma != NULL);
+    }
+    text_add_char(out, '\n');
+}
+
 static void print_aligned(const struct block *b, size_t i, const char *cell, struct text *out)
 {
     size_t space = b->widths[i] - table_width(cell);
 
+    if (i + 1 == b->n && compare_columns[b->columns[i]].kind == COMPARE_TEXT) {
+        print_wrapped(b, cell, out);
+        return;
+    }
     if (!is_left(b->columns[i]))
         pad(out, space);
     text_add(out, cell);
@@ -254,7 +286,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
                          struct text *out)
 {
     size_t name = column_width(rows, COMPARE_STRATEGY), used = name;
-    struct block b = {{COMPARE_STRATEGY}, {name}, 1};
+    struct block b = {{COMPARE_STRATEGY}, {name}, 1, screen->columns};
 
     for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
         size_t width;
