@@ -244,7 +244,7 @@ static bool product_by_elements(const struct graph *graph, uint32_t a, uint32_t 
 {
     const struct graph_node *x = &graph->nodes[a], *y = &graph->nodes[b];
 
-    if (x->rank != rank || memcmp(x->dims, dims, rank * sizeof *dims) != 0)
+    if (x->rank != rank || (rank > 0 && memcmp(x->dims, dims, rank * sizeof *dims) != 0))
         return false;
     for (uint32_t d = 0; d < y->rank; d++)
         if (!graph_has_dim(x, y->dims[d]))
