@@ -3,6 +3,7 @@
 
 #include "partition/choose.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define SWEEPS_MAX 8
 #define SHARES_MAX 4
+#define GAIN_MIN 0.02
 
 uint32_t choose_output_need(struct choose *choose, uint32_t output)
 {
@@ -76,7 +78,7 @@ static void free_gradients(struct choose *c)
     }
 }
 
-static void search_once(struct choose *c)
+static void search_once(struct choose *c, bool free)
 {
     for (uint32_t node = 0; node < c->graph->nnodes; node++)
         if (c->nodes[node].fixed)
@@ -85,37 +87,44 @@ static void search_once(struct choose *c)
         if (choose_is_free(c, node))
             choose_improve(c, node);
     sweep(c);
-    free_gradients(c);
-    sweep(c);
+    if (free) {
+        free_gradients(c);
+        sweep(c);
+    }
     for (int n = 0; n < SHARES_MAX && share_all(c); n++)
         sweep(c);
 }
 
 /* The search only ever goes downhill, so where it ends depends on what it may do on the way: go
- * with and without scattering partial values to where nobody asked for them, and keep the better.
- */
+ * with and without scattering partial values to where nobody asked for them, and with and without
+ * moving the gradients of constraints; keep the best.  People expect a constraint's gradient to lie
+ * where the constraint does: it moves for a gain of GAIN_MIN only. */
 static int search(struct choose *c, struct shd_error *err)
 {
     size_t bytes = c->graph->nnodes * sizeof *c->nodes;
-    struct choose_node *start = malloc(bytes + 1), *plain = malloc(bytes + 1);
-    double cost;
+    struct choose_node *start = malloc(bytes + 1), *best = malloc(bytes + 1);
+    double lowest = INFINITY;
 
-    if (!start || !plain) {
-        free(start);
-        free(plain);
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", c->graph->nnodes);
+    for (int way = 0; start && best && way < 4; way++) {
+        double cost;
+
+        memcpy(way == 0 ? start : c->nodes, way == 0 ? c->nodes : start, bytes);
+        c->scatters = way & 1;
+        search_once(c, way & 2);
+        cost = tally_total(c);
+        if (way & 2)
+            cost *= 1 + GAIN_MIN;
+        if (cost >= lowest)
+            continue;
+        lowest = cost;
+        memcpy(best, c->nodes, bytes);
     }
-    memcpy(start, c->nodes, bytes);
-    search_once(c);
-    cost = tally_total(c);
-    memcpy(plain, c->nodes, bytes);
-    memcpy(c->nodes, start, bytes);
-    c->scatters = true;
-    search_once(c);
-    if (tally_total(c) >= cost)
-        memcpy(c->nodes, plain, bytes);
+    if (start && best)
+        memcpy(c->nodes, best, bytes);
     free(start);
-    free(plain);
+    free(best);
+    if (lowest == INFINITY)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", c->graph->nnodes);
     return SHD_OK;
 }
 
