@@ -18,16 +18,16 @@ compile() {
 
 # CC and CXX are commands with options, and so are not quoted.
 strict_c() {
-    # shellcheck disable=SC2086
     name=$1
     shift
+    # shellcheck disable=SC2086
     echo "#include <$name>" | compile $CC -x c -std=c17 -pedantic "$@"
 }
 
 strict_cxx() {
-    # shellcheck disable=SC2086
     name=$1
     shift
+    # shellcheck disable=SC2086
     echo "#include <$name>" | compile $CXX -x c++ -std=c++17 -pedantic "$@"
 }
 
