@@ -68,7 +68,6 @@ check_PROGRAMS += \
 	%D%/spec \
 	%D%/split \
 	%D%/store \
-	%D%/stress \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
