@@ -85,13 +85,26 @@ static void test_scenario(const char *file, const struct scenario *scenario)
     trial_fini(&trial);
 }
 
-/* Of a sweep one in a few, and only what divides: the rest is skipped by the program, too. */
+static bool small(void)
+{
+    const char *size = getenv("SHD_TEST_SIZE");
+
+    return size && !strcmp(size, "small");
+}
+
+/* Of a sweep one in a few, and only what divides: the rest is skipped by the program, too.  Nothing of
+ * a thousand threads where a sanitizer looks on. */
 static bool chosen(const struct scenario *scenario, size_t i)
 {
     struct diag errors = DIAG_INIT;
     struct trial trial;
+    int64_t ndevices = 1;
     bool divides;
 
+    for (size_t a = 0; a < scenario->nmesh; a++)
+        ndevices *= scenario->mesh[a].size;
+    if (small() && ndevices > 64)
+        return false;
     if (!scenario->swept)
         return true;
     if (i % 7 != 0)
