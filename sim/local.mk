@@ -151,7 +151,6 @@ libsim_la_SOURCES = \
 	%D%/kern/attention_tile.c \
 	%D%/kern/attention_tile.h \
 	%D%/kern/attention_type.inc \
-	%D%/kern/blas.c \
 	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
@@ -177,6 +176,10 @@ libsim_la_SOURCES = \
 	%D%/kern/multiply.h \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
+	%D%/kern/packed.c \
+	%D%/kern/packed_block.inc \
+	%D%/kern/packed_room.c \
+	%D%/kern/packed_room.h \
 	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
 	%D%/kern/repeat.c \
@@ -321,6 +324,8 @@ libsim_la_SOURCES = \
 	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
+	%D%/run/turns.c \
+	%D%/run/turns.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
@@ -365,9 +370,8 @@ libsim_la_SOURCES = \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h
 
-libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
-	$(OPENBLAS_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

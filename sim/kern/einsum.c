@@ -1,7 +1,7 @@
 /* einsum: dimensions sorted by role, then one (batched) matrix product.
  *
- * No layout needs the workspace: the BLAS reads operands where they lie, with other dimensions
- * looped over, and what it cannot read so the own kernel packs block by block on the stack.
+ * No layout needs the workspace: products pack what they read, in rooms of their own when there is
+ * much to do, else on the stack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,12 +62,12 @@ static bool runs_along(const struct kern_nest *nest, uint32_t array)
     return nest->ndims && nest->stride[array][nest->ndims - 1] == 1;
 }
 
-/* The own kernel reads rows of b and writes rows of c; exchange a and b where that suits the
- * layout better. */
+/* Products read rows of b and write rows of c, which counts more; exchange a and b where that suits
+ * the layout better. */
 static bool better_swapped(const struct kern_gemm *g)
 {
-    int straight = runs_along(&g->n, 0) + runs_along(&g->n, 1);
-    int swapped = runs_along(&g->m, 0) + runs_along(&g->m, 1);
+    int straight = runs_along(&g->n, 0) + 2 * runs_along(&g->n, 1);
+    int swapped = runs_along(&g->m, 0) + 2 * runs_along(&g->m, 1);
 
     if (kern_nest_count(&g->n) < 8 && kern_nest_count(&g->m) >= 16)
         return true;
@@ -135,12 +135,13 @@ void kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, 
     if (kern_elements(e->ndims, e->extent, e->c_has) == 0)
         return;
     classify(e, &g, &spread);
-    if (!kern_gemm_dot(&g, a, b, c, nthreads) && !kern_gemm_blas(&g, a, b, c, nthreads)) {
+    if (!kern_gemm_dot(&g, a, b, c, nthreads)) {
         bool swap = better_swapped(&g);
 
         if (swap)
             swap_operands(&g);
-        kern_gemm_own(&g, swap ? b : a, swap ? a : b, c, nthreads);
+        if (!kern_gemm_packed(&g, swap ? b : a, swap ? a : b, c, nthreads))
+            kern_gemm_own(&g, swap ? b : a, swap ? a : b, c, nthreads);
     }
     copy_spread(e, &spread, c);
 }

@@ -32,20 +32,6 @@ struct tile {
     int64_t n_b[BLOCK_N_MAX], n_c[BLOCK_N_MAX];
 };
 
-/* Offsets of both arrays at n places of a nest from `start`. */
-static void offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
-                    int64_t *second)
-{
-    struct kern_walk walk;
-
-    kern_walk_init(&walk, nest, start);
-    for (size_t i = 0; i < n; i++) {
-        first[i] = walk.offset[0];
-        second[i] = walk.offset[1];
-        kern_walk_advance(&walk, 1);
-    }
-}
-
 static bool is_linear(const int64_t *offset, size_t n, int64_t *stride)
 {
     *stride = n > 1 ? offset[1] - offset[0] : 1;
@@ -81,8 +67,8 @@ static struct tile tile_of(const struct own_run *run, int64_t block_n, int64_t t
     tile.c = walk.offset[2];
     tile.nrows = (size_t)(run->nm - m < BLOCK_M ? run->nm - m : BLOCK_M);
     tile.ncols = (size_t)(run->nn - n < block_n ? run->nn - n : block_n);
-    offsets(&run->g->m, m, tile.nrows, tile.m_a, tile.m_c);
-    offsets(&run->g->n, n, tile.ncols, tile.n_b, tile.n_c);
+    kern_nest_offsets(&run->g->m, m, tile.nrows, tile.m_a, tile.m_c);
+    kern_nest_offsets(&run->g->n, n, tile.ncols, tile.n_b, tile.n_c);
     return tile;
 }
 

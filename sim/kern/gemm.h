@@ -1,4 +1,4 @@
-/* kern/gemm.h - an einsum whose dimensions are sorted by role, and the two ways to compute it.
+/* kern/gemm.h - an einsum whose dimensions are sorted by role, and the three ways to compute it.
  *
  * Thread class: pure functions.
  *
@@ -19,13 +19,13 @@ struct kern_gemm {
     struct kern_nest k;     /* arrays a, b */
 };
 
-/* Multiply-adds of one library call from which on the BLAS is worth its gate; below it the own kernel
- * runs.  Measured with the gate contended and not: at this size the BLAS is already ahead. */
-#define KERN_BLAS_WORK_MIN (16 * 16 * 16)
+/* Multiply-adds from which on packing in large blocks is worth it. */
+#define KERN_PACKED_WORK_MIN (32.0 * 32 * 32)
 
-/* Use the BLAS if there is one, the element type is its own, the work is enough, and each operand
- * can be read where it lies; otherwise do nothing and return false. */
-bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+/* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing done,
+ * for other types and for little work. */
+bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, void *c,
+                      int nthreads);
 
 /* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i], at
  * the speed of memory.  False, with nothing done, for layouts it does not go through in rows. */

@@ -159,7 +159,4 @@ void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, con
                   const int64_t *extent, const void *got, const double *want, double *max_diff,
                   double *max_want);
 
-/* Which BLAS is linked and which core type it chose: "OpenBLAS 0.3.21 SkylakeX", or "none". */
-const char *kern_blas_name(void);
-
 #endif /* KERN_KERN_H */

@@ -19,6 +19,8 @@
 #define MICRO_FINISH(r)    \
     at##r[0] = sum##r##_0; \
     at##r[1] = sum##r##_1;
+#define BODY_OF_(name) name##_body
+#define BODY_OF(name) BODY_OF_(name)
 #define FOUR_ROWS(what) what(0) what(1) what(2) what(3)
 #define EIGHT_ROWS(what) FOUR_ROWS(what) what(4) what(5) what(6) what(7)
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define KERN_MULTIPLY_ROWS 4
+#define KERN_MULTIPLY_PANEL 8 /* rows; fastest with a_row 1 and a_col this */
 #define KERN_MULTIPLY_COLS 32
 
 void kern_multiply_f32(size_t m, size_t n, size_t depth, const float *a, size_t a_row, size_t a_col,

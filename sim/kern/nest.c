@@ -129,6 +129,25 @@ void kern_walk_advance(struct kern_walk *walk, int64_t n)
     }
 }
 
+void kern_nest_offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
+                       int64_t *second)
+{
+    uint32_t inner = nest->ndims ? nest->ndims - 1 : 0;
+    int64_t step[2] = {nest->stride[0][inner], nest->stride[1][inner]};
+    struct kern_walk walk;
+
+    kern_walk_init(&walk, nest, start);
+    for (size_t i = 0; i < n;) {
+        size_t left = (size_t)kern_walk_run(&walk), run = left < n - i ? left : n - i;
+
+        for (size_t j = 0; j < run; j++, i++) {
+            first[i] = walk.offset[0] + (int64_t)j * step[0];
+            second[i] = walk.offset[1] + (int64_t)j * step[1];
+        }
+        kern_walk_advance(&walk, (int64_t)run);
+    }
+}
+
 void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads)
 {
 #ifdef _OPENMP

@@ -46,6 +46,10 @@ int64_t kern_walk_run(const struct kern_walk *walk);
 /* Move by n <= kern_walk_run() elements. */
 void kern_walk_advance(struct kern_walk *walk, int64_t n);
 
+/* Offsets of the first two arrays at n places from `start`. */
+void kern_nest_offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
+                       int64_t *second);
+
 /* Run fn(arg, task) for tasks 0..ntasks-1 on up to nthreads threads, each task once. */
 typedef void (*kern_task_fn)(void *arg, int64_t task);
 void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads);

@@ -18,7 +18,7 @@ sanitize=-fsanitize=fuzzer-no-link,address,undefined
 mkdir -p "$build"
 cd "$build"
 if [ ! -f Makefile ]; then
-    "$src/configure" --without-jemalloc --with-blas=none --disable-openmp --disable-shared \
+    "$src/configure" --without-jemalloc --disable-openmp --disable-shared \
         --enable-static CC="$CLANG" \
         CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $sanitize" >configure.log
 fi

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "kern/packed_room.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#define ROOMS_MAX 64
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static sem_t gate; /* rooms that are free */
+static size_t nrooms;
+static struct packed_room rooms[ROOMS_MAX]; /* no memory until used */
+static _Atomic bool taken[ROOMS_MAX];
+
+static void setup(void)
+{
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    nrooms = ncores < 1 ? 1 : ncores < ROOMS_MAX ? (size_t)ncores : ROOMS_MAX;
+    sem_init(&gate, 0, (unsigned)nrooms);
+}
+
+struct packed_room *packed_room_take(void)
+{
+    pthread_once(&once, setup);
+    while (sem_wait(&gate) != 0 && errno == EINTR)
+        ;
+    for (size_t i = 0;; i = (i + 1) % nrooms)
+        if (!atomic_exchange(&taken[i], true))
+            return &rooms[i];
+}
+
+void packed_room_give(struct packed_room *room)
+{
+    atomic_store(&taken[room - rooms], false);
+    sem_post(&gate);
+}

@@ -1,0 +1,30 @@
+/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there are
+ * cores, so that they stay in the caches, however many threads multiply.
+ *
+ * Thread class: any thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_PACKED_ROOM_H
+#define KERN_PACKED_ROOM_H
+
+#include <stdint.h>
+
+#define PACKED_ROWS 256       /* of a block of a */
+#define PACKED_COLS 1024      /* of a block of b */
+#define PACKED_ROW_BYTES 2048 /* of one row or column's elements in a block: the block's depth */
+
+/* What one thread works in. */
+struct packed_room {
+    _Alignas(64) char a[PACKED_ROWS * PACKED_ROW_BYTES];
+    _Alignas(64) char b[PACKED_COLS * PACKED_ROW_BYTES];
+    int64_t m_a[PACKED_ROWS], m_c[PACKED_ROWS];                   /* offsets of rows ... */
+    int64_t n_b[PACKED_COLS], n_c[PACKED_COLS];                   /* ... of columns ... */
+    int64_t k_a[PACKED_ROW_BYTES / 4], k_b[PACKED_ROW_BYTES / 4]; /* ... and along the sum */
+};
+
+/* Wait for a room. */
+struct packed_room *packed_room_take(void);
+void packed_room_give(struct packed_room *room);
+
+#endif /* KERN_PACKED_ROOM_H */
