@@ -72,6 +72,7 @@ check_PROGRAMS += \
 	%D%/topology \
 	%D%/tpu_mesh \
 	%D%/tree \
+	%D%/turns \
 	%D%/units \
 	%D%/yaml
 

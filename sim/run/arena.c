@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifdef HAVE_JEMALLOC
 #include <jemalloc/jemalloc.h>
@@ -19,6 +20,7 @@
 #endif
 
 #define ALIGN 64
+#define LARGE_PAGE ((uintptr_t)2 << 20)
 #define LABELS_MAX 64 /* told apart in a report; further ones are left out */
 #define LARGEST_SHOWN 3
 
@@ -84,10 +86,22 @@ static void close_jemalloc(struct arena *arena)
     mallctl(name, NULL, NULL, NULL, 0);
 }
 
+/* Large blocks lie in large pages where the system has them: a fresh one takes 512 times fewer page
+ * faults. */
+static void *on_large_pages(void *memory, size_t bytes)
+{
+    uintptr_t first = ((uintptr_t)memory + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    uintptr_t end = ((uintptr_t)memory + bytes) / LARGE_PAGE * LARGE_PAGE;
+
+    if (memory && first < end)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not: it is only faster */
+    return memory;
+}
+
 static void *get_memory(const struct arena *arena, size_t bytes)
 {
     if (arena->backend == ARENA_JEMALLOC)
-        return mallocx(bytes, jemalloc_flags(arena));
+        return on_large_pages(mallocx(bytes, jemalloc_flags(arena)), bytes);
     return get_from_malloc(bytes);
 }
 

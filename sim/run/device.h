@@ -18,6 +18,7 @@
 #include "coll/coll.h"
 #include "run/arena.h"
 #include "run/group.h"
+#include "run/turns.h"
 #include "run/wait.h"
 
 enum device_state {
@@ -74,6 +75,7 @@ struct run {
     const struct coll_algo *algos[COLL_NKINDS]; /* the run's choice */
     uint64_t *matrix;
     struct wait_board board;  /* called_off: enum run_verdict */
+    struct turns turns;
     int32_t over_limit;       /* the device that waited too long; read after joining */
     _Atomic int gate;         /* enum run_gate */
     _Atomic uint32_t gate_event;

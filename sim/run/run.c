@@ -96,13 +96,6 @@ static void fini_run(struct run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
-static uint32_t count_cores(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 1 ? (uint32_t)n : 1;
-}
-
 /* A lent arena comes with what it holds; the peak is that of this run. */
 static void open_arena(struct shd_device *dev, struct arena *lent)
 {
@@ -129,7 +122,8 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
 
     run->mesh = mesh;
     run->ndevices = (int32_t)n;
-    run->ncores = count_cores();
+    turns_init(&run->turns);
+    run->ncores = run->turns.ncores > 1 ? run->turns.ncores : 1;
     run->board.spin = n <= run->ncores;
     run->board.nyields = NYIELDS;
     atomic_store(&run->nlive, run->ndevices);

@@ -32,6 +32,11 @@ void wait_signal(_Atomic uint32_t *event)
     syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+void wait_wake_one(_Atomic uint32_t *event)
+{
+    syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 int64_t wait_clock_ns(void)
 {
     struct timespec now;

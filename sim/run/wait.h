@@ -30,6 +30,9 @@ void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
 /* Move the event on and wake all who sleep on it; pairs with wait_event(). */
 void wait_signal(_Atomic uint32_t *event);
 
+/* Wake one of those who sleep on an event that was moved on already. */
+void wait_wake_one(_Atomic uint32_t *event);
+
 int64_t wait_clock_ns(void); /* monotonic; for limits only */
 
 /* ---- barriers ---- */

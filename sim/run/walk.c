@@ -17,6 +17,9 @@ struct moment {
     int64_t wall_ns, cpu_ns;
 };
 
+/* Floating-point operations from which on a kernel is worth a turn: some 50 us of them. */
+#define TURN_FLOPS ((uint64_t)1 << 20)
+
 struct walk {
     struct record *record;
     const struct program *program;
@@ -35,6 +38,7 @@ struct walker {
     void **shards; /* by buffer; NULL while not alive */
     int nthreads;
     uint32_t repeat; /* at hand */
+    int core; /* its turn's, or TURNS_NONE */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -293,13 +297,35 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
+/* Compute in turns; who has one keeps it until it meets others.  Where every device can have a core
+ * there is nothing to wait for, and several threads a device are not bound to one. */
+static void take_turn(struct walker *w, const struct program_op *op)
+{
+    struct run *run = w->dev->run;
+
+    if (w->core == TURNS_NONE && op->kind == PROGRAM_KERNEL && op->flops >= TURN_FLOPS &&
+        run->turns.ncores > 0 && (uint32_t)run->ndevices > run->turns.ncores && w->nthreads == 1)
+        w->core = turns_take(&run->turns);
+}
+
+static void give_turn(struct walker *w)
+{
+    if (w->core != TURNS_NONE)
+        turns_give(&w->dev->run->turns, w->core);
+    w->core = TURNS_NONE;
+}
+
 static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
     struct record *record = w->walk->record;
+    const struct program_op *op = &w->program->ops[i];
     struct record_time *t;
     int64_t cpu_ns;
     int status;
 
+    if (program_communicates(op))
+        give_turn(w);
+    take_turn(w, op);
     if (!record->times)
         return walk_op(w, i, err);
     t = &record->times[(size_t)w->position * w->program->nops + i];
@@ -339,6 +365,7 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
         if (status == SHD_OK)
             status = walk_timed_op(w, i, err);
     }
+    give_turn(w);
     walk->last[at] = now();
     return status;
 }
@@ -372,7 +399,7 @@ static int walk_ops(struct walker *w, struct shd_error *err)
 static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     const struct walk *walk = arg;
-    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1, 0};
+    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1, 0, TURNS_NONE};
     const void **results;
     int status;
 

@@ -1,0 +1,37 @@
+/* turns.h - devices that compute take turns on the cores.
+ *
+ * With more devices than cores, as many compute at a time as there are cores, each bound to one
+ * until it meets others.  So each has the caches to itself, a core that becomes free goes on with
+ * the next device at once, and no two share a core while another is idle, which takes the system's
+ * own balancing milliseconds to see.
+ *
+ * Thread class: any thread of the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_TURNS_H
+#define RUN_TURNS_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TURNS_NONE (-1)
+
+struct turns {
+    uint32_t ncores;
+    cpu_set_t cores; /* those the process may use */
+    _Atomic uint32_t free;
+    _Atomic uint32_t nasleep;
+    _Atomic bool taken[CPU_SETSIZE]; /* by core */
+};
+
+void turns_init(struct turns *turns);
+
+/* Wait for a core and return it.  The wait is not recorded: who has a turn gives it back before it
+ * waits itself, so that this one ends when somebody has computed. */
+int turns_take(struct turns *turns);
+void turns_give(struct turns *turns, int core);
+
+#endif /* RUN_TURNS_H */
