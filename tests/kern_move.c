@@ -82,23 +82,29 @@ static void test_combine(void)
     DTYPES(dtype)
     {
         for (enum shd_reduce_op op = SHD_SUM; op <= SHD_MIN; op++) {
-            void *dst = random_array(dtype, N, 90), *src = random_array(dtype, N, 90);
+            void *dst = random_array(dtype, N, 90);
+            const void *const srcs[] = {random_array(dtype, N, 90), random_array(dtype, N, 90),
+                                        random_array(dtype, N, 90), random_array(dtype, N, 90)};
             void *want = malloc(N * 8);
             bool same = true;
 
             for (int64_t n = 0; n <= N; n = n * 3 + 1) {
-                for (int64_t i = 0; i < N; i++) {
-                    double x = get_elem(dtype, dst, i), y = get_elem(dtype, src, i);
+                uint32_t nsrcs = (uint32_t)n % 5;
 
-                    set_elem(dtype, want, i, i < n ? plain_combine(op, x, y) : x);
-                }
-                kern_combine(dtype, op, dst, src, (uint64_t)n);
+                memcpy(want, dst, N * 8);
+                for (uint32_t s = 0; s < nsrcs; s++)
+                    for (int64_t i = 0; i < n; i++)
+                        set_elem(dtype, want, i,
+                                 plain_combine(op, get_elem(dtype, want, i),
+                                               get_elem(dtype, srcs[s], i)));
+                kern_combine(dtype, op, dst, srcs, nsrcs, (uint64_t)n);
                 for (int64_t i = 0; i < N; i++)
                     same = same && get_elem(dtype, dst, i) == get_elem(dtype, want, i);
             }
             ok(same, "combine: %s, %s", names[op], shd_dtype_name(dtype));
             free(dst);
-            free(src);
+            for (int s = 0; s < 4; s++)
+                free((void *)srcs[s]);
             free(want);
         }
     }
@@ -109,9 +115,9 @@ static void test_combine_special(void)
     float x[2] = {NAN, 1}, y[2] = {1, NAN};
     int32_t i = INT32_MAX, j = 1;
 
-    kern_combine(SHD_F32, SHD_MAX, x, y, 2);
+    kern_combine(SHD_F32, SHD_MAX, x, &(const void *){y}, 1, 2);
     ok(isnan(x[0]) && isnan(x[1]), "combine: max hands on a NaN of either side");
-    kern_combine(SHD_I32, SHD_SUM, &i, &j, 1);
+    kern_combine(SHD_I32, SHD_SUM, &i, &(const void *){&j}, 1, 1);
     ok(i == INT32_MIN, "combine: int32 wraps");
 }
 

@@ -71,7 +71,7 @@ static void ref_move(struct ref *ref, uint32_t member, const struct coll_move *m
     else if (move->act == COLL_COPY)
         memcpy(dst, src, move->count * size);
     else
-        kern_combine(ref->dtype, ref->op, dst, src, move->count);
+        kern_combine(ref->dtype, ref->op, dst, &(const void *){src}, 1, move->count);
 }
 
 /* Walk it for all members; adds what `me` receives to received[member]. */

@@ -128,9 +128,10 @@ void kern_reduce_run(const struct kern_reduce *r, const void *in, void *out, int
 void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
                    const int64_t *dst_stride, const void *src, const int64_t *src_stride);
 
-/* dst[i] = dst[i] op src[i]; SHD_MEAN combines as a sum (scale by kern_scale afterwards). */
-void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *src,
-                  uint64_t count);
+/* dst[i] = dst[i] op srcs[0][i] op srcs[1][i] .. in this order; SHD_MEAN combines as a sum (scale by
+ * kern_scale afterwards). */
+void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *const *srcs,
+                  uint32_t nsrcs, uint64_t count);
 void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 
 /* ---- data ---- */

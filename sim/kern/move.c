@@ -68,7 +68,8 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
     }
 }
 
-/* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  A NaN of either stays. */
+/* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  A NaN of either stays.  Of
+ * three sources at once: a third of the loads and stores of dst. */
 #define COMBINE(name, type, sum)                                                                   \
     KERN_BODY type name##_one(enum shd_reduce_op op, type x, type y)                               \
     {                                                                                              \
@@ -91,8 +92,22 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
         for (uint64_t j = 0; j < n; j++)                                                           \
             dst[j] = name##_one(op, dst[j], src[j]);                                               \
     }                                                                                              \
-    KERN_BODY void name##_body(enum shd_reduce_op op, type *restrict dst,                          \
-                               const type *restrict src, uint64_t n)                               \
+    KERN_BODY void name##_three_all(enum shd_reduce_op op, type *restrict dst,                     \
+                                    const type *restrict a, const type *restrict b,                \
+                                    const type *restrict c, uint64_t n)                            \
+    {                                                                                              \
+        for (; n >= KERN_LANES; n -= KERN_LANES, dst += KERN_LANES) {                              \
+            for (int j = 0; j < KERN_LANES; j++)                                                   \
+                dst[j] = name##_one(op, name##_one(op, name##_one(op, dst[j], a[j]), b[j]), c[j]); \
+            a += KERN_LANES;                                                                       \
+            b += KERN_LANES;                                                                       \
+            c += KERN_LANES;                                                                       \
+        }                                                                                          \
+        for (uint64_t j = 0; j < n; j++)                                                           \
+            dst[j] = name##_one(op, name##_one(op, name##_one(op, dst[j], a[j]), b[j]), c[j]);     \
+    }                                                                                              \
+    KERN_BODY void name##_single_body(enum shd_reduce_op op, type *restrict dst,                   \
+                                      const type *restrict src, uint64_t n)                        \
     {                                                                                              \
         if (op == SHD_MAX)                                                                         \
             name##_all(SHD_MAX, dst, src, n);                                                      \
@@ -101,10 +116,33 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
         else                                                                                       \
             name##_all(SHD_SUM, dst, src, n);                                                      \
     }                                                                                              \
+    KERN_BODY void name##_three_body(enum shd_reduce_op op, type *restrict dst,                    \
+                                     const type *restrict a, const type *restrict b,               \
+                                     const type *restrict c, uint64_t n)                           \
+    {                                                                                              \
+        if (op == SHD_MAX)                                                                         \
+            name##_three_all(SHD_MAX, dst, a, b, c, n);                                            \
+        else if (op == SHD_MIN)                                                                    \
+            name##_three_all(SHD_MIN, dst, a, b, c, n);                                            \
+        else                                                                                       \
+            name##_three_all(SHD_SUM, dst, a, b, c, n);                                            \
+    }                                                                                              \
     KERN_VARIANTS(                                                                                 \
-        static, name,                                                                              \
+        static, name##_single,                                                                     \
         (enum shd_reduce_op op, type *restrict dst, const type *restrict src, uint64_t n),         \
-        (op, dst, src, n))
+        (op, dst, src, n))                                                                         \
+    KERN_VARIANTS(static, name##_three,                                                            \
+                  (enum shd_reduce_op op, type *restrict dst, const type *restrict a,              \
+                   const type *restrict b, const type *restrict c, uint64_t n),                    \
+                  (op, dst, a, b, c, n))                                                           \
+    static void name(enum shd_reduce_op op, type *dst, const void *const *src, uint32_t nsrcs,     \
+                     uint64_t n)                                                                   \
+    {                                                                                              \
+        for (; nsrcs >= 3; nsrcs -= 3, src += 3)                                                   \
+            name##_three(op, dst, src[0], src[1], src[2], n);                                      \
+        for (; nsrcs > 0; nsrcs--, src++)                                                          \
+            name##_single(op, dst, src[0], n);                                                     \
+    }
 
 COMBINE(combine_f32, float, x + y)
 COMBINE(combine_f64, double, x + y)
@@ -120,26 +158,27 @@ static void combine_half(enum shd_dtype dtype, enum shd_reduce_op op, uint16_t *
 
         kern_load_f32(dtype, dst + i, 1, n, x);
         kern_load_f32(dtype, src + i, 1, n, y);
-        combine_f32(op, x, y, n);
+        combine_f32_single(op, x, y, n);
         kern_store_f32(dtype, dst + i, 1, n, x);
     }
 }
 
-void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *src,
-                  uint64_t count)
+void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *const *srcs,
+                  uint32_t nsrcs, uint64_t count)
 {
     switch (dtype) {
     case SHD_F32:
-        combine_f32(op, dst, src, count);
+        combine_f32(op, dst, srcs, nsrcs, count);
         break;
     case SHD_F64:
-        combine_f64(op, dst, src, count);
+        combine_f64(op, dst, srcs, nsrcs, count);
         break;
     case SHD_I32:
-        combine_i32(op, dst, src, count);
+        combine_i32(op, dst, srcs, nsrcs, count);
         break;
     default:
-        combine_half(dtype, op, dst, src, count);
+        for (uint32_t i = 0; i < nsrcs; i++)
+            combine_half(dtype, op, dst, srcs[i], count);
     }
 }
 

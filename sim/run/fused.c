@@ -173,14 +173,17 @@ static void reduce_block(const struct doing *d, const struct piece *p, uint64_t 
     alignas(64) char block[STREAM_BLOCK_BYTES];
     struct coll_view view = {.base = block};
     struct view_cursor acc;
-    struct view_cursor src;
+    struct view_cursor srcs[VIEW_SOURCES_MAX];
 
     view_cursor_init(&acc, &view, d->elem_bytes, 0);
-    at_in(&src, d, 0, p->in_at + at);
-    view_copy(&acc, &src, count);
-    for (uint32_t m = 1; m < d->job->shape.nmembers; m++) {
-        at_in(&src, d, m, p->in_at + at);
-        view_combine(d->call->dtype, d->call->red, block, &src, count);
+    at_in(&srcs[0], d, 0, p->in_at + at);
+    view_copy(&acc, &srcs[0], count);
+    for (uint32_t m = 1; m < d->job->shape.nmembers;) {
+        uint32_t n = 0;
+
+        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++)
+            at_in(&srcs[n], d, m, p->in_at + at);
+        view_combine(d->call->dtype, d->call->red, block, srcs, n, count);
     }
     if (d->call->red == SHD_MEAN)
         kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);

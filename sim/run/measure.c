@@ -73,7 +73,7 @@ static void reduce_operands(struct bench *b)
     fill(b, 0, 0, PERIOD, sum);
     for (uint32_t m = 1; m < b->shape.nmembers; m++) {
         fill(b, m, 0, PERIOD, x);
-        kern_combine(dtype, b->opts->red, sum, x, PERIOD);
+        kern_combine(dtype, b->opts->red, sum, &(const void *){x}, 1, PERIOD);
     }
     if (b->opts->red == SHD_MEAN)
         kern_scale(dtype, sum, 1.0 / b->shape.nmembers, PERIOD);

@@ -70,7 +70,7 @@ static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, u
         if (i == first && move.act == COLL_COMBINE)
             view_copy(&acc, &dst, count);
         if (move.act == COLL_COMBINE)
-            view_combine(mv->call->dtype, mv->call->red, block, &src, count);
+            view_combine(mv->call->dtype, mv->call->red, block, &src, 1, count);
         else
             view_copy(&acc, &src, count);
     }

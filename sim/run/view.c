@@ -82,19 +82,25 @@ void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t coun
     copy(dst, src, count, true);
 }
 
-void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block, struct view_cursor *src,
-                  uint64_t count)
+void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
+                  struct view_cursor *srcs, uint32_t nsrcs, uint64_t count)
 {
     char *to = block;
 
     while (count > 0) {
-        uint64_t n;
-        const void *from = view_cursor_span(src, &n);
+        const void *from[VIEW_SOURCES_MAX] = {NULL};
+        uint64_t n = count;
 
-        n = least(n, count);
-        kern_combine(dtype, op, to, from, n);
-        view_cursor_advance(src, n);
-        to += n * src->elem_bytes;
+        for (uint32_t i = 0; i < nsrcs; i++) {
+            uint64_t span;
+
+            from[i] = view_cursor_span(&srcs[i], &span);
+            n = least(n, span);
+        }
+        kern_combine(dtype, op, to, from, nsrcs, n);
+        for (uint32_t i = 0; i < nsrcs; i++)
+            view_cursor_advance(&srcs[i], n);
+        to += n * srcs->elem_bytes;
         count -= n;
     }
 }

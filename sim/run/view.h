@@ -36,9 +36,11 @@ void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
 /* The same past the caches; see stream_fence(). */
 void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
 
-/* block[i] = block[i] op src[i], for elements in a row. */
-void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block, struct view_cursor *src,
-                  uint64_t count);
+/* block[i] = block[i] op srcs[0][i] op srcs[1][i] .., for elements in a row, of at least one and at
+ * most VIEW_SOURCES_MAX sources.  All cursors move on. */
+#define VIEW_SOURCES_MAX 3
+void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
+                  struct view_cursor *srcs, uint32_t nsrcs, uint64_t count);
 
 /* Store zeros. */
 void view_clear(struct view_cursor *dst, uint64_t count);
