@@ -63,6 +63,34 @@ static void test_case(size_t row)
     shd_partition_axis_destroy(axis);
 }
 
+/* Names with and without "_axis", and what they stand for in both modes. */
+static void test_find(void)
+{
+    const struct shd_axis_override overrides[] = {{"generation_batch_axis", NAME("dp")},
+                                                  {"batch_axis", NAME("fsdp")}};
+    struct shd_partition_axis *axis = NULL;
+    const struct shd_axis_value *value;
+
+    ok(shd_axis_field_find("head") == SHD_AXIS_HEAD &&
+           shd_axis_field_find("head_axis") == SHD_AXIS_HEAD &&
+           shd_axis_field_find("batch") == SHD_AXIS_BATCH &&
+           shd_axis_field_find("expert") == SHD_AXIS_EXPERT &&
+           shd_axis_field_find("expert_gate") == SHD_AXIS_EXPERT_GATE,
+       "fields by name, with their _axis or without");
+    ok(shd_axis_field_find("") == -1 && shd_axis_field_find("hea") == -1 &&
+           shd_axis_field_find("head_") == -1 && shd_axis_field_find("head_axis_axis") == -1,
+       "no fields of other names");
+    must(shd_partition_axis_create(&axis, overrides, 2, NULL), "overrides");
+    value = shd_partition_axis_find(axis, "batch", SHD_MODE_TRAINING);
+    ok(value && value->naxes == 1 && !strcmp(value->axes[0], "fsdp"), "batch in training");
+    value = shd_partition_axis_find(axis, "batch_axis", SHD_MODE_GENERATION);
+    ok(value && value->naxes == 1 && !strcmp(value->axes[0], "dp"), "batch in generation");
+    value = shd_partition_axis_find(axis, "vocab", SHD_MODE_GENERATION);
+    ok(value && !strcmp(value->axes[0], "tp"), "vocabulary has one meaning in both");
+    ok(!shd_partition_axis_find(axis, "nose", SHD_MODE_TRAINING), "a name that is no field");
+    shd_partition_axis_destroy(axis);
+}
+
 static void test_bad(void)
 {
     static const struct {
@@ -119,6 +147,7 @@ int main(void)
     plan(0);
     for (size_t row = 0; row < sizeof(cases) / sizeof(cases[0]); row++)
         test_case(row);
+    test_find();
     test_bad();
     test_first_fault();
     return done();
