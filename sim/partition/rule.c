@@ -63,6 +63,15 @@ int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node,
     return factor;
 }
 
+uint32_t rule_place(const struct graph_node *array, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (array->dims[d] != dim)
+        d++;
+    return d;
+}
+
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents)
 {
     int64_t next = 1;

@@ -56,6 +56,9 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
 /* The factor that is a dimension number of an operand (or of result 0); -1 where there is none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
 
+/* Which dimension of an array, that has it, is a dimension number. */
+uint32_t rule_place(const struct graph_node *array, uint32_t dim);
+
 /* For rules that differ from the one by names: append a factor; give the dimensions equal to `dim`
  * of an operand the factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);
