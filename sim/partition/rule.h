@@ -66,6 +66,10 @@ int8_t rule_add_factor(struct rule *rule, int64_t size);
 /* Local extents and row-major strides of an array whose dimensions are `factors`. */
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents);
 
+/* The same strides by factor, of those the array has; returns their bits. */
+uint32_t rule_factor_strides(int64_t *out, uint32_t rank, const int8_t *factors,
+                             const int64_t *extents);
+
 /* Product of the local extents of dimensions [first, last) of an array. */
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);
 
