@@ -7,18 +7,14 @@
 
 #include <shd/mesh.h>
 
-struct show_subject {
-    const char *name;
-    const char *desc; /* one line for the list in --help */
-    /* argv[0] is "shardsim show NAME"; returns the exit status. */
-    int (*run)(int argc, char **argv);
-};
+#include "cmd/cmd.h"
 
-extern const struct show_subject show_array;
-extern const struct show_subject show_groups;
-extern const struct show_subject show_matrix;
-extern const struct show_subject show_mesh;
-extern const struct show_subject show_tree;
+/* argv[0] is "shardsim show NAME". */
+extern const struct cmd show_array;
+extern const struct cmd show_groups;
+extern const struct cmd show_matrix;
+extern const struct cmd show_mesh;
+extern const struct cmd show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
  * NULL. */

@@ -157,4 +157,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_array = {"array", "the blocks of a sharded array", run};
+const struct cmd show_array = {"array", "the blocks of a sharded array", run};

@@ -151,6 +151,6 @@ static int run_groups(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_mesh = {"mesh", "the devices of a mesh", run_mesh};
-const struct show_subject show_groups = {"groups", "process groups along axes of a mesh",
-                                         run_groups};
+const struct cmd show_mesh = {"mesh", "the devices of a mesh", run_mesh};
+const struct cmd show_groups = {"groups", "process groups along axes of a mesh",
+                                run_groups};

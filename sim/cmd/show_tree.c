@@ -133,5 +133,5 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_tree = {
+const struct cmd show_tree = {
     "tree", "a model's parameters by rules: specs, shards, memory", run};
