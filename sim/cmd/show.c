@@ -84,6 +84,44 @@ struct shd_mesh *show_parse_mesh(const char *text)
     return mesh;
 }
 
+/* ---- options ---- */
+
+error_t show_parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct show_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'a':
+        o->axes = arg;
+        return 0;
+    case 'n':
+        o->shape = arg;
+        return 0;
+    case 'p':
+        o->spec = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp_child show_children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+
+struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+                            char **argv)
+{
+    *options = (struct show_options){.mesh = NULL};
+    canvas_init(&options->canvas);
+    argp_parse(argp, argc, argv, 0, NULL, options);
+    return show_parse_mesh(options->mesh);
+}
+
 /* ---- the command ---- */
 
 static void print_help(FILE *file)

@@ -7,6 +7,7 @@
 
 #include <shd/mesh.h>
 
+#include "cmd/canvas.h"
 #include "cmd/cmd.h"
 
 /* argv[0] is "shardsim show NAME". */
@@ -19,6 +20,21 @@ extern const struct cmd show_tree;
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
  * NULL. */
 struct shd_mesh *show_parse_mesh(const char *text);
+
+/* What drawings of a mesh and of things on it are asked with. */
+struct show_options {
+    struct canvas canvas;
+    const char *mesh, *axes, *shape, *spec; /* -m, -a, -n, -p; NULL where not given */
+};
+
+/* An argp parser for these options, whose input is a struct show_options: what is left to another is
+ * whether an argument may stand by itself, and what must be there. */
+error_t show_parse_option(int key, char *arg, struct argp_state *state);
+extern const struct argp_child show_children[];
+
+/* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told. */
+struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+                            char **argv);
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);
