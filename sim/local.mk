@@ -246,6 +246,8 @@ libsim_la_SOURCES = \
 	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layer_question.c \
+	%D%/query/layer_question.h \
 	%D%/query/layout.c \
 	%D%/query/layout.h \
 	%D%/query/moves.c \
