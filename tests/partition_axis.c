@@ -36,6 +36,9 @@ static const struct {
      {"head", "sequence", "query_sequence"}, 3, "[[a, b], null, sp]", "[tp, null, null]"},
     {"generation has its own", {{"generation_batch_axis", NAME("x")}}, 1, {"batch"}, 1,
      "[[fsdp, dp]]", "[x]"},
+    {"sequences of generation",
+     {{"generation_key_sequence_axis", NAME("x")}, {"generation_attention_dim_axis", NAME("y")}}, 2,
+     {"key_sequence", "attention_dim"}, 2, "[sp, null]", "[x, y]"},
     {"the default asked for", {{"batch_axis", DEFAULT}}, 1, {"batch"}, 1, "[[fsdp, dp]]",
      "[null]"},
 };
