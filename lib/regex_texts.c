@@ -25,11 +25,6 @@ struct regex_texts {
 
 static const struct regex_texts empty = {.n = 1};
 
-static bool is_repeat(char c)
-{
-    return c && strchr("*+?{", c);
-}
-
 /* A character that stands for itself, escaped or not, from p on: its length in the pattern, or 0.
  * Letters and digits have a meaning when they are escaped. */
 static size_t read_char(char *out, const char *p)
@@ -116,14 +111,12 @@ static const char *read_group(struct regex_texts *texts, const char *p, size_t d
 /* Up to '|', ')' or the end; NULL when there is something else than texts. */
 static const char *read_sequence(struct regex_texts *texts, const char *p, size_t depth)
 {
-    const char *start = depth == 0 ? skip_any(p) : p;
-
     *texts = empty;
-    if (depth == 0 && start == p && *p == '^') {
-        texts->texts[0].at_start = true;
-        start++;
+    if (depth == 0) {
+        p = skip_any(p);
+        texts->texts[0].at_start = *p == '^';
+        p += *p == '^';
     }
-    p = start;
     while (!is_end(*p)) {
         char c;
         size_t length = read_char(&c, p);
@@ -132,11 +125,11 @@ static const char *read_sequence(struct regex_texts *texts, const char *p, size_
             p = add_char(texts, c) ? p + length : NULL;
         else if (*p == '(')
             p = read_group(texts, p + 1, depth);
-        else if (depth == 0 && *p == '$' && is_end(p[1]))
-            return mark_ends(texts), p + 1;
+        else if (depth == 0 && *p == '$')
+            return mark_ends(texts), p + 1; /* the end, or there is something else */
         else
             return depth == 0 && is_end(*skip_any(p)) ? skip_any(p) : NULL;
-        if (!p || is_repeat(*p))
+        if (!p)
             return NULL;
     }
     return p;

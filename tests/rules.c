@@ -107,7 +107,8 @@ static void test_texts(void)
 {
     static const char *const pieces[] = {"a", "b", "ab", "\\.", "/", "(", ")", "|", "(a|b)", "(?:ab|)",
                                          "(a|(b|/)\\.)", ".*", ".*?", "^", "$", "a?", "[ab]", "\\d",
-                                         "\\/", "(b$)", "()", "\\Z", "a*", "(^a)", "(?i)", "{", "b{2}"};
+                                         "\\/", "(b$)", "()", "\\Z", "a*", "(^a)", "(?i)", "{", "b{2}",
+                                         "(.*a)", "(b.*)"};
     static const char *const letters[] = {"a", "b", "A", ".", "/", "\n", "1", "ba", "ab", "{",
                                           "\xc3\xa9"};
     char pattern[64], name[64];
@@ -142,6 +143,8 @@ static void test_texts(void)
        "texts: %zu patterns match what a search finds, %zu times", ncompiled, nfound);
 }
 
+#define LONG "a0123456789b0123456789c0123456789d0123456789e0123456789f0123456789g0123456789"
+
 static void test_long_texts(void)
 {
     static const char *const names[] = {"x/abcdefghijklmnopqrstuvwxyz/y", "x/q/a/u/y", "x/t/d/z/y"};
@@ -156,10 +159,14 @@ static void test_long_texts(void)
     must(add(rules, pattern, "[]", NULL), "a long text");
     must(add(rules, "(q|r|s)/(a|b|c)/(u|v|w)", "[]", NULL), "27 texts");
     must(add(rules, "t/(a|b|c|d|e|f)/(z|y)", "[]", NULL), "12 texts");
+    must(add(rules, "(" LONG ")(" LONG ")", "[]", NULL), "two long groups");
     ok(shd_rules_match(&rule, rules, pattern, NULL) == SHD_OK && rule == 0, "texts: a long one");
     ok(shd_rules_match(&rule, rules, names[0], NULL) == SHD_ENOTFOUND, "texts: only the whole");
     ok(shd_rules_match(&rule, rules, names[1], NULL) == SHD_OK && rule == 1, "texts: many");
     ok(shd_rules_match(&rule, rules, names[2], NULL) == SHD_OK && rule == 2, "texts: a dozen");
+    ok(shd_rules_match(&rule, rules, "x" LONG LONG, NULL) == SHD_OK && rule == 3 &&
+           shd_rules_match(&rule, rules, "x" LONG "y" LONG, NULL) == SHD_ENOTFOUND,
+       "texts: long groups");
     shd_rules_destroy(rules);
 }
 
