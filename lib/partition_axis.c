@@ -180,8 +180,7 @@ int shd_partition_axis_create(struct shd_partition_axis **out,
 
         set_initial(axis);
         for (size_t i = 0; i < noverrides; i++)
-            axis->values[find_field(overrides[i].field)] =
-                copy_value(&overrides[i].value, &text);
+            axis->values[find_field(overrides[i].field)] = copy_value(&overrides[i].value, &text);
         for (int f = 0; !status && f < SHD_NAXIS_FIELDS; f++)
             status = resolve(axis, (enum shd_axis_field)f, err);
     } else {

@@ -23,8 +23,8 @@ struct regex_finder {
     uint64_t pairs; /* see regex_pairs() */
 };
 
-/* A bit for each pair of neighbours in a text, by a hash: a text that lacks a bit of another has not
- * the other in it.  Of texts in ASCII; nearly all patterns that are not found are seen so. */
+/* A bit for each pair of neighbours in a text, by a hash: a text that lacks a bit of another has
+ * not the other in it.  Of texts in ASCII; nearly all patterns that are not found are seen so. */
 static inline uint64_t regex_pairs(const char *text, size_t length)
 {
     uint64_t pairs = 0;

@@ -187,8 +187,7 @@ static bool ends_with(const char *string, size_t length, const struct text *text
 static bool is_in(const struct text *text, const char *string, size_t length)
 {
     if (!text->at_start)
-        return text->at_end ? ends_with(string, length, text)
-                            : strstr(string, text->bytes) != NULL;
+        return text->at_end ? ends_with(string, length, text) : strstr(string, text->bytes) != NULL;
     if (length < text->length || memcmp(string, text->bytes, text->length) != 0)
         return false;
     return !text->at_end || length == text->length ||

@@ -17,9 +17,9 @@
 struct regex_texts; /* opaque */
 
 /* The texts one of which is in every string that a pattern is found in, and in no other: of ASCII
- * characters, escaped or not, groups, '|', '^' and '$' round the whole, and ".*" there, which changes
- * nothing.  NULL for all other patterns, for more or longer texts than are worth it, and when memory is
- * short.  The pattern must be one that compiles.  Free it with free(). */
+ * characters, escaped or not, groups, '|', '^' and '$' round the whole, and ".*" there, which
+ * changes nothing.  NULL for all other patterns, for more or longer texts than are worth it, and
+ * when memory is short.  The pattern must be one that compiles.  Free it with free(). */
 struct regex_texts *regex_texts_create(const char *pattern);
 
 /* The pairs (regex_find.h) that every one of them has. */

@@ -54,8 +54,9 @@ static void test_spec(size_t row, enum shd_attention_tensor tensor)
 int main(void)
 {
     static const char *const names[SHD_NATTENTION_TENSORS] = {
-        "query_partition_spec", "generation_query_partition_spec", "key_partition_spec",
-        "value_partition_spec", "bias_partition_spec",             "generation_bias_partition_spec",
+        "query_partition_spec",    "generation_query_partition_spec",
+        "key_partition_spec",      "value_partition_spec",
+        "bias_partition_spec",     "generation_bias_partition_spec",
         "attention_partition_spec"};
 
     plan(0);

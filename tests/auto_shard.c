@@ -109,7 +109,8 @@ static void test_strict(void)
     shd_mesh_destroy(mesh);
 }
 
-/* A dimension must have a device's share of the elements, twice over: 256 x 96 on 64 devices is 192. */
+/* A dimension must have a device's share of the elements, twice over: 256 x 96 on 64 devices is
+ * 192. */
 static void test_share(void)
 {
     const struct shd_auto_options small = {1, false};

@@ -208,11 +208,11 @@ static void test_layout(void)
         int status;
         int64_t want[3];
     } rows[] = {
-        {96, 1, false, SHD_OK, {96, 3, 4}},   {0, 1, false, SHD_OK, {8, 3, 4}},
-        {9, 1, false, SHD_EINDIVISIBLE, {0}}, {-8, 1, false, SHD_OK, {-8, 3, 4}},
+        {96, 1, false, SHD_OK, {96, 3, 4}},    {0, 1, false, SHD_OK, {8, 3, 4}},
+        {9, 1, false, SHD_EINDIVISIBLE, {0}},  {-8, 1, false, SHD_OK, {-8, 3, 4}},
         {12, 1, false, SHD_EINDIVISIBLE, {0}}, /* by 4 shards, but not by 8 devices */
-        {-8, 1, true, SHD_EINVAL, {0}},       {32, 2, false, SHD_OK, {32, 3, 4}},
-        {13, 0, false, SHD_OK, {13, 0, 1}},   {0, 0, false, SHD_OK, {0, 0, 1}},
+        {-8, 1, true, SHD_EINVAL, {0}},        {32, 2, false, SHD_OK, {32, 3, 4}},
+        {13, 0, false, SHD_OK, {13, 0, 1}},    {0, 0, false, SHD_OK, {0, 0, 1}},
     };
     static const char *const nothing[] = {"nothing"};
     const struct shd_spec_entry none = {NULL, 0}, unknown = {nothing, 1}, data = {data_model, 1};
@@ -269,7 +269,8 @@ static void test_replicas(void)
            shd_data_layout_init(&layout, &c, &data, 4, false, NULL) == SHD_OK &&
            layout.shard_id == 1 && !layout.is_first_host_in_replica_set,
        "not the first host of its data");
-    ok(shd_data_shard_id(&id, &c, &both, NULL) == SHD_OK && id == 3, "data shard id along two axes");
+    ok(shd_data_shard_id(&id, &c, &both, NULL) == SHD_OK && id == 3,
+       "data shard id along two axes");
     shd_mesh_destroy(mesh);
     ok(shd_mesh_create(&mesh, data_model, seven, 1, NULL) == SHD_OK &&
            shd_chunker_init(&c, mesh, ragged, 0, NULL) == SHD_OK && c.nchunks[0] == 3 &&

@@ -243,13 +243,13 @@ static int lie(const struct scenario *s, const char *expected)
 /* Where specs come from: shapes, or names of dimensions. */
 static void test_sources(void)
 {
-    struct scenario_file *file = load(
-        "version: 1\nbatch: {size: 4, seq: 8}\nmodel: {kind: mlp, d_model: 12, d_ff: 32}\n"
-        "step: [forward]\nrules: auto\nstrategies:\n"
-        "  - {name: a, mesh: {dp: 2, tp: 4}}\n"
-        "  - {name: b, mesh: {fsdp: 6, sp: 2}}\n"
-        "  - {name: c, mesh: {tp: 8}}\n"
-        "  - {name: d, mesh: {tp: 5}}\n");
+    struct scenario_file *file =
+        load("version: 1\nbatch: {size: 4, seq: 8}\nmodel: {kind: mlp, d_model: 12, d_ff: 32}\n"
+             "step: [forward]\nrules: auto\nstrategies:\n"
+             "  - {name: a, mesh: {dp: 2, tp: 4}}\n"
+             "  - {name: b, mesh: {fsdp: 6, sp: 2}}\n"
+             "  - {name: c, mesh: {tp: 8}}\n"
+             "  - {name: d, mesh: {tp: 5}}\n");
 
     ok(lie(&file->scenarios[0], "x[{}, {}, {}] layers/0/mlp/up/kernel[{}, {dp}] "
                                 "layers/0/mlp/down/kernel[{dp}, {}] "),

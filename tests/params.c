@@ -321,7 +321,8 @@ static void test_bad_params(void)
     struct host host = host_of(tree, true);
     struct shd_mesh *mesh = mesh_of((struct test_axis[]){
         {"dp", 1}, {"fsdp", 2}, {"tp", 2}, {"sp", 2}, {"seven", 7}, {NULL, 0}});
-    struct shd_spec *odd = spec_of("[seven]"), *wrong = spec_of("[nowhere]"), *five = spec_of("[[fsdp, tp, sp], null, null]");
+    struct shd_spec *odd = spec_of("[seven]"), *wrong = spec_of("[nowhere]"),
+                    *five = spec_of("[[fsdp, tp, sp], null, null]");
     const struct shd_spec *specs[LEAVES_MAX] = {wrong};
     struct shd_run_opts small = {.memory_bytes = 100000};
     struct shd_params *params = NULL;
@@ -710,8 +711,8 @@ static bool lies(const struct shd_local *local, int64_t rows, int64_t columns)
            shd_sharding_nshards(&local->sharding, 1) == columns;
 }
 
-/* Argument 0 [a] is donated, argument 1 [null, b]; of the results, of another type, another layout and
- * alike, only the last may lie in the donated memory. */
+/* Argument 0 [a] is donated, argument 1 [null, b]; of the results, of another type, another layout
+ * and alike, only the last may lie in the donated memory. */
 static int look(struct shd_call *call, void *arg, struct shd_error *err)
 {
     struct shd_spec *same = spec_of("[null, b]"), *odd = spec_of("[three]");
@@ -786,8 +787,10 @@ struct look {
 
 static void look_init(struct look *l)
 {
-    *l = (struct look){.rows = spec_of("[a]"), .columns = spec_of("[null, b]"),
-                       .odd = spec_of("[three]"), .tree = two_leaves("x", NULL)};
+    *l = (struct look){.rows = spec_of("[a]"),
+                       .columns = spec_of("[null, b]"),
+                       .odd = spec_of("[three]"),
+                       .tree = two_leaves("x", NULL)};
     l->mesh = mesh_of((struct test_axis[]){{"a", 2}, {"b", 2}, {"three", 3}, {NULL, 0}});
     l->other_mesh = mesh_of((struct test_axis[]){{"a", 2}, {NULL, 0}});
     l->by_rows = (struct shd_prefix){"", l->rows};
@@ -796,7 +799,8 @@ static void look_init(struct look *l)
     l->args[0] = (struct shd_resources){&l->by_rows, 1, false, true};
     l->args[1] = (struct shd_resources){&l->by_columns, 1, false, false};
     for (size_t r = 0; r < 3; r++)
-        l->results[r] = (struct shd_resources){r == 1 ? &l->by_columns : &l->by_rows, 1, false, false};
+        l->results[r] =
+            (struct shd_resources){r == 1 ? &l->by_columns : &l->by_rows, 1, false, false};
     l->opts = (struct shd_partition_opts){look, three_results, NULL, l->args, 2, l->results, 3};
     l->context.mesh = l->mesh;
     l->values[0].tree = l->values[1].tree = l->tree;
@@ -910,7 +914,8 @@ static void test_arguments(void)
     err.text[0] = '\0';
     ok(shd_compiled_call(compiled, store, args, out, NULL, &err) == SHD_OK && out[0] && out[2] &&
            !shd_params_is_placed(x, 0) && shd_params_is_placed(y, 0),
-       "arguments: each as its resources say; only alike results take donated memory: %s", err.text);
+       "arguments: each as its resources say; only alike results take donated memory: %s",
+       err.text);
     for (size_t r = 0; r < 3; r++)
         shd_params_destroy(out[r]);
     for (size_t t = 0; t < 4; t++)

@@ -105,12 +105,13 @@ static void join(char *out, const char *const *pieces, uint32_t npieces, uint32_
 /* Most patterns are not matched but looked for as texts: a name must match as it is searched. */
 static void test_texts(void)
 {
-    static const char *const pieces[] = {"a", "b", "ab", "\\.", "/", "(", ")", "|", "(a|b)", "(?:ab|)",
-                                         "(a|(b|/)\\.)", ".*", ".*?", "^", "$", "a?", "[ab]", "\\d",
-                                         "\\/", "(b$)", "()", "\\Z", "a*", "(^a)", "(?i)", "{", "b{2}",
-                                         "(.*a)", "(b.*)"};
-    static const char *const letters[] = {"a", "b", "A", ".", "/", "\n", "1", "ba", "ab", "{",
-                                          "\xc3\xa9"};
+    static const char *const pieces[] = {
+        "a",     "b",       "ab",           "\\.",   "/",    "(",   ")",  "|",
+        "(a|b)", "(?:ab|)", "(a|(b|/)\\.)", ".*",    ".*?",  "^",   "$",  "a?",
+        "[ab]",  "\\d",     "\\/",          "(b$)",  "()",   "\\Z", "a*", "(^a)",
+        "(?i)",  "{",       "b{2}",         "(.*a)", "(b.*)"};
+    static const char *const letters[] = {"a", "b",  "A",  ".", "/",       "\n",
+                                          "1", "ba", "ab", "{", "\xc3\xa9"};
     char pattern[64], name[64];
     size_t ncompiled = 0, nfound = 0, nwrong = 0;
 

@@ -101,10 +101,11 @@ enum shd_axis_mode {
 };
 
 /* What an axis of a model stands for in a mode: the resolved field of a name as
- * shd_axis_field_find() takes it, or NULL for a name that is no field.  It lives as long as `axis`. */
-SHD_API const struct shd_axis_value *
-shd_partition_axis_find(const struct shd_partition_axis *axis, const char *name,
-                        enum shd_axis_mode mode);
+ * shd_axis_field_find() takes it, or NULL for a name that is no field.  It lives as long as `axis`.
+ */
+SHD_API const struct shd_axis_value *shd_partition_axis_find(const struct shd_partition_axis *axis,
+                                                             const char *name,
+                                                             enum shd_axis_mode mode);
 
 /* The spec of an array from the meaning of its dimensions: "batch", "query_sequence", "head",
  * "attention_dim", ...: a field's name, with or without "_axis"; NULL or "_" is a dimension that is

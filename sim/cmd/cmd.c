@@ -97,10 +97,11 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
 
 static void print_help(FILE *file)
 {
-    fprintf(file, "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
-                  "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
-                  "run or plan the step, and see what is communicated and whether it is right.\n\n"
-                  "Commands:\n");
+    fprintf(file,
+            "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
+            "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
+            "run or plan the step, and see what is communicated and whether it is right.\n\n"
+            "Commands:\n");
     cmd_list(file, cmds);
     fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
                   "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"

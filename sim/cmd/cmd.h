@@ -25,8 +25,8 @@ struct cmd {
 /* The rows of a table of commands, ended by NULL, for a help text. */
 void cmd_list(FILE *file, const struct cmd *const *table);
 
-/* Run the row that argv[1] names, as `program` and this name; or say that there is none: `missing` and
- * the name, and what was meant. */
+/* Run the row that argv[1] names, as `program` and this name; or say that there is none: `missing`
+ * and the name, and what was meant. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 

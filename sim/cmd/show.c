@@ -14,12 +14,7 @@
 #include "cmd/cmd.h"
 
 static const struct cmd *const subjects[] = {
-    &show_array,
-    &show_groups,
-    &show_matrix,
-    &show_mesh,
-    &show_tree,
-    NULL,
+    &show_array, &show_groups, &show_matrix, &show_mesh, &show_tree, NULL,
 };
 
 int show_error(const char *what, const char *message)

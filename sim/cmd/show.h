@@ -27,12 +27,13 @@ struct show_options {
     const char *mesh, *axes, *shape, *spec; /* -m, -a, -n, -p; NULL where not given */
 };
 
-/* An argp parser for these options, whose input is a struct show_options: what is left to another is
- * whether an argument may stand by itself, and what must be there. */
+/* An argp parser for these options, whose input is a struct show_options: what is left to another
+ * is whether an argument may stand by itself, and what must be there. */
 error_t show_parse_option(int key, char *arg, struct argp_state *state);
 extern const struct argp_child show_children[];
 
-/* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told. */
+/* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told.
+ */
 struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
                             char **argv);
 

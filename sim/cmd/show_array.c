@@ -117,12 +117,16 @@ static int show(const struct show_options *o, const struct shd_mesh *mesh)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
         "are together.  Of more than two dimensions the last two are drawn, once for each block of "
         "the others.\v"
         "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'",
-        show_children, NULL, NULL};
+        show_children,
+        NULL,
+        NULL};
     struct show_options o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     int status;

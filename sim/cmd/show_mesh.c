@@ -46,11 +46,15 @@ static int draw(const struct show_options *o, struct figure *figure, int status,
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "dp=2,tp=4",
+        NULL,
+        parse_option,
+        "dp=2,tp=4",
         "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
         "along the rows; of further axes each combination is a picture of its own.\v"
         "Example: shardsim show mesh dp=2,tp=4",
-        show_children, NULL, NULL};
+        show_children,
+        NULL,
+        NULL};
     struct show_options o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     struct figure figure;
@@ -100,10 +104,14 @@ static int run_groups(int argc, char **argv)
         {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Draw process groups: the devices that a collective over some axes brings together.\v"
         "Example: shardsim show groups --mesh dp=2,tp=4 --axes tp",
-        show_children, NULL, NULL};
+        show_children,
+        NULL,
+        NULL};
     struct show_options o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -128,5 +136,4 @@ static int run_groups(int argc, char **argv)
 }
 
 const struct cmd show_mesh = {"mesh", "the devices of a mesh", run_mesh};
-const struct cmd show_groups = {"groups", "process groups along axes of a mesh",
-                                run_groups};
+const struct cmd show_groups = {"groups", "process groups along axes of a mesh", run_groups};

@@ -203,7 +203,8 @@ int tree_layout_init(struct tree_layout *out, const char *model, const char *rul
     if (status == SHD_OK)
         status = allocate(out);
     if (status == SHD_OK)
-        status = out->rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
+        status =
+            out->rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
     if (status != SHD_OK)
         return status;
     status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs, mesh,

@@ -1,8 +1,8 @@
 /* What a scenario asks of the arrays of its graph.
  *
- * Parameters follow the rules, the first whose pattern is found in the name, or their shapes; inputs follow the
- * logical axes of their dimensions; constraints are asked for at the places of that name, and the
- * cotangent lies as the result does.
+ * Parameters follow the rules, the first whose pattern is found in the name, or their shapes;
+ * inputs follow the logical axes of their dimensions; constraints are asked for at the places of
+ * that name, and the cotangent lies as the result does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -72,8 +72,7 @@ static void bind_auto(struct binding *b, uint32_t node)
 
     graph_shape(b->graph, node, shape);
     if (shd_auto_spec(&spec, b->mesh, shape, n->rank, methods,
-                      shd_auto_methods(methods, b->mesh, shape, n->rank), &options,
-                      &err) == SHD_OK)
+                      shd_auto_methods(methods, b->mesh, shape, n->rank), &options, &err) == SHD_OK)
         bind_spec(b, node, spec, place);
     else
         report_binding(b, place, n->name, &err);

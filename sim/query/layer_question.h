@@ -1,4 +1,4 @@
-/* layer_question.h - what questions about a layer make: its graph, shardings asked for, the program.
+/* layer_question.h - what questions about a layer make: its graph, shardings asked for, a program.
  *
  * Thread class: owned by one thread.
  *
@@ -21,8 +21,8 @@ struct layer_question {
     struct graph *graph;
     uint32_t tensors[LAYER_TENSORS_MAX]; /* nodes by tensor of the kind, or GRAPH_NONE */
     struct shd_mesh *mesh;
-    struct shd_sharding *shardings;     /* by node: what is asked for */
-    const struct shd_sharding **nodes;  /* by node; NULL: nothing is */
+    struct shd_sharding *shardings;      /* by node: what is asked for */
+    const struct shd_sharding **nodes;   /* by node; NULL: nothing is */
     const struct shd_sharding **outputs; /* by output of the graph; the same */
     struct program *program;
 };

@@ -139,8 +139,7 @@ static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
         const char *tensor = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
 
         if (status == SHD_OK)
-            status =
-                layer_question_bind(q, layer_node(q->kind, q->tensors, tensor), spec, err);
+            status = layer_question_bind(q, layer_node(q->kind, q->tensors, tensor), spec, err);
     }
     for (uint32_t node = 0; node < q->graph->nnodes && status == SHD_OK; node++)
         if (q->graph->nodes[node].op == GRAPH_CONSTRAINT)

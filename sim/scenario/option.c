@@ -74,7 +74,8 @@ const struct option option_table[] = {
         .key = "mesh",
         .type = OPTION_MESH,
         .required = true,
-        .help = "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
+        .help =
+            "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
     },
     {
         .section = "model",
@@ -297,14 +298,16 @@ const struct option option_table[] = {
         .offset = AT(rules),
         .words = rules_from,
         .standard = "params",
-        .help = "where specs of parameters come from: the list in params, or (auto) their shapes, for "
-                "mesh axes named dp, fsdp, sp, tp",
+        .help =
+            "where specs of parameters come from: the list in params, or (auto) their shapes, for "
+            "mesh axes named dp, fsdp, sp, tp",
     },
     {
         .key = "params",
         .type = OPTION_PARAMS,
         .standard = "[]",
-        .help = "how parameters are sharded; the first pattern found in a name wins, none: replicated",
+        .help =
+            "how parameters are sharded; the first pattern found in a name wins, none: replicated",
     },
     {
         .key = "axes",

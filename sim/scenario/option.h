@@ -34,8 +34,8 @@ enum option_type {
     OPTION_CONSTRAINTS,
     OPTION_ALGORITHMS,
     OPTION_ROPE,
-    OPTION_DIMS,    /* of `graph:` */
-    OPTION_ARRAYS,  /* struct scenario_arrays */
+    OPTION_DIMS,   /* of `graph:` */
+    OPTION_ARRAYS, /* struct scenario_arrays */
     OPTION_OPS,
     OPTION_OUTPUTS,
     OPTION_NTYPES

@@ -73,7 +73,8 @@ static void report_no_field(struct reader *r, const struct yaml_node *key)
     diag_error(r->diag, key->place,
                "unknown key %s in partition_axis; expected mode, or an axis of a model such as "
                "batch or head%s",
-               yaml_describe(key, found, sizeof(found)), nearest_hint(&nearest, hint, sizeof(hint)));
+               yaml_describe(key, found, sizeof(found)),
+               nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 /* The entry of a field, which is known by any of its names. */
@@ -254,7 +255,8 @@ static void resolve_rule(struct reader *r, struct scenario_rule *rule)
     }
 }
 
-/* The same for an entry of `axes`: at most as many axes as a mesh has count, the rest is a fault. */
+/* The same for an entry of `axes`: at most as many axes as a mesh has count, the rest is a fault.
+ */
 static void resolve_logical(struct reader *r, struct scenario_logical *logical)
 {
     const char *found[SHD_AXIS_VALUE_MAX];

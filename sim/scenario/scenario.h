@@ -162,7 +162,7 @@ struct scenario_logical {
     size_t naxes; /* 0: null, not sharded */
     char **axes;  /* names of mesh axes, the first the most major */
     size_t nwritten;
-    char **written; /* as in the file, with names of `partition_axis`; NULL: as `axes` */
+    char **written;         /* as in the file, with names of `partition_axis`; NULL: as `axes` */
     struct place key_place; /* of the logical axis's name */
     struct place place;     /* of the value */
 };
@@ -249,8 +249,8 @@ SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *s
 SHD_MUST_CHECK int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules,
                                   size_t nrules, struct shd_error *err);
 
-/* Rules from a node that is a list of them, as `params` is, or a scenario, whose `params`, `rules` and
- * `partition_axis` count: *rules is NULL where they come from shapes.  Reports every fault;
+/* Rules from a node that is a list of them, as `params` is, or a scenario, whose `params`, `rules`
+ * and `partition_axis` count: *rules is NULL where they come from shapes.  Reports every fault;
  * SHD_EINVAL when there was any.  Free the rules with scenario_free_rules() either way. */
 struct yaml_node;
 SHD_MUST_CHECK int scenario_read_rules(struct scenario_rule **rules, size_t *nrules,
