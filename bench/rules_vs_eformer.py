@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""rules_vs_eformer.py LIBSHD - match_partition_rules: libshd beside the original, in one run.
+"""rules_vs_eformer.py LIBSHD [-o FILE] - match_partition_rules: libshd beside the original, in one run.
 
-LIBSHD is libshd.so.  The original is eformer's own function where eformer can be imported, and says
-so; else the loop of its documentation over Python's re.  Both match the same names to the same
-rules, in turns, and must agree.  The patterns are compiled before ("warm") or within ("cold") the
-time.  The C side is called through ctypes, whose cost counts against it.
+LIBSHD is libshd.so (build/.libs/libshd.so); the table goes to FILE too.  The original is eformer's own function where eformer can be imported, and says
+so (pip install eformer "jax[cpu]"); else the loop of its documentation over Python's re.  Both match
+the same names to the same rules, in turns, and must agree.  The patterns are compiled before ("warm")
+or within ("cold") the time; the specs are objects already on both sides.  The C side is called through
+ctypes, whose cost counts against it.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import argparse
 import ctypes
+import platform
 import re
 import statistics
-import sys
 import time
 
 ROUNDS = 15
@@ -84,13 +86,16 @@ class Ours:
         check(getattr(self.lib, name)(ctypes.byref(out), *args, None))
         return out
 
-    def rules(self, rules):
+    def specs(self, rules):
+        """Patterns and specs as C has them; free the specs."""
+        return [(pattern.encode(), self.new("shd_spec_parse", repr(
+            tuple(tuple(e) if isinstance(e, list) else e for e in spec)).encode()))
+                for pattern, spec in rules]
+
+    def rules(self, specs):
         handle = self.new("shd_rules_create")
-        for pattern, spec in rules:
-            text = repr(tuple(tuple(e) if isinstance(e, list) else e for e in spec))
-            parsed = self.new("shd_spec_parse", text.encode())
-            check(self.lib.shd_rules_add(handle, pattern.encode(), parsed, None))
-            self.lib.shd_spec_destroy(parsed)
+        for pattern, spec in specs:
+            check(self.lib.shd_rules_add(handle, pattern, spec, None))
         return handle
 
     def tree(self, params):
@@ -155,9 +160,10 @@ def large():
     return rules, params
 
 
-def compare(ours, prepare, what, rules, params):
+def compare(ours, prepare, what, rules, params, say):
     theirs = prepare(rules, params)
-    tree, handle = ours.tree(params), ours.rules(rules)
+    given = ours.specs(rules)
+    tree, handle = ours.tree(params), ours.rules(given)
     match = ours.matcher(handle, tree, len(params))
     specs = theirs()
     for (name, shape), found in zip(params, match()):
@@ -173,13 +179,15 @@ def compare(ours, prepare, what, rules, params):
         cold[0].append(timed(theirs))
 
         def fresh():
-            made = ours.rules(rules)
+            made = ours.rules(given)
             ours.matcher(made, tree, len(params))()
             ours.lib.shd_rules_destroy(made)
         cold[1].append(timed(fresh))
     for kind, (a, b) in (("warm", warm), ("cold", cold)):
         x, y = statistics.median(a), statistics.median(b)
-        print(f"| {what}, {kind} | {x * 1e3:.3f} | {y * 1e3:.3f} | {x / y:.0f} |")
+        say(f"| {what}, {kind} | {x * 1e3:.3f} | {y * 1e3:.3f} | {x / y:.0f} |")
+    for _, spec in given:
+        ours.lib.shd_spec_destroy(spec)
     ours.lib.shd_rules_destroy(handle)
     ours.lib.shd_tree_destroy(tree)
 
@@ -189,7 +197,7 @@ def rss_kib():
         return int(file.read().split()[1]) * 4
 
 
-def million(ours):
+def million(ours, say):
     """A mesh of a million devices, one array's shard on one of them: time and memory."""
     names = (ctypes.c_char_p * 2)(b"dp", b"tp")
     sizes = (ctypes.c_int32 * 2)(1000, 1000)
@@ -205,24 +213,46 @@ def million(ours):
     check(ours.lib.shd_groups_init(groups, mesh, axes, 1, None))
     seconds, grown = time.perf_counter() - start, rss_kib() - before
     assert list(offset) == [777 * 4, 777 * 8]
-    print(f"\nA mesh of 1000 x 1000 devices, its 1000 groups along tp, and the shard of device "
-          f"777777: {seconds * 1e6:.0f} us, {grown} KiB more memory.")
+    say(f"\nA mesh of 1000 x 1000 devices, its 1000 groups along tp, and the shard of device "
+        f"777777: {seconds * 1e6:.0f} us, {grown} KiB more memory.")
     ours.lib.shd_mesh_destroy(mesh)
     ours.lib.shd_spec_destroy(spec)
 
 
+def processor():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()
+
+
 def main():
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    ours = Ours(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libshd", help="libshd.so")
+    parser.add_argument("-o", "--output", help="keep the table in this file")
+    args = parser.parse_args()
+    lines = []
+
+    def say(line):
+        print(line, flush=True)
+        lines.append(line)
+
+    ours = Ours(args.libshd)
     prepare, what = original()
-    print(f"Original: {what}.  Medians of {ROUNDS} rounds, in milliseconds.\n")
-    print("| rules to names | original | libshd | times as fast |")
-    print("|---|--:|--:|--:|")
-    compare(ours, prepare, "Llama 3 8B: 291 names, 11 rules", LLAMA_RULES, llama())
+    say("# Rules matched to names, beside eformer\n")
+    say("`python3 bench/rules_vs_eformer.py build/.libs/libshd.so -o FILE`; "
+        f"{processor()}, Python {platform.python_version()}.\n"
+        f"Original: {what}. Medians of {ROUNDS} rounds, in milliseconds; cold: patterns are compiled "
+        "within the time.\n")
+    say("| rules to names | original | libshd | times as fast |")
+    say("|---|--:|--:|--:|")
+    compare(ours, prepare, "Llama 3 8B: 291 names, 11 rules", LLAMA_RULES, llama(), say)
     rules, params = large()
-    compare(ours, prepare, "10,000 names, 50 rules", rules, params)
-    million(ours)
+    compare(ours, prepare, "10,000 names, 50 rules", rules, params, say)
+    million(ours, say)
+    if args.output:
+        with open(args.output, "w", encoding="ascii") as file:
+            file.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

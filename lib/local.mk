@@ -71,6 +71,8 @@ libshd_la_SOURCES = \
 	%D%/regex_parse.h \
 	%D%/regex_python.c \
 	%D%/regex_python.h \
+	%D%/regex_texts.c \
+	%D%/regex_texts.h \
 	%D%/regex_tokens.c \
 	%D%/reshard.c \
 	%D%/reshard_fetch.c \

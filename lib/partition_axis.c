@@ -56,16 +56,24 @@ const char *shd_axis_field_name(enum shd_axis_field field)
     return fields[field].name;
 }
 
-/* The field of a name of `length` bytes, with its "_axis" or without; -1: none. */
-static int find_field(const char *name, bool without_axis)
+/* The field of a whole name; -1: none. */
+static int find_field(const char *name)
+{
+    for (int f = 0; f < SHD_NAXIS_FIELDS; f++) {
+        if (!strcmp(fields[f].name, name))
+            return f;
+    }
+    return -1;
+}
+
+int shd_axis_field_find(const char *name)
 {
     size_t length = strlen(name);
 
     for (int f = 0; f < SHD_NAXIS_FIELDS; f++) {
-        if (!strcmp(fields[f].name, name))
-            return f;
-        if (without_axis && !strncmp(fields[f].name, name, length) &&
-            !strcmp(fields[f].name + length, "_axis"))
+        const char *rest = fields[f].name + length;
+
+        if (!strncmp(fields[f].name, name, length) && (!*rest || !strcmp(rest, "_axis")))
             return f;
     }
     return -1;
@@ -78,7 +86,7 @@ static struct shd_axis_value name_value(const char *name)
 
 static int check_override(const struct shd_axis_override *override, struct shd_error *err)
 {
-    int field = find_field(override->field, false);
+    int field = find_field(override->field);
 
     if (field < 0)
         return shd_error_set(err, SHD_ETYPE, "there is no field '%.100s'", override->field);
@@ -172,8 +180,7 @@ int shd_partition_axis_create(struct shd_partition_axis **out,
 
         set_initial(axis);
         for (size_t i = 0; i < noverrides; i++)
-            axis->values[find_field(overrides[i].field, false)] =
-                copy_value(&overrides[i].value, &text);
+            axis->values[find_field(overrides[i].field)] = copy_value(&overrides[i].value, &text);
         for (int f = 0; !status && f < SHD_NAXIS_FIELDS; f++)
             status = resolve(axis, (enum shd_axis_field)f, err);
     } else {
@@ -218,6 +225,16 @@ static int in_generation(int field)
     }
 }
 
+const struct shd_axis_value *shd_partition_axis_find(const struct shd_partition_axis *axis,
+                                                     const char *name, enum shd_axis_mode mode)
+{
+    int field = shd_axis_field_find(name);
+
+    if (field < 0)
+        return NULL;
+    return &axis->values[mode == SHD_MODE_GENERATION ? in_generation(field) : field];
+}
+
 /* The entry of one dimension; `axes` has room for a field's. */
 static int find_entry(struct shd_spec_entry *entry, const char **axes,
                       const struct shd_partition_axis *axis, const char *name,
@@ -227,15 +244,13 @@ static int find_entry(struct shd_spec_entry *entry, const char **axes,
     if (!name || !strcmp(name, "_"))
         return SHD_OK;
 
-    int field = find_field(name, true);
+    const struct shd_axis_value *value = shd_partition_axis_find(axis, name, mode);
 
-    if (field < 0)
+    if (!value)
         return shd_error_set(err, SHD_ENOTFOUND, "no axis of a model is named '%.100s'", name);
-    if (mode == SHD_MODE_GENERATION)
-        field = in_generation(field);
-    for (size_t a = 0; a < axis->values[field].naxes; a++) {
-        if (axis->values[field].axes[a])
-            axes[entry->naxes++] = axis->values[field].axes[a];
+    for (size_t a = 0; a < value->naxes; a++) {
+        if (value->axes[a])
+            axes[entry->naxes++] = value->axes[a];
     }
     return SHD_OK;
 }

@@ -13,6 +13,7 @@
 #include "regex_find.h"
 #include "regex_literal.h"
 #include "regex_python.h"
+#include "regex_texts.h"
 
 /* A search may take so many steps: about a second; names need dozens. */
 #define MATCH_LIMIT 10000000
@@ -22,8 +23,9 @@
 struct shd_regex {
     pcre2_code *code;
     pcre2_match_context *context;
-    char *literal;         /* in every text that the pattern is found in; NULL: nothing known */
-    bool literal_is_whole; /* and nothing more is needed */
+    struct regex_texts *texts; /* what the pattern is, if that is all it is; else NULL */
+    char *literal;             /* in every text that it is found in; NULL: nothing known */
+    uint64_t pairs;            /* regex_pairs() that every text has that it is found in */
 };
 
 static int out_of_memory(struct shd_error *err)
@@ -45,16 +47,29 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
                       PCRE2_UTF | PCRE2_UCP | PCRE2_ALT_CIRCUMFLEX, &error, &offset, context);
     pcre2_compile_context_free(context);
-    if (regex->code) {
-        /* Ten times as fast; where it is not to be had, searches go without. */
-        pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+    if (regex->code)
         return SHD_OK;
-    }
 
     PCRE2_UCHAR text[120];
 
     pcre2_get_error_message(error, text, sizeof(text));
     return shd_error_set(err, SHD_EREGEX, "the pattern does not compile: %s", (char *)text);
+}
+
+/* What makes searches quick.  Machine code is ten times as fast, and takes as long to make as
+ * hundreds of searches without, so that it is only made where texts do not do; where it is not to
+ * be had, searches go without. */
+static void speed_up(struct shd_regex *regex, const char *pattern)
+{
+    regex->texts = regex_texts_create(pattern);
+    if (regex->texts) {
+        regex->pairs = regex_texts_pairs(regex->texts);
+        return;
+    }
+    regex->literal = regex_literal_find(pattern);
+    if (regex->literal)
+        regex->pairs = regex_pairs(regex->literal, strlen(regex->literal));
+    pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
 }
 
 int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_error *err)
@@ -75,7 +90,7 @@ int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_er
         pcre2_set_match_limit(regex->context, MATCH_LIMIT);
         status = compile(regex, translated, err);
         if (!status)
-            regex->literal = regex_literal_find(pattern, &regex->literal_is_whole);
+            speed_up(regex, pattern);
     }
     free(translated);
     if (status)
@@ -91,6 +106,7 @@ void shd_regex_destroy(struct shd_regex *regex)
         return;
     pcre2_code_free(regex->code);
     pcre2_match_context_free(regex->context);
+    free(regex->texts);
     free(regex->literal);
     free(regex);
 }
@@ -147,15 +163,23 @@ void regex_finder_set_text(struct regex_finder *finder, const char *text)
     finder->text = text;
     finder->length = n;
     finder->is_ascii = bits < 0x80;
+    finder->pairs = finder->is_ascii ? regex_pairs(text, n) : UINT64_MAX;
 }
 
 int regex_find(bool *found, const struct shd_regex *regex, struct regex_finder *finder,
                struct shd_error *err)
 {
-    if (regex->literal && finder->is_ascii) {
-        *found = strstr(finder->text, regex->literal) != NULL;
-        if (!*found || regex->literal_is_whole)
-            return SHD_OK;
+    if (regex->pairs & ~finder->pairs) {
+        *found = false;
+        return SHD_OK;
+    }
+    if (regex->texts && finder->is_ascii) {
+        *found = regex_texts_find(regex->texts, finder->text, finder->length);
+        return SHD_OK;
+    }
+    if (regex->literal && finder->is_ascii && !strstr(finder->text, regex->literal)) {
+        *found = false;
+        return SHD_OK;
     }
     if (!finder->data)
         finder->data = pcre2_match_data_create(1, NULL);

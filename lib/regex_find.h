@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <shd/regex.h>
 
@@ -18,8 +19,23 @@ struct regex_finder {
     void *data; /* of PCRE2; made at first need */
     const char *text;
     size_t length;
-    bool is_ascii; /* and so UTF-8 */
+    bool is_ascii;  /* and so UTF-8 */
+    uint64_t pairs; /* see regex_pairs() */
 };
+
+/* A bit for each pair of neighbours in a text, by a hash: a text that lacks a bit of another has
+ * not the other in it.  Of texts in ASCII; nearly all patterns that are not found are seen so. */
+static inline uint64_t regex_pairs(const char *text, size_t length)
+{
+    uint64_t pairs = 0;
+
+    for (size_t i = 1; i < length; i++) {
+        uint32_t pair = (uint32_t)(unsigned char)text[i - 1] << 8 | (unsigned char)text[i];
+
+        pairs |= UINT64_C(1) << (pair * UINT32_C(2654435761) >> 26);
+    }
+    return pairs;
+}
 
 void regex_finder_init(struct regex_finder *finder);
 void regex_finder_fini(struct regex_finder *finder);

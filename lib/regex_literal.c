@@ -3,6 +3,7 @@
 
 #include "regex_literal.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -84,12 +85,11 @@ static bool is_simple(const char *pattern)
     return true;
 }
 
-char *regex_literal_find(const char *pattern, bool *is_whole)
+char *regex_literal_find(const char *pattern)
 {
     struct runs runs = {NULL, NULL, 0, 0};
     const char *p = pattern;
 
-    *is_whole = false;
     if (!is_simple(pattern))
         return NULL;
     while (p && *p) {
@@ -109,6 +109,5 @@ char *regex_literal_find(const char *pattern, bool *is_whole)
     end_run(&runs);
     if (runs.most == 0)
         return NULL;
-    *is_whole = runs.most == strlen(pattern);
     return strndup(runs.longest, runs.most);
 }

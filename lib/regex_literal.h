@@ -8,11 +8,9 @@
 #ifndef REGEX_LITERAL_H
 #define REGEX_LITERAL_H
 
-#include <stdbool.h>
-
 /* The longest run of ASCII characters that stands in a pattern as it is, outside of groups and of
- * repeats; free it.  NULL where there is none, and when memory is short.  *is_whole: the
- * pattern is nothing else.  The pattern must be one that compiles. */
-char *regex_literal_find(const char *pattern, bool *is_whole);
+ * repeats; free it.  NULL where there is none, and when memory is short.  The pattern must be one
+ * that compiles. */
+char *regex_literal_find(const char *pattern);
 
 #endif /* REGEX_LITERAL_H */

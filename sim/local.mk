@@ -246,6 +246,8 @@ libsim_la_SOURCES = \
 	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
+	%D%/query/layer_question.c \
+	%D%/query/layer_question.h \
 	%D%/query/layout.c \
 	%D%/query/layout.h \
 	%D%/query/moves.c \
@@ -340,11 +342,14 @@ libsim_la_SOURCES = \
 	%D%/scenario/layout.c \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
+	%D%/scenario/partition_axis.c \
+	%D%/scenario/partition_axis.h \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
 	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
+	%D%/scenario/rules.h \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
 	%D%/scenario/set.c \

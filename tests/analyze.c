@@ -62,6 +62,7 @@ static const struct {
      1},
     {"uneven", SHD_F32, 2, {7, 3}, "[fsdp, tp]", SHD_OK, 10, SHD_OK, 16, 68, 16, 84.0 / 8 / 16},
     {"more devices than elements", SHD_F32, 1, {3}, "[fsdp]", SHD_OK, 3, SHD_OK, 4, 8, 6, 0.75},
+    {"empty shards", SHD_F32, 1, {5}, "[fsdp]", SHD_OK, 5, SHD_OK, 8, 12, 12, 0.625},
     {"rank 0", SHD_F32, 0, {0}, "[]", SHD_OK, 4, SHD_OK, 4, 0, 8, 1},
     {"no elements", SHD_F32, 2, {0, 16}, "[dp]", SHD_OK, 0, SHD_OK, 0, 0, 0, 1},
     {"unknown axis", SHD_F32, 1, {16}, "[ep]", SHD_ENOAXIS, 0, SHD_ENOAXIS, 0, 0, 0, 0},
@@ -138,6 +139,9 @@ static void test_case(size_t row, const struct shd_mesh *mesh)
                        analysis->leaves[0].shard_bytes == cases[row].shard_bytes &&
                        analysis->gather_bytes == cases[row].gather_bytes &&
                        analysis->sync_bytes == cases[row].sync_bytes &&
+                       analysis->leaves[0].is_sharded ==
+                           (strcmp(cases[row].spec, "[]") && strcmp(cases[row].spec, "[null]")) &&
+                       analysis->nuneven == (cases[row].balance < 1) &&
                        analysis->balance == cases[row].balance)),
        "%s: analysis", cases[row].what);
     if (analysis)

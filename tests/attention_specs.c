@@ -53,12 +53,19 @@ static void test_spec(size_t row, enum shd_attention_tensor tensor)
 
 int main(void)
 {
+    static const char *const names[SHD_NATTENTION_TENSORS] = {
+        "query_partition_spec",    "generation_query_partition_spec",
+        "key_partition_spec",      "value_partition_spec",
+        "bias_partition_spec",     "generation_bias_partition_spec",
+        "attention_partition_spec"};
+
     plan(0);
     for (size_t row = 0; row < sizeof(cases) / sizeof(cases[0]); row++) {
         for (int t = 0; t < SHD_NATTENTION_TENSORS; t++)
             test_spec(row, (enum shd_attention_tensor)t);
     }
-    ok(!strcmp(shd_attention_spec_name(SHD_ATTENTION_OUTPUT), "attention_partition_spec"),
-       "the output's name is the original's");
+    for (int t = 0; t < SHD_NATTENTION_TENSORS; t++)
+        ok(!strcmp(shd_attention_spec_name((enum shd_attention_tensor)t), names[t]),
+           "the original's name: %s", names[t]);
     return done();
 }

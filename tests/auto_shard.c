@@ -36,6 +36,10 @@ static const struct {
     {pair, 2, {2048, 3}, "fsdp sp", "[fsdp, sp]", "[[fsdp, sp], null]"},
     {three, 2, {4096, 1}, "fsdp sp,dp", "[dp, null]", "[[fsdp, sp], null]"},
     {two, 2, {4096, 4096}, "tp,fsdp", "[tp, fsdp]", "[tp, fsdp]"},
+    {pair, 2, {1, 2}, "sp,fsdp", "[null, null]", "[null, null]"},
+    {full, 1, {1024}, "dp,tp,fsdp", "[dp]", "[dp]"},
+    {three, 3, {4, 2, 2048}, "fsdp sp,dp", "[fsdp, sp, null]", "[fsdp, sp, null]"},
+    {three, 2, {5, 1026}, "fsdp sp,dp", "[null, dp]", "[null, dp]"},
     {full, 2, {INT64_C(1) << 40, INT64_C(1) << 40}, "fsdp sp,dp,tp", "[fsdp, sp]", "[fsdp, sp]"},
 };
 
@@ -102,6 +106,26 @@ static void test_strict(void)
         shd_spec_destroy(spec);
     }
     ok(faults == 0, "strict specs can be placed, all of %zu", n * n * 5);
+    shd_mesh_destroy(mesh);
+}
+
+/* A dimension must have a device's share of the elements, twice over: 256 x 96 on 64 devices is
+ * 192. */
+static void test_share(void)
+{
+    const struct shd_auto_options small = {1, false};
+    const int64_t shape[] = {256, 96};
+    struct shd_mesh *mesh = mesh_of(two);
+    struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
+    struct shd_spec *spec = NULL;
+
+    must(shd_auto_spec(&spec, mesh, shape, 2, methods, shd_auto_methods(methods, mesh, shape, 2),
+                       &small, NULL),
+         "a spec");
+    ok(!strcmp(text_of(spec), "[tp, null]"), "the share counts: %s", text_of(spec));
+    ok(shd_auto_defaults().min_elements == 1024 && !shd_auto_defaults().strict,
+       "the original's defaults");
+    shd_spec_destroy(spec);
     shd_mesh_destroy(mesh);
 }
 
@@ -179,6 +203,7 @@ int main(void)
     for (size_t row = 0; row < sizeof(cases) / sizeof(cases[0]); row++)
         test_case(row);
     test_strict();
+    test_share();
     test_bad();
     test_tree();
     return done();

@@ -90,10 +90,13 @@ static void test_boxes(void)
     struct shd_topology t;
     struct shd_mesh *mesh;
     struct shd_chunker c;
+    struct shd_error err;
 
     ok(shd_mesh_create(&mesh, data_model, sizes, 2, NULL) == SHD_OK, "2x3");
     ok(shd_chunker_init(&c, mesh, split, 0, NULL) == SHD_EINVAL, "another host in the box");
-    ok(shd_chunker_init(&c, mesh, split, none, NULL) == SHD_EINVAL, "a host without devices");
+    ok(shd_chunker_init(&c, mesh, split, none, &err) == SHD_EINVAL &&
+           strstr(err.text, "belongs to host 5"),
+       "a host without devices");
     ok(shd_chunker_init(&c, mesh, owned, 4, NULL) == SHD_OK && c.nchunks[1] == 1 &&
            c.chunk_ids[1] == 0,
        "a ragged host: 2 of 3 is one chunk");
@@ -205,10 +208,11 @@ static void test_layout(void)
         int status;
         int64_t want[3];
     } rows[] = {
-        {96, 1, false, SHD_OK, {96, 3, 4}},   {0, 1, false, SHD_OK, {8, 3, 4}},
-        {9, 1, false, SHD_EINDIVISIBLE, {0}}, {-8, 1, false, SHD_OK, {-8, 3, 4}},
-        {-8, 1, true, SHD_EINVAL, {0}},       {32, 2, false, SHD_OK, {32, 3, 4}},
-        {13, 0, false, SHD_OK, {13, 0, 1}},   {0, 0, false, SHD_OK, {0, 0, 1}},
+        {96, 1, false, SHD_OK, {96, 3, 4}},    {0, 1, false, SHD_OK, {8, 3, 4}},
+        {9, 1, false, SHD_EINDIVISIBLE, {0}},  {-8, 1, false, SHD_OK, {-8, 3, 4}},
+        {12, 1, false, SHD_EINDIVISIBLE, {0}}, /* by 4 shards, but not by 8 devices */
+        {-8, 1, true, SHD_EINVAL, {0}},        {32, 2, false, SHD_OK, {32, 3, 4}},
+        {13, 0, false, SHD_OK, {13, 0, 1}},    {0, 0, false, SHD_OK, {0, 0, 1}},
     };
     static const char *const nothing[] = {"nothing"};
     const struct shd_spec_entry none = {NULL, 0}, unknown = {nothing, 1}, data = {data_model, 1};
@@ -237,6 +241,42 @@ static void test_layout(void)
        "none of them without a data axis");
     ok(shd_data_layout_init(&layout, &c, &unknown, 8, false, NULL) == SHD_ENOAXIS,
        "a data axis that is not in the mesh");
+
+    struct shd_chunk_info info;
+    struct shd_spec *spec = NULL;
+
+    ok(shd_spec_parse(&spec, "[data]", NULL) == SHD_OK &&
+           shd_chunker_info(&info, &c, (const int64_t[]){10}, 1, spec, false, NULL) == SHD_OK &&
+           info.start[0] == 6 && info.stop[0] == 8,
+       "what is left over belongs to no host");
+    shd_spec_destroy(spec);
+    shd_mesh_destroy(mesh);
+}
+
+/* A device a host: the second along the model has the data of the first. */
+static void test_replicas(void)
+{
+    static const int32_t sizes[] = {2, 2}, each[] = {0, 1, 2, 3};
+    static const int32_t seven[] = {7}, ragged[] = {0, 0, 1, 1, 2, 2, 2};
+    const struct shd_spec_entry data = {data_model, 1}, both = {data_model, 2};
+    struct shd_data_layout layout;
+    struct shd_chunker c;
+    struct shd_mesh *mesh;
+    int64_t id = -1;
+
+    ok(shd_mesh_create(&mesh, data_model, sizes, 2, NULL) == SHD_OK &&
+           shd_chunker_init(&c, mesh, each, 3, NULL) == SHD_OK &&
+           shd_data_layout_init(&layout, &c, &data, 4, false, NULL) == SHD_OK &&
+           layout.shard_id == 1 && !layout.is_first_host_in_replica_set,
+       "not the first host of its data");
+    ok(shd_data_shard_id(&id, &c, &both, NULL) == SHD_OK && id == 3,
+       "data shard id along two axes");
+    shd_mesh_destroy(mesh);
+    ok(shd_mesh_create(&mesh, data_model, seven, 1, NULL) == SHD_OK &&
+           shd_chunker_init(&c, mesh, ragged, 0, NULL) == SHD_OK && c.nchunks[0] == 3 &&
+           shd_data_layout_init(&layout, &c, &data, 7, false, NULL) == SHD_EINDIVISIBLE &&
+           shd_data_layout_init(&layout, &c, &data, 21, false, NULL) == SHD_OK,
+       "a batch must divide by the shards of ragged hosts as well");
     shd_mesh_destroy(mesh);
 }
 
@@ -249,5 +289,6 @@ int main(void)
     test_info();
     test_tuple();
     test_layout();
+    test_replicas();
     return done();
 }

@@ -39,6 +39,8 @@ static const struct {
     {{8, 3, 0, 0}, {8, 1, 1, 1, 1}, {0}, SHD_EINVAL, {0}, {0}},
     {{0, 1, 0, 0}, {1, 1, 1, 1, 1}, {0}, SHD_EINVAL, {0}, {0}},
     {{4, 2, 2, 0}, {1, 3, 1, 1, -1}, {0}, SHD_EINDIVISIBLE, {0}, {0}},
+    /* hosts of 1x2, which 2x5 is no multiple of: all along the first dimension */
+    {{10, 5, 0, 0}, {2, 5, 1, 1, 1}, {0}, SHD_OK, {5, 2, 1, 1, 1}, {0, 1, 2, 3}},
 };
 
 static bool is_permutation(const struct shd_mesh *mesh)
@@ -84,7 +86,7 @@ static void test_host_shape(void)
         {{2, 4, 8}, 3, 8, 8, SHD_OK, {1, 1, 8}}, {{8, 4}, 2, 4, 8, SHD_OK, {1, 4}},
         {{3, 4}, 2, 4, 3, SHD_OK, {1, 4}},       {{3, 4}, 2, 6, 2, SHD_EINVAL, {0}},
         {{2, 2}, 2, 3, 2, SHD_EINVAL, {0}},      {{4, 6}, 2, 4, 6, SHD_EINVAL, {0}},
-        {{0, 6}, 2, 0, 6, SHD_EINVAL, {0}},
+        {{0, 6}, 2, 0, 6, SHD_EINVAL, {0}},      {{4, 2}, 2, 2, 3, SHD_EINVAL, {0}},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -157,6 +159,17 @@ static void test_names(void)
          "one process");
     ok(grid.ndims == 1, "the spread does not matter where there is one process");
     shd_mesh_grid_fini(&grid);
+
+    static const char *const names[] = {"dp", "fsdp", "ep", "tp", "sp"};
+    static const int64_t dims[] = {1, -1, 1, 1, 1}, open[] = {-1, -1};
+    bool same = SHD_DEFAULT_MESH_AXES == 5;
+    int32_t out[2];
+
+    for (size_t a = 0; a < 5; a++)
+        same = same && shd_default_mesh_dims()[a] == dims[a] &&
+               !strcmp(shd_default_mesh_names()[a], names[a]);
+    ok(same, "the original's default axes");
+    ok(shd_mesh_dims_fill(out, open, 2, 4, NULL) == SHD_EINVAL, "two dimensions left open");
 }
 
 int main(void)

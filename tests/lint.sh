@@ -35,6 +35,10 @@ scenario good 64 'params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []
 scenario one_device 64 'params: [[.*, []]]'
 sed 's/tp: 4/tp: 1/' "$tmp/p/scenarios/one_device.yaml" >"$tmp/one"
 cp "$tmp/one" "$tmp/p/scenarios/one_device.yaml"
+scenario auto 66 'rules: auto'
+scenario auto_whole 64 'rules: auto'
+sed 's/tp: 4/tp: 3/' "$tmp/p/scenarios/auto_whole.yaml" >"$tmp/one"
+cp "$tmp/one" "$tmp/p/scenarios/auto_whole.yaml"
 
 shardsim check --plan --whole 4KiB "$tmp/p/scenarios"
 is 1 "findings: status 1"
@@ -45,9 +49,10 @@ finds shadowed 7 "lint: rule 'up/kernel' is shadowed: .* as 'kernel' takes 'laye
 ok $? "a last rule for the rest is no finding"
 finds shadowed_constraint 8 "lint: constraint 'mlp/out' is shadowed"
 finds whole 7 "lint: parameter 'layers/\*/mlp/down/kernel' of 8.00 KiB lies whole on each of 4 devices"
+finds auto_whole 5 "lint: parameter 'layers/\*/mlp/up/kernel' of 8.00 KiB lies whole on each of 3 devices"
 finds indivisible 5 "'layers/0/mlp/up/kernel': dimension 1 of extent 66 does not divide into 4 shards"
 finds undone 8 "lint: constraint 'mlp/in' undoes 'mlp/out': .* \[{}, {tp}, {}\], and at once .* \[{}, {}, {}\]"
-for name in good one_device; do
+for name in good one_device auto; do
     sed -n "/^not ok [0-9]* - $name.yaml/,/^  \.\.\.$/p" "$tmp/all" >"$tmp/out"
     ! grep -q 'lint: ' "$tmp/out"
     ok $? "finds nothing in $name"

@@ -153,8 +153,8 @@ static void test_priority(void)
 static void test_bad(void)
 {
     static const char *const twice[] = {"mlp", NULL, "mlp"};
-    static const char *const empty[] = {""};
-    const struct shd_spec_entry entry = {empty, 1};
+    static const char *const empty[] = {"", "data"};
+    const struct shd_spec_entry entry = {empty, 1}, half = {empty, 2};
     struct shd_logical_rules *rules = standard(1, 1);
     struct shd_spec *spec = NULL;
     struct shd_error err;
@@ -165,6 +165,10 @@ static void test_bad(void)
     ok(shd_logical_rules_add(rules, "e", &entry, NULL) == SHD_OK &&
            shd_logical_rules_axes(rules, 13)->naxes == 0,
        "an empty axis is no axis");
+    ok(shd_logical_rules_add(rules, "f", &half, NULL) == SHD_OK &&
+           shd_logical_rules_axes(rules, 14)->naxes == 1 &&
+           !strcmp(shd_logical_rules_axes(rules, 14)->axes[0], "data"),
+       "nor is one beside another");
     shd_logical_rules_destroy(rules);
     shd_logical_rules_destroy(NULL);
 }

@@ -48,7 +48,10 @@ static void test_find(const struct shd_mesh *mesh)
 {
     const char *const both[] = {"tp", "dp"}, *const other[] = {"dp", "ep"};
     const struct shd_mesh *found = NULL;
+    struct shd_mesh *context = mesh_of((struct test_axis[]){{"x", 2}, {NULL, 0}});
 
+    ok(!shd_mesh_find(&found, mesh, context, NULL) && found == mesh, "find: the given one first");
+    shd_mesh_destroy(context);
     ok(!shd_mesh_find(&found, mesh, NULL, NULL) && found == mesh, "find: the one given");
     ok(!shd_mesh_find(&found, NULL, mesh, NULL) && found == mesh, "find: the one in context");
     ok(shd_mesh_find(&found, NULL, NULL, NULL) == SHD_ENOMESH, "find: none");
@@ -89,6 +92,7 @@ static void test_constraint(const struct shd_mesh *mesh)
         {"[dp]", true, true, false, SHD_OK, false, SHD_OK, true},
         {"[]", true, true, false, SHD_OK, true, SHD_OK, true},
         {"[dp]", false, false, false, SHD_OK, false, SHD_OK, false},
+        {"[dp]", false, false, true, SHD_OK, false, SHD_OK, false},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

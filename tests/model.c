@@ -205,11 +205,90 @@ static void test_bad_layouts(void)
     }
 }
 
+/* How the arrays asked for lie, of one layer: "kernel[...] ... place[...]". */
+static int lie(const struct scenario *s, const char *expected)
+{
+    struct diag errors = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    struct model_shardings shardings;
+    struct graph *g = NULL;
+    struct shd_mesh *mesh = NULL;
+    int status = model_graph(&g, s, &errors);
+
+    if (status == SHD_OK)
+        status = scenario_mesh(&mesh, s, NULL);
+    if (status == SHD_OK)
+        status = model_shardings(&shardings, g, mesh, s, &errors);
+    for (uint32_t n = 0; status == SHD_OK && n < g->nnodes; n++) {
+        char buf[200];
+
+        if (!shardings.nodes[n] || g->nodes[n].phase != GRAPH_FORWARD)
+            continue;
+        shd_sharding_print(shardings.nodes[n], buf, sizeof(buf));
+        text_addf(&text, "%s%s ", g->nodes[n].name, buf);
+    }
+    int same = status == SHD_OK && !strcmp(text_get(&text), expected);
+    if (!same)
+        diag("%s", text_get(&text));
+    diag_write(&errors, stderr);
+    if (status == SHD_OK)
+        model_shardings_fini(&shardings);
+    shd_mesh_destroy(mesh);
+    graph_destroy(g);
+    text_fini(&text);
+    diag_fini(&errors);
+    return same;
+}
+
+/* Where specs come from: shapes, or names of dimensions. */
+static void test_sources(void)
+{
+    struct scenario_file *file =
+        load("version: 1\nbatch: {size: 4, seq: 8}\nmodel: {kind: mlp, d_model: 12, d_ff: 32}\n"
+             "step: [forward]\nrules: auto\nstrategies:\n"
+             "  - {name: a, mesh: {dp: 2, tp: 4}}\n"
+             "  - {name: b, mesh: {fsdp: 6, sp: 2}}\n"
+             "  - {name: c, mesh: {tp: 8}}\n"
+             "  - {name: d, mesh: {tp: 5}}\n");
+
+    ok(lie(&file->scenarios[0], "x[{}, {}, {}] layers/0/mlp/up/kernel[{}, {dp}] "
+                                "layers/0/mlp/down/kernel[{dp}, {}] "),
+       "rules: auto, the large dimension first");
+    ok(lie(&file->scenarios[1], "x[{}, {}, {}] layers/0/mlp/up/kernel[{fsdp}, {sp}] "
+                                "layers/0/mlp/down/kernel[{}, {}] "),
+       "rules: auto, never what does not divide: 32 by 6");
+    ok(lie(&file->scenarios[2], "x[{}, {}, {}] layers/0/mlp/up/kernel[{}, {tp}] "
+                                "layers/0/mlp/down/kernel[{tp}, {}] "),
+       "rules: auto, the first dimension that divides");
+    ok(lie(&file->scenarios[3], "x[{}, {}, {}] layers/0/mlp/up/kernel[{}, {}] "
+                                "layers/0/mlp/down/kernel[{}, {}] "),
+       "rules: auto, whole where nothing divides");
+    scenario_file_destroy(file);
+    file = load("version: 1\nbatch: {size: 4, seq: 8}\nmodel: {kind: mlp, d_model: 12, d_ff: 32}\n"
+                "step: [forward]\nmesh: {dp: 2, fsdp: 2, tp: 2}\n"
+                "params: [[up, [_, mlp_intermediate]], [down, [mlp_intermediate, fsdp]]]\n"
+                "axes: {batch: batch, seq: sequence}\n"
+                "constraints: [[mlp/hidden, [batch, query_sequence, head]]]\n"
+                "partition_axis: {sequence_parallel: null}\n"
+                "strategies: [{name: a}, {name: b, partition_axis: {mode: generation, "
+                "sequence_parallel: null, generation_head: fsdp}}]\n");
+    ok(lie(&file->scenarios[0],
+           "x[{fsdp,dp}, {}, {}] layers/0/mlp/up/kernel[{}, {tp}] "
+           "layers/0/mlp/down/kernel[{tp}, {fsdp}] layers/0/mlp/hidden[{fsdp,dp}, {}, {tp}] "),
+       "partition_axis: training");
+    ok(lie(&file->scenarios[1],
+           "x[{}, {}, {}] layers/0/mlp/up/kernel[{}, {tp}] "
+           "layers/0/mlp/down/kernel[{tp}, {fsdp}] layers/0/mlp/hidden[{}, {}, {fsdp}] "),
+       "partition_axis: generation");
+    scenario_file_destroy(file);
+}
+
 int main(void)
 {
     plan(0);
     test_names();
     test_outputs();
     test_bad_layouts();
+    test_sources();
     return done();
 }

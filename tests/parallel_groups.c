@@ -36,11 +36,13 @@ static void test_groups(void)
     static const char *const of_16[] = {
         "0,8;1,9;2,10;3,11;4,12;5,13;6,14;7,15", "0,4;1,5;2,6;3,7;8,12;9,13;10,14;11,15",
         "0,2;1,3;4,6;5,7;8,10;9,11;12,14;13,15", "0,1;2,3;4,5;6,7;8,9;10,11;12,13;14,15"};
+    static const char *const of_12[] = {"0;1;2;3;4;5;6;7;8;9;10;11", "0,4,8;1,5,9;2,6,10;3,7,11",
+                                        "0,2;1,3;4,6;5,7;8,10;9,11", "0,1;2,3;4,5;6,7;8,9;10,11"};
     static const struct {
         int32_t world;
         struct shd_parallel_sizes sizes;
         const char *const *groups;
-    } rows[] = {{8, {2, 1, 1}, of_8}, {16, {2, 2, 2}, of_16}};
+    } rows[] = {{8, {2, 1, 1}, of_8}, {16, {2, 2, 2}, of_16}, {12, {2, 3, 2}, of_12}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct shd_parallel p;
@@ -177,6 +179,20 @@ static void test_uninitialized(void)
     ok(shd_parallel_world_size(&n, &p, SHD_PARALLEL_DATA, NULL) == SHD_ENOMESH &&
            shd_parallel_group(&group, &p, SHD_PARALLEL_TENSOR, NULL) == SHD_ENOMESH,
        "nothing else");
+
+    const struct shd_parallel_sizes two = {2, 1, 1}, negative = {2, -1, -1};
+
+    ok(shd_parallel_create_groups(&p, &negative, &err) == SHD_EINVAL &&
+           !strncmp(err.text, "parallel sizes must be at least 1", 33),
+       "negative sizes are told");
+    ok(shd_parallel_create_groups(&p, &two, NULL) == SHD_OK, "created");
+    shd_parallel_destroy_groups(&p);
+    ok(shd_parallel_world_size(&n, &p, SHD_PARALLEL_TENSOR, NULL) == SHD_OK && n == 1,
+       "and pretended again when they are gone");
+    shd_parallel_init(&p, 0, 0, false);
+    ok(shd_parallel_create_groups(&p, &two, &err) == SHD_EINVAL &&
+           !strcmp(err.text, "the world of processes is not initialized"),
+       "a world first");
 }
 
 int main(void)

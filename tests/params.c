@@ -160,6 +160,21 @@ static bool holds_what_analyze_says(const struct shd_store *store, const struct 
     return good;
 }
 
+/* Two leaves of [4][4] floats. */
+static struct shd_tree *two_leaves(const char *first, const char *second)
+{
+    const int64_t shape[] = {4, 4};
+    struct shd_leaf leaf = {first, SHD_F32, 2, shape, NULL};
+    struct shd_tree *tree = NULL;
+
+    must(shd_tree_create(&tree, NULL), "a tree");
+    must(shd_tree_add(tree, &leaf, NULL), first);
+    leaf.name = second;
+    if (second)
+        must(shd_tree_add(tree, &leaf, NULL), second);
+    return tree;
+}
+
 static struct shd_mesh *mesh8(void)
 {
     return mesh_of((struct test_axis[]){{"dp", 1}, {"fsdp", 2}, {"tp", 2}, {"sp", 2}, {NULL, 0}});
@@ -251,7 +266,7 @@ static void test_partitioner_and_auto(void)
     struct shd_tree *tree = llama();
     struct host host = host_of(tree, true);
     struct shd_mesh *mesh = mesh_of((struct test_axis[]){{"data", 2}, {"model", 4}, {NULL, 0}});
-    struct shd_mesh *mesh_dp = mesh8();
+    struct shd_mesh *mesh_dp = mesh8(), *mesh_tp;
     struct shd_partitioner_opts opts = {.mesh.num_partitions = 4};
     struct shd_partitioner *partitioner = NULL;
     struct shd_store *store = NULL;
@@ -282,6 +297,17 @@ static void test_partitioner_and_auto(void)
         shd_spec_destroy(specs[i]);
     shd_params_destroy(params);
     shd_store_destroy(store);
+    mesh_tp = mesh_of((struct test_axis[]){{"tp", 2}, {NULL, 0}});
+    must(shd_store_create(&store, mesh_tp, NULL, NULL), "a store");
+    for (int i = 0; i < 2; i++) {
+        automatic.min_elements = i ? 1 << 20 : 1;
+        must(shd_params_create_auto(&params, store, tree, &automatic, NULL), "by shapes");
+        ok(shd_sharding_is_replicated(shd_params_sharding(params, head)) == (i == 1),
+           "auto_shard: the least extent counts");
+        shd_params_destroy(params);
+    }
+    shd_store_destroy(store);
+    shd_mesh_destroy(mesh_tp);
     shd_partitioner_destroy(partitioner);
     shd_mesh_destroy(mesh_dp);
     shd_mesh_destroy(mesh);
@@ -293,8 +319,10 @@ static void test_bad_params(void)
 {
     struct shd_tree *tree = llama();
     struct host host = host_of(tree, true);
-    struct shd_mesh *mesh = mesh8();
-    struct shd_spec *wrong = spec_of("[nowhere]"), *five = spec_of("[[fsdp, tp, sp], null, null]");
+    struct shd_mesh *mesh = mesh_of((struct test_axis[]){
+        {"dp", 1}, {"fsdp", 2}, {"tp", 2}, {"sp", 2}, {"seven", 7}, {NULL, 0}});
+    struct shd_spec *odd = spec_of("[seven]"), *wrong = spec_of("[nowhere]"),
+                    *five = spec_of("[[fsdp, tp, sp], null, null]");
     const struct shd_spec *specs[LEAVES_MAX] = {wrong};
     struct shd_run_opts small = {.memory_bytes = 100000};
     struct shd_params *params = NULL;
@@ -314,15 +342,66 @@ static void test_bad_params(void)
     ok(shd_params_shard_leaf(params, 1, host.data[1], NULL) == SHD_OK &&
            shd_store_live_bytes(store, 3) == bytes_of(tree, 1),
        "bad: one leaf fits");
+    ok(shd_params_shard(params, (const void *const *)host.data, &err) == SHD_EDEVMEM &&
+           shd_params_is_placed(params, 1) && !shd_params_is_placed(params, 0) &&
+           shd_store_live_bytes(store, 3) == bytes_of(tree, 1),
+       "bad: what was placed before stays");
     shd_params_destroy(params);
+    params = NULL;
+    specs[0] = odd;
+    ok(shd_params_create(&params, store, tree, specs, NULL) == SHD_EINDIVISIBLE && !params,
+       "bad: a dimension that does not divide");
     shd_store_destroy(store);
     shd_store_destroy(NULL);
     shd_params_destroy(NULL);
+    shd_spec_destroy(odd);
     shd_spec_destroy(wrong);
     shd_spec_destroy(five);
     shd_mesh_destroy(mesh);
     host_free(&host);
     shd_tree_destroy(tree);
+}
+
+/* Two leaves, of which one has replicas. */
+static void test_leaves(void)
+{
+    struct shd_mesh *mesh = mesh_of((struct test_axis[]){{"a", 2}, {"b", 2}, {NULL, 0}});
+    struct shd_spec *spec = spec_of("[a]");
+    const struct shd_spec *specs[] = {spec, NULL};
+    struct shd_tree *tree = two_leaves("x", "y");
+    float x[4][4], y[4][4], back_x[4][4] = {{0}}, back_y[4][4] = {{0}};
+    const void *host[] = {x, y};
+    void *back[] = {back_x, back_y};
+    struct shd_store *store = NULL;
+    struct shd_params *params = NULL;
+
+    for (int i = 0; i < 16; i++) {
+        x[i / 4][i % 4] = (float)i;
+        y[i / 4][i % 4] = (float)-i;
+    }
+    must(shd_store_create(&store, mesh, NULL, NULL), "a store");
+    must(shd_params_create(&params, store, tree, specs, NULL), "params");
+    ok(shd_store_mesh(store) == mesh && shd_params_tree(params) == tree, "leaves: mesh and tree");
+    ok(shd_params_shard_leaf(params, 1, y, NULL) == SHD_OK && shd_params_is_placed(params, 1) &&
+           !shd_params_is_placed(params, 0) && shd_store_live_bytes(store, 2) == sizeof(y),
+       "leaves: the second is placed");
+    ok(shd_params_gather_leaf(params, 1, back_y, NULL) == SHD_OK && !memcmp(y, back_y, sizeof(y)) &&
+           shd_params_gather(params, back, NULL) == SHD_EINVAL,
+       "leaves: the second is gathered, all are not there");
+    must(shd_params_shard(params, host, NULL), "placing all");
+    for (int p = 1; p < 4; p++) {
+        if (p % 2)
+            memset(shd_params_shard_at(params, 0, p), 0xff, sizeof(x) / 2);
+        memset(shd_params_shard_at(params, 1, p), 0xff, sizeof(y));
+    }
+    ok(shd_params_gather(params, back, NULL) == SHD_OK && !memcmp(x, back_x, sizeof(x)) &&
+           !memcmp(y, back_y, sizeof(y)),
+       "leaves: of replicas the first counts");
+    shd_params_destroy(params);
+    shd_store_destroy(store);
+    shd_tree_destroy(tree);
+    shd_spec_destroy(spec);
+    shd_mesh_destroy(mesh);
 }
 
 static int leave_memory(struct shd_device *dev, void *arg, struct shd_error *err)
@@ -344,6 +423,13 @@ static void test_store(void)
            stats.peak_bytes[2] == 1000 && shd_store_live_bytes(store, 2) == 0,
        "store: what a run leaves behind is freed");
     shd_run_stats_fini(&stats);
+    shd_store_destroy(store);
+
+    struct shd_run_opts opts = {.algorithms = "all-reduce=none"};
+
+    must(shd_store_create(&store, mesh, &opts, NULL), "a store");
+    ok(shd_store_run(store, leave_memory, NULL, NULL, NULL) == SHD_EINVAL,
+       "store: its options hold for its runs");
     shd_store_destroy(store);
     shd_mesh_destroy(mesh);
 }
@@ -373,6 +459,15 @@ static void test_prefix(void)
     ok(shd_prefix_specs(specs, tree, twice, 2, NULL) == SHD_EDUPAXIS, "prefix: a leaf with two");
     ok(shd_prefix_specs(specs, tree, unused, 3, NULL) == SHD_ENOTFOUND,
        "prefix: an entry covers nothing; layers/1 is not layers/10");
+
+    struct shd_tree *names = two_leaves("w", "ww"), *none = NULL;
+    struct shd_prefix w[] = {{"w", a}};
+
+    ok(shd_prefix_specs(specs, names, w, 1, NULL) == SHD_ENOTFOUND, "prefix: w does not cover ww");
+    must(shd_tree_create(&none, NULL), "a tree");
+    ok(shd_prefix_specs(specs, none, whole, 1, NULL) == SHD_OK, "prefix: all of an empty tree");
+    shd_tree_destroy(names);
+    shd_tree_destroy(none);
     shd_spec_destroy(a);
     shd_spec_destroy(b);
     shd_tree_destroy(tree);
@@ -499,6 +594,7 @@ static bool updated(const struct shd_params *params, const struct host *w, int t
 /* The same values stand for weights and gradients. */
 static void test_call(bool donated)
 {
+    static uint64_t kept_peak;
     const char *what = donated ? "donated" : "kept";
     struct shd_params *out[2] = {NULL}, *again[2] = {NULL};
     struct shd_run_stats first = {0}, second = {0};
@@ -534,6 +630,9 @@ static void test_call(bool donated)
                : shd_params_is_placed(out[0], 4) && second.peak_bytes[0] > first.peak_bytes[0] / 2,
        "%s: peak %" PRIu64 " then %" PRIu64 " bytes, shards of %" PRIu64, what,
        first.peak_bytes[0], second.peak_bytes[0], shards);
+    if (donated)
+        ok(first.peak_bytes[0] < kept_peak, "donated: what lies otherwise is given up at once");
+    kept_peak = first.peak_bytes[0];
     ok(first.received_bytes[0] > 0, "%s: the constraint moved %" PRIu64 " bytes", what,
        first.received_bytes[0]);
     shd_params_destroy(again[0]);
@@ -604,6 +703,276 @@ static void test_failing(void)
     shd_tree_destroy(tree);
 }
 
+/* ---- two arguments, three results, each with resources of its own ---- */
+
+static bool lies(const struct shd_local *local, int64_t rows, int64_t columns)
+{
+    return shd_sharding_nshards(&local->sharding, 0) == rows &&
+           shd_sharding_nshards(&local->sharding, 1) == columns;
+}
+
+/* Argument 0 [a] is donated, argument 1 [null, b]; of the results, of another type, another layout
+ * and alike, only the last may lie in the donated memory. */
+static int look(struct shd_call *call, void *arg, struct shd_error *err)
+{
+    struct shd_spec *same = spec_of("[null, b]"), *odd = spec_of("[three]");
+    struct shd_local x = shd_call_arg(call, 0, 0), y = shd_call_arg(call, 1, 0), out, partial = y;
+    bool good = lies(&x, 2, 1) && lies(&y, 1, 2) && ((float *)y.data)[0] == 2;
+
+    (void)arg;
+    for (size_t r = 0; r < 3; r++) {
+        struct shd_local result = shd_call_result(call, r, 0);
+
+        good = good && (result.data == x.data) == (r == 2);
+    }
+    good = good && shd_call_constrain(call, &out, &y, same, err) == SHD_OK && out.data == y.data;
+    good = good && shd_call_constrain(call, &out, &y, odd, err) == SHD_EINDIVISIBLE;
+    partial.sharding.partial = 1;
+    good = good && shd_call_constrain(call, &out, &partial, same, err) == SHD_EUNSUPPORTED;
+    shd_spec_destroy(same);
+    shd_spec_destroy(odd);
+    return good ? SHD_OK : shd_error_set(err, SHD_EINVAL, "not as it should be");
+}
+
+static int three_results(struct shd_tree *const *results, const struct shd_value *args, void *arg,
+                         struct shd_error *err)
+{
+    struct shd_leaf leaf = *shd_tree_leaf(args[0].tree, 0);
+    int status = SHD_OK;
+
+    (void)arg;
+    for (size_t r = 0; !status && r < 3; r++) {
+        leaf.name = r == 0 ? "ids" : r == 1 ? "turned" : "same";
+        leaf.dtype = r == 0 ? SHD_I32 : SHD_F32;
+        status = shd_tree_add(results[r], &leaf, err);
+    }
+    return status;
+}
+
+static int no_results(struct shd_tree *const *results, const struct shd_value *args, void *arg,
+                      struct shd_error *err)
+{
+    (void)results;
+    (void)args;
+    (void)arg;
+    return shd_error_set(err, SHD_ERANGE, "no shapes");
+}
+
+/* Placed, all of it `value`. */
+static struct shd_params *filled(struct shd_store *store, const struct shd_tree *tree,
+                                 const struct shd_spec *spec, float value)
+{
+    const struct shd_spec *specs[] = {spec, spec};
+    float data[64];
+    const void *host[4] = {data, data, data, data};
+    struct shd_params *params = NULL;
+
+    for (int i = 0; i < 64; i++)
+        data[i] = value;
+    must(shd_params_create(&params, store, tree, specs, NULL), "params");
+    must(shd_params_shard(params, host, NULL), "placing");
+    return params;
+}
+
+struct look {
+    struct shd_mesh *mesh, *other_mesh;
+    struct shd_spec *rows, *columns, *odd;
+    struct shd_prefix by_rows, by_columns, by_odd;
+    struct shd_resources args[2], results[3];
+    struct shd_partition_opts opts;
+    struct shd_context context;
+    struct shd_tree *tree;
+    struct shd_value values[2];
+};
+
+static void look_init(struct look *l)
+{
+    *l = (struct look){.rows = spec_of("[a]"),
+                       .columns = spec_of("[null, b]"),
+                       .odd = spec_of("[three]"),
+                       .tree = two_leaves("x", NULL)};
+    l->mesh = mesh_of((struct test_axis[]){{"a", 2}, {"b", 2}, {"three", 3}, {NULL, 0}});
+    l->other_mesh = mesh_of((struct test_axis[]){{"a", 2}, {NULL, 0}});
+    l->by_rows = (struct shd_prefix){"", l->rows};
+    l->by_columns = (struct shd_prefix){"", l->columns};
+    l->by_odd = (struct shd_prefix){"", l->odd};
+    l->args[0] = (struct shd_resources){&l->by_rows, 1, false, true};
+    l->args[1] = (struct shd_resources){&l->by_columns, 1, false, false};
+    for (size_t r = 0; r < 3; r++)
+        l->results[r] =
+            (struct shd_resources){r == 1 ? &l->by_columns : &l->by_rows, 1, false, false};
+    l->opts = (struct shd_partition_opts){look, three_results, NULL, l->args, 2, l->results, 3};
+    l->context.mesh = l->mesh;
+    l->values[0].tree = l->values[1].tree = l->tree;
+}
+
+static void look_fini(struct look *l)
+{
+    shd_spec_destroy(l->rows);
+    shd_spec_destroy(l->columns);
+    shd_spec_destroy(l->odd);
+    shd_tree_destroy(l->tree);
+    shd_mesh_destroy(l->mesh);
+    shd_mesh_destroy(l->other_mesh);
+}
+
+static void test_refused(void)
+{
+    struct shd_partitioned *fn = NULL;
+    struct shd_compiled *compiled = NULL;
+    struct look l;
+
+    look_init(&l);
+    l.args[1].is_static = true;
+    ok(shd_partition(&fn, &l.opts, &l.context, NULL) == SHD_EINVAL, "bad: static with specs");
+    l.args[1] = (struct shd_resources){NULL, 0, true, false};
+    must(shd_partition(&fn, &l.opts, &l.context, NULL), "partition");
+    ok(shd_compile(&compiled, fn, l.values, NULL) == SHD_EINVAL && !compiled,
+       "bad: a tree for a static argument");
+    shd_partitioned_destroy(fn);
+    l.args[1] = (struct shd_resources){&l.by_odd, 1, false, false};
+    must(shd_partition(&fn, &l.opts, &l.context, NULL), "partition");
+    ok(shd_compile(&compiled, fn, l.values, NULL) == SHD_EINDIVISIBLE && !compiled,
+       "bad: a dimension that does not divide");
+    shd_partitioned_destroy(fn);
+    l.args[1].entries = &l.by_columns;
+    l.opts.results_fn = no_results;
+    must(shd_partition(&fn, &l.opts, &l.context, NULL), "partition");
+    ok(shd_compile(&compiled, fn, l.values, NULL) == SHD_ERANGE && !compiled,
+       "bad: results that cannot be told");
+    shd_partitioned_destroy(fn);
+    l.results[1].is_static = true;
+    ok(shd_partition(&fn, &l.opts, &l.context, NULL) == SHD_EINVAL, "bad: a static result");
+    l.results[1].is_static = false;
+    l.results[1].is_donated = true;
+    ok(shd_partition(&fn, &l.opts, &l.context, NULL) == SHD_EINVAL, "bad: a donated result");
+    look_fini(&l);
+}
+
+/* The tree of one leaf like x but for one thing. */
+static struct shd_tree *unlike(const char *name, enum shd_dtype dtype, int64_t rows)
+{
+    const int64_t shape[] = {rows, 4};
+    struct shd_leaf leaf = {name, dtype, 2, shape, NULL};
+    struct shd_tree *tree = NULL;
+
+    must(shd_tree_create(&tree, NULL), "a tree");
+    must(shd_tree_add(tree, &leaf, NULL), name);
+    return tree;
+}
+
+static void test_arguments(void)
+{
+    struct shd_partitioned *fn = NULL;
+    struct shd_compiled *compiled = NULL;
+    struct shd_store *store = NULL, *second = NULL, *other = NULL;
+    struct shd_params *out[3] = {NULL}, *args[2];
+    struct shd_error err;
+    struct look l;
+
+    look_init(&l);
+    must(shd_partition(&fn, &l.opts, &l.context, NULL), "partition");
+    must(shd_compile(&compiled, fn, l.values, NULL), "compile");
+    ok(!strcmp(shd_tree_leaf(shd_compiled_result_tree(compiled, 1), 0)->name, "turned"),
+       "arguments: the tree of each result");
+    must(shd_store_create(&store, l.mesh, NULL, NULL), "a store");
+    must(shd_store_create(&second, l.mesh, NULL, NULL), "a store");
+    must(shd_store_create(&other, l.other_mesh, NULL, NULL), "a store");
+
+    struct shd_tree *trees[] = {unlike("z", SHD_F32, 4), unlike("x", SHD_I32, 4),
+                                unlike("x", SHD_F32, 8), two_leaves("x", "y")};
+    struct shd_params *x = filled(store, l.tree, l.rows, 1), *y = filled(store, l.tree, NULL, 2);
+    struct shd_params *elsewhere = filled(second, l.tree, NULL, 1);
+    const struct {
+        const char *what;
+        struct shd_store *store;
+        struct shd_params *first, *second;
+        const char *message;
+    } rows[] = {
+        {"another mesh", other, x, y, "the store's mesh is not the function's"},
+        {"another store", store, x, elsewhere, "argument 1 is in another store"},
+        {"missing", store, x, NULL, "argument 1 is missing"},
+        {"donated and kept", store, x, x, "argument 0 is donated, and is argument 1 as well"},
+        {"another name", store, filled(store, trees[0], NULL, 0), y, "'x' is not the array"},
+        {"another type", store, filled(store, trees[1], NULL, 0), y, "'x' is not the array"},
+        {"another shape", store, filled(store, trees[2], NULL, 0), y, "'x' is not the array"},
+        {"two arrays", store, filled(store, trees[3], NULL, 0), y, "has 2 arrays; compiled for 1"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        args[0] = rows[i].first;
+        args[1] = rows[i].second;
+        err.text[0] = '\0';
+        ok(shd_compiled_call(compiled, rows[i].store, args, out, NULL, &err) == SHD_EINVAL &&
+               strstr(err.text, rows[i].message) && shd_params_is_placed(rows[i].first, 0),
+           "refused: %s: %s", rows[i].what, err.text);
+        if (i > 3)
+            shd_params_destroy(rows[i].first);
+    }
+    args[0] = x;
+    args[1] = y;
+    err.text[0] = '\0';
+    ok(shd_compiled_call(compiled, store, args, out, NULL, &err) == SHD_OK && out[0] && out[2] &&
+           !shd_params_is_placed(x, 0) && shd_params_is_placed(y, 0),
+       "arguments: each as its resources say; only alike results take donated memory: %s",
+       err.text);
+    for (size_t r = 0; r < 3; r++)
+        shd_params_destroy(out[r]);
+    for (size_t t = 0; t < 4; t++)
+        shd_tree_destroy(trees[t]);
+    shd_params_destroy(x);
+    shd_params_destroy(y);
+    shd_params_destroy(elsewhere);
+    shd_store_destroy(store);
+    shd_store_destroy(second);
+    shd_store_destroy(other);
+    shd_compiled_destroy(compiled);
+    shd_partitioned_destroy(fn);
+    look_fini(&l);
+}
+
+/* A static argument takes no tree and no arrays. */
+static int nothing(struct shd_call *call, void *arg, struct shd_error *err)
+{
+    (void)arg;
+    return *(const int *)shd_call_static(call, 0) == 7
+               ? SHD_OK
+               : shd_error_set(err, SHD_EINVAL, "another constant");
+}
+
+static void test_static(void)
+{
+    const int seven = 7;
+    struct shd_resources arg = {NULL, 0, true, false};
+    struct shd_partition_opts opts = {.fn = nothing, .args = &arg, .nargs = 1};
+    struct shd_value value = {NULL, &seven};
+    struct shd_mesh *mesh = mesh8();
+    struct shd_context context = {mesh, NULL};
+    struct shd_partitioned *fn = NULL;
+    struct shd_compiled *compiled = NULL;
+    struct shd_store *store = NULL;
+    struct shd_params *args[] = {NULL}, *out[1];
+    struct shd_error err;
+
+    must(shd_store_create(&store, mesh, NULL, NULL), "a store");
+    must(shd_partition(&fn, &opts, &context, NULL), "partition");
+    must(shd_compile(&compiled, fn, &value, NULL), "compile");
+    ok(shd_compiled_call(compiled, store, args, out, NULL, NULL) == SHD_OK, "static: seen inside");
+
+    struct shd_tree *tree = two_leaves("x", NULL);
+
+    args[0] = filled(store, tree, NULL, 1);
+    ok(shd_compiled_call(compiled, store, args, out, NULL, &err) == SHD_EINVAL &&
+           strstr(err.text, "argument 0 is static"),
+       "static: arrays in its place");
+    shd_params_destroy(args[0]);
+    shd_tree_destroy(tree);
+    shd_store_destroy(store);
+    shd_compiled_destroy(compiled);
+    shd_partitioned_destroy(fn);
+    shd_mesh_destroy(mesh);
+}
+
 int main(void)
 {
     plan(0);
@@ -611,10 +980,14 @@ int main(void)
     test_shards();
     test_partitioner_and_auto();
     test_bad_params();
+    test_leaves();
     test_store();
     test_prefix();
     test_call(false);
     test_call(true);
     test_failing();
+    test_refused();
+    test_arguments();
+    test_static();
     return done();
 }

@@ -22,22 +22,63 @@ static const struct {
     size_t nnames;
     const char *training, *generation;
 } cases[] = {
-    {"defaults", {{NULL, NONE}}, 0, {"batch", "query_sequence", "head", "attention_dim"}, 4,
-     "[[fsdp, dp], sp, tp, null]", "[null, null, tp, null]"},
-    {"full names", {{NULL, NONE}}, 0, {"expert_axis", "vocab_axis", "key_sequence"}, 3,
-     "[ep, tp, sp]", "[ep, tp, sp]"},
-    {"not sharded", {{NULL, NONE}}, 0, {NULL, "_", "expert_gate", "bias_key_sequence"}, 4,
-     "[null, null, null, null]", "[null, null, null, null]"},
-    {"a renamed mesh axis", {{"tensor_parallel_axis", NAME("mp")}}, 1, {"head", "mlp_intermediate"},
-     2, "[mp, mp]", "[mp, mp]"},
-    {"a mesh axis that is none", {{"data_parallel_axis", NONE}}, 1, {"batch"}, 1, "[fsdp]",
+    {"defaults",
+     {{NULL, NONE}},
+     0,
+     {"batch", "query_sequence", "head", "attention_dim"},
+     4,
+     "[[fsdp, dp], sp, tp, null]",
+     "[null, null, tp, null]"},
+    {"full names",
+     {{NULL, NONE}},
+     0,
+     {"expert_axis", "vocab_axis", "key_sequence"},
+     3,
+     "[ep, tp, sp]",
+     "[ep, tp, sp]"},
+    {"not sharded",
+     {{NULL, NONE}},
+     0,
+     {NULL, "_", "expert_gate", "bias_key_sequence"},
+     4,
+     "[null, null, null, null]",
+     "[null, null, null, null]"},
+    {"a renamed mesh axis",
+     {{"tensor_parallel_axis", NAME("mp")}},
+     1,
+     {"head", "mlp_intermediate"},
+     2,
+     "[mp, mp]",
+     "[mp, mp]"},
+    {"a mesh axis that is none",
+     {{"data_parallel_axis", NONE}},
+     1,
+     {"batch"},
+     1,
+     "[fsdp]",
      "[null]"},
-    {"overrides", {{"head_axis", TUPLE("a", "b")}, {"sequence_axis", NONE}}, 2,
-     {"head", "sequence", "query_sequence"}, 3, "[[a, b], null, sp]", "[tp, null, null]"},
-    {"generation has its own", {{"generation_batch_axis", NAME("x")}}, 1, {"batch"}, 1,
-     "[[fsdp, dp]]", "[x]"},
-    {"the default asked for", {{"batch_axis", DEFAULT}}, 1, {"batch"}, 1, "[[fsdp, dp]]",
-     "[null]"},
+    {"overrides",
+     {{"head_axis", TUPLE("a", "b")}, {"sequence_axis", NONE}},
+     2,
+     {"head", "sequence", "query_sequence"},
+     3,
+     "[[a, b], null, sp]",
+     "[tp, null, null]"},
+    {"generation has its own",
+     {{"generation_batch_axis", NAME("x")}},
+     1,
+     {"batch"},
+     1,
+     "[[fsdp, dp]]",
+     "[x]"},
+    {"sequences of generation",
+     {{"generation_key_sequence_axis", NAME("x")}, {"generation_attention_dim_axis", NAME("y")}},
+     2,
+     {"key_sequence", "attention_dim"},
+     2,
+     "[sp, null]",
+     "[x, y]"},
+    {"the default asked for", {{"batch_axis", DEFAULT}}, 1, {"batch"}, 1, "[[fsdp, dp]]", "[null]"},
 };
 
 static void test_case(size_t row)
@@ -60,6 +101,34 @@ static void test_case(size_t row)
        text_of(generation));
     shd_spec_destroy(training);
     shd_spec_destroy(generation);
+    shd_partition_axis_destroy(axis);
+}
+
+/* Names with and without "_axis", and what they stand for in both modes. */
+static void test_find(void)
+{
+    const struct shd_axis_override overrides[] = {{"generation_batch_axis", NAME("dp")},
+                                                  {"batch_axis", NAME("fsdp")}};
+    struct shd_partition_axis *axis = NULL;
+    const struct shd_axis_value *value;
+
+    ok(shd_axis_field_find("head") == SHD_AXIS_HEAD &&
+           shd_axis_field_find("head_axis") == SHD_AXIS_HEAD &&
+           shd_axis_field_find("batch") == SHD_AXIS_BATCH &&
+           shd_axis_field_find("expert") == SHD_AXIS_EXPERT &&
+           shd_axis_field_find("expert_gate") == SHD_AXIS_EXPERT_GATE,
+       "fields by name, with their _axis or without");
+    ok(shd_axis_field_find("") == -1 && shd_axis_field_find("hea") == -1 &&
+           shd_axis_field_find("head_") == -1 && shd_axis_field_find("head_axis_axis") == -1,
+       "no fields of other names");
+    must(shd_partition_axis_create(&axis, overrides, 2, NULL), "overrides");
+    value = shd_partition_axis_find(axis, "batch", SHD_MODE_TRAINING);
+    ok(value && value->naxes == 1 && !strcmp(value->axes[0], "fsdp"), "batch in training");
+    value = shd_partition_axis_find(axis, "batch_axis", SHD_MODE_GENERATION);
+    ok(value && value->naxes == 1 && !strcmp(value->axes[0], "dp"), "batch in generation");
+    value = shd_partition_axis_find(axis, "vocab", SHD_MODE_GENERATION);
+    ok(value && !strcmp(value->axes[0], "tp"), "vocabulary has one meaning in both");
+    ok(!shd_partition_axis_find(axis, "nose", SHD_MODE_TRAINING), "a name that is no field");
     shd_partition_axis_destroy(axis);
 }
 
@@ -119,6 +188,7 @@ int main(void)
     plan(0);
     for (size_t row = 0; row < sizeof(cases) / sizeof(cases[0]); row++)
         test_case(row);
+    test_find();
     test_bad();
     test_first_fault();
     return done();

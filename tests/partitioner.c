@@ -170,6 +170,23 @@ static void test_mesh(void)
        "the data of host 1");
     shd_mesh_destroy(mesh);
     shd_partitioner_destroy(p);
+
+    struct shd_partitioner_opts opts = {.mesh = {.num_partitions = 4}, .strict = true};
+
+    ok(shd_partitioner_create(&p, &opts, NULL) == SHD_OK &&
+           shd_partitioner_mesh(&mesh, p, &t, NULL) == SHD_OK &&
+           !strcmp(mesh_text(text, sizeof text, mesh, 2), "2x4: 0,1"),
+       "of so many partitions");
+    ok(shd_chunker_init_topology(&chunker, mesh, &t, 1, NULL) == SHD_OK &&
+           shd_partitioner_data_layout(&layout, p, &chunker, -16, NULL) == SHD_EINVAL,
+       "strict: no negative batch");
+    shd_mesh_destroy(mesh);
+    shd_partitioner_destroy(p);
+    opts = (struct shd_partitioner_opts){.mesh = {.num_partitions = 1, .ici = ici, .nici = 3}};
+    ok(shd_partitioner_create(&p, &opts, NULL) == SHD_OK &&
+           shd_partitioner_data_axes(p)->naxes == 1,
+       "ici alone is no hybrid mesh");
+    shd_partitioner_destroy(p);
 }
 
 static void test_context(void)

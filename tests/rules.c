@@ -4,11 +4,14 @@
  */
 #include "config.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <shd/regex.h>
 #include <shd/rules.h>
 
+#include "layout.h"
 #include "tap.h"
 
 static int add(struct shd_rules *rules, const char *pattern, const char *text,
@@ -84,6 +87,90 @@ static void test_many(void)
     shd_rules_destroy(rules);
 }
 
+static uint32_t state = 12345;
+
+static uint32_t below(uint32_t n)
+{
+    state = state * 1664525u + 1013904223u;
+    return (state >> 16) % n;
+}
+
+static void join(char *out, const char *const *pieces, uint32_t npieces, uint32_t most)
+{
+    out[0] = '\0';
+    for (uint32_t i = 0, n = below(most + 1); i < n; i++)
+        strcat(out, pieces[below(npieces)]);
+}
+
+/* Most patterns are not matched but looked for as texts: a name must match as it is searched. */
+static void test_texts(void)
+{
+    static const char *const pieces[] = {
+        "a",     "b",       "ab",           "\\.",   "/",    "(",   ")",  "|",
+        "(a|b)", "(?:ab|)", "(a|(b|/)\\.)", ".*",    ".*?",  "^",   "$",  "a?",
+        "[ab]",  "\\d",     "\\/",          "(b$)",  "()",   "\\Z", "a*", "(^a)",
+        "(?i)",  "{",       "b{2}",         "(.*a)", "(b.*)"};
+    static const char *const letters[] = {"a", "b",  "A",  ".", "/",       "\n",
+                                          "1", "ba", "ab", "{", "\xc3\xa9"};
+    char pattern[64], name[64];
+    size_t ncompiled = 0, nfound = 0, nwrong = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        struct shd_rules *rules = NULL;
+        struct shd_regex *regex = NULL;
+
+        join(pattern, pieces, sizeof(pieces) / sizeof(pieces[0]), 5);
+        if (shd_regex_compile(&regex, pattern, NULL))
+            continue;
+        ncompiled++;
+        must(shd_rules_create(&rules, NULL), "rules");
+        must(add(rules, pattern, "[]", NULL), "a rule");
+        for (int k = 0; k < 8; k++) {
+            struct shd_regex_match match;
+            size_t rule;
+
+            join(name, letters, sizeof(letters) / sizeof(letters[0]), 5);
+            must(shd_regex_search(&match, regex, name, NULL), "a search");
+            nfound += match.found;
+            if (match.found == (shd_rules_match(&rule, rules, name, NULL) == SHD_OK))
+                continue;
+            if (nwrong++ < 5)
+                diag("'%s' in '%s'", pattern, name);
+        }
+        shd_rules_destroy(rules);
+        shd_regex_destroy(regex);
+    }
+    ok(nwrong == 0 && ncompiled > 5000 && nfound > 10000,
+       "texts: %zu patterns match what a search finds, %zu times", ncompiled, nfound);
+}
+
+#define LONG "a0123456789b0123456789c0123456789d0123456789e0123456789f0123456789g0123456789"
+
+static void test_long_texts(void)
+{
+    static const char *const names[] = {"x/abcdefghijklmnopqrstuvwxyz/y", "x/q/a/u/y", "x/t/d/z/y"};
+    char pattern[400] = "";
+    struct shd_rules *rules = NULL;
+    size_t rule;
+
+    /* More alternatives, and longer ones, than are looked for. */
+    must(shd_rules_create(&rules, NULL), "rules");
+    for (int i = 0; i < 8; i++)
+        strcat(pattern, "abcdefghijklmnopqrstuvwxyz0123456789");
+    must(add(rules, pattern, "[]", NULL), "a long text");
+    must(add(rules, "(q|r|s)/(a|b|c)/(u|v|w)", "[]", NULL), "27 texts");
+    must(add(rules, "t/(a|b|c|d|e|f)/(z|y)", "[]", NULL), "12 texts");
+    must(add(rules, "(" LONG ")(" LONG ")", "[]", NULL), "two long groups");
+    ok(shd_rules_match(&rule, rules, pattern, NULL) == SHD_OK && rule == 0, "texts: a long one");
+    ok(shd_rules_match(&rule, rules, names[0], NULL) == SHD_ENOTFOUND, "texts: only the whole");
+    ok(shd_rules_match(&rule, rules, names[1], NULL) == SHD_OK && rule == 1, "texts: many");
+    ok(shd_rules_match(&rule, rules, names[2], NULL) == SHD_OK && rule == 2, "texts: a dozen");
+    ok(shd_rules_match(&rule, rules, "x" LONG LONG, NULL) == SHD_OK && rule == 3 &&
+           shd_rules_match(&rule, rules, "x" LONG "y" LONG, NULL) == SHD_ENOTFOUND,
+       "texts: long groups");
+    shd_rules_destroy(rules);
+}
+
 int main(void)
 {
     struct shd_rules *rules = NULL;
@@ -100,6 +187,8 @@ int main(void)
     test_match(rules);
     test_errors(rules);
     test_many();
+    test_texts();
+    test_long_texts();
     shd_rules_destroy(rules);
     shd_rules_destroy(NULL);
     return done();

@@ -274,6 +274,131 @@ static void test_partial_base(void)
     scenario_file_destroy(file);
 }
 
+/* Print, load, print: the same text, so the same scenario. */
+static int round_trips(const struct scenario *s)
+{
+    struct text once = TEXT_INIT;
+    struct text twice = TEXT_INIT;
+
+    scenario_print(s, &once);
+    struct scenario_file *file = load_good(text_get(&once), NULL, 0);
+    int same = file && file->nscenarios == 1 && !strcmp(file->scenarios[0].strategy, s->strategy) &&
+               file->scenarios[0].tolerance == s->tolerance &&
+               file->scenarios[0].nparams == s->nparams;
+    if (file)
+        scenario_print(&file->scenarios[0], &twice);
+    same = same && !strcmp(text_get(&once), text_get(&twice));
+    if (!same)
+        diag("%s", text_get(&once));
+    text_fini(&once);
+    text_fini(&twice);
+    scenario_file_destroy(file);
+    return same;
+}
+
+/* The last of `rules` and `params` counts. */
+static void test_rules_from(void)
+{
+    struct scenario_file *file = load_good(HEAD "params: [[up, [null, tp]]]\n"
+                                                "strategies:\n"
+                                                "  - {name: listed}\n"
+                                                "  - {name: shapes, mesh: {fsdp: 8}, rules: auto}\n"
+                                                "  - {name: none, params: []}\n",
+                                           NULL, 0);
+    const struct scenario *s = file->scenarios;
+
+    ok(s[0].rules == SCENARIO_RULES_PARAMS && s[0].nparams == 1, "rules: the list");
+    ok(s[1].rules == SCENARIO_RULES_AUTO && s[1].nparams == 0 && round_trips(&s[1]),
+       "rules: auto over the file's params, whose axes the mesh need not have");
+    ok(s[2].rules == SCENARIO_RULES_PARAMS && s[2].nparams == 0, "rules: an empty list");
+    scenario_file_destroy(file);
+    file = load_good(HEAD "rules: auto\nstrategies: [{name: a}, {name: b, params: [[a, [dp]]]}]\n",
+                     (const char *[]){"seed=1"}, 1);
+    s = file->scenarios;
+    ok(s[0].rules == SCENARIO_RULES_AUTO && s[1].rules == SCENARIO_RULES_PARAMS &&
+           s[1].nparams == 1,
+       "rules: a strategy's params over the file's auto");
+    scenario_file_destroy(file);
+    file = load_good(HEAD "rules: auto\n",
+                     (const char *[]){"params=[[a, [dp]]]", "rules=auto", "params=[[b, [tp]]]"}, 3);
+    ok(file->scenarios[0].nparams == 1 && !strcmp(file->scenarios[0].params[0].pattern, "b"),
+       "rules: the last --set");
+    scenario_file_destroy(file);
+    file = load_good("version: 1\nmesh: {}\n" MODEL BATCH "rules: auto\n", NULL, 0);
+    ok(file != NULL, "rules: auto on one device");
+    scenario_file_destroy(file);
+}
+
+/* How spec number `i` of params is resolved, and how it was written. */
+static int resolves(const struct scenario *s, size_t i, const char *spec, const char *written)
+{
+    return spec_is(s->params[i].spec, spec) &&
+           (written ? s->params[i].written && spec_is(s->params[i].written, written)
+                    : !s->params[i].written);
+}
+
+#define NAMED                                                                                    \
+    "version: 1\nmesh: {dp: 2, fsdp: 2, tp: 2, sp: 2, ep: 1}\n" MODEL BATCH                      \
+    "params: [[a, [batch, query_sequence, head_axis]], [b, [[head, sequence], _]], [c, [tp]],\n" \
+    "         [d, \"P('expert', None)\"]]\n"                                                     \
+    "axes: {batch: batch, seq: [key_sequence, tp]}\n"
+
+static void test_partition_axis(void)
+{
+    static const char *const sets[] = {"partition_axis.mode=generation",
+                                       "partition_axis.generation_batch=[dp, fsdp]",
+                                       "partition_axis.head=null", "partition_axis.sequence=tp"};
+    struct scenario_file *file = load_good(NAMED "partition_axis: {}\n", NULL, 0);
+    struct text printed = TEXT_INIT;
+    const struct scenario *s = &file->scenarios[0];
+
+    ok(s->partition_axis.used && s->partition_axis.mode == SHD_MODE_TRAINING &&
+           resolves(s, 0, "[[fsdp, dp], sp, tp]", "[batch, query_sequence, head_axis]"),
+       "partition_axis: defaults");
+    ok(resolves(s, 1, "[[tp, sp], null]", "[[head, sequence], _]") &&
+           resolves(s, 2, "[tp]", NULL) && resolves(s, 3, "[ep, null]", "[expert, null]"),
+       "partition_axis: several in an entry, none, mesh axes, text");
+    ok(s->logical[0].naxes == 2 && !strcmp(s->logical[0].axes[0], "fsdp") &&
+           s->logical[0].nwritten == 1 && s->logical[1].naxes == 2 &&
+           !strcmp(s->logical[1].axes[0], "sp"),
+       "partition_axis: in axes");
+    scenario_print(s, &printed);
+    ok(round_trips(s) && strstr(text_get(&printed), "[batch, query_sequence, head_axis]") &&
+           strstr(text_get(&printed), "axes: {batch: batch, seq: [key_sequence, tp]}"),
+       "partition_axis: printed as written");
+    text_fini(&printed);
+    scenario_file_destroy(file);
+    file = load_good(NAMED "partition_axis: {data_parallel: null}\n", NULL, 0);
+    ok(resolves(&file->scenarios[0], 0, "[fsdp, sp, tp]", "[batch, query_sequence, head_axis]"),
+       "partition_axis: without one of two mesh axes");
+    scenario_file_destroy(file);
+    file =
+        load_good(NAMED "partition_axis: {tensor_parallel: ep, batch_axis: dp, head: [ep, tp]}\n",
+                  sets, COUNT(sets));
+    s = &file->scenarios[0];
+    ok(resolves(s, 0, "[[dp, fsdp], null, ep]", "[batch, query_sequence, head_axis]") &&
+           resolves(s, 1, "[[ep, tp], null]", "[[head, sequence], _]"),
+       "partition_axis: in generation the generation_ fields, by the renamed mesh axes");
+    ok(s->partition_axis.nfields == 5, "partition_axis: a field is there once, under either name");
+    ok(round_trips(s), "partition_axis: overrides printed");
+    scenario_file_destroy(file);
+    file = load_good(NAMED "partition_axis: {expert_parallel: tp}\n"
+                           "strategies: [{name: a}, {name: b, partition_axis: {batch: ep}}]\n",
+                     NULL, 0);
+    ok(resolves(&file->scenarios[0], 3, "[tp, null]", "[expert, null]") &&
+           resolves(&file->scenarios[1], 3, "[ep, null]", "[expert, null]"),
+       "partition_axis: a strategy's replaces the file's");
+    scenario_file_destroy(file);
+    file = load_good("version: 1\nmesh: {batch: 2, x: 2}\n" MODEL BATCH
+                     "params: [[a, [batch]]]\nstrategies: [{name: a}, {name: b, partition_axis: "
+                     "{batch: x}}]\n",
+                     NULL, 0);
+    ok(resolves(&file->scenarios[0], 0, "[batch]", NULL) &&
+           resolves(&file->scenarios[1], 0, "[x]", "[batch]"),
+       "partition_axis: before a mesh axis of the same name, if it is given");
+    scenario_file_destroy(file);
+}
+
 static void test_sets(void)
 {
     static const char *const sets[] = {
@@ -303,29 +428,6 @@ static void test_sets(void)
     scenario_file_destroy(file);
 }
 
-/* Print, load, print: the same text, so the same scenario. */
-static int round_trips(const struct scenario *s)
-{
-    struct text once = TEXT_INIT;
-    struct text twice = TEXT_INIT;
-
-    scenario_print(s, &once);
-    struct scenario_file *file = load_good(text_get(&once), NULL, 0);
-    int same = file && file->nscenarios == 1 &&
-               !strcmp(file->scenarios[0].strategy, s->strategy) &&
-               file->scenarios[0].tolerance == s->tolerance &&
-               file->scenarios[0].nparams == s->nparams;
-    if (file)
-        scenario_print(&file->scenarios[0], &twice);
-    same = same && !strcmp(text_get(&once), text_get(&twice));
-    if (!same)
-        diag("%s", text_get(&once));
-    text_fini(&once);
-    text_fini(&twice);
-    scenario_file_destroy(file);
-    return same;
-}
-
 static void test_print(void)
 {
     static const char *const sets[] = {"name='it''s: #1'", "axes.batch=[dp, tp]",
@@ -334,13 +436,14 @@ static void test_print(void)
     struct scenario_file *file = load_good(HEAD, NULL, 0);
 
     scenario_print(&file->scenarios[0], &text);
-    ok(!strcmp(text_get(&text), "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
-                                "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
-                                "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
-                                "step: [forward, backward]\nparams: []\naxes: {}\n"
-                                "constraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
-                                "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
-                                "tolerance: 0.0001\nseed: 0\n"),
+    ok(!strcmp(text_get(&text),
+               "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
+               "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
+               "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
+               "step: [forward, backward]\nrules: params\nparams: []\naxes: {}\n"
+               "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+               "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
+               "tolerance: 0.0001\nseed: 0\n"),
        "print: canonical text");
     ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
     scenario_file_destroy(file);
@@ -364,8 +467,9 @@ static const struct {
     {"a list", "[a]\n", "f.yaml:1:1: error: the file is a list; expected a map"},
     {"only text", "abc\n", "f.yaml:1:1: error: the file is 'abc'; expected a map"},
     {"syntax", "version: 1\nmesh: {a: 1\n", "f.yaml:3:1: error: did not find expected"},
-    {"unknown key", HEAD "mehs: 1\n", "5:1: error: unknown key 'mehs'; expected an option of a "
-                                      "scenario; did you mean 'mesh'?"},
+    {"unknown key", HEAD "mehs: 1\n",
+     "5:1: error: unknown key 'mehs'; expected an option of a "
+     "scenario; did you mean 'mesh'?"},
     {"unknown section key", HEAD "limits: {memry: 1}\n",
      "5:10: error: unknown key 'memry' in limits; expected an option of a scenario; did you mean "
      "'memory'?"},
@@ -443,35 +547,82 @@ static const struct {
     {"logical name", HEAD "axes: {bacth: dp}\n",
      "5:8: error: the model has no logical axis 'bacth'; expected one of batch, seq, embed, "
      "mlp; did you mean 'batch'?"},
+    {"rules word", HEAD "rules: autos\n",
+     "5:8: error: rules is 'autos'; expected one of params, auto; did you mean 'auto'?"},
+    {"rules list", HEAD "rules: [[a, []]]\n",
+     "5:8: error: rules is a list; expected one of params"},
+    {"auto and params", HEAD "rules: auto\nparams: [[a, []], [b, []]]\n",
+     "5:8: error: rules: auto beside params of 2 rules; expected only one of them"},
+    {"auto and params in a strategy",
+     HEAD "strategies: [{name: a, params: [[b, []]], rules: auto}]\n",
+     "5:50: error: rules: auto beside params of 1 rules"},
+    {"auto without an axis", "version: 1\nmesh: {x: 2, ep: 4}\n" MODEL BATCH "rules: auto\n",
+     "5:8: error: rules: auto finds no axis in the mesh (x=2, ep=4); expected one named dp, fsdp, "
+     "sp"},
+    {"partition_axis list", HEAD "partition_axis: [dp]\n",
+     "5:17: error: partition_axis is a list; expected null or a map of axes of a model"},
+    {"partition_axis key", HEAD "partition_axis: {haed: tp}\n",
+     "5:18: error: unknown key 'haed' in partition_axis; expected mode, or an axis of a model such "
+     "as "
+     "batch or head; did you mean 'head'?"},
+    {"partition_axis whole key", HEAD "partition_axis: {query_sequense_axis: tp}\n",
+     "did you mean 'query_sequence_axis'?"},
+    {"partition_axis mode", HEAD "partition_axis: {mode: generating}\n",
+     "5:24: error: mode is 'generating'; expected training or generation; did you mean "
+     "'generation'?"},
+    {"partition_axis mode list", HEAD "partition_axis: {mode: [training]}\n",
+     "5:24: error: mode is a list; expected training or generation"},
+    {"partition_axis axis", HEAD "partition_axis: {head: tq}\n",
+     "5:24: error: axis 'tq' is not in the mesh (dp=2, tp=4); did you mean 'tp'?"},
+    {"partition_axis axis twice", HEAD "partition_axis: {batch: [dp, dp]}\n",
+     "5:25: error: axis 'dp' is used twice in this list"},
+    {"partition_axis map", HEAD "partition_axis: {head: {tp: 2}}\n",
+     "5:24: error: logical axis 'head'"},
+    {"several axes for one", HEAD "partition_axis: {tensor_parallel: [tp]}\n",
+     "5:35: error: 'tensor_parallel' is a list; expected one mesh axis, or null"},
+    {"a name's axis that the mesh has not", HEAD "partition_axis: {}\nparams: [[a, [_, batch]]]\n",
+     "6:18: error: axis 'fsdp', which 'batch' stands for, is not in the mesh (dp=2, tp=4)"},
+    {"two names of one axis", HEAD "partition_axis: {}\nparams: [[a, [head, mlp_intermediate]]]\n",
+     "6:21: error: axis 'tp', which 'mlp_intermediate' stands for, is used twice in this spec"},
+    {"a name and its axis", HEAD "partition_axis: {}\nconstraints: [[a, [tp, head]]]\n",
+     "6:24: error: axis 'tp', which 'head' stands for, is used twice in this spec"},
+    {"a name nearly", HEAD "partition_axis: {}\nparams: [[a, [query_sequenc]]]\n",
+     "6:15: error: axis 'query_sequenc' is not in the mesh (dp=2, tp=4); did you mean "
+     "'query_sequence'?"},
+    {"a name without partition_axis", HEAD "params: [[a, [head]]]\n",
+     "5:15: error: axis 'head' is not in the mesh (dp=2, tp=4)\n"},
+    {"a name in axes", HEAD "partition_axis: {}\naxes: {batch: expert}\n",
+     "6:15: error: axis 'ep', which 'expert' stands for, is not in the mesh"},
     {"option of another kind", HEAD "limits: {}\naxes: {vocab: dp}\n",
      "6:8: error: the model has no logical axis 'vocab'; expected one of batch, seq, embed, mlp"},
-    {"heads of an mlp", "version: 1\n" MESH BATCH
-     "model: {kind: mlp, d_model: 8, d_ff: 8, heads: 2}\n",
+    {"heads of an mlp",
+     "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8, d_ff: 8, heads: 2}\n",
      "4:48: error: model.heads is not an option of a model of kind mlp"},
     {"no heads", "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 8}\n",
      "4:8: error: no 'model.heads'; expected a whole number from 1 to 65536"},
-    {"no vocab", "version: 1\n" MESH BATCH
-     "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2}\n",
+    {"no vocab",
+     "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2}\n",
      "4:8: error: no 'model.vocab'; expected a whole number from 1"},
-    {"heads that do not divide", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 10, heads: 4}\n",
+    {"heads that do not divide",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 10, heads: 4}\n",
      "4:46: error: 4 heads do not divide d_model 10; expected a divisor, or a head_dim"},
-    {"kv_heads that do not divide", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 3}\n",
+    {"kv_heads that do not divide",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 3}\n",
      "4:59: error: 3 kv_heads do not divide 4 heads; expected a divisor"},
-    {"no kv_heads at all", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 0}\n",
+    {"no kv_heads at all",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 16, heads: 4, kv_heads: 0}\n",
      "4:59: error: model.kv_heads is '0'; expected a whole number from 1 to 65536"},
-    {"rope of odd heads", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 12, heads: 4, rope: {}}\n",
+    {"rope of odd heads",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 12, heads: 4, rope: {}}\n",
      "4:55: error: rope on heads of width 3; expected an even head_dim"},
-    {"rope is true", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 16, heads: 4, rope: true}\n",
+    {"rope is true",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 16, heads: 4, rope: true}\n",
      "4:55: error: model.rope is 'true'; expected null or a map, such as {theta: 10000"},
-    {"rope's keys", "version: 1\n" MESH BATCH
-     "model: {kind: attention, d_model: 16, heads: 4, rope: {base: 3}}\n",
+    {"rope's keys",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 16, heads: 4, rope: {base: 3}}\n",
      "4:56: error: unknown key 'base' in rope; expected theta or interleaved"},
-    {"rope's theta", "version: 1\n" MESH BATCH
+    {"rope's theta",
+     "version: 1\n" MESH BATCH
      "model: {kind: attention, d_model: 16, heads: 4, rope: {theta: 1}}\n",
      "4:63: error: theta is '1'; expected a number above 1"},
     {"a graph and a model", HEAD "graph: {dims: {b: 1}, ops: [y = x]}\n",
@@ -486,17 +637,17 @@ static const struct {
      "3:19: error: size of dim 'b' is '0'; expected a whole number from 1 to 2147483647"},
     {"name of a dim", "version: 1\n" MESH "graph: {dims: {b/c: 1}, ops: [y = x]}\n",
      "3:16: error: a dim is 'b/c'; expected a name of letters, digits, '_' and '.'"},
-    {"dims of an array", "version: 1\n" MESH
-     "graph: {dims: {b: 1}, inputs: {x: b}, ops: [y = x]}\n",
+    {"dims of an array",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: b}, ops: [y = x]}\n",
      "3:35: error: dims of 'x' are 'b'; expected a list of at most 8 dims"},
-    {"no dims of an array", "version: 1\n" MESH
-     "graph: {dims: {b: 1}, inputs: {x: {below: b}}, ops: [y = x]}\n",
+    {"no dims of an array",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {below: b}}, ops: [y = x]}\n",
      "3:35: error: 'x' has no dims; expected dims: [...] in it"},
-    {"keys of an array", "version: 1\n" MESH
-     "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
+    {"keys of an array",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
      "3:46: error: unknown key 'size'; expected dims, below or scale"},
-    {"logical axis of a graph", "version: 1\n" MESH
-     "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
+    {"logical axis of a graph",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
      "4:8: error: the model has no logical axis 'batch'; expected one of b"},
     {"logical axis", HEAD "axes: {batch: dq}\n", "5:15: error: axis 'dq' is not in the mesh"},
     {"logical twice", HEAD "axes: {batch: [dp, dp]}\n", "5:15: error: axis 'dp' is used twice in"},
@@ -712,6 +863,7 @@ static void test_load(void)
 static void test_shipped(void)
 {
     static const char *const names[] = {
+        "auto",
         "bad_layout",
         "block_2d",
         "block_64_devices",
@@ -727,6 +879,7 @@ static void test_shipped(void)
         "kv_heads_replicated",
         "llama_gqa_block",
         "own_graph",
+        "partition_axis",
         "sequence_sharded_attention",
         "strategies",
         "tensor_parallel",
@@ -861,6 +1014,8 @@ int main(void)
     test_lib_rules();
     test_strategies();
     test_partial_base();
+    test_rules_from();
+    test_partition_axis();
     test_sets();
     test_print();
     test_bad();

@@ -64,6 +64,30 @@ run model.yaml --rules rules.yaml --mesh dp=3,tp=4
 has 1 "'layers.0.mlp.up' does not divide" "an array that does not divide"
 run model.yaml --auto --mesh fsdp=2,tp=4
 has 0 '^head  .* auto$' "by shapes alone"
+run model.yaml --auto --mesh fsdp=2,tp=4 --json
+cp out auto.json
+printf 'version: 1\nmesh: {dp: 8}\nrules: auto\n' >auto.yaml
+run model.yaml --rules auto.yaml --mesh fsdp=2,tp=4 --json
+[ "$status" -eq 0 ] && cmp -s out auto.json
+ok $? "rules: auto of a scenario is the same"
+printf 'rules: auto\nparams: [[a, []]]\n' >auto.yaml
+run model.yaml --rules auto.yaml --mesh fsdp=2,tp=4
+has 2 '^auto.yaml:1:8: error: rules: auto beside params of 1 rules' "a scenario with both"
+cat >named.yaml <<'END'
+partition_axis: {tensor_parallel: model}
+params:
+  - [embed, [vocab, _]]
+  - ['mlp\.up', [batch, mlp_intermediate]]
+  - [.*, []]
+END
+run model.yaml --rules named.yaml --mesh dp=2,fsdp=2,model=4
+has 0 '^embed  .*\[model, null\]  *(256, 512)  *512 KiB  embed$' "a spec by the meaning of dimensions"
+has 0 '^layers.0.mlp.up  .*\[\[fsdp, dp\], model\]  *(128, 512)' "several axes of one meaning"
+run model.yaml --rules named.yaml --mesh dp=2,model=4
+has 2 "^named.yaml:4:17: error: axis 'fsdp' is not in the mesh" "a meaning that the mesh has no axis for"
+sed 's/tensor_parallel/tensor_paralel/' named.yaml >bad.yaml
+run model.yaml --rules bad.yaml --mesh dp=2,fsdp=2,model=4
+has 2 "^bad.yaml:1:18: error: unknown key .*did you mean 'tensor_parallel'" "a meaning misspelt"
 run model.yaml --rules rules.yaml --mesh dp=2
 has 2 "^rules.yaml:1:11: error: axis 'tp' is not in the mesh" "an axis that is not in the mesh"
 echo '[[embed, [dp]], [mlp, [' >bad.yaml

@@ -23,6 +23,7 @@ static void test_divide(void)
         {8, -2, SHD_OK, -4},
         {7, 2, SHD_EINDIVISIBLE, 0},
         {-7, 2, SHD_EINDIVISIBLE, 0},
+        {7, -2, SHD_EINDIVISIBLE, 0},
         {1, 2, SHD_EINDIVISIBLE, 0},
         {8, 0, SHD_EINVAL, 0},
         {0, 0, SHD_EINVAL, 0},

@@ -151,7 +151,9 @@ static struct shd_topology_device *list_devices(const struct shd_topology *t,
 
 static void test_listed(void)
 {
-    const int64_t submesh[] = {2, 1, 1, 2}, pair[] = {1, 2};
+    const int64_t submesh[] = {2, 1, 1, 2}, pair[] = {1, 2}, each[] = {1, 1, 1, 1};
+    const struct shd_topology_device far = {.has_coords = true, .ncoords = 3, .coords = {2, 0, 0}};
+    struct shd_tpu_mesh_opts opts = SHD_TPU_MESH_OPTS_INIT;
     struct shd_topology t = chips("TPU v3", 4, 4, 1, 2);
     struct shd_topology_device local[8], *devices = list_devices(&t, local);
     struct shd_topology_device gpus[2] = {{.id = 1}, {.id = 0}};
@@ -160,6 +162,24 @@ static void test_listed(void)
     int status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, NULL, NULL);
 
     expect(status, mesh, SHD_OK, "8x4: 0,1,2,3,8,9,10,11", "listed in any order");
+    opts.tile_by_host = false;
+    status = shd_tpu_mesh_create_from(&mesh, &list, each, 4, &opts, NULL);
+    expect(status, mesh, SHD_OK, "32x1: 0,1,8,9,16,17,24,25", "listed, not tiled");
+    status = shd_tpu_mesh_create_from(&mesh, &list, each, 4, NULL, NULL);
+    expect(status, mesh, SHD_OK, "32x1: 0,1,8,9,2,3,10,11", "listed, tiled");
+    list.local = &far;
+    list.nlocal = 1;
+    status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, &opts, NULL);
+    expect(status, mesh, SHD_EINDIVISIBLE, NULL, "hosts of 3 in 4");
+    list.local = local;
+    list.nlocal = 8;
+    for (int32_t id = 0; id < t.ndevices; id++)
+        shd_topology_device(&t, id, &devices[id]);
+    status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, NULL, NULL);
+    expect(status, mesh, SHD_OK, "8x4: 0,1,2,3,8,9,10,11", "listed in order");
+    free(devices);
+    devices = list_devices(&t, local);
+    list.devices = devices;
     list.ndevices--; /* the origin */
     status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, NULL, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "a device is missing");
@@ -218,6 +238,7 @@ static void test_hybrid(void)
     const int64_t negative[] = {-2, -2, 2};
     struct shd_topology t = hosts("gpu", 4, 8, 4), no_slices = hosts("gpu", 4, 8, 0);
     struct shd_topology tpu = chips("TPU v4", 2, 2, 4, 2);
+    struct shd_error err;
     struct shd_mesh *mesh = NULL;
     int status =
         shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, ici, 3, dcn, 3, NULL);
@@ -228,16 +249,18 @@ static void test_hybrid(void)
     expect(status, mesh, SHD_OK, "2x2x8: 0,1,8,9,16,17,24,25,2,3", "a shorter shape");
     status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 2, ici, 3, dcn, 3, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "two names for three extents");
-    status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, wrong, 3, dcn, 3, NULL);
+    status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, wrong, 3, dcn, 3, &err);
     expect(status, mesh, SHD_EINVAL, NULL, "a granule of another size");
+    ok(strstr(err.text, "inside a granule does not have 8 places") != NULL, "which is told");
     status =
         shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, negative, 3, dcn, 3, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "negative extents");
     status = shd_hybrid_mesh_create(&mesh, &t, SHD_GRANULE_SLICE, names, 3, ici, 3, ici, 3, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "another number of slices");
     status = shd_hybrid_mesh_create(&mesh, &no_slices, SHD_GRANULE_SLICE, names, 3, ici, 3, dcn, 3,
-                                    NULL);
+                                    &err);
     expect(status, mesh, SHD_EINVAL, NULL, "devices without slices");
+    ok(!strcmp(err.text, "the devices know no slice"), "which is told");
     status = shd_hybrid_mesh_create(&mesh, &no_slices, SHD_GRANULE_PROCESS, names, 3, ici, 3, dcn,
                                     3, NULL);
     expect(status, mesh, SHD_OK, "2x8x2: 0,1,2,3,8,9", "processes as granules");
@@ -260,6 +283,8 @@ static void test_default(void)
         {"TPU v4", 4, 4, 4, 2, 2, SHD_EINVAL, NULL}, /* two cores */
         {"TPU v4", 2, 2, 2, 1, 8, SHD_EINDIVISIBLE, NULL},
         {"TPU v3", 4, 4, 1, 2, 4, SHD_OK, "8x4: 0,1,2,3"},
+        {"TPU v3", 4, 4, 1, 2, 8, SHD_OK, "4x8: 0,1,8,9,2,3,10,11"},
+        {"TPU v4", 4, 4, 4, 1, 16, SHD_OK, "4x16: 0,4,1,5,8,12,9,13"},
         {"TPU v2", 4, 4, 1, 2, 3, SHD_EINVAL, NULL},
         {"TPU v5 lite", 4, 4, 1, 1, 1, SHD_EINVAL, NULL},
     };

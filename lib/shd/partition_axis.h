@@ -77,6 +77,9 @@ struct shd_partition_axis; /* opaque */
 /* The original's name of a field, "head_axis"; static. */
 SHD_API const char *shd_axis_field_name(enum shd_axis_field field);
 
+/* The field of a name, with its "_axis" or without ("head"); -1: there is none. */
+SHD_API int shd_axis_field_find(const char *name);
+
 /* Set fields, the last of a name counts, and resolve the rest; everything is copied.  SHD_ETYPE (no
  * such field; a mesh axis given as a tuple), SHD_EINVAL (the default asked for where there is none:
  * for a mesh axis or for a field that is not sharded unless one says so), SHD_ERANGE (over
@@ -96,6 +99,13 @@ enum shd_axis_mode {
     SHD_MODE_GENERATION /* batch, query_sequence, head, key_sequence and attention_dim are those of
                            the generation_ fields */
 };
+
+/* What an axis of a model stands for in a mode: the resolved field of a name as
+ * shd_axis_field_find() takes it, or NULL for a name that is no field.  It lives as long as `axis`.
+ */
+SHD_API const struct shd_axis_value *shd_partition_axis_find(const struct shd_partition_axis *axis,
+                                                             const char *name,
+                                                             enum shd_axis_mode mode);
 
 /* The spec of an array from the meaning of its dimensions: "batch", "query_sequence", "head",
  * "attention_dim", ...: a field's name, with or without "_axis"; NULL or "_" is a dimension that is

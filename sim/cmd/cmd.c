@@ -69,42 +69,43 @@ int cmd_exit_of(int status)
     return CMD_FAILED;
 }
 
-static void print_help(FILE *file)
+void cmd_list(FILE *file, const struct cmd *const *table)
 {
-    fprintf(file, "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
-                  "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
-                  "run or plan the step, and see what is communicated and whether it is right.\n\n"
-                  "Commands:\n");
-    for (size_t c = 0; cmds[c]; c++)
-        fprintf(file, "  %-10s %s\n", cmds[c]->name, cmds[c]->desc);
-    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
-                  "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"
-                  "run here; 130 interrupted.\n");
+    for (; *table; table++)
+        fprintf(file, "  %-10s %s\n", (*table)->name, (*table)->desc);
 }
 
-static int no_such_command(const char *name)
+int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
+                char **argv)
 {
+    char name[64], hint[NEAREST_HINT_MAX];
     struct nearest near;
-    char hint[NEAREST_HINT_MAX];
 
-    nearest_init(&near, name);
-    for (size_t c = 0; cmds[c]; c++)
-        nearest_add(&near, cmds[c]->name);
-    fprintf(stderr, "shardsim: error: there is no command '%s'%s\n", name,
-            nearest_hint(&near, hint, sizeof hint));
-    fprintf(stderr, "Try 'shardsim --help'.\n");
+    nearest_init(&near, argv[1]);
+    for (; *table; table++) {
+        if (!strcmp(argv[1], (*table)->name)) {
+            snprintf(name, sizeof name, "%s %s", program, (*table)->name);
+            argv[1] = name; /* what argp calls the program in its messages */
+            return (*table)->run(argc - 1, argv + 1);
+        }
+        nearest_add(&near, (*table)->name);
+    }
+    fprintf(stderr, "shardsim: error: %s '%s'%s\nTry '%s --help'.\n", missing, argv[1],
+            nearest_hint(&near, hint, sizeof hint), program);
     return CMD_USAGE;
 }
 
-static int run_cmd(const struct cmd *cmd, int argc, char **argv)
+static void print_help(FILE *file)
 {
-    char name[64];
-
-    snprintf(name, sizeof name, "shardsim %s", cmd->name);
-    argv[0] = name; /* what argp calls the program in its messages */
-    argp_err_exit_status = CMD_USAGE;
-    watch_signals();
-    return cmd->run(argc, argv);
+    fprintf(file,
+            "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
+            "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
+            "run or plan the step, and see what is communicated and whether it is right.\n\n"
+            "Commands:\n");
+    cmd_list(file, cmds);
+    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
+                  "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"
+                  "run here; 130 interrupted.\n");
 }
 
 int cmd_main(int argc, char **argv)
@@ -121,8 +122,7 @@ int cmd_main(int argc, char **argv)
         printf("%s\n", PACKAGE_STRING);
         return CMD_OK;
     }
-    for (size_t c = 0; cmds[c]; c++)
-        if (!strcmp(argv[1], cmds[c]->name))
-            return run_cmd(cmds[c], argc - 1, argv + 1);
-    return no_such_command(argv[1]);
+    argp_err_exit_status = CMD_USAGE;
+    watch_signals();
+    return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
 }

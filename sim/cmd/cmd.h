@@ -5,6 +5,8 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include <stdio.h>
+
 enum cmd_exit {
     CMD_OK = 0,
     CMD_FAILED = 1,     /* the check failed: wrong numbers, does not fit */
@@ -19,6 +21,14 @@ struct cmd {
     /* argv[0] is "shardsim NAME"; returns the exit status. */
     int (*run)(int argc, char **argv);
 };
+
+/* The rows of a table of commands, ended by NULL, for a help text. */
+void cmd_list(FILE *file, const struct cmd *const *table);
+
+/* Run the row that argv[1] names, as `program` and this name; or say that there is none: `missing`
+ * and the name, and what was meant. */
+int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
+                char **argv);
 
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;

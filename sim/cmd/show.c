@@ -11,16 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "cmd/cmd.h"
 
-static const struct show_subject *const subjects[] = {
-    &show_array,
-    &show_groups,
-    &show_matrix,
-    &show_mesh,
-    &show_tree,
-    NULL,
+static const struct cmd *const subjects[] = {
+    &show_array, &show_groups, &show_matrix, &show_mesh, &show_tree, NULL,
 };
 
 int show_error(const char *what, const char *message)
@@ -85,6 +79,44 @@ struct shd_mesh *show_parse_mesh(const char *text)
     return mesh;
 }
 
+/* ---- options ---- */
+
+error_t show_parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct show_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'a':
+        o->axes = arg;
+        return 0;
+    case 'n':
+        o->shape = arg;
+        return 0;
+    case 'p':
+        o->spec = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp_child show_children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+
+struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+                            char **argv)
+{
+    *options = (struct show_options){.mesh = NULL};
+    canvas_init(&options->canvas);
+    argp_parse(argp, argc, argv, 0, NULL, options);
+    return show_parse_mesh(options->mesh);
+}
+
 /* ---- the command ---- */
 
 static void print_help(FILE *file)
@@ -92,31 +124,14 @@ static void print_help(FILE *file)
     fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
                   "Draw how things lie on devices: as text that fits the terminal, or with\n"
                   "-o FILE.svg as a picture.\n\nWhat:\n");
-    for (size_t s = 0; subjects[s]; s++)
-        fprintf(file, "  %-10s %s\n", subjects[s]->name, subjects[s]->desc);
+    cmd_list(file, subjects);
     fprintf(file, "\n'shardsim show WHAT --help' tells about one of them.\n\n"
                   "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'\n\n"
                   "Exit status: 0 all well; 2 bad input or usage; 3 could not be written.\n");
 }
 
-static int no_such_subject(const char *name)
-{
-    struct nearest near;
-    char hint[NEAREST_HINT_MAX];
-
-    nearest_init(&near, name);
-    for (size_t s = 0; subjects[s]; s++)
-        nearest_add(&near, subjects[s]->name);
-    fprintf(stderr, "shardsim: error: there is nothing to show called '%s'%s\n", name,
-            nearest_hint(&near, hint, sizeof hint));
-    fprintf(stderr, "Try 'shardsim show --help'.\n");
-    return CMD_USAGE;
-}
-
 static int run(int argc, char **argv)
 {
-    char name[64];
-
     if (argc < 2) {
         print_help(stderr);
         return CMD_USAGE;
@@ -125,13 +140,7 @@ static int run(int argc, char **argv)
         print_help(stdout);
         return CMD_OK;
     }
-    for (size_t s = 0; subjects[s]; s++)
-        if (!strcmp(argv[1], subjects[s]->name)) {
-            snprintf(name, sizeof name, "shardsim show %s", subjects[s]->name);
-            argv[1] = name;
-            return subjects[s]->run(argc - 1, argv + 1);
-        }
-    return no_such_subject(argv[1]);
+    return cmd_run_row(subjects, "shardsim show", "there is nothing to show called", argc, argv);
 }
 
 const struct cmd cmd_show = {"show", "draw a mesh, an array's sharding, groups, traffic", run};

@@ -7,22 +7,35 @@
 
 #include <shd/mesh.h>
 
-struct show_subject {
-    const char *name;
-    const char *desc; /* one line for the list in --help */
-    /* argv[0] is "shardsim show NAME"; returns the exit status. */
-    int (*run)(int argc, char **argv);
-};
+#include "cmd/canvas.h"
+#include "cmd/cmd.h"
 
-extern const struct show_subject show_array;
-extern const struct show_subject show_groups;
-extern const struct show_subject show_matrix;
-extern const struct show_subject show_mesh;
-extern const struct show_subject show_tree;
+/* argv[0] is "shardsim show NAME". */
+extern const struct cmd show_array;
+extern const struct cmd show_groups;
+extern const struct cmd show_matrix;
+extern const struct cmd show_mesh;
+extern const struct cmd show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
  * NULL. */
 struct shd_mesh *show_parse_mesh(const char *text);
+
+/* What drawings of a mesh and of things on it are asked with. */
+struct show_options {
+    struct canvas canvas;
+    const char *mesh, *axes, *shape, *spec; /* -m, -a, -n, -p; NULL where not given */
+};
+
+/* An argp parser for these options, whose input is a struct show_options: what is left to another
+ * is whether an argument may stand by itself, and what must be there. */
+error_t show_parse_option(int key, char *arg, struct argp_state *state);
+extern const struct argp_child show_children[];
+
+/* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told.
+ */
+struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+                            char **argv);
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);

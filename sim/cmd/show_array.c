@@ -12,14 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/cmd.h"
-#include "cmd/canvas.h"
 #include "draw/layouts.h"
-
-struct options {
-    struct canvas canvas;
-    const char *mesh, *shape, *spec;
-};
 
 static const struct argp_option option_table[] = {
     {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
@@ -32,21 +25,9 @@ static const struct argp_option option_table[] = {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct options *o = state->input;
+    const struct show_options *o = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case 'm':
-        o->mesh = arg;
-        return 0;
-    case 'n':
-        o->shape = arg;
-        return 0;
-    case 'p':
-        o->spec = arg;
-        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
@@ -55,7 +36,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "expected --mesh and --shape (and --spec)");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return show_parse_option(key, arg, state);
     }
 }
 
@@ -112,7 +93,7 @@ static int bind(struct shd_sharding *out, const struct shd_mesh *mesh, const cha
     return status;
 }
 
-static int show(const struct options *o, const struct shd_mesh *mesh)
+static int show(const struct show_options *o, const struct shd_mesh *mesh)
 {
     int64_t shape[SHD_RANK_MAX];
     struct shd_sharding sharding;
@@ -135,21 +116,21 @@ static int show(const struct options *o, const struct shd_mesh *mesh)
 
 static int run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
         "are together.  Of more than two dimensions the last two are drawn, once for each block of "
         "the others.\v"
         "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'",
-        children, NULL, NULL};
-    struct options o = {.mesh = NULL};
-    struct shd_mesh *mesh;
+        show_children,
+        NULL,
+        NULL};
+    struct show_options o;
+    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     int status;
 
-    canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
-    mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;
     status = show(&o, mesh);
@@ -157,4 +138,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_array = {"array", "the blocks of a sharded array", run};
+const struct cmd show_array = {"array", "the blocks of a sharded array", run};

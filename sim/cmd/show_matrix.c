@@ -100,4 +100,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_matrix = {"matrix", "a step's bytes from device to device", run};
+const struct cmd show_matrix = {"matrix", "a step's bytes from device to device", run};

@@ -10,29 +10,13 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cmd/cmd.h"
-#include "cmd/canvas.h"
 #include "draw/layouts.h"
-
-struct options {
-    struct canvas canvas; /* first: the child parser's input is copied from it */
-    const char *mesh, *axes;
-};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct show_options *o = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case 'm':
-        o->mesh = arg;
-        return 0;
-    case 'a':
-        o->axes = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->mesh)
             argp_error(state, "one mesh at a time; '%s' is too much", arg);
@@ -43,14 +27,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "no mesh given; expected e.g. dp=2,tp=4");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return show_parse_option(key, arg, state);
     }
 }
 
-static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
-
 /* Draw unless making the figure failed. */
-static int draw(const struct options *o, struct figure *figure, int status,
+static int draw(const struct show_options *o, struct figure *figure, int status,
                 const struct shd_error *err)
 {
     if (status != SHD_OK)
@@ -64,20 +46,21 @@ static int draw(const struct options *o, struct figure *figure, int status,
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "dp=2,tp=4",
+        NULL,
+        parse_option,
+        "dp=2,tp=4",
         "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
         "along the rows; of further axes each combination is a picture of its own.\v"
         "Example: shardsim show mesh dp=2,tp=4",
-        children, NULL, NULL};
-    struct options o = {.mesh = NULL};
+        show_children,
+        NULL,
+        NULL};
+    struct show_options o;
+    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     struct figure figure;
-    struct shd_mesh *mesh;
     struct shd_error err;
     int status;
 
-    canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
-    mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;
     figure_init(&figure);
@@ -121,22 +104,23 @@ static int run_groups(int argc, char **argv)
         {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Draw process groups: the devices that a collective over some axes brings together.\v"
         "Example: shardsim show groups --mesh dp=2,tp=4 --axes tp",
-        children, NULL, NULL};
-    struct options o = {.mesh = NULL};
+        show_children,
+        NULL,
+        NULL};
+    struct show_options o;
+    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     uint8_t axes[SHD_MESH_AXES_MAX];
     struct shd_groups groups;
-    struct shd_mesh *mesh;
     struct figure figure;
     struct shd_error err;
     size_t naxes;
     int status;
 
-    canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
-    mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;
     status = parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
@@ -151,6 +135,5 @@ static int run_groups(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_mesh = {"mesh", "the devices of a mesh", run_mesh};
-const struct show_subject show_groups = {"groups", "process groups along axes of a mesh",
-                                         run_groups};
+const struct cmd show_mesh = {"mesh", "the devices of a mesh", run_mesh};
+const struct cmd show_groups = {"groups", "process groups along axes of a mesh", run_groups};

@@ -133,5 +133,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct show_subject show_tree = {
-    "tree", "a model's parameters by rules: specs, shards, memory", run};
+const struct cmd show_tree = {"tree", "a model's parameters by rules: specs, shards, memory", run};

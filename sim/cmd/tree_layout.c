@@ -36,7 +36,7 @@ static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...)
 
 /* ---- reading ---- */
 
-/* A list of rules, or a scenario file, whose `params` they are. */
+/* A list of rules, or a scenario file, whose `params` they are; none of them for `rules: auto`. */
 static int read_rules(struct tree_layout *l, const char *path, struct diag *diag)
 {
     const struct yaml_node *node;
@@ -45,10 +45,8 @@ static int read_rules(struct tree_layout *l, const char *path, struct diag *diag
     if (status != SHD_OK)
         return status;
     node = yaml_doc_root(l->doc);
-    if (node->kind == YAML_MAP && yaml_find(node, "params"))
-        node = yaml_find(node, "params");
     status = scenario_read_rules(&l->rules, &l->nrules, node, diag);
-    if (status == SHD_OK && l->nrules == 0) {
+    if (status == SHD_OK && l->rules && l->nrules == 0) {
         diag_error(diag, node->place, "there are no rules");
         status = SHD_EINVAL;
     }
@@ -205,7 +203,8 @@ int tree_layout_init(struct tree_layout *out, const char *model, const char *rul
     if (status == SHD_OK)
         status = allocate(out);
     if (status == SHD_OK)
-        status = rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
+        status =
+            out->rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
     if (status != SHD_OK)
         return status;
     status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs, mesh,

@@ -70,7 +70,7 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
             !shd_sharding_is_replicated(s) || size_of(l->graph, n) <= whole_bytes)
             continue;
         text_add_any_layer(&name, l->graph->nodes[n].name);
-        diag_error(l->findings, rule ? rule->spec_place : l->scenario->place,
+        diag_error(l->findings, rule ? rule->spec_place : scenario_place(l->scenario, "rules"),
                    "parameter '%s' of %s lies whole on each of %d devices", text_get(&name),
                    units_print_bytes(size, sizeof size, size_of(l->graph, n)),
                    (int)shd_mesh_size(s->mesh));

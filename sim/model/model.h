@@ -46,7 +46,7 @@ struct model_shardings {
     struct shd_sharding *storage;
     const struct shd_sharding **nodes;
     const struct shd_sharding **outputs;
-    const struct scenario_rule **rules; /* by node: which asked for it; NULL: none */
+    const struct scenario_rule **rules; /* by node: which asked for it; NULL: none, or its shape */
 };
 
 /* Resolve parameter rules, logical axes and constraints.  Reports to `diag`: a parameter that no

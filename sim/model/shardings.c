@@ -1,8 +1,8 @@
 /* What a scenario asks of the arrays of its graph.
  *
- * Parameters follow the rules, the first whose pattern is found in the name; inputs follow the
- * logical axes of their dimensions; constraints are asked for at the places of that name, and the
- * cotangent lies as the result does.
+ * Parameters follow the rules, the first whose pattern is found in the name, or their shapes;
+ * inputs follow the logical axes of their dimensions; constraints are asked for at the places of
+ * that name, and the cotangent lies as the result does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <shd/auto_shard.h>
 
 #include "model/match.h"
 #include "model/model.h"
@@ -33,7 +35,8 @@ static void report_binding(struct binding *b, struct place place, const char *na
         b->nindivisible += b->diag->nerrors - before;
 }
 
-static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rule *rule)
+static void bind_spec(struct binding *b, uint32_t node, const struct shd_spec *spec,
+                      struct place place)
 {
     const struct graph_node *n = &b->graph->nodes[node];
     int64_t shape[GRAPH_RANK_MAX];
@@ -41,15 +44,39 @@ static int bind_rule(struct binding *b, uint32_t node, const struct scenario_rul
     int status;
 
     graph_shape(b->graph, node, shape);
-    status = shd_sharding_bind(&b->out->storage[node], b->mesh, rule->spec, n->rank, &err);
+    status = shd_sharding_bind(&b->out->storage[node], b->mesh, spec, n->rank, &err);
     if (status == SHD_OK)
         status = shd_sharding_check(&b->out->storage[node], shape, &err);
-    b->out->rules[node] = rule;
     if (status == SHD_OK)
         b->out->nodes[node] = &b->out->storage[node];
     else
-        report_binding(b, rule->spec_place, n->name, &err);
-    return status;
+        report_binding(b, place, n->name, &err);
+}
+
+static void bind_rule(struct binding *b, uint32_t node, const struct scenario_rule *rule)
+{
+    b->out->rules[node] = rule;
+    bind_spec(b, node, rule->spec, rule->spec_place);
+}
+
+/* By its shape, strictly: every dimension divides. */
+static void bind_auto(struct binding *b, uint32_t node)
+{
+    const struct shd_auto_options options = {.min_elements = 0, .strict = true};
+    const struct graph_node *n = &b->graph->nodes[node];
+    struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
+    struct place place = scenario_place(b->scenario, "rules");
+    int64_t shape[GRAPH_RANK_MAX];
+    struct shd_spec *spec = NULL;
+    struct shd_error err;
+
+    graph_shape(b->graph, node, shape);
+    if (shd_auto_spec(&spec, b->mesh, shape, n->rank, methods,
+                      shd_auto_methods(methods, b->mesh, shape, n->rank), &options, &err) == SHD_OK)
+        bind_spec(b, node, spec, place);
+    else
+        report_binding(b, place, n->name, &err);
+    shd_spec_destroy(spec);
 }
 
 /* Inputs: every dimension by its logical axis; an axis taken by an earlier one is left out. */
@@ -84,7 +111,9 @@ static void bind_nodes(struct binding *b, struct match *params, struct match *co
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
-        if (n->op == GRAPH_PARAM) {
+        if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO) {
+            bind_auto(b, node);
+        } else if (n->op == GRAPH_PARAM) {
             rule = match_find(params, n->name);
             if (!rule)
                 diag_error(b->diag, scenario_place(b->scenario, "params"),
@@ -95,7 +124,7 @@ static void bind_nodes(struct binding *b, struct match *params, struct match *co
             rule = match_find(constraints, n->name);
         }
         if (rule)
-            (void)bind_rule(b, node, rule); /* reported to diag */
+            bind_rule(b, node, rule);
         else if (n->op == GRAPH_INPUT)
             bind_logical(b, node);
     }

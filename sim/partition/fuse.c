@@ -105,15 +105,6 @@ void fuse_collect(struct fused *out, const struct choose *choose, const bool *in
                 out->instrs[i].src[k] = (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
 }
 
-static void by_factor(int64_t *out, uint32_t rank, const int8_t *factors, const int64_t *extents)
-{
-    int64_t stride[GRAPH_RANK_MAX];
-
-    rule_strides(stride, rank, factors, extents);
-    for (uint32_t d = 0; d < rank; d++)
-        out[factors[d]] = stride[d];
-}
-
 /* All the expression's ops have the same dimensions in the same order, hence the same factors. */
 void fuse_lower(struct program_op *op, const struct fused *fused, const struct choose *choose,
                 uint32_t node, const int64_t *extents)
@@ -126,11 +117,11 @@ void fuse_lower(struct program_op *op, const struct fused *fused, const struct c
     m->dtype = n->dtype;
     m->ndims = rule->nfactors;
     memcpy(m->extent, extents, rule->nfactors * sizeof *extents);
-    by_factor(m->out_stride, n->rank, rule->result[0], extents);
+    rule_factor_strides(m->out_stride, n->rank, rule->result[0], extents);
     m->ninputs = fused->ninputs;
     for (uint32_t i = 0; i < fused->ninputs; i++)
-        by_factor(m->in_stride[i], choose->graph->nodes[fused->inputs[i]].rank, fused->factors[i],
-                  extents);
+        rule_factor_strides(m->in_stride[i], choose->graph->nodes[fused->inputs[i]].rank,
+                            fused->factors[i], extents);
     m->ninstrs = fused->ninstrs;
     memcpy(m->instrs, fused->instrs, sizeof m->instrs);
 }

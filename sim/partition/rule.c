@@ -63,6 +63,15 @@ int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node,
     return factor;
 }
 
+uint32_t rule_place(const struct graph_node *array, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (array->dims[d] != dim)
+        d++;
+    return d;
+}
+
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents)
 {
     int64_t next = 1;
@@ -71,6 +80,20 @@ void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const i
         stride[d] = next;
         next *= extents[factors[d]];
     }
+}
+
+uint32_t rule_factor_strides(int64_t *out, uint32_t rank, const int8_t *factors,
+                             const int64_t *extents)
+{
+    int64_t stride[GRAPH_RANK_MAX];
+    uint32_t has = 0;
+
+    rule_strides(stride, rank, factors, extents);
+    for (uint32_t d = 0; d < rank; d++) {
+        out[factors[d]] = stride[d];
+        has |= 1u << factors[d];
+    }
+    return has;
 }
 
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last)

@@ -56,12 +56,19 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
 /* The factor that is a dimension number of an operand (or of result 0); -1 where there is none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
 
+/* Which dimension of an array, that has it, is a dimension number. */
+uint32_t rule_place(const struct graph_node *array, uint32_t dim);
+
 /* For rules that differ from the one by names: append a factor; give the dimensions equal to `dim`
  * of an operand the factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);
 
 /* Local extents and row-major strides of an array whose dimensions are `factors`. */
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents);
+
+/* The same strides by factor, of those the array has; returns their bits. */
+uint32_t rule_factor_strides(int64_t *out, uint32_t rank, const int8_t *factors,
+                             const int64_t *extents);
 
 /* Product of the local extents of dimensions [first, last) of an array. */
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);

@@ -4,39 +4,26 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "cost/plan.h"
-#include "partition/partition.h"
-#include "query/layer.h"
+#include "query/layer_question.h"
 #include "query/query.h"
 #include "query/read.h"
 #include "run/walk.h"
 #include "trial/collect.h"
 
-/* All that one question makes; freed by layer_question_fini(). */
-struct layer_question {
-    const struct layer_kind *kind;
-    struct graph *graph;
-    struct shd_mesh *mesh;
-    struct shd_sharding *shardings; /* by node */
-    const struct shd_sharding **nodes;
-    uint32_t tensors[LAYER_TENSORS_MAX]; /* nodes by tensor of the kind */
-    struct program *program;
+/* The question with its run. */
+struct layer_run {
+    struct layer_question q;
     struct record *record;
     struct collect results;
 };
 
-static void fini(struct layer_question *q)
+static void fini(struct layer_run *run)
 {
-    collect_fini(&q->results);
-    record_destroy(q->record);
-    program_destroy(q->program);
-    free(q->shardings);
-    free(q->nodes);
-    shd_mesh_destroy(q->mesh);
-    graph_destroy(q->graph);
+    collect_fini(&run->results);
+    record_destroy(run->record);
+    layer_question_fini(&run->q);
 }
 
 /* labels and mask stand beside the tensors: whole numbers, one a token. */
@@ -85,8 +72,6 @@ static int add_tensors(struct layer_question *q, const json_t *in, struct shd_er
     const json_t *tensors = json_object_get(in, "tensors");
     int status = SHD_OK;
 
-    for (int t = 0; t < LAYER_TENSORS_MAX; t++)
-        q->tensors[t] = GRAPH_NONE;
     for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name && status == SHD_OK; t++) {
         const json_t *tensor = json_object_get(tensors, q->kind->tensors[t].name);
 
@@ -97,19 +82,19 @@ static int add_tensors(struct layer_question *q, const json_t *in, struct shd_er
 
 static int build_graph(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
+    const struct layer_kind *kind;
     const char *name;
     uint32_t result;
     int status = read_string(&name, in, "kind", "", err);
 
     if (status != SHD_OK)
         return status;
-    q->kind = layer_find(name);
-    if (!q->kind)
+    kind = layer_find(name);
+    if (!kind)
         return shd_error_set(err, SHD_EUNSUPPORTED, "there is no kind of layer '%.60s'", name);
-    q->graph = graph_create();
-    if (!q->graph)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the graph");
-    status = add_tensors(q, in, err);
+    status = layer_question_begin(q, kind, err);
+    if (status == SHD_OK)
+        status = add_tensors(q, in, err);
     if (status != SHD_OK)
         return status;
     result = q->kind->build(q->graph, json_object_get(in, "attrs"), q->tensors);
@@ -121,40 +106,24 @@ static int build_graph(struct layer_question *q, const json_t *in, struct shd_er
 static int read_specs(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
     const json_t *specs = json_object_get(in, "specs");
+    int status = layer_question_end(q, err);
 
-    q->shardings = calloc((size_t)q->graph->nnodes + 1, sizeof *q->shardings);
-    q->nodes = calloc((size_t)q->graph->nnodes + 1, sizeof *q->nodes);
-    if (!q->shardings || !q->nodes)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the shardings");
-    for (int t = 0; t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++) {
-        const json_t *spec = json_object_get(specs, q->kind->tensors[t].name);
-        uint32_t node = q->tensors[t];
-        int64_t shape[GRAPH_RANK_MAX];
-        int status;
-
-        if (!spec || node == GRAPH_NONE)
-            continue;
-        graph_shape(q->graph, node, shape);
-        status = read_sharding_value(&q->shardings[node], spec, q->mesh, shape,
-                                     q->graph->nodes[node].rank, err);
-        if (status != SHD_OK)
-            return status;
-        q->nodes[node] = &q->shardings[node];
-    }
-    return SHD_OK;
+    for (int t = 0; status == SHD_OK && t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++)
+        status = layer_question_bind(q, q->tensors[t],
+                                     json_object_get(specs, q->kind->tensors[t].name), err);
+    return status;
 }
 
-static int execute(struct layer_question *q, struct shd_error *err)
+static int execute(struct layer_run *run, struct shd_error *err)
 {
-    struct partition_request request = {.graph = q->graph, .mesh = q->mesh, .nodes = q->nodes};
-    struct walk_opts opts = {.finish = collect_finish, .finish_arg = &q->results};
-    int status = partition_build(&q->program, &request, err);
+    struct walk_opts opts = {.finish = collect_finish, .finish_arg = &run->results};
+    int status = layer_question_partition(&run->q, err);
 
     if (status == SHD_OK)
-        status = record_create(&q->record, q->program, RECORD_EXECUTED, false, err);
+        status = record_create(&run->record, run->q.program, RECORD_EXECUTED, false, err);
     if (status == SHD_OK)
-        status = collect_init(&q->results, q->program, err);
-    return status == SHD_OK ? walk_run(q->record, &opts, err) : status;
+        status = collect_init(&run->results, run->q.program, err);
+    return status == SHD_OK ? walk_run(run->record, &opts, err) : status;
 }
 
 static void write_tensor(struct json_out *out, const struct program_buffer *b, const void *whole)
@@ -180,53 +149,53 @@ static void write_tensor(struct json_out *out, const struct program_buffer *b, c
     json_out_end_object(out);
 }
 
-static void write_results(struct json_out *out, const struct layer_question *q, bool gradients)
+static void write_results(struct json_out *out, const struct layer_run *run, bool gradients)
 {
     json_out_begin_object(out);
-    for (uint32_t r = 0; r < q->program->nresults; r++) {
-        const struct program_result *result = &q->program->results[r];
+    for (uint32_t r = 0; r < run->q.program->nresults; r++) {
+        const struct program_result *result = &run->q.program->results[r];
 
         if ((result->kind == PROGRAM_GRADIENT) != gradients)
             continue;
         json_out_key(out, result->name);
-        write_tensor(out, &q->program->buffers[result->buffer], q->results.wholes[r]);
+        write_tensor(out, &run->q.program->buffers[result->buffer], run->results.wholes[r]);
     }
     json_out_end_object(out);
 }
 
-static void write_answer(struct json_out *out, const struct layer_question *q, bool sharded)
+static void write_answer(struct json_out *out, const struct layer_run *run, bool sharded)
 {
     json_out_begin_object(out);
     json_out_key(out, "outputs");
-    write_results(out, q, false);
+    write_results(out, run, false);
     json_out_key(out, "grads");
-    write_results(out, q, true);
+    write_results(out, run, true);
     if (sharded) {
         json_out_key(out, "devices");
-        json_out_int(out, shd_mesh_size(q->mesh));
+        json_out_int(out, shd_mesh_size(run->q.mesh));
         json_out_key(out, "received_bytes");
-        json_out_uint(out, record_received(q->record));
+        json_out_uint(out, record_received(run->record));
     }
     json_out_end_object(out);
 }
 
 static int answer_run(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct layer_question q = {.kind = NULL};
+    struct layer_run run = {.record = NULL};
     bool sharded = json_object_get(in, "mesh") != NULL;
-    int status = build_graph(&q, in, err);
+    int status = build_graph(&run.q, in, err);
 
     if (status == SHD_OK && sharded)
-        status = read_mesh(&q.mesh, in, "mesh", err);
+        status = read_mesh(&run.q.mesh, in, "mesh", err);
     else if (status == SHD_OK)
-        status = shd_mesh_create(&q.mesh, NULL, NULL, 0, err);
+        status = shd_mesh_create(&run.q.mesh, NULL, NULL, 0, err);
     if (status == SHD_OK)
-        status = read_specs(&q, in, err);
+        status = read_specs(&run.q, in, err);
     if (status == SHD_OK)
-        status = execute(&q, err);
+        status = execute(&run, err);
     if (status == SHD_OK)
-        write_answer(out, &q, sharded);
-    fini(&q);
+        write_answer(out, &run, sharded);
+    fini(&run);
     return status;
 }
 

@@ -4,11 +4,9 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "partition/partition.h"
-#include "query/layer.h"
+#include "query/layer_question.h"
 #include "query/moves.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -27,29 +25,9 @@ static const struct place_name place_names[] = {
     {"q", "attn/q"},      {"kv", "attn/kv"},      {"out", "/out"},
     {NULL, NULL}};
 
-struct step_question {
-    const struct layer_kind *kind;
-    struct graph *graph;
-    struct shd_mesh *mesh;
-    struct shd_sharding *shardings;
-    const struct shd_sharding **nodes, **outputs;
-    uint32_t tensors[LAYER_TENSORS_MAX];
-    uint32_t result;
-    struct program *program;
-};
-
-static void fini(struct step_question *q)
+static int begin(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
-    program_destroy(q->program);
-    free(q->shardings);
-    free(q->nodes);
-    free(q->outputs);
-    shd_mesh_destroy(q->mesh);
-    graph_destroy(q->graph);
-}
-
-static int find_kind(struct step_question *q, const json_t *in, struct shd_error *err)
-{
+    const struct layer_kind *kind = NULL;
     const char *model, *mlp;
     int status = read_string(&model, in, "model", "", err);
 
@@ -58,17 +36,17 @@ static int find_kind(struct step_question *q, const json_t *in, struct shd_error
     if (status != SHD_OK)
         return status;
     if (!strcmp(model, "mlp"))
-        q->kind = layer_find(strcmp(mlp, "swiglu") ? "mlp_gelu" : "mlp_swiglu");
+        kind = layer_find(strcmp(mlp, "swiglu") ? "mlp_gelu" : "mlp_swiglu");
     else if (!strcmp(model, "attn"))
-        q->kind = layer_find("attention");
+        kind = layer_find("attention");
     else if (!strcmp(model, "block"))
-        q->kind = layer_find("block");
-    if (!q->kind)
+        kind = layer_find("block");
+    if (!kind)
         return shd_error_set(err, SHD_EUNSUPPORTED, "there is no model '%.60s'", model);
-    return SHD_OK;
+    return layer_question_begin(q, kind, err);
 }
 
-static int add_leaf(struct step_question *q, const char *name, const int64_t *shape, size_t rank,
+static int add_leaf(struct layer_question *q, const char *name, const int64_t *shape, size_t rank,
                     enum shd_dtype dtype, struct shd_error *err)
 {
     int t = layer_tensor_find(q->kind, name);
@@ -80,7 +58,7 @@ static int add_leaf(struct step_question *q, const char *name, const int64_t *sh
 }
 
 /* x and ct of [batch, seq, d_model], and the parameters by their shapes. */
-static int add_leaves(struct step_question *q, const json_t *in, bool backward,
+static int add_leaves(struct layer_question *q, const json_t *in, bool backward,
                       struct shd_error *err)
 {
     const json_t *config = json_object_get(in, "config"), *value;
@@ -91,8 +69,6 @@ static int add_leaves(struct step_question *q, const json_t *in, bool backward,
     size_t rank;
     int status = read_dtype(&dtype, config, "dtype", err);
 
-    for (int t = 0; t < LAYER_TENSORS_MAX; t++)
-        q->tensors[t] = GRAPH_NONE;
     if (status == SHD_OK)
         status = read_int(&shape[0], config, "batch", 1, err);
     if (status == SHD_OK)
@@ -114,34 +90,20 @@ static int add_leaves(struct step_question *q, const json_t *in, bool backward,
     return status;
 }
 
-static int build_graph(struct step_question *q, const json_t *in, bool backward,
+/* Stores what the layer gives. */
+static int build_graph(struct layer_question *q, uint32_t *result, const json_t *in, bool backward,
                        struct shd_error *err)
 {
     int status = add_leaves(q, in, backward, err);
 
     if (status != SHD_OK)
         return status;
-    q->result = q->kind->build(q->graph, json_object_get(in, "config"), q->tensors);
+    *result = q->kind->build(q->graph, json_object_get(in, "config"), q->tensors);
     if (backward) {
         q->graph->noutputs = 0; /* the step gives loss and gradients only */
-        layer_add_gradients(q->graph, q->kind, q->result, q->tensors);
+        layer_add_gradients(q->graph, q->kind, *result, q->tensors);
     }
     return graph_status(q->graph, err);
-}
-
-static int bind(struct step_question *q, uint32_t node, const json_t *spec, struct shd_error *err)
-{
-    int64_t shape[GRAPH_RANK_MAX];
-    int status;
-
-    if (!spec || node == GRAPH_NONE)
-        return SHD_OK;
-    graph_shape(q->graph, node, shape);
-    status = read_sharding_value(&q->shardings[node], spec, q->mesh, shape,
-                                 q->graph->nodes[node].rank, err);
-    if (status == SHD_OK)
-        q->nodes[node] = &q->shardings[node];
-    return status;
 }
 
 static bool ends_with(const char *text, const char *ending)
@@ -151,83 +113,72 @@ static bool ends_with(const char *text, const char *ending)
     return n >= m && !strcmp(text + n - m, ending);
 }
 
-static int bind_constraint(struct step_question *q, uint32_t node, const json_t *specs,
+static int bind_constraint(struct layer_question *q, uint32_t node, const json_t *specs,
                            struct shd_error *err)
 {
     for (const struct place_name *p = place_names; p->key; p++)
         if (ends_with(q->graph->nodes[node].name, p->ending))
-            return bind(q, node, json_object_get(specs, p->key), err);
+            return layer_question_bind(q, node, json_object_get(specs, p->key), err);
     return SHD_OK;
 }
 
 /* Parameters, constraints, and x by their specs; ct as the result; gradients as what they are of.
  */
-static int bind_all(struct step_question *q, const json_t *in, struct shd_error *err)
+static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
+                    struct shd_error *err)
 {
     const json_t *specs = json_object_get(in, "activation_specs"), *spec;
     json_t *params = json_object_get(in, "param_specs");
     uint32_t ct = layer_node(q->kind, q->tensors, "ct");
     const char *name;
-    int status = bind(q, layer_node(q->kind, q->tensors, "x"), json_object_get(specs, "x"), err);
+    int status = layer_question_bind(q, layer_node(q->kind, q->tensors, "x"),
+                                     json_object_get(specs, "x"), err);
 
     json_object_foreach(params, name, spec)
     {
         const char *tensor = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
 
         if (status == SHD_OK)
-            status = bind(q, layer_node(q->kind, q->tensors, tensor), spec, err);
+            status = layer_question_bind(q, layer_node(q->kind, q->tensors, tensor), spec, err);
     }
     for (uint32_t node = 0; node < q->graph->nnodes && status == SHD_OK; node++)
         if (q->graph->nodes[node].op == GRAPH_CONSTRAINT)
             status = bind_constraint(q, node, specs, err);
     if (ct != GRAPH_NONE)
-        q->nodes[ct] = q->nodes[q->result];
+        q->nodes[ct] = q->nodes[result];
     for (uint32_t o = 0; o < q->graph->noutputs; o++)
         if (q->graph->outputs[o].kind == GRAPH_GRADIENT)
             q->outputs[o] = q->nodes[q->graph->outputs[o].of];
     return status;
 }
 
-static int partition(struct step_question *q, const json_t *in, struct shd_error *err)
-{
-    struct partition_request request = {.graph = q->graph};
-    int status = read_mesh(&q->mesh, in, "mesh", err);
-
-    q->shardings = calloc((size_t)q->graph->nnodes + 1, sizeof *q->shardings);
-    q->nodes = calloc((size_t)q->graph->nnodes + 1, sizeof *q->nodes);
-    q->outputs = calloc((size_t)q->graph->noutputs + 1, sizeof *q->outputs);
-    if (!q->shardings || !q->nodes || !q->outputs)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the shardings");
-    if (status == SHD_OK)
-        status = bind_all(q, in, err);
-    request.mesh = q->mesh;
-    request.nodes = q->nodes;
-    request.outputs = q->outputs;
-    return status == SHD_OK ? partition_build(&q->program, &request, err) : status;
-}
-
 static int answer_plan(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct step_question q = {.graph = graph_create(), .result = GRAPH_NONE};
+    struct layer_question q = {.kind = NULL};
+    uint32_t result = GRAPH_NONE;
     const char *mode;
     int status = read_string(&mode, in, "mode", "fwd", err);
 
     if (status == SHD_OK && strcmp(mode, "fwd") != 0 && strcmp(mode, "fwd_bwd") != 0)
         status = shd_error_set(err, SHD_EINVAL, "'mode' is fwd or fwd_bwd, not '%.60s'", mode);
-    if (status == SHD_OK && !q.graph)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the graph");
     if (status == SHD_OK)
-        status = find_kind(&q, in, err);
+        status = begin(&q, in, err);
     if (status == SHD_OK)
-        status = build_graph(&q, in, !strcmp(mode, "fwd_bwd"), err);
+        status = build_graph(&q, &result, in, !strcmp(mode, "fwd_bwd"), err);
     if (status == SHD_OK)
-        status = partition(&q, in, err);
+        status = read_mesh(&q.mesh, in, "mesh", err);
+    if (status == SHD_OK)
+        status = layer_question_end(&q, err);
+    if (status == SHD_OK)
+        status = bind_all(&q, result, in, err);
+    if (status == SHD_OK)
+        status = layer_question_partition(&q, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
         status = moves_write(out, q.program, err);
         json_out_end_object(out);
     }
-    fini(&q);
+    layer_question_fini(&q);
     return status;
 }
 

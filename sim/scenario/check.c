@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "scenario/partition_axis.h"
 
 #define MESH_TEXT_MAX 160
 
@@ -110,10 +111,18 @@ static void describe_mesh(const struct scenario *s, struct text *out)
     text_add_char(out, ')');
 }
 
-void check_report_no_axis(struct reader *r, struct place place, const char *name)
+/* ", which 'batch' stands for," where the file says something else than the axis; else "". */
+static void describe_of(const char *name, const char *of, struct text *out)
+{
+    if (strcmp(name, of) != 0)
+        text_addf(out, ", which '%.*s' stands for,", (int)utf8_cut(of, strlen(of), 60), of);
+}
+
+void check_report_no_axis(struct reader *r, struct place place, const char *name, const char *of)
 {
     const struct scenario *s = r->scenario;
-    struct text mesh = TEXT_INIT;
+    struct text mesh = TEXT_INIT, source = TEXT_INIT;
+    struct partition_axis_names names;
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
     int shown = (int)utf8_cut(name, strlen(name), 60);
@@ -121,10 +130,13 @@ void check_report_no_axis(struct reader *r, struct place place, const char *name
     nearest_init(&nearest, name);
     for (size_t i = 0; i < s->nmesh; i++)
         nearest_add(&nearest, s->mesh[i].name);
+    partition_axis_offer(&nearest, &names, s);
     describe_mesh(s, &mesh);
-    diag_error(r->diag, place, "axis '%.*s' is not in the %s%s", shown, name, text_get(&mesh),
-               nearest_hint(&nearest, hint, sizeof(hint)));
+    describe_of(name, of, &source);
+    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s", shown, name, text_get(&source),
+               text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&mesh);
+    text_fini(&source);
 }
 
 /* The axes named so far in one spec: more than the mesh has means that one is there twice. */
@@ -135,28 +147,43 @@ struct names {
 
 /* Each axis must be in the mesh, and once. */
 static void check_axis(struct reader *r, struct names *seen, struct place place, const char *name,
-                       const char *where)
+                       const char *of, const char *where)
 {
+    struct text source = TEXT_INIT;
+
     for (size_t i = 0; i < seen->count; i++)
         if (strcmp(seen->names[i], name) == 0) {
-            diag_error(r->diag, place, "axis '%s' is used twice in %s; expected it once", name,
-                       where);
+            describe_of(name, of, &source);
+            diag_error(r->diag, place, "axis '%s'%s is used twice in %s; expected it once", name,
+                       text_get(&source), where);
+            text_fini(&source);
             return;
         }
     if (!is_in_mesh(r->scenario, name))
-        check_report_no_axis(r, place, name);
+        check_report_no_axis(r, place, name, of);
     else
         seen->names[seen->count++] = name;
+}
+
+/* The same for a name as the file has it, which may stand for several axes or none. */
+static void check_name(struct reader *r, struct names *seen, struct place place, const char *name,
+                       const char *where)
+{
+    const char *axes[SHD_AXIS_VALUE_MAX];
+    size_t naxes = partition_axis_find(axes, r->scenario, name);
+
+    for (size_t a = 0; a < naxes; a++)
+        check_axis(r, seen, place, axes[a], name, where);
 }
 
 static void check_rules(struct reader *r, const struct scenario_rule *rules, size_t nrules)
 {
     for (size_t i = 0; i < nrules; i++) {
-        const struct shd_spec *spec = rules[i].spec;
+        const struct shd_spec *spec = rules[i].written ? rules[i].written : rules[i].spec;
         struct names seen = {{NULL}, 0};
         for (size_t e = 0; e < shd_spec_nentries(spec); e++)
             for (size_t a = 0; a < shd_spec_naxes(spec, e); a++)
-                check_axis(r, &seen, rules[i].entry_places[e], shd_spec_axis(spec, e, a),
+                check_name(r, &seen, rules[i].entry_places[e], shd_spec_axis(spec, e, a),
                            "this spec");
     }
 }
@@ -216,11 +243,45 @@ static void check_logical(struct reader *r)
 
     for (size_t i = 0; i < s->nlogical; i++) {
         const struct scenario_logical *logical = &s->logical[i];
+        char *const *axes = logical->written ? logical->written : logical->axes;
+        size_t naxes = logical->written ? logical->nwritten : logical->naxes;
         struct names seen = {{NULL}, 0};
         check_logical_name(r, logical);
-        for (size_t a = 0; a < logical->naxes && !r->mesh_unknown; a++)
-            check_axis(r, &seen, logical->place, logical->axes[a], "this list");
+        for (size_t a = 0; a < naxes && !r->mesh_unknown; a++)
+            check_name(r, &seen, logical->place, axes[a], "this list");
     }
+}
+
+/* What partition_axis is given; what it has by default may be of no mesh. */
+static void check_partition_axis(struct reader *r)
+{
+    const struct scenario_partition_axis *p = &r->scenario->partition_axis;
+
+    for (size_t i = 0; i < p->nfields; i++) {
+        const struct scenario_logical *field = &p->fields[i];
+        struct names seen = {{NULL}, 0};
+        for (size_t a = 0; a < field->naxes; a++)
+            check_axis(r, &seen, field->place, field->axes[a], field->axes[a], "this list");
+    }
+}
+
+/* On a mesh without an axis of these names all would be replicated, which nobody asked for. */
+static void check_auto(struct reader *r)
+{
+    static const char *const names[] = {"dp", "fsdp", "sp", "tp"};
+    const struct scenario *s = r->scenario;
+    struct text mesh = TEXT_INIT;
+    bool any = s->nmesh == 0;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        any = any || is_in_mesh(s, names[i]);
+    if (s->rules != SCENARIO_RULES_AUTO || any)
+        return;
+    describe_mesh(s, &mesh);
+    diag_error(r->diag, scenario_place(s, "rules"),
+               "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",
+               text_get(&mesh));
+    text_fini(&mesh);
 }
 
 void check_scenario(struct reader *r)
@@ -237,6 +298,8 @@ void check_scenario(struct reader *r)
     check_logical(r);
     if (r->mesh_unknown)
         return;
+    check_partition_axis(r);
+    check_auto(r);
     check_rules(r, s->params, s->nparams);
     check_rules(r, s->constraints, s->nconstraints);
 }

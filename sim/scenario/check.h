@@ -10,10 +10,12 @@
 #include "scenario/value.h"
 
 /* Report: required options that are missing, a mesh of too many devices, axes in specs and in
- * `axes` that are not in the mesh or are used twice, logical axes that the model has not. */
+ * `axes` that are not in the mesh or are used twice, logical axes that the model has not, a mesh
+ * that `rules: auto` can do nothing with. */
 void check_scenario(struct reader *r);
 
-/* Report an axis that is not in the mesh, with what there is. */
-void check_report_no_axis(struct reader *r, struct place place, const char *name);
+/* Report an axis that is not in the mesh, with what there is.  `of`: the name in the file that
+ * stands for it, often itself. */
+void check_report_no_axis(struct reader *r, struct place place, const char *name, const char *of);
 
 #endif /* SCENARIO_CHECK_H */

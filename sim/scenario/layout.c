@@ -106,7 +106,7 @@ static void read_mesh_entry(struct reader *r, const struct option *option,
     if (find_axis(r->scenario, key->text))
         read_axis(r, key, node);
     else if (!r->mesh_unknown)
-        check_report_no_axis(r, key->place, key->text);
+        check_report_no_axis(r, key->place, key->text, key->text);
 }
 
 static void print_mesh(const struct scenario *scenario, const struct option *option,
@@ -173,22 +173,25 @@ const struct value_type value_step = {
     .print = print_step,
 };
 
-static void free_logical(struct scenario_logical *logical)
+static void free_axes(char **axes, size_t naxes)
 {
-    for (size_t i = 0; i < logical->naxes; i++)
-        free(logical->axes[i]);
-    free(logical->axes);
-    logical->axes = NULL;
-    logical->naxes = 0;
+    for (size_t i = 0; i < naxes; i++)
+        free(axes[i]);
+    free(axes);
+}
+
+void value_free_logical(struct scenario_logical *logical)
+{
+    free(logical->name);
+    free_axes(logical->axes, logical->naxes);
+    free_axes(logical->written, logical->nwritten);
 }
 
 static void clear_axes(struct scenario *scenario, const struct option *option)
 {
     (void)option;
-    for (size_t i = 0; i < scenario->nlogical; i++) {
-        free(scenario->logical[i].name);
-        free_logical(&scenario->logical[i]);
-    }
+    for (size_t i = 0; i < scenario->nlogical; i++)
+        value_free_logical(&scenario->logical[i]);
     free(scenario->logical);
     scenario->logical = NULL;
     scenario->nlogical = 0;
@@ -228,21 +231,19 @@ static struct scenario_logical *find_or_add_logical(struct reader *r, const stru
     return logical;
 }
 
-static void read_axes_entry(struct reader *r, const struct option *option,
-                            const struct yaml_node *key, const struct yaml_node *node)
+void value_read_logical(struct reader *r, struct scenario_logical *logical,
+                        const struct yaml_node *key, const struct yaml_node *node)
 {
     char found[DESCRIPTION_MAX];
-    struct scenario_logical *logical = find_or_add_logical(r, key);
 
-    (void)option;
-    if (!logical)
-        return;
-    free_logical(logical);
+    free_axes(logical->axes, logical->naxes);
+    logical->axes = NULL;
+    logical->naxes = 0;
     logical->key_place = key->place;
     logical->place = node->place;
     if (node->kind == YAML_MAP)
         diag_error(r->diag, node->place,
-                   "logical axis '%s' is %s; expected a mesh axis, a list of them, or null",
+                   "logical axis '%.60s' is %s; expected a mesh axis, a list of them, or null",
                    key->text, yaml_describe(node, found, sizeof(found)));
     else if (node->kind == YAML_TEXT && !yaml_is_null(node))
         add_logical_axis(r, logical, node);
@@ -250,19 +251,32 @@ static void read_axes_entry(struct reader *r, const struct option *option,
         add_logical_axis(r, logical, node->items[i]);
 }
 
-static void print_logical(const struct scenario_logical *logical, struct text *out)
+static void read_axes_entry(struct reader *r, const struct option *option,
+                            const struct yaml_node *key, const struct yaml_node *node)
 {
+    struct scenario_logical *logical = find_or_add_logical(r, key);
+
+    (void)option;
+    if (logical)
+        value_read_logical(r, logical, key, node);
+}
+
+void value_print_logical(const struct scenario_logical *logical, struct text *out)
+{
+    char *const *axes = logical->written ? logical->written : logical->axes;
+    size_t naxes = logical->written ? logical->nwritten : logical->naxes;
+
     yaml_print_string(out, logical->name);
     text_add(out, ": ");
-    if (logical->naxes == 0)
+    if (naxes == 0)
         text_add(out, "null");
-    else if (logical->naxes > 1)
+    else if (naxes > 1)
         text_add_char(out, '[');
-    for (size_t i = 0; i < logical->naxes; i++) {
+    for (size_t i = 0; i < naxes; i++) {
         text_add(out, i ? ", " : "");
-        yaml_print_string(out, logical->axes[i]);
+        yaml_print_string(out, axes[i]);
     }
-    if (logical->naxes > 1)
+    if (naxes > 1)
         text_add_char(out, ']');
 }
 
@@ -273,7 +287,7 @@ static void print_axes(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '{');
     for (size_t i = 0; i < scenario->nlogical; i++) {
         text_add(out, i ? ", " : "");
-        print_logical(&scenario->logical[i], out);
+        value_print_logical(&scenario->logical[i], out);
     }
     text_add_char(out, '}');
 }

@@ -48,6 +48,12 @@ static const char *const dtypes[] = {
     NULL,
 };
 
+static const char *const rules_from[] = {
+    [SCENARIO_RULES_PARAMS] = "params",
+    [SCENARIO_RULES_AUTO] = "auto",
+    NULL,
+};
+
 const struct option_section option_sections[] = {
     {"model", "the computation"},
     {"batch", "one step's input"},
@@ -68,7 +74,8 @@ const struct option option_table[] = {
         .key = "mesh",
         .type = OPTION_MESH,
         .required = true,
-        .help = "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
+        .help =
+            "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
     },
     {
         .section = "model",
@@ -286,16 +293,35 @@ const struct option option_table[] = {
         .help = "the phases of one step",
     },
     {
+        .key = "rules",
+        .type = OPTION_WORD,
+        .offset = AT(rules),
+        .words = rules_from,
+        .standard = "params",
+        .help =
+            "where specs of parameters come from: the list in params, or (auto) their shapes, for "
+            "mesh axes named dp, fsdp, sp, tp",
+    },
+    {
         .key = "params",
         .type = OPTION_PARAMS,
         .standard = "[]",
-        .help = "how parameters are sharded; the first pattern found in a name wins, none: replicated",
+        .help =
+            "how parameters are sharded; the first pattern found in a name wins, none: replicated",
     },
     {
         .key = "axes",
         .type = OPTION_AXES,
         .standard = "{}",
         .help = "mesh axes that shard a logical axis (batch, seq, ... or a dim of graph) of inputs",
+    },
+    {
+        .key = "partition_axis",
+        .type = OPTION_PARTITION_AXIS,
+        .standard = "null",
+        .help = "names that specs may have in the place of mesh axes: batch, query_sequence, head, "
+                "...; {} is batch [fsdp, dp], sequences sp, heads, mlp and vocab tp, expert ep; "
+                "mode: generation takes the generation_ ones",
     },
     {
         .key = "constraints",

@@ -29,12 +29,13 @@ enum option_type {
     OPTION_MESH,
     OPTION_STEP,
     OPTION_PARAMS,
+    OPTION_PARTITION_AXIS,
     OPTION_AXES,
     OPTION_CONSTRAINTS,
     OPTION_ALGORITHMS,
     OPTION_ROPE,
-    OPTION_DIMS,    /* of `graph:` */
-    OPTION_ARRAYS,  /* struct scenario_arrays */
+    OPTION_DIMS,   /* of `graph:` */
+    OPTION_ARRAYS, /* struct scenario_arrays */
     OPTION_OPS,
     OPTION_OUTPUTS,
     OPTION_NTYPES

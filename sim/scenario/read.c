@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "scenario/check.h"
+#include "scenario/partition_axis.h"
+#include "scenario/rules.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -82,6 +84,7 @@ static void read_top(struct reader *r, const struct yaml_node *node, const char 
         else
             report_unknown(r, key, NULL, other_keys);
     }
+    rules_check_sources(r, node);
 }
 
 static void read_defaults(struct reader *r)
@@ -196,6 +199,8 @@ void read_scenario(struct reader *r, const struct yaml_node *file,
     for (size_t i = 0; i < nsets; i++)
         read_set(r, &sets[i]);
     derive_defaults(r);
+    rules_settle(r);
+    partition_axis_resolve(r);
     if (r->scenario->strategy)
         check_scenario(r);
 }

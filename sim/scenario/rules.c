@@ -10,7 +10,8 @@
 #include <shd/regex.h>
 #include <shd/shape.h>
 
-#include "scenario/value.h"
+#include "scenario/partition_axis.h"
+#include "scenario/rules.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -19,6 +20,7 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
     for (size_t i = 0; i < nrules; i++) {
         free(rules[i].pattern);
         shd_spec_destroy(rules[i].spec);
+        shd_spec_destroy(rules[i].written);
         free(rules[i].entry_places);
     }
     free(rules);
@@ -184,6 +186,41 @@ static void read_rules(struct reader *r, const struct option *option, const stru
     }
 }
 
+void rules_check_sources(struct reader *r, const struct yaml_node *node)
+{
+    const struct yaml_node *rules = yaml_find(node, "rules");
+    const struct yaml_node *params = yaml_find(node, "params");
+
+    if (rules && params && rules->kind == YAML_TEXT && strcmp(rules->text, "auto") == 0 &&
+        params->kind == YAML_LIST && params->nitems > 0)
+        diag_error(r->diag, rules->place,
+                   "rules: auto beside params of %zu rules; expected only one of them",
+                   params->nitems);
+}
+
+void rules_settle(struct reader *r)
+{
+    if (r->scenario->rules == SCENARIO_RULES_AUTO)
+        value_params.clear(r->scenario, NULL);
+}
+
+/* What a scenario says of parameters; the rest of it counts for nothing here. */
+static void read_scenario_rules(struct reader *r, const struct yaml_node *node)
+{
+    static const char *const keys[] = {"rules", "params", "partition_axis"};
+
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        const struct option *option = option_find(NULL, keys[k]);
+        const struct yaml_node *value = yaml_find(node, keys[k]);
+
+        if (value)
+            value_type_get(option->type)->read(r, option, value);
+    }
+    rules_check_sources(r, node);
+    rules_settle(r);
+    partition_axis_resolve(r);
+}
+
 int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const struct yaml_node *node,
                         struct diag *diag)
 {
@@ -192,9 +229,13 @@ int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const stru
     struct reader reader = {.scenario = &scenario, .diag = diag, .mesh_unknown = true};
     size_t before = diag->nerrors;
 
-    *rules = NULL;
-    *nrules = 0;
-    read_rules(&reader, &option, node, rules, nrules);
+    if (node->kind == YAML_MAP && (yaml_find(node, "params") || yaml_find(node, "rules")))
+        read_scenario_rules(&reader, node);
+    else
+        read_rules(&reader, &option, node, &scenario.params, &scenario.nparams);
+    value_partition_axis.clear(&scenario, NULL);
+    *rules = scenario.params;
+    *nrules = scenario.nparams;
     return diag->nerrors == before ? SHD_OK : SHD_EINVAL;
 }
 
@@ -242,7 +283,7 @@ static void print_rules(const struct scenario_rule *rules, size_t nrules, struct
         text_add(out, "\n  - [");
         yaml_print_string(out, rules[i].pattern);
         text_add(out, ", ");
-        print_spec(rules[i].spec, out);
+        print_spec(rules[i].written ? rules[i].written : rules[i].spec, out);
         text_add_char(out, ']');
     }
 }
@@ -250,6 +291,8 @@ static void print_rules(const struct scenario_rule *rules, size_t nrules, struct
 static void read_params(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     read_rules(r, option, node, &r->scenario->params, &r->scenario->nparams);
+    if (node->kind == YAML_LIST && node->nitems > 0)
+        r->scenario->rules = SCENARIO_RULES_PARAMS;
 }
 
 static void print_params(const struct scenario *scenario, const struct option *option,

@@ -18,6 +18,7 @@
 
 #include <shd/dtype.h>
 #include <shd/mesh.h>
+#include <shd/partition_axis.h>
 #include <shd/rules.h>
 #include <shd/spec.h>
 
@@ -139,10 +140,17 @@ struct scenario_transfers {
     int64_t latency_ns;
 };
 
+/* Where the specs of parameters come from: the last of `rules` and `params` that is given says. */
+enum scenario_rules_from {
+    SCENARIO_RULES_PARAMS,
+    SCENARIO_RULES_AUTO /* their shapes: shd/auto_shard.h, strict, dimensions of any size */
+};
+
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
 struct scenario_rule {
-    char *pattern;          /* searched for, as re.search does; it compiles */
-    struct shd_spec *spec;  /* axes are in the mesh, none twice */
+    char *pattern;            /* searched for, as re.search does; it compiles */
+    struct shd_spec *spec;    /* axes are in the mesh, none twice */
+    struct shd_spec *written; /* as in the file, with names of `partition_axis`; NULL: as `spec` */
     struct place place;     /* of the pattern */
     struct place *entry_places; /* one for each entry of the spec */
     struct place spec_place;
@@ -153,8 +161,19 @@ struct scenario_logical {
     char *name;
     size_t naxes; /* 0: null, not sharded */
     char **axes;  /* names of mesh axes, the first the most major */
+    size_t nwritten;
+    char **written;         /* as in the file, with names of `partition_axis`; NULL: as `axes` */
     struct place key_place; /* of the logical axis's name */
     struct place place;     /* of the value */
+};
+
+/* `partition_axis:`, which gives names in specs a meaning: scenario/partition_axis.h. */
+struct scenario_partition_axis {
+    bool used; /* it is there, if only as {} */
+    enum shd_axis_mode mode;
+    size_t nfields;
+    struct scenario_logical *fields; /* those given, under their whole names: "head_axis" */
+    struct shd_partition_axis *axis; /* with these fields; NULL unless used */
 };
 
 /* `all-reduce: ring`; whether there is such a collective and algorithm is for the caller to say. */
@@ -178,10 +197,12 @@ struct scenario {
     struct scenario_batch batch;
     struct scenario_graph graph;
     struct scenario_step step;
-    size_t nparams;
+    enum scenario_rules_from rules;
+    size_t nparams; /* 0 where specs come from shapes */
     struct scenario_rule *params;
     size_t nlogical;
     struct scenario_logical *logical; /* the `axes:` option */
+    struct scenario_partition_axis partition_axis;
     size_t nconstraints;
     struct scenario_rule *constraints;
     size_t nalgorithms;
@@ -228,8 +249,9 @@ SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *s
 SHD_MUST_CHECK int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules,
                                   size_t nrules, struct shd_error *err);
 
-/* Rules from a node that is a list of them, as `params` is, in whatever file it stands.  Reports every
- * fault; SHD_EINVAL when there was any.  Free the rules with scenario_free_rules() either way. */
+/* Rules from a node that is a list of them, as `params` is, or a scenario, whose `params`, `rules`
+ * and `partition_axis` count: *rules is NULL where they come from shapes.  Reports every fault;
+ * SHD_EINVAL when there was any.  Free the rules with scenario_free_rules() either way. */
 struct yaml_node;
 SHD_MUST_CHECK int scenario_read_rules(struct scenario_rule **rules, size_t *nrules,
                                        const struct yaml_node *node, struct diag *diag);

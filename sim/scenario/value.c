@@ -295,6 +295,7 @@ static void print_word(const struct scenario *scenario, const struct option *opt
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_rules_from) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 
 static const struct value_type value_name = {
@@ -360,6 +361,7 @@ const struct value_type *value_type_get(enum option_type type)
         [OPTION_MESH] = &value_mesh,
         [OPTION_STEP] = &value_step,
         [OPTION_PARAMS] = &value_params,
+        [OPTION_PARTITION_AXIS] = &value_partition_axis,
         [OPTION_AXES] = &value_axes,
         [OPTION_CONSTRAINTS] = &value_constraints,
         [OPTION_ALGORITHMS] = &value_algorithms,

@@ -56,9 +56,17 @@ void *value_append(struct reader *r, void *array, size_t *count, size_t item_siz
 /* Replace a map option by the entries of a node. */
 void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node);
 
+/* An entry "name: mesh axis, list of them, or null", but for the name: what was there before is
+ * replaced.  And its text, and the end of it, name included. */
+void value_read_logical(struct reader *r, struct scenario_logical *logical,
+                        const struct yaml_node *key, const struct yaml_node *node);
+void value_print_logical(const struct scenario_logical *logical, struct text *out);
+void value_free_logical(struct scenario_logical *logical);
+
 /* What the other files have for the table. */
 extern const struct value_type value_mesh, value_step, value_axes, value_algorithms;
 extern const struct value_type value_params, value_constraints, value_rope;
+extern const struct value_type value_partition_axis;
 extern const struct value_type value_dims, value_arrays, value_ops, value_outputs;
 
 #endif /* SCENARIO_VALUE_H */

@@ -6,15 +6,6 @@
 
 #include "partition/rule.h"
 
-static uint32_t place_of(const struct graph_node *n, uint32_t dim)
-{
-    uint32_t d = 0;
-
-    while (n->dims[d] != dim)
-        d++;
-    return d;
-}
-
 static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
                   const struct rule *rule, const int64_t *extents)
 {
@@ -27,8 +18,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     for (uint32_t d = 0; d < n->rank; d++)
         c->extent[d] = extents[rule->result[0][d]];
     rule_strides(c->stride, n->rank, rule->result[0], extents);
-    c->query_dim = place_of(n, n->attr.causal.query_dim);
-    c->key_dim = place_of(n, n->attr.causal.key_dim);
+    c->query_dim = rule_place(n, n->attr.causal.query_dim);
+    c->key_dim = rule_place(n, n->attr.causal.key_dim);
     c->masked = n->attr.causal.masked;
     op->noffsets = 2;
     op->offsets[0] = (struct program_offset){op->outputs[0], c->query_dim};

@@ -6,15 +6,6 @@
 
 #include "partition/rule.h"
 
-static uint32_t place_of(const struct graph_node *n, uint32_t dim)
-{
-    uint32_t d = 0;
-
-    while (n->dims[d] != dim)
-        d++;
-    return d;
-}
-
 static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 {
     rule_by_names(out, graph, node);
@@ -33,8 +24,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     for (uint32_t d = 0; d < n->rank; d++)
         r->extent[d] = extents[rule->result[0][d]];
     rule_strides(r->stride, n->rank, rule->result[0], extents);
-    r->position_dim = place_of(n, n->attr.rope.position_dim);
-    r->pair_dim = place_of(n, n->attr.rope.pair_dim);
+    r->position_dim = rule_place(n, n->attr.rope.position_dim);
+    r->pair_dim = rule_place(n, n->attr.rope.pair_dim);
     r->position0 = n->attr.rope.position0;
     r->theta = n->attr.rope.theta;
     r->interleaved = n->attr.rope.interleaved;

@@ -1,0 +1,305 @@
+/* The value of partition_axis, and the names in specs that it gives a meaning.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "scenario/partition_axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/shape.h>
+
+#define DESCRIPTION_MAX 96
+
+static const char *const modes[] = {
+    [SHD_MODE_TRAINING] = "training",
+    [SHD_MODE_GENERATION] = "generation",
+};
+
+/* ---- the value ---- */
+
+static void clear(struct scenario *scenario, const struct option *option)
+{
+    struct scenario_partition_axis *p = &scenario->partition_axis;
+
+    (void)option;
+    for (size_t i = 0; i < p->nfields; i++)
+        value_free_logical(&p->fields[i]);
+    free(p->fields);
+    shd_partition_axis_destroy(p->axis);
+    *p = (struct scenario_partition_axis){0};
+}
+
+static void read_mode(struct reader *r, const struct yaml_node *node)
+{
+    char found[DESCRIPTION_MAX];
+
+    for (int m = 0; node->kind == YAML_TEXT && m < 2; m++)
+        if (strcmp(modes[m], node->text) == 0) {
+            r->scenario->partition_axis.mode = (enum shd_axis_mode)m;
+            return;
+        }
+    diag_error(r->diag, node->place, "mode is %s; expected training or generation%s",
+               yaml_describe(node, found, sizeof(found)),
+               node->kind == YAML_TEXT && nearest_find(node->text, modes, 2) == modes[1]
+                   ? "; did you mean 'generation'?"
+                   : "");
+}
+
+static void offer_fields(struct nearest *nearest, struct partition_axis_names *names)
+{
+    for (int f = 0; f < SHD_NAXIS_FIELDS; f++) {
+        const char *name = shd_axis_field_name((enum shd_axis_field)f);
+        size_t length = strlen(name) - strlen("_axis");
+
+        memcpy(names->names[f], name, length);
+        names->names[f][length] = '\0';
+        nearest_add(nearest, names->names[f]);
+        nearest_add(nearest, name);
+    }
+}
+
+static void report_no_field(struct reader *r, const struct yaml_node *key)
+{
+    char found[DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
+    struct partition_axis_names names;
+    struct nearest nearest;
+
+    nearest_init(&nearest, key->text);
+    nearest_add(&nearest, "mode");
+    offer_fields(&nearest, &names);
+    diag_error(r->diag, key->place,
+               "unknown key %s in partition_axis; expected mode, or an axis of a model such as "
+               "batch or head%s",
+               yaml_describe(key, found, sizeof(found)),
+               nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
+/* The entry of a field, which is known by any of its names. */
+static struct scenario_logical *find_or_add(struct reader *r, int field,
+                                            const struct yaml_node *key)
+{
+    struct scenario_partition_axis *p = &r->scenario->partition_axis;
+    const char *name = shd_axis_field_name((enum shd_axis_field)field);
+
+    for (size_t i = 0; i < p->nfields; i++)
+        if (strcmp(p->fields[i].name, name) == 0)
+            return &p->fields[i];
+    char *copy = strdup(name);
+    struct scenario_logical *entry =
+        copy ? value_append(r, &p->fields, &p->nfields, sizeof(*entry), SHD_NAXIS_FIELDS, key)
+             : NULL;
+    if (entry)
+        entry->name = copy;
+    else
+        free(copy);
+    if (!copy)
+        value_no_memory(r);
+    return entry;
+}
+
+static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
+                       const struct yaml_node *node)
+{
+    int field = shd_axis_field_find(key->text);
+
+    (void)option;
+    r->scenario->partition_axis.used = true;
+    if (strcmp(key->text, "mode") == 0) {
+        read_mode(r, node);
+    } else if (field < 0) {
+        report_no_field(r, key);
+    } else if (field < SHD_NMESH_AXIS_FIELDS && node->kind == YAML_LIST) {
+        diag_error(r->diag, node->place, "'%.60s' is a list; expected one mesh axis, or null",
+                   key->text);
+    } else {
+        struct scenario_logical *entry = find_or_add(r, field, key);
+        if (entry)
+            value_read_logical(r, entry, key, node);
+    }
+}
+
+static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    clear(r->scenario, option);
+    if (yaml_is_null(node))
+        return;
+    if (node->kind != YAML_MAP) {
+        value_error(r, option, node);
+        return;
+    }
+    r->scenario->partition_axis.used = true;
+    for (size_t i = 0; i < node->nitems; i++)
+        read_entry(r, option, node->keys[i], node->items[i]);
+}
+
+static void print(const struct scenario *scenario, const struct option *option, struct text *out)
+{
+    const struct scenario_partition_axis *p = &scenario->partition_axis;
+
+    (void)option;
+    if (!p->used) {
+        text_add(out, "null");
+        return;
+    }
+    text_addf(out, "{mode: %s", modes[p->mode]);
+    for (size_t i = 0; i < p->nfields; i++) {
+        text_add(out, ", ");
+        value_print_logical(&p->fields[i], out);
+    }
+    text_add_char(out, '}');
+}
+
+const struct value_type value_partition_axis = {
+    .expected = "null or a map of axes of a model to mesh axes, such as {batch: dp, head: tp}",
+    .read = read,
+    .read_entry = read_entry,
+    .print = print,
+    .clear = clear,
+};
+
+/* ---- names in specs ---- */
+
+size_t partition_axis_find(const char **axes, const struct scenario *scenario, const char *name)
+{
+    const struct scenario_partition_axis *p = &scenario->partition_axis;
+    const struct shd_axis_value *value =
+        p->axis ? shd_partition_axis_find(p->axis, name, p->mode) : NULL;
+    size_t n = 0;
+
+    if (p->axis && strcmp(name, "_") == 0)
+        return 0;
+    if (!value) {
+        axes[0] = name;
+        return 1;
+    }
+    for (size_t a = 0; a < value->naxes; a++)
+        if (value->axes[a])
+            axes[n++] = value->axes[a];
+    return n;
+}
+
+void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
+                          const struct scenario *scenario)
+{
+    if (scenario->partition_axis.used)
+        offer_fields(nearest, names);
+}
+
+/* ---- resolving ---- */
+
+static void create_axis(struct reader *r)
+{
+    struct scenario_partition_axis *p = &r->scenario->partition_axis;
+    struct shd_axis_override overrides[SHD_NAXIS_FIELDS];
+    struct shd_error err;
+
+    for (size_t i = 0; i < p->nfields; i++) {
+        const struct scenario_logical *f = &p->fields[i];
+        enum shd_axis_kind kind = f->naxes == 0   ? SHD_AXIS_IS_NONE
+                                  : f->naxes == 1 ? SHD_AXIS_IS_NAME
+                                                  : SHD_AXIS_IS_TUPLE;
+
+        overrides[i] = (struct shd_axis_override){f->name, {.kind = kind, .naxes = f->naxes}};
+        for (size_t a = 0; a < f->naxes; a++)
+            overrides[i].value.axes[a] = f->axes[a];
+    }
+    if (shd_partition_axis_create(&p->axis, overrides, p->nfields, &err) != SHD_OK)
+        diag_error(r->diag, scenario_place(r->scenario, "partition_axis"), "%s", err.text);
+}
+
+/* The axes of one entry of a spec, behind `*n` others. */
+static void find_entry(struct shd_spec_entry *entry, const char **axes, size_t *n,
+                       const struct scenario *s, const struct shd_spec *spec, size_t e)
+{
+    *entry = (struct shd_spec_entry){axes + *n, 0};
+    for (size_t a = 0; a < shd_spec_naxes(spec, e); a++)
+        entry->naxes += partition_axis_find(axes + *n + entry->naxes, s, shd_spec_axis(spec, e, a));
+    *n += entry->naxes;
+}
+
+static int resolve_spec(struct shd_spec **out, const struct scenario *s,
+                        const struct shd_spec *spec, struct shd_error *err)
+{
+    struct shd_spec_entry entries[SHD_RANK_MAX];
+    size_t n = 0;
+
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
+        n += shd_spec_naxes(spec, e);
+    const char **axes = calloc(n + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));
+    if (!axes)
+        return shd_error_set(err, SHD_ENOMEM, "no memory left to read this");
+    n = 0;
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
+        find_entry(&entries[e], axes, &n, s, spec, e);
+    int status = shd_spec_create(out, entries, shd_spec_nentries(spec), err);
+    free(axes);
+    return status;
+}
+
+/* What the file says stays beside what it stands for, if they differ. */
+static void resolve_rule(struct reader *r, struct scenario_rule *rule)
+{
+    struct shd_spec *spec;
+    struct shd_error err;
+
+    if (resolve_spec(&spec, r->scenario, rule->spec, &err) != SHD_OK) {
+        diag_error(r->diag, rule->spec_place, "%s", err.text);
+    } else if (shd_spec_equal(spec, rule->spec)) {
+        shd_spec_destroy(spec);
+    } else {
+        rule->written = rule->spec;
+        rule->spec = spec;
+    }
+}
+
+/* The same for an entry of `axes`: at most as many axes as a mesh has count, the rest is a fault.
+ */
+static void resolve_logical(struct reader *r, struct scenario_logical *logical)
+{
+    const char *found[SHD_AXIS_VALUE_MAX];
+    char **axes = calloc(logical->naxes + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));
+    size_t n = 0;
+    bool good = axes != NULL, same = true;
+
+    for (size_t a = 0; good && a < logical->naxes; a++) {
+        size_t nfound = partition_axis_find(found, r->scenario, logical->axes[a]);
+
+        same = same && nfound == 1 && found[0] == logical->axes[a];
+        for (size_t i = 0; good && i < nfound; i++) {
+            axes[n] = strdup(found[i]);
+            good = axes[n++] != NULL;
+        }
+    }
+    if (!good)
+        value_no_memory(r);
+    if (good && !same) {
+        logical->written = logical->axes;
+        logical->nwritten = logical->naxes;
+        logical->axes = axes;
+        logical->naxes = n;
+        return;
+    }
+    while (n > 0)
+        free(axes[--n]);
+    free(axes);
+}
+
+void partition_axis_resolve(struct reader *r)
+{
+    struct scenario *s = r->scenario;
+
+    if (!s->partition_axis.used)
+        return;
+    create_axis(r);
+    if (!s->partition_axis.axis)
+        return;
+    for (size_t i = 0; i < s->nparams; i++)
+        resolve_rule(r, &s->params[i]);
+    for (size_t i = 0; i < s->nconstraints; i++)
+        resolve_rule(r, &s->constraints[i]);
+    for (size_t i = 0; i < s->nlogical; i++)
+        resolve_logical(r, &s->logical[i]);
+}

@@ -1,0 +1,38 @@
+/* scenario/partition_axis.h - names in specs: mesh axes, or what `partition_axis` says they mean.
+ *
+ * With `partition_axis` a spec, and an entry of `axes`, may name what a dimension of the model is
+ * ("batch", "query_sequence", "head"; "_" is not sharded) instead of mesh axes.  Such names come
+ * before mesh axes of the same name.
+ *
+ * Thread class: as the reader's.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_PARTITION_AXIS_H
+#define SCENARIO_PARTITION_AXIS_H
+
+#include <shd/partition_axis.h>
+
+#include "base/nearest.h"
+#include "scenario/value.h"
+
+/* The mesh axes that a name stands for, at most SHD_AXIS_VALUE_MAX, into `axes`: itself where
+ * `partition_axis` does not know it.  They live as long as name and scenario. */
+size_t partition_axis_find(const char **axes, const struct scenario *scenario, const char *name);
+
+#define PARTITION_AXIS_NAME_MAX 48
+
+/* The names of the fields without their "_axis". */
+struct partition_axis_names {
+    char names[SHD_NAXIS_FIELDS][PARTITION_AXIS_NAME_MAX];
+};
+
+/* Offer these names, filled in here, as what was meant, if `partition_axis` is given. */
+void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
+                          const struct scenario *scenario);
+
+/* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
+ * read. Reports what is wrong. */
+void partition_axis_resolve(struct reader *r);
+
+#endif /* SCENARIO_PARTITION_AXIS_H */
