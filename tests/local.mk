@@ -59,6 +59,7 @@ check_PROGRAMS += \
 	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
+	%D%/reshard_random \
 	%D%/rules \
 	%D%/run \
 	%D%/scenario \
