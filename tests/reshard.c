@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <shd/group.h>
-#include <shd/reshard.h>
+#include <shd/reshard_figures.h>
 
 #include "tap.h"
 
@@ -730,6 +730,154 @@ static void test_errors(void)
     ok(plan.nsteps == 77, "errors: output untouched");
 }
 
+static void test_bound(void)
+{
+    static const struct {
+        const char *from;
+        const char *from_partial;
+        const char *to;
+        const char *to_partial;
+        uint64_t bytes; /* of an array of 64 x 64 bytes; a=2, b=4, c=4 */
+        uint64_t largest;
+    } cases[] = {
+        {"[a]", "", "[]", "", 32 * 2048, 2048},
+        {"[[a, b]]", "", "[b]", "", 32 * (1024 - 128 * 2 / 2), 1024},
+        {"[]", "", "[]", "a", 0, 0},
+        {"[a]", "", "[]", "a", 0, 0},
+        {"[]", "a", "[]", "", 4096 * (2 + 32 - 2), 4096},
+        {"[]", "abc", "[]", "", 4096 * (32 + 32 - 2), 4096},
+        {"[]", "a", "[a]", "", 4096 * (2 + 16 - 2), 2048},
+        {"[b]", "a", "[null, b]", "", 4096 * (2 + 8 - 1) - 4096 / 4, 1024},
+        {"[]", "ac", "[]", "a", 2 * 4096 * (4 + 16 - 2), 4096},
+    };
+    const int64_t shape[] = {64, 64};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct shd_sharding from;
+        struct shd_sharding to;
+        struct shd_reshard_bound bound = {0};
+        int parsed = !parse(&from, cases[i].from, cases[i].from_partial, 2) &&
+                     !parse(&to, cases[i].to, cases[i].to_partial, 2);
+
+        ok(parsed && !shd_reshard_bound(&bound, &from, &to, shape, SHD_I8, NULL, NULL) &&
+               bound.received_bytes == cases[i].bytes && bound.largest_bytes == cases[i].largest,
+           "bound: %s partial {%s} to %s: %llu, by one device %llu", cases[i].from,
+           cases[i].from_partial, cases[i].to, (unsigned long long)bound.received_bytes,
+           (unsigned long long)bound.largest_bytes);
+    }
+}
+
+static void test_options(void)
+{
+    const int64_t shape[] = {64, 64};
+    struct shd_reshard_opts opts = {.memory_bytes = UINT64_MAX};
+    struct shd_reshard_plan plan = {.nsteps = 77};
+    struct shd_sharding from;
+    struct shd_sharding to;
+
+    ok(!parse(&from, "[a, b]", "", 2) && !parse(&to, "[]", "", 2), "options: parse");
+    ok(!shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) && plan.nsteps == 1 &&
+           plan.peak_bytes == 512 + 4096,
+       "options: none: within the memory of before and after");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 2 &&
+           plan.steps[1].kind == SHD_RESHARD_ALL_GATHER && plan.peak_bytes > 512 + 4096,
+       "options: any memory: named collectives");
+    opts.memory_bytes = 4096;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EDEVMEM &&
+           plan.nsteps == 2,
+       "options: too little memory");
+
+    opts = (struct shd_reshard_opts){
+        .memory_bytes = UINT64_MAX, .ntiers = 2, .tiers = {{4, 1, 1e9}, {0, 1, 1e9}}};
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 2,
+       "links: slow to answer: 1 + 2 rounds of collectives sooner than 7 messages");
+    opts.tiers[0].latency_s = opts.tiers[1].latency_s = 0;
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 1,
+       "links: of equal times the fewest steps");
+    for (size_t i = 0; i < 2; i++) {
+        struct shd_reshard_plan way;
+        struct shd_reshard_figures figures;
+
+        ok(!shd_reshard_candidate(&way, i, &from, &to, shape, SHD_I8, &opts, NULL) &&
+               !shd_reshard_measure(&figures, &way, shape, &opts, NULL) && way.nsteps == 2 - i &&
+               figures.seconds > 0 && figures.largest_sent_bytes == 7 * 512,
+           "links: way %zu", i);
+    }
+    ok(shd_reshard_candidate(&plan, 2, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_ENOTFOUND,
+       "links: no third way");
+    opts.tiers[0].ndevices = 0;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: a near tier of all");
+    opts.tiers[0].ndevices = 4;
+    opts.tiers[1].ndevices = 6;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: groups across groups");
+    opts.tiers[1] = (struct shd_link_tier){8, 0, 0};
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: no speed");
+}
+
+/* Which holder a box comes from: each in turn, or the nearest. */
+static void test_senders(void)
+{
+    const int64_t shape[] = {64, 64};
+    struct shd_reshard_opts opts = {.ntiers = 2, .tiers = {{16, 0, 1e9}, {0, 0, 1e8}}};
+    struct shd_reshard_figures figures = {0};
+    struct shd_reshard_plan plan;
+    struct shd_sharding from;
+    struct shd_sharding to;
+
+    ok(!parse(&from, "[b]", "", 2) && !parse(&to, "[c]", "", 2), "senders: parse");
+    ok(!shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
+           !shd_reshard_measure(&figures, &plan, shape, NULL, NULL) && figures.nmessages == 24 &&
+           figures.largest_sent_bytes == 1024,
+       "senders: none sends twice, of 24 who need a shard and 32 who have one");
+    ok(!parse(&from, "[null, b]", "", 2) && !parse(&to, "[a, b]", "", 2), "senders: parse");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) &&
+           plan.received_bytes == 0,
+       "senders: a slice is free");
+    ok(!parse(&from, "[c]", "", 2) && !parse(&to, "[[a, b]]", "", 2), "senders: parse");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) &&
+           !shd_reshard_measure(&figures, &plan, shape, &opts, NULL) &&
+           figures.entering_bytes[0] == 0,
+       "senders: both halves of the mesh have all");
+}
+
+static void test_words(void)
+{
+    const int64_t shape[] = {64, 64};
+    static const char want[] =
+        "step 1: slice to [{}, {b}] partial sum over {a}: local\n"
+        "step 2: all-reduce over a to [{}, {b}]: 32768 B (32.0 KiB)\n"
+        "received: 32768 B (32.0 KiB) by all devices, exactly what no method can do without\n"
+        "one device: receives up to 1024 B (1.00 KiB), sends up to 1024 B (1.00 KiB), needs 5120 B "
+        "(5.00 KiB) at once\n"
+        "messages: 64\n";
+    struct shd_reshard_figures figures;
+    struct shd_reshard_bound bound;
+    struct shd_reshard_plan plan;
+    struct shd_sharding from;
+    struct shd_sharding to;
+    char text[1024] = "";
+    char start[32];
+
+    if (!ok(!parse(&from, "[]", "a", 2) && !parse(&to, "[null, b]", "", 2) &&
+                !shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
+                !shd_reshard_bound(&bound, &from, &to, shape, SHD_I8, NULL, NULL) &&
+                !shd_reshard_measure(&figures, &plan, shape, NULL, NULL),
+            "words: plan"))
+        return;
+    ok(shd_reshard_describe(&plan, &bound, &figures, text, sizeof(text)) == strlen(text) &&
+           !strcmp(text, want),
+       "words: of a plan");
+    ok(shd_reshard_describe(&plan, &bound, &figures, start, sizeof(start)) == strlen(text) &&
+           !strncmp(text, start, sizeof(start) - 1) && start[sizeof(start) - 1] == '\0',
+       "words: cut, the length is the whole text's");
+    ok(shd_reshard_step_print(&plan.steps[1], text, sizeof(text)) == strlen(text) &&
+           !strcmp(text, "all-reduce over a to [{}, {b}]: 32768 B (32.0 KiB)"),
+       "words: of a step");
+}
+
 /* Meshes of any size cost the same. */
 static void test_large(void)
 {
@@ -764,6 +912,10 @@ int main(void)
         return done();
     test_kinds();
     test_errors();
+    test_bound();
+    test_options();
+    test_senders();
+    test_words();
     test_large();
     test_random();
     shd_mesh_destroy(mesh);

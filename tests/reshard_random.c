@@ -86,6 +86,8 @@ struct cluster {
     uint64_t received[IDS_MAX];
     uint64_t sent[IDS_MAX];
     uint64_t nmessages;
+    const struct shd_reshard_opts *opts;   /* NULL: no links */
+    uint64_t entering[SHD_LINK_TIERS_MAX]; /* groups of a tier, from outside */
 };
 
 struct walk {
@@ -103,6 +105,11 @@ static void transfer(struct cluster *c, int32_t source, int32_t dest, uint64_t n
     c->received[dest] += n;
     c->sent[source] += n;
     c->nmessages++;
+    for (size_t t = 0; c->opts && t < c->opts->ntiers; t++) {
+        int32_t near = c->opts->tiers[t].ndevices;
+
+        c->entering[t] += near > 0 && source / near != dest / near ? n : 0;
+    }
 }
 
 /* Boxes, whatever the step is called; each must fill its part once, and from the right device. */
@@ -589,6 +596,8 @@ static const char *check_near(const struct random_case *c, const struct shd_resh
     return NULL;
 }
 
+static int ngrouped; /* cases of which groups' bounds were looked at */
+
 static const char *check_plan(const struct random_case *c, const struct shd_reshard_plan *plan,
                               struct cluster *cluster)
 {
@@ -597,6 +606,7 @@ static const char *check_plan(const struct random_case *c, const struct shd_resh
     const char *wrong = NULL;
     uint64_t total = 0;
     uint64_t largest[2] = {0, 0};
+    int uneven = 0;
 
     fill(cluster, &c->from);
     for (size_t i = 0; i < plan->nsteps; i++) {
@@ -624,7 +634,70 @@ static const char *check_plan(const struct random_case *c, const struct shd_resh
     if (figures.received_bytes != total || figures.largest_received_bytes != largest[0] ||
         figures.largest_sent_bytes != largest[1] || figures.nmessages < cluster->nmessages)
         return "the figures";
+    for (size_t i = 0; i < plan->nsteps; i++) /* whose odd elements are not told apart */
+        uneven |= plan->steps[i].kind == SHD_RESHARD_ALL_REDUCE;
+    for (size_t t = 0; t < c->opts.ntiers && !uneven; t++) {
+        if (figures.entering_bytes[t] != cluster->entering[t])
+            return "what enters a group";
+    }
     return opts && total > 0 && !(figures.seconds > 0) ? "no time" : NULL;
+}
+
+/* Mark the elements that some device of a group has a shard of. */
+static void mark(unsigned char *marks, unsigned char bit, const struct shd_sharding *s,
+                 const struct random_case *c, int32_t near, int32_t group)
+{
+    int64_t extent[SHD_RANK_MAX];
+
+    shd_sharding_shard_shape(s, c->shape, extent);
+    for (int32_t p = 0; p < shd_mesh_size(s->mesh); p++) {
+        int64_t index[SHD_RANK_MAX] = {0};
+        int64_t offset[SHD_RANK_MAX];
+
+        if (shd_mesh_device_id(s->mesh, p) / near != group || count_of(extent, c->rank) == 0)
+            continue;
+        shd_sharding_offset(s, c->shape, p, offset);
+        do {
+            marks[flat(c->shape, offset, index, c->rank)] |= bit;
+        } while (next_index(extent, index, c->rank));
+    }
+}
+
+/* What must enter groups of devices, group by group and element by element. */
+static const char *check_entering(const struct random_case *c, const struct shd_reshard_plan *plan)
+{
+    int64_t nelements = count_of(c->shape, c->rank);
+    unsigned char *marks = malloc((size_t)nelements + 1);
+    struct shd_reshard_bound bound;
+    struct shd_reshard_figures figures;
+    const char *wrong = NULL;
+    int status = shd_reshard_bound(&bound, &c->from, &c->to, c->shape, SHD_I8, &c->opts, NULL);
+
+    if (!marks)
+        abort();
+    if (status != SHD_OK && status != SHD_EUNSUPPORTED)
+        wrong = "no bound of groups";
+    if (!status && shd_reshard_measure(&figures, plan, c->shape, &c->opts, NULL))
+        wrong = "no figures";
+    for (size_t t = 0; t < c->opts.ntiers && !status && !wrong; t++) {
+        int32_t near = c->opts.tiers[t].ndevices;
+        uint64_t entering = 0;
+
+        for (int32_t group = 0; near > 0 && group <= IDS_MAX / near; group++) {
+            memset(marks, 0, (size_t)nelements);
+            mark(marks, 1, &c->from, c, near, group);
+            mark(marks, 2, &c->to, c, near, group);
+            for (int64_t i = 0; i < nelements; i++)
+                entering += marks[i] == 2;
+        }
+        if (entering != bound.entering_bytes[t])
+            wrong = "the bound of groups";
+        else if (figures.entering_bytes[t] < entering)
+            wrong = "less than the bound enters groups";
+    }
+    ngrouped += c->opts.ntiers > 0 && !status;
+    free(marks);
+    return wrong;
 }
 
 static const char *check_bound(const struct random_case *c, const struct shd_reshard_plan *plan)
@@ -650,6 +723,8 @@ static const char *check_bound(const struct random_case *c, const struct shd_res
             shd_reshard_received(plan, c->shape, shd_mesh_device_id(c->other, p)) != least)
             return "a device receives what it need not";
     }
+    if (c->opts.ntiers && check_entering(c, plan))
+        return check_entering(c, plan);
     return !c->opts.ntiers && plan->received_bytes != bound.received_bytes ? "above the bound"
                                                                            : NULL;
 }
@@ -702,7 +777,8 @@ static const char *check_memory(const struct random_case *c, const struct shd_re
 static const char *run_case(const struct random_case *c, struct shd_error *err, int *nover)
 {
     struct shd_reshard_plan plan;
-    struct cluster cluster = {.shape = c->shape, .rank = c->rank};
+    struct cluster cluster = {
+        .shape = c->shape, .rank = c->rank, .opts = c->opts.ntiers ? &c->opts : NULL};
     const char *wrong;
 
     if (shd_reshard_build_with(&plan, &c->from, &c->to, c->shape, SHD_I8, &c->opts, err))
@@ -736,6 +812,7 @@ int main(void)
         nfailed += wrong != NULL;
         case_fini(&c);
     }
+    ok(ngrouped > ncases / 40, "%d bounds of groups of devices", ngrouped);
     ok(nfailed == 0, "right values, at the bound, within the memory, senders balanced");
     diag("%d of %d, all with partial axes, need more than the first operand and the last result",
          nover, ncases);
