@@ -39,8 +39,16 @@ struct question {
     struct shd_reshard_opts opts;
 };
 
-enum { KEY_FROM = 4000, KEY_TO, KEY_TO_MESH, KEY_TO_FIRST, KEY_PARTIAL, KEY_DTYPE, KEY_MEMORY,
-       KEY_LINK };
+enum {
+    KEY_FROM = 4000,
+    KEY_TO,
+    KEY_TO_MESH,
+    KEY_TO_FIRST,
+    KEY_PARTIAL,
+    KEY_DTYPE,
+    KEY_MEMORY,
+    KEY_LINK
+};
 
 static const struct argp_option option_table[] = {
     {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
@@ -261,9 +269,8 @@ static void add_head(const struct question *q, struct text *out, size_t width)
     shd_sharding_print(&q->from, layout[0], sizeof layout[0]);
     shd_sharding_print(&q->to, layout[1], sizeof layout[1]);
     shd_shape_print(shape, sizeof shape, q->shape, q->rank);
-    text_addf(&t, "%s of shape %s on mesh %s, %d devices: from %s to %s",
-              shd_dtype_name(q->dtype), shape, mesh[0], (int)shd_mesh_size(q->mesh), layout[0],
-              layout[1]);
+    text_addf(&t, "%s of shape %s on mesh %s, %d devices: from %s to %s", shd_dtype_name(q->dtype),
+              shape, mesh[0], (int)shd_mesh_size(q->mesh), layout[0], layout[1]);
     if (q->to_mesh != q->mesh)
         text_addf(&t, " on mesh %s, devices %d to %d", mesh[1],
                   (int)shd_mesh_device_id(q->to_mesh, 0),
@@ -286,8 +293,7 @@ static int add_plan(const struct question *q, const struct shd_reshard_plan *pla
     struct shd_reshard_bound bound;
     struct shd_reshard_figures figures;
     char *text;
-    int status =
-        shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
+    int status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
 
     if (status == SHD_EUNSUPPORTED) /* of links: then without them */
         status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
@@ -318,8 +324,7 @@ static bool alike(const struct shd_reshard_plan *a, const struct shd_reshard_pla
 static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard_figures *figures,
                     bool chosen, struct text *out, size_t width)
 {
-    char received[UNITS_TEXT_MAX], peak[UNITS_TEXT_MAX], sent[UNITS_TEXT_MAX],
-        time[UNITS_TEXT_MAX];
+    char received[UNITS_TEXT_MAX], peak[UNITS_TEXT_MAX], sent[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
     struct text t = TEXT_INIT;
 
     text_addf(&t, "%s ", chosen ? "*" : " ");
@@ -351,8 +356,8 @@ static int add_ways(const struct question *q, const struct shd_reshard_plan *pla
         struct shd_reshard_figures figures;
         bool told = false;
 
-        status = shd_reshard_candidate(&ways[n], i, &q->from, &q->to, q->shape, q->dtype,
-                                       &q->opts, err);
+        status =
+            shd_reshard_candidate(&ways[n], i, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
         for (size_t k = 0; k < n && status == SHD_OK; k++)
             told |= alike(&ways[k], &ways[n]);
         if (told || status != SHD_OK)
@@ -394,12 +399,16 @@ int explain_reshard(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&canvas_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Plan how an array gets from one sharding to another: the steps, what they move and what "
         "no method can do without, and the other ways that were tried.\v"
         "Example: shardsim explain reshard --mesh dp=2,tp=4 --shape 1024,1024 --from 'dp,tp' --to "
         "'tp,dp'",
-        children, NULL, NULL};
+        children,
+        NULL,
+        NULL};
     struct options o = {.mesh = NULL};
     struct question q = {.mesh = NULL};
     int status;
