@@ -159,12 +159,16 @@ static void take_turns(struct asking *q, const int32_t *near)
     }
 
     uint64_t turn = count_before(q, above) - count_before(q, above | nearer);
+    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* of the first new interval: where turns begin */
 
+    for (size_t d = 0; d < q->to->rank; d++)
+        set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
     for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
         uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
 
         if (!((spread & ~above) >> a & 1))
             continue;
+        turn += (uint64_t)first[a];
         q->held[a] = (int32_t)(turn % size);
         turn /= size;
     }
