@@ -108,7 +108,7 @@ static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q
         reshard_copy_plan(best, &plan);
     }
     if (!any)
-        reshard_go_fewest(best, q); /* too many bytes or too little memory, but the least of it */
+        reshard_go_fewest(best, q); /* which may need too much memory; see the callers */
     return SHD_OK;
 }
 

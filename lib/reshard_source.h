@@ -2,8 +2,9 @@
  *
  * A box lies in one old shard.  Its device itself, if it holds that shard; else one of the nearest
  * holders, taken in turn: the devices that want something of the shard are numbered, leaving out
- * those that hold it, and number n asks holder n modulo their number.  So no holder sends more than
- * one box more than another of the same shard.
+ * those that hold it, and number n asks the holder n places behind the first, which is the one with
+ * the coordinates of the first that wants something.  So of a shard no holder sends more than one
+ * box more than another.
  *
  * Thread class: pure.
  *

@@ -281,8 +281,6 @@ bool reshard_is_better(const struct reshard_ask *ask, const struct shd_reshard_p
 
     if (fits != (b->peak_bytes <= ask->limit_bytes))
         return fits;
-    if (!fits && a->peak_bytes != b->peak_bytes)
-        return a->peak_bytes < b->peak_bytes;
     if (a->received_bytes != b->received_bytes)
         return a->received_bytes < b->received_bytes;
     return a->nsteps < b->nsteps;

@@ -96,7 +96,7 @@ struct shd_reshard_plan {
 /* Plan the way from one sharding to another of an array of `shape` (of the shardings' rank, the
  * whole array's extents): the fewest bytes, then the fewest steps, of the ways that are tried and
  * that need no more memory than the first operand and the last result.  Where something has to be
- * combined, or axes become partial, and no way does with that, the one that needs the least.
+ * combined, or axes become partial, and no way does with that, the limit does not count.
  *
  * Both shardings have equal ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).  On equal
  * meshes, axes that are partial in both need the same operation (SHD_EINVAL); axes that become
