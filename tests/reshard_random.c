@@ -443,24 +443,24 @@ static void random_links(struct shd_reshard_opts *opts)
     opts->tiers[opts->ntiers - 1].ndevices = 0;
 }
 
-static void case_init(struct random_case *c, int number)
+static void case_init(struct random_case *c)
 {
     memset(c, 0, sizeof(*c));
-    c->devices = number % 2 ? SAME_MESH : (enum devices)(number / 2 % NDEVICES_KINDS);
+    c->devices = random_below(2) ? SAME_MESH : (enum devices)random_below(NDEVICES_KINDS);
     c->rank = 1 + random_below(3);
     c->mesh = random_mesh(DEVICES_MAX, axis_names[0], SAME_MESH);
     c->other = c->mesh;
     if (c->devices != SAME_MESH)
         c->other = random_mesh(c->devices == SAME_DEVICES ? shd_mesh_size(c->mesh) : DEVICES_MAX,
                                axis_names[1], c->devices);
-    c->from = random_sharding(c->mesh, c->rank, number % 3 ? 0 : 30);
-    c->to = random_sharding(c->other, c->rank, number % 12 == 9 ? 20 : 0);
+    c->from = random_sharding(c->mesh, c->rank, random_below(3) ? 0 : 30);
+    c->to = random_sharding(c->other, c->rank, random_below(10) ? 0 : 20);
     for (size_t d = 0; d < c->rank; d++) {
         c->shape[d] =
             common_multiple(shd_sharding_nshards(&c->from, d), shd_sharding_nshards(&c->to, d));
         c->shape[d] *= random_below(40) ? 1 + random_below(2) : 0;
     }
-    if (number % 5 == 4)
+    if (random_below(4) == 0)
         random_links(&c->opts);
 }
 
@@ -805,7 +805,7 @@ int main(void)
         struct shd_error err = {0};
         const char *wrong;
 
-        case_init(&c, i);
+        case_init(&c);
         wrong = run_case(&c, &err, &nover);
         if (wrong)
             tell(&c, i, wrong);
