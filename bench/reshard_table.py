@@ -135,7 +135,7 @@ def main():
           " mean of all devices.\n")
     table(torch, ours_torch, lambda c, r: (c["out"]["received_bytes_per_device_at_most"] - TYPES[c["in"]["dtype"]], r["received_max"],
                                            len(c["dtensor"]["plan"]), r["bound"] // devices(c)), "DTensor")
-    print("\n## Planning\n\nMicroseconds a plan (of each case the median of many), in one thread.\n\n"
+    print("\n## Planning\n\nMicroseconds of CPU time a plan (of each case the median of many, the clock included).\n\n"
           "| cases | number | median | 99 % | worst | worst single |\n|---|---|---|---|---|---|")
     times("beside XLA", ours_xla)
     times("beside DTensor", ours_torch)
