@@ -12,40 +12,12 @@
 #include <shd/group.h>
 #include <shd/reshard_figures.h>
 
+#include "reshard_case.h"
 #include "tap.h"
 
 enum { NAMES_MAX = 6, DEVICES_MAX = 64, CASES = 4000 };
 
 static const char *const axis_names[NAMES_MAX] = {"a", "b", "c", "d", "e", "f"};
-
-/* A box inside a row-major array of `shape`. */
-static int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
-{
-    int64_t at = 0;
-
-    for (size_t d = 0; d < rank; d++)
-        at = at * shape[d] + offset[d] + index[d];
-    return at;
-}
-
-static int next_index(const int64_t *extent, int64_t *index, size_t rank)
-{
-    for (size_t d = rank; d-- > 0;) {
-        if (++index[d] < extent[d])
-            return 1;
-        index[d] = 0;
-    }
-    return 0;
-}
-
-static int64_t count_of(const int64_t *shape, size_t rank)
-{
-    int64_t count = 1;
-
-    for (size_t d = 0; d < rank; d++)
-        count *= shape[d];
-    return count;
-}
 
 /* Copy a box between row-major arrays. */
 static void copy_box(int64_t *out, const int64_t *out_shape, const int64_t *out_offset,
@@ -288,12 +260,6 @@ static int run_step(struct cluster *cluster, const struct shd_reshard_step *step
     return right && total == step->received_bytes;
 }
 
-/* The value of the whole array at an element. */
-static int64_t value_of(int64_t element)
-{
-    return element * 7 % 1009 + 1;
-}
-
 /* A device's number among those that its value is partial with. */
 static int32_t partial_rank(const struct shd_sharding *sharding, int32_t position, int32_t *n)
 {
@@ -475,16 +441,6 @@ static const char *run_plan(const struct shd_reshard_plan *plan, const struct sh
 
 /* Random cases */
 
-static uint64_t random_state = 20240607;
-
-static uint32_t random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)((random_state >> 20) % n);
-}
-
 static struct shd_mesh *random_mesh(void)
 {
     int32_t sizes[NAMES_MAX];
@@ -501,49 +457,6 @@ static struct shd_mesh *random_mesh(void)
     if (shd_mesh_create(&mesh, axis_names, sizes, naxes, NULL))
         abort();
     return mesh;
-}
-
-/* Each axis, in a random order, goes to a dimension, to none, or stays partial. */
-static struct shd_sharding random_sharding(const struct shd_mesh *mesh, size_t rank,
-                                           uint32_t partial_chance)
-{
-    struct shd_sharding sharding;
-    size_t naxes = shd_mesh_naxes(mesh);
-    uint8_t order[NAMES_MAX];
-
-    shd_sharding_init(&sharding, mesh, rank);
-    for (size_t i = 0; i < naxes; i++) {
-        size_t j = random_below((uint32_t)i + 1);
-
-        order[i] = order[j];
-        order[j] = (uint8_t)i;
-    }
-    for (size_t i = 0; i < naxes; i++) {
-        size_t d = random_below((uint32_t)rank + 1);
-
-        if (random_below(100) < partial_chance) {
-            sharding.partial = (uint16_t)(sharding.partial | 1U << order[i]);
-        } else if (d < rank) {
-            struct shd_dim_axes *dim = &sharding.dims[d];
-
-            dim->axes[dim->naxes++] = order[i];
-        }
-    }
-    return sharding;
-}
-
-static int64_t common_multiple(int64_t a, int64_t b)
-{
-    int64_t x = a;
-    int64_t y = b;
-
-    while (y > 0) {
-        int64_t rest = x % y;
-
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
 }
 
 static int random_case(int number)
@@ -592,6 +505,7 @@ static void test_random(void)
     int ncases = size && !strcmp(size, "small") ? CASES / 8 : CASES;
     int nfailed = 0;
 
+    random_state = 20240607;
     diag("seed %llu", (unsigned long long)random_state);
     for (int i = 0; i < ncases && nfailed < 5; i++)
         nfailed += !random_case(i);

@@ -13,6 +13,7 @@
 #include <shd/group.h>
 #include <shd/reshard_figures.h>
 
+#include "reshard_case.h"
 #include "tap.h"
 
 enum { AXES_MAX = 5, DEVICES_MAX = 64, IDS_MAX = 2 * DEVICES_MAX, CASES = 2000 };
@@ -23,34 +24,6 @@ static const char *const axis_names[2][AXES_MAX] = {{"a", "b", "c", "d", "e"},
 /* ---- arrays ---- */
 
 static const int64_t zeros[SHD_RANK_MAX];
-
-static int64_t count_of(const int64_t *extent, size_t rank)
-{
-    int64_t count = 1;
-
-    for (size_t d = 0; d < rank; d++)
-        count *= extent[d];
-    return count;
-}
-
-static int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
-{
-    int64_t at = 0;
-
-    for (size_t d = 0; d < rank; d++)
-        at = at * shape[d] + offset[d] + index[d];
-    return at;
-}
-
-static int next_index(const int64_t *extent, int64_t *index, size_t rank)
-{
-    for (size_t d = rank; d-- > 0;) {
-        if (++index[d] < extent[d])
-            return 1;
-        index[d] = 0;
-    }
-    return 0;
-}
 
 /* A box of one row-major array onto one of another. */
 struct boxes {
@@ -225,11 +198,6 @@ static int walk_step(struct cluster *c, const struct shd_reshard_step *step)
 
 /* ---- values ---- */
 
-static int64_t value_of(int64_t element)
-{
-    return element * 7 % 1009 + 1;
-}
-
 /* A position's number along the partial axes. */
 static int64_t part_number(const struct shd_sharding *s, int32_t position)
 {
@@ -322,16 +290,6 @@ static int right_values(const struct cluster *c, const struct shd_sharding *to)
 
 /* ---- random cases ---- */
 
-static uint64_t random_state = 20261121;
-
-static uint32_t random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)((random_state >> 20) % n);
-}
-
 /* Whose devices the second mesh has. */
 enum devices { SAME_MESH, SAME_DEVICES, SHUFFLED, SOME_OTHERS, ALL_OTHERS, NDEVICES_KINDS };
 
@@ -375,49 +333,6 @@ static struct shd_mesh *random_mesh(int32_t ndevices_max, const char *const *nam
     if (shd_mesh_create_with_ids(&mesh, names, sizes, naxes, ids, NULL))
         abort();
     return mesh;
-}
-
-/* Each axis, in a random order, goes to a dimension, to none, or stays partial. */
-static struct shd_sharding random_sharding(const struct shd_mesh *mesh, size_t rank,
-                                           uint32_t partial_percent)
-{
-    struct shd_sharding sharding;
-    size_t naxes = shd_mesh_naxes(mesh);
-    uint8_t order[AXES_MAX];
-
-    shd_sharding_init(&sharding, mesh, rank);
-    for (size_t i = 0; i < naxes; i++) {
-        size_t j = random_below((uint32_t)i + 1);
-
-        order[i] = order[j];
-        order[j] = (uint8_t)i;
-    }
-    for (size_t i = 0; i < naxes; i++) {
-        size_t d = random_below((uint32_t)rank + 1);
-
-        if (random_below(100) < partial_percent) {
-            sharding.partial = (uint16_t)(sharding.partial | 1U << order[i]);
-        } else if (d < rank) {
-            struct shd_dim_axes *dim = &sharding.dims[d];
-
-            dim->axes[dim->naxes++] = order[i];
-        }
-    }
-    return sharding;
-}
-
-static int64_t common_multiple(int64_t a, int64_t b)
-{
-    int64_t x = a;
-    int64_t y = b;
-
-    while (y > 0) {
-        int64_t rest = x % y;
-
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
 }
 
 struct random_case {
@@ -799,6 +714,7 @@ int main(void)
     int nover = 0;
 
     plan(0);
+    random_state = 20261121;
     diag("seed %llu", (unsigned long long)random_state);
     for (int i = 0; i < ncases && nfailed < 5; i++) {
         struct random_case c;
