@@ -28,6 +28,7 @@ shdinclude_HEADERS += \
 	%D%/shd/rank_order.h \
 	%D%/shd/regex.h \
 	%D%/shd/reshard.h \
+	%D%/shd/reshard_figures.h \
 	%D%/shd/rules.h \
 	%D%/shd/shape.h \
 	%D%/shd/sharding.h \
@@ -54,6 +55,7 @@ libshd_la_SOURCES = \
 	%D%/match.c \
 	%D%/mesh.c \
 	%D%/mesh_axes.c \
+	%D%/mesh_parts.h \
 	%D%/parallel_groups.c \
 	%D%/partition_axis.c \
 	%D%/partitioner.c \
@@ -75,11 +77,19 @@ libshd_la_SOURCES = \
 	%D%/regex_texts.h \
 	%D%/regex_tokens.c \
 	%D%/reshard.c \
+	%D%/reshard_bound.c \
 	%D%/reshard_fetch.c \
+	%D%/reshard_measure.c \
 	%D%/reshard_move.c \
 	%D%/reshard_moved.c \
+	%D%/reshard_pair.c \
+	%D%/reshard_pair.h \
+	%D%/reshard_source.c \
+	%D%/reshard_source.h \
 	%D%/reshard_step.c \
 	%D%/reshard_step.h \
+	%D%/reshard_text.c \
+	%D%/reshard_ways.c \
 	%D%/rules.c \
 	%D%/rules_match.h \
 	%D%/shape.c \

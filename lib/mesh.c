@@ -6,22 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mesh_parts.h"
 #include "print.h"
-
-struct placed {
-    int32_t id;
-    int32_t position;
-};
-
-struct shd_mesh {
-    size_t naxes;
-    int32_t size; /* product of sizes[] */
-    int32_t sizes[SHD_MESH_AXES_MAX];
-    int32_t strides[SHD_MESH_AXES_MAX]; /* positions between neighbours along an axis */
-    char *names[SHD_MESH_AXES_MAX];
-    int32_t *ids;         /* by position; NULL: the id is the position */
-    struct placed *by_id; /* sorted by id; NULL with ids */
-};
 
 static int check_axes(const char *const *names, const int32_t *sizes, size_t naxes,
                       struct shd_error *err)
@@ -50,8 +36,8 @@ static int check_axes(const char *const *names, const int32_t *sizes, size_t nax
 
 static int compare_ids(const void *a, const void *b)
 {
-    int32_t x = ((const struct placed *)a)->id;
-    int32_t y = ((const struct placed *)b)->id;
+    int32_t x = ((const struct mesh_placed *)a)->id;
+    int32_t y = ((const struct mesh_placed *)b)->id;
 
     return (x > y) - (x < y);
 }
@@ -80,7 +66,7 @@ static int set_ids(struct shd_mesh *mesh, const int32_t *ids, struct shd_error *
             return shd_error_set(err, SHD_EINVAL, "the device at position %zu has id %d", p,
                                  (int)ids[p]);
         mesh->ids[p] = ids[p];
-        mesh->by_id[p] = (struct placed){ids[p], (int32_t)p};
+        mesh->by_id[p] = (struct mesh_placed){ids[p], (int32_t)p};
     }
     qsort(mesh->by_id, size, sizeof(*mesh->by_id), compare_ids);
     for (size_t i = 1; i < size; i++) {
@@ -206,8 +192,8 @@ int32_t shd_mesh_find_device(const struct shd_mesh *mesh, int32_t device_id)
     if (!mesh->by_id)
         return device_id >= 0 && device_id < mesh->size ? device_id : -1;
 
-    const struct placed key = {device_id, 0};
-    const struct placed *found =
+    const struct mesh_placed key = {device_id, 0};
+    const struct mesh_placed *found =
         bsearch(&key, mesh->by_id, (size_t)mesh->size, sizeof(key), compare_ids);
 
     return found ? found->position : -1;

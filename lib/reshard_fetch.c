@@ -6,6 +6,7 @@
 
 #include <shd/reshard.h>
 
+#include "reshard_source.h"
 #include "reshard_step.h"
 
 /* The part of one dimension of a position's new shard, and the old intervals that it lies in. */
@@ -42,32 +43,17 @@ int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64
     return count;
 }
 
-/* Set the coordinates of a dimension's axes to those of an interval. */
-static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
-                       int32_t *coords)
-{
-    const struct shd_dim_axes *axes = &sharding->dims[dim];
-
-    for (size_t i = axes->naxes; i-- > 0;) {
-        int32_t size = shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
-
-        coords[axes->axes[i]] = (int32_t)(index % size);
-        index /= size;
-    }
-}
-
 void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                        int64_t i, struct shd_fetch *out)
 {
-    int32_t coords[SHD_MESH_AXES_MAX];
+    int64_t old[SHD_RANK_MAX]; /* intervals of the shard that the box lies in */
 
-    /* The axes that do not shard keep the position's own coordinates, so the source is the position
-     * itself where it holds the box, and the load is even where it does not. */
-    shd_mesh_coords(step->from.mesh, position, coords);
     for (size_t d = step->from.rank; d-- > 0;) {
         struct span span = span_of(step, shape, position, d);
-        int64_t old = span.first + i % span.n;
-        int64_t old_start = old * span.old_extent;
+
+        old[d] = span.first + i % span.n;
+
+        int64_t old_start = old[d] * span.old_extent;
         int64_t old_stop = old_start + span.old_extent;
         int64_t start = span.start > old_start ? span.start : old_start;
         int64_t stop = span.stop < old_stop ? span.stop : old_stop;
@@ -76,29 +62,28 @@ void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape
         out->extent[d] = stop - start;
         out->source_offset[d] = start - old_start;
         out->dest_offset[d] = start - span.start;
-        set_coords(&step->from, d, old, coords);
     }
-    out->source = shd_mesh_position(step->from.mesh, coords);
+    out->source = reshard_source(step, shape, position, old);
+    out->own = out->source == reshard_position_in(step->from.mesh, step->to.mesh, position);
 }
 
-/* Elements of a position's new shard that are not in its old one. */
-static uint64_t moved_at(const struct shd_reshard_step *step, const int64_t *shape,
-                         int32_t position)
+uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position)
 {
-    uint64_t all = 1;
+    int32_t old_position = reshard_position_in(step->from.mesh, step->to.mesh, position);
     uint64_t held = 1;
 
-    for (size_t d = 0; d < step->from.rank; d++) {
+    if (old_position < 0)
+        return 0;
+    for (size_t d = 0; d < step->from.rank && held > 0; d++) {
         struct span span = span_of(step, shape, position, d);
-        int64_t old_start = span.old_extent * shd_sharding_index(&step->from, d, position);
+        int64_t old_start = span.old_extent * shd_sharding_index(&step->from, d, old_position);
         int64_t old_stop = old_start + span.old_extent;
         int64_t start = span.start > old_start ? span.start : old_start;
         int64_t stop = span.stop < old_stop ? span.stop : old_stop;
 
-        all *= (uint64_t)(span.stop - span.start);
         held *= stop > start ? (uint64_t)(stop - start) : 0;
     }
-    return all - held;
+    return held;
 }
 
 /* A position's own coordinate in the step's group, and the group's size. */
@@ -134,18 +119,23 @@ uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const in
         count = (size - 1) * (count / size);
         break;
     default:
-        count = moved_at(step, shape, position);
+        count = reshard_shard_count(&step->to, shape) - reshard_held(step, shape, position);
         break;
     }
     return count * shd_dtype_size(dtype);
 }
 
 uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
-                              int32_t position)
+                              int32_t device_id)
 {
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < plan->nsteps; i++)
-        bytes += shd_reshard_step_received(&plan->steps[i], shape, plan->dtype, position);
+    for (size_t i = 0; i < plan->nsteps; i++) {
+        const struct shd_reshard_step *step = &plan->steps[i];
+        int32_t position = shd_mesh_find_device(step->to.mesh, device_id);
+
+        if (position >= 0)
+            bytes += shd_reshard_step_received(step, shape, plan->dtype, position);
+    }
     return bytes;
 }

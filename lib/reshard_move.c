@@ -62,39 +62,60 @@ static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *
     return false;
 }
 
-/* Go by named collectives, as long as they move at most `limit` bytes and leave room in the plan;
- * whether they arrived. */
+/* Go by named collectives, as long as they move at most `limit` bytes, are within the limit of
+ * memory (or what was needed before), and leave room in the plan; whether they arrived. */
 static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint64_t limit)
 {
     uint64_t start = way->plan->received_bytes;
+    uint64_t most = way->ask->limit_bytes;
 
+    if (way->plan->peak_bytes > most)
+        most = way->plan->peak_bytes;
     while (way->plan->nsteps + 3 <= SHD_RESHARD_STEPS_MAX) {
         reshard_slice(way, to);
         if (has_arrived(way, to))
             return true;
         if (!step_all_to_all(way, to) && !step_all_gather(way, to))
             return false;
-        if (way->plan->received_bytes - start > limit)
+        if (way->plan->received_bytes - start > limit || way->plan->peak_bytes > most)
             return false;
     }
     return false;
 }
 
-void reshard_move(struct reshard_way *way, const struct shd_sharding *to)
+static bool by_name_or_direct(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_sharding origin = way->at;
+    struct shd_reshard_plan *plan = way->plan;
+    uint64_t count = way->count;
+    size_t nsteps = plan->nsteps;
+    uint64_t received_bytes = plan->received_bytes;
+    uint64_t peak_bytes = plan->peak_bytes;
+    uint64_t least =
+        reshard_mul(reshard_moved(&way->at, to, way->ask->shape), shd_dtype_size(plan->dtype));
+
+    if (by_name(way, to, least))
+        return true;
+    way->at = origin;
+    way->count = count;
+    plan->nsteps = nsteps;
+    plan->received_bytes = received_bytes;
+    plan->peak_bytes = peak_bytes;
+    reshard_exchange(way, to);
+    return true;
+}
+
+bool reshard_move(struct reshard_way *way, const struct shd_sharding *to, enum reshard_mode mode)
 {
     if (has_arrived(way, to))
-        return;
-
-    struct shd_sharding origin = way->at;
-    size_t nsteps = way->plan->nsteps;
-    uint64_t received_bytes = way->plan->received_bytes;
-    uint64_t limit =
-        reshard_mul(reshard_moved(&way->at, to, way->shape), shd_dtype_size(way->plan->dtype));
-
-    if (by_name(way, to, limit))
-        return;
-    way->at = origin;
-    way->plan->nsteps = nsteps;
-    way->plan->received_bytes = received_bytes;
-    reshard_exchange(way, to);
+        return mode != RESHARD_DIRECT;
+    switch (mode) {
+    case RESHARD_FEWEST:
+        return by_name_or_direct(way, to);
+    case RESHARD_NAMED:
+        return by_name(way, to, UINT64_MAX);
+    default:
+        reshard_exchange(way, to);
+        return true;
+    }
 }

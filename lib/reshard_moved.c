@@ -8,11 +8,13 @@
  *     equally often, and all pairs together have the dimension's extent in common;
  *   - only what is left, such as two dimensions that swap their axes, is counted out over the
  *     coordinates of its axes.
+ * Meshes without a common one are gone through device by device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
+#include "reshard_pair.h"
 #include "reshard_step.h"
 
 /* A dimension without the axes that lead it on both sides. */
@@ -199,12 +201,28 @@ static uint64_t count_held(const struct shd_sharding *from, const struct shd_sha
     return same * nothers * (tangle.ncuts > 0 ? count_tangle(&tangle) : 1);
 }
 
+/* The same, device by device. */
+static uint64_t count_held_each(const struct shd_sharding *from, const struct shd_sharding *to,
+                                const int64_t *shape)
+{
+    struct shd_reshard_step step = {.from = *from, .to = *to};
+    uint64_t held = 0;
+
+    for (int32_t p = 0; p < shd_mesh_size(to->mesh); p++)
+        held += reshard_held(&step, shape, p);
+    return held;
+}
+
 uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
                        const int64_t *shape)
 {
-    uint64_t all = reshard_mul(reshard_shard_count(to, shape), (uint64_t)shd_mesh_size(from->mesh));
+    uint64_t all = reshard_mul(reshard_shard_count(to, shape), (uint64_t)shd_mesh_size(to->mesh));
+    struct reshard_pair pair;
 
     if (all == 0 || all == UINT64_MAX)
         return all;
-    return all - count_held(from, to, shape); /* which is no more, so it fits too */
+    reshard_pair_init(&pair, from, to, NULL);
+    /* What is held is no more than all, so it fits too. */
+    return all -
+           (pair.from ? count_held(pair.from, pair.to, shape) : count_held_each(from, to, shape));
 }

@@ -35,6 +35,19 @@ size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b
     return n;
 }
 
+void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
+                   const struct reshard_ask *ask)
+{
+    plan->dtype = ask->dtype;
+    plan->nsteps = 0;
+    plan->received_bytes = 0;
+    plan->peak_bytes = 0;
+    way->plan = plan;
+    way->ask = ask;
+    way->at = ask->from;
+    way->count = reshard_shard_count(&ask->from, ask->shape);
+}
+
 static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_kind kind)
 {
     struct shd_reshard_step *step = &way->plan->steps[way->plan->nsteps];
@@ -44,6 +57,7 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
     memset(step->axes, 0, sizeof(step->axes));
     step->dim = -1;
     step->dim2 = -1;
+    memset(step->near, 0, sizeof(step->near));
     step->from = way->at;
     step->to = way->at;
     return step;
@@ -53,10 +67,15 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
 static void finish(struct reshard_way *way, struct shd_reshard_step *step, uint64_t count)
 {
     struct shd_reshard_plan *plan = way->plan;
+    uint64_t size = shd_dtype_size(plan->dtype);
+    uint64_t new_count = reshard_shard_count(&step->to, way->ask->shape);
+    uint64_t bytes = reshard_mul(reshard_add(way->count, new_count), size);
 
     if (!step->to.partial)
         step->to.partial_op = 0;
-    step->received_bytes = reshard_mul(count, shd_dtype_size(plan->dtype));
+    way->count = new_count;
+    plan->peak_bytes = bytes > plan->peak_bytes ? bytes : plan->peak_bytes;
+    step->received_bytes = reshard_mul(count, size);
     plan->received_bytes = reshard_add(plan->received_bytes, step->received_bytes);
     plan->nsteps++;
     way->at = step->to;
@@ -77,9 +96,8 @@ static uint64_t all_but_one(const struct reshard_way *way, const struct shd_resh
 {
     uint64_t size = group_size(step);
     uint64_t ngroups = (uint64_t)shd_mesh_size(step->from.mesh) / size;
-    uint64_t operand = reshard_shard_count(&step->from, way->shape);
 
-    return reshard_mul(times * (size - 1) * ngroups, operand);
+    return reshard_mul(times * (size - 1) * ngroups, way->count);
 }
 
 void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to)
@@ -187,7 +205,7 @@ void reshard_mask(struct reshard_way *way, const struct shd_sharding *to)
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_MASK);
 
     set_axes(step, to->partial & ~(uint32_t)way->at.partial);
-    step->to.partial = to->partial;
+    step->to.partial |= to->partial;
     step->to.partial_op = to->partial_op;
     finish(way, step, 0);
 }
@@ -195,11 +213,17 @@ void reshard_mask(struct reshard_way *way, const struct shd_sharding *to)
 void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_PERMUTE);
+    uint64_t moved;
 
     for (size_t d = 0; d < to->rank; d++) {
         if (shd_sharding_nshards(&way->at, d) != shd_sharding_nshards(to, d))
             step->kind = SHD_RESHARD_EXCHANGE;
     }
+    memcpy(step->near, way->ask->near, sizeof(step->near));
+    step->to.mesh = to->mesh;
     memcpy(step->to.dims, to->dims, sizeof(to->dims));
-    finish(way, step, reshard_moved(&step->from, &step->to, way->shape));
+    moved = reshard_moved(&step->from, &step->to, way->ask->shape);
+    if (moved == 0)
+        step->kind = SHD_RESHARD_SLICE;
+    finish(way, step, moved);
 }

@@ -12,11 +12,39 @@
 
 #include <shd/reshard.h>
 
+/* What is asked for; axes of size 1 are gone from the shardings. */
+struct reshard_ask {
+    struct shd_sharding from;
+    struct shd_sharding to;
+    const int64_t *shape;
+    enum shd_dtype dtype;
+    bool cross;                       /* to another mesh */
+    uint64_t limit_bytes;             /* of the memory that a step needs */
+    int32_t near[SHD_LINK_TIERS_MAX]; /* as in a step */
+};
+
+/* Check what the caller gave, and take it over. */
+int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
+                const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                const struct shd_reshard_opts *opts, struct shd_error *err);
+
+/* How data moves once nothing is left to combine. */
+enum reshard_mode {
+    RESHARD_FEWEST, /* named collectives if these move no more than the least, else one exchange */
+    RESHARD_NAMED,  /* named collectives, whatever they move */
+    RESHARD_DIRECT  /* one exchange */
+};
+
 struct reshard_way {
     struct shd_reshard_plan *plan;
-    const int64_t *shape;
+    const struct reshard_ask *ask;
     struct shd_sharding at; /* what the array is after the plan's steps so far */
+    uint64_t count;         /* elements of a shard of that */
 };
+
+/* Begin an empty plan. */
+void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
+                   const struct reshard_ask *ask);
 
 /* Byte counts that do not fit stay at UINT64_MAX, which no plan may have. */
 uint64_t reshard_mul(uint64_t a, uint64_t b);
@@ -28,6 +56,9 @@ uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t 
 /* Elements of all new shards that are not in the same device's old shard, over all devices. */
 uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
                        const int64_t *shape);
+
+/* Elements of the new shard of a position (of `to`) that are in its device's old shard. */
+uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
 
 /* The axes that neither shard nor are partial. */
 uint32_t reshard_free_axes(const struct shd_sharding *sharding);
@@ -48,10 +79,30 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
 void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
 
-/* To any other sharding of the same partial axes: permute where whole shards move. */
+/* To any other sharding of the same partial axes, of any mesh: permute where whole shards move, a
+ * slice where nothing does. */
 void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to);
 
-/* The same by named collectives where these move no more, else by one exchange. */
-void reshard_move(struct reshard_way *way, const struct shd_sharding *to);
+/* To another sharding of the same partial axes and mesh; false where the mode does not lead there,
+ * or does not differ from the one before. */
+bool reshard_move(struct reshard_way *way, const struct shd_sharding *to, enum reshard_mode mode);
+
+/* ---- whole ways ---- */
+
+/* How many ways there are: `wide` with those that only pay for some links. */
+size_t reshard_nways(const struct reshard_ask *ask, bool wide);
+
+/* Go way number i; false where it does not apply. */
+bool reshard_go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, bool wide, size_t i);
+
+/* Go the way that moves the fewest bytes, then has the fewest steps, within the limit of memory if
+ * any is. */
+void reshard_go_fewest(struct shd_reshard_plan *plan, const struct reshard_ask *ask);
+
+/* Within the limit of memory sooner than not, then the least of what is compared. */
+bool reshard_is_better(const struct reshard_ask *ask, const struct shd_reshard_plan *a,
+                       const struct shd_reshard_plan *b);
+
+void reshard_copy_plan(struct shd_reshard_plan *out, const struct shd_reshard_plan *plan);
 
 #endif /* RESHARD_STEP_H */

@@ -48,6 +48,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/explain.c \
+	%D%/cmd/explain_reshard.c \
+	%D%/cmd/explain_reshard.h \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \

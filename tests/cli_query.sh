@@ -94,7 +94,19 @@ assert "out of memory" in r[3]["err"]["message"]
 PY
 }
 
+test_reshard() {
+    mesh='"mesh": [["a", 2], ["b", 4]], "shape": [8, 8], "dtype": "float32"'
+    answer "{\"id\": 1, \"op\": \"reshard.plan\", \"in\": {$mesh, \"from\": [\"a\", \"b\"], \"to\": []}}"
+    holds "reshard.plan: the bound, what a device sends and needs, the steps in words" <<'PY'
+out = r[0]["out"]
+assert out["bound_bytes"] == out["received_bytes"]["total"] == out["executed_received_bytes"] == 1792
+assert out["largest_sent_bytes"] == 224 and out["peak_bytes"] == 288 and out["messages"] == 56
+assert out["steps"] == ["exchange to [{}, {}]: 1792 B (1.75 KiB)"], out["steps"]
+PY
+}
+
 test_faults
 test_ids
 test_scenarios
+test_reshard
 done_testing

@@ -98,6 +98,26 @@ test_collective() {
     ok $? "collective: svg is well-formed"
 }
 
+test_reshard() {
+    shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a,b
+    is 0 "reshard: status 0"
+    silent err "reshard: nothing on standard error"
+    says out '^step 1: exchange to .{}, {}.: 1792 B (1.75 KiB)$' "reshard: a step"
+    says out 'exactly what no method can do' "reshard: the bound"
+    says out '^\* exchange: 1.75 KiB received, 224 B sent by the busiest, 288 B needed$' "reshard: taken"
+    says out '^ all-gather, all-gather: 1.75 KiB received' "reshard: not taken"
+    shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a,b --memory any
+    says out '^\* all-gather, all-gather' "reshard: taken with more memory"
+    shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from '[null, b]' --partial a --to x --to-mesh x=8 \
+        --to-first 8
+    says out '^step 2: exchange, across meshes, to .{x}, {}. on x=8: 256 B$' "reshard: to other devices"
+    shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a --link 4:1us:100GB/s --link all:10us:10GB/s
+    says out '^into groups of 4: 1024 B (1.00 KiB), 4.000 times the 256 B' "reshard: between groups"
+    says out '^time: ' "reshard: time"
+    shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a --to a
+    says out '^nothing to do' "reshard: nothing"
+}
+
 # bad TEXT PATTERN ARGUMENT...
 bad() {
     what=$1
@@ -118,7 +138,14 @@ test_bad_input() {
     bad "no such algorithm" "'rnig'; did you mean 'ring'?" collective all-reduce --algorithm rnig
     bad "too many devices" 'from 1 to 26' collective all-reduce --devices 27
     bad "three for a pair" 'does not serve 3' collective send-recv --devices 3
-    for what in "" collective; do
+    bad "reshard: no mesh" 'expected --mesh' reshard --shape 8
+    bad "reshard: no such axis" "from: axis 'c' is not" reshard --mesh a=2 --shape 8 --from c
+    bad "reshard: indivisible" 'to: dimension 0' reshard --mesh a=2 --shape 7 --to a
+    bad "reshard: no links" "link: 'x'; expected N:LATENCY:RATE" reshard --mesh a=2 --shape 8 --link x
+    bad "reshard: no speed" 'tier of links' reshard --mesh a=2 --shape 8 --from a --link 0:1us:0GB/s
+    bad "reshard: no memory" '48 bytes on a device, 39' reshard --mesh a=2 --shape 8 --from a --memory 39
+    bad "reshard: no device" "first device is 'z'" reshard --mesh a=2 --shape 8 --to-mesh b=2 --to-first z
+    for what in "" collective reshard; do
         # shellcheck disable=SC2086
         shardsim explain $what --help
         is 0 "explain $what --help: status 0"
@@ -130,5 +157,6 @@ test_scenario
 test_values
 test_width
 test_collective
+test_reshard
 test_bad_input
 done_testing

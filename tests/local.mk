@@ -59,6 +59,7 @@ check_PROGRAMS += \
 	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
+	%D%/reshard_random \
 	%D%/rules \
 	%D%/run \
 	%D%/scenario \
@@ -90,6 +91,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_mesh_axes_SOURCES = \
 	%D%/mesh_axes.c \
 	%D%/layout.h
+%C%_reshard_SOURCES = \
+	%D%/reshard.c \
+	%D%/reshard_case.h
+%C%_reshard_random_SOURCES = \
+	%D%/reshard_case.h \
+	%D%/reshard_random.c
 %C%_params_SOURCES = \
 	%D%/layout.h \
 	%D%/params.c

@@ -10,42 +10,14 @@
 #include <string.h>
 
 #include <shd/group.h>
-#include <shd/reshard.h>
+#include <shd/reshard_figures.h>
 
+#include "reshard_case.h"
 #include "tap.h"
 
 enum { NAMES_MAX = 6, DEVICES_MAX = 64, CASES = 4000 };
 
 static const char *const axis_names[NAMES_MAX] = {"a", "b", "c", "d", "e", "f"};
-
-/* A box inside a row-major array of `shape`. */
-static int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
-{
-    int64_t at = 0;
-
-    for (size_t d = 0; d < rank; d++)
-        at = at * shape[d] + offset[d] + index[d];
-    return at;
-}
-
-static int next_index(const int64_t *extent, int64_t *index, size_t rank)
-{
-    for (size_t d = rank; d-- > 0;) {
-        if (++index[d] < extent[d])
-            return 1;
-        index[d] = 0;
-    }
-    return 0;
-}
-
-static int64_t count_of(const int64_t *shape, size_t rank)
-{
-    int64_t count = 1;
-
-    for (size_t d = 0; d < rank; d++)
-        count *= shape[d];
-    return count;
-}
 
 /* Copy a box between row-major arrays. */
 static void copy_box(int64_t *out, const int64_t *out_shape, const int64_t *out_offset,
@@ -288,12 +260,6 @@ static int run_step(struct cluster *cluster, const struct shd_reshard_step *step
     return right && total == step->received_bytes;
 }
 
-/* The value of the whole array at an element. */
-static int64_t value_of(int64_t element)
-{
-    return element * 7 % 1009 + 1;
-}
-
 /* A device's number among those that its value is partial with. */
 static int32_t partial_rank(const struct shd_sharding *sharding, int32_t position, int32_t *n)
 {
@@ -475,16 +441,6 @@ static const char *run_plan(const struct shd_reshard_plan *plan, const struct sh
 
 /* Random cases */
 
-static uint64_t random_state = 20240607;
-
-static uint32_t random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)((random_state >> 20) % n);
-}
-
 static struct shd_mesh *random_mesh(void)
 {
     int32_t sizes[NAMES_MAX];
@@ -501,49 +457,6 @@ static struct shd_mesh *random_mesh(void)
     if (shd_mesh_create(&mesh, axis_names, sizes, naxes, NULL))
         abort();
     return mesh;
-}
-
-/* Each axis, in a random order, goes to a dimension, to none, or stays partial. */
-static struct shd_sharding random_sharding(const struct shd_mesh *mesh, size_t rank,
-                                           uint32_t partial_chance)
-{
-    struct shd_sharding sharding;
-    size_t naxes = shd_mesh_naxes(mesh);
-    uint8_t order[NAMES_MAX];
-
-    shd_sharding_init(&sharding, mesh, rank);
-    for (size_t i = 0; i < naxes; i++) {
-        size_t j = random_below((uint32_t)i + 1);
-
-        order[i] = order[j];
-        order[j] = (uint8_t)i;
-    }
-    for (size_t i = 0; i < naxes; i++) {
-        size_t d = random_below((uint32_t)rank + 1);
-
-        if (random_below(100) < partial_chance) {
-            sharding.partial = (uint16_t)(sharding.partial | 1U << order[i]);
-        } else if (d < rank) {
-            struct shd_dim_axes *dim = &sharding.dims[d];
-
-            dim->axes[dim->naxes++] = order[i];
-        }
-    }
-    return sharding;
-}
-
-static int64_t common_multiple(int64_t a, int64_t b)
-{
-    int64_t x = a;
-    int64_t y = b;
-
-    while (y > 0) {
-        int64_t rest = x % y;
-
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
 }
 
 static int random_case(int number)
@@ -592,6 +505,7 @@ static void test_random(void)
     int ncases = size && !strcmp(size, "small") ? CASES / 8 : CASES;
     int nfailed = 0;
 
+    random_state = 20240607;
     diag("seed %llu", (unsigned long long)random_state);
     for (int i = 0; i < ncases && nfailed < 5; i++)
         nfailed += !random_case(i);
@@ -635,7 +549,7 @@ static void test_kinds(void)
         {"[a]", "", "[]", "", "G", 32 * 2048},
         {"[[b, a]]", "", "[b]", "", "G", 32 * 512},
         {"[[a, b]]", "", "[b]", "", "x", 32 * (1024 - 128 * 2 / 2)},
-        {"[a, b]", "", "[]", "", "GG", 32 * (4096 - 512)},
+        {"[a, b]", "", "[]", "", "x", 32 * (4096 - 512)}, /* two gathers need more memory */
         {"[a]", "", "[null, a]", "", "A", 32 * 1024},
         {"[[a, b]]", "", "[a, b]", "", "A", 32 * 384},
         {"[[a, b]]", "", "[null, [a, b]]", "", "A", 32 * 448},
@@ -697,9 +611,6 @@ static void test_errors(void)
     const int64_t shape[] = {64, 64};
     const int64_t odd[] = {64, 6};
     const int64_t huge[] = {INT64_C(1) << 31, INT64_C(1) << 31};
-    const char *const names[] = {"a", "b", "c", "d"};
-    const int32_t sizes[] = {2, 4, 2, 2};
-    struct shd_mesh *other = NULL;
     struct shd_reshard_plan plan = {.nsteps = 77};
     struct shd_sharding from;
     struct shd_sharding to;
@@ -718,11 +629,6 @@ static void test_errors(void)
     ok(shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) == SHD_EINVAL,
        "errors: other rank");
     to.rank = 2;
-    if (!shd_mesh_create(&other, names, sizes, 4, NULL))
-        to.mesh = other;
-    ok(shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) == SHD_EINVAL,
-       "errors: other mesh");
-    to.mesh = from.mesh;
     from.partial = 1;
     ok(shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) == SHD_EINVAL,
        "errors: an axis that shards and is partial");
@@ -736,7 +642,154 @@ static void test_errors(void)
     ok(shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) == SHD_EUNSUPPORTED,
        "errors: partial by another operation than a sum");
     ok(plan.nsteps == 77, "errors: output untouched");
-    shd_mesh_destroy(other);
+}
+
+static void test_bound(void)
+{
+    static const struct {
+        const char *from;
+        const char *from_partial;
+        const char *to;
+        const char *to_partial;
+        uint64_t bytes; /* of an array of 64 x 64 bytes; a=2, b=4, c=4 */
+        uint64_t largest;
+    } cases[] = {
+        {"[a]", "", "[]", "", 32 * 2048, 2048},
+        {"[[a, b]]", "", "[b]", "", 32 * (1024 - 128 * 2 / 2), 1024},
+        {"[]", "", "[]", "a", 0, 0},
+        {"[a]", "", "[]", "a", 0, 0},
+        {"[]", "a", "[]", "", 4096 * (2 + 32 - 2), 4096},
+        {"[]", "abc", "[]", "", 4096 * (32 + 32 - 2), 4096},
+        {"[]", "a", "[a]", "", 4096 * (2 + 16 - 2), 2048},
+        {"[b]", "a", "[null, b]", "", 4096 * (2 + 8 - 1) - 4096 / 4, 1024},
+        {"[]", "ac", "[]", "a", 2 * 4096 * (4 + 16 - 2), 4096},
+    };
+    const int64_t shape[] = {64, 64};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct shd_sharding from;
+        struct shd_sharding to;
+        struct shd_reshard_bound bound = {0};
+        int parsed = !parse(&from, cases[i].from, cases[i].from_partial, 2) &&
+                     !parse(&to, cases[i].to, cases[i].to_partial, 2);
+
+        ok(parsed && !shd_reshard_bound(&bound, &from, &to, shape, SHD_I8, NULL, NULL) &&
+               bound.received_bytes == cases[i].bytes && bound.largest_bytes == cases[i].largest,
+           "bound: %s partial {%s} to %s: %llu, by one device %llu", cases[i].from,
+           cases[i].from_partial, cases[i].to, (unsigned long long)bound.received_bytes,
+           (unsigned long long)bound.largest_bytes);
+    }
+}
+
+static void test_options(void)
+{
+    const int64_t shape[] = {64, 64};
+    struct shd_reshard_opts opts = {.memory_bytes = UINT64_MAX};
+    struct shd_reshard_plan plan = {.nsteps = 77};
+    struct shd_sharding from;
+    struct shd_sharding to;
+
+    ok(!parse(&from, "[a, b]", "", 2) && !parse(&to, "[]", "", 2), "options: parse");
+    ok(!shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) && plan.nsteps == 1 &&
+           plan.peak_bytes == 512 + 4096,
+       "options: none: within the memory of before and after");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 2 &&
+           plan.steps[1].kind == SHD_RESHARD_ALL_GATHER && plan.peak_bytes > 512 + 4096,
+       "options: any memory: named collectives");
+    opts.memory_bytes = 4096;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EDEVMEM &&
+           plan.nsteps == 2,
+       "options: too little memory");
+
+    opts = (struct shd_reshard_opts){
+        .memory_bytes = UINT64_MAX, .ntiers = 2, .tiers = {{4, 1, 1e9}, {0, 1, 1e9}}};
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 2,
+       "links: slow to answer: 1 + 2 rounds of collectives sooner than 7 messages");
+    opts.tiers[0].latency_s = opts.tiers[1].latency_s = 0;
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) && plan.nsteps == 1,
+       "links: of equal times the fewest steps");
+    for (size_t i = 0; i < 2; i++) {
+        struct shd_reshard_plan way;
+        struct shd_reshard_figures figures;
+
+        ok(!shd_reshard_candidate(&way, i, &from, &to, shape, SHD_I8, &opts, NULL) &&
+               !shd_reshard_measure(&figures, &way, shape, &opts, NULL) && way.nsteps == 2 - i &&
+               figures.seconds > 0 && figures.largest_sent_bytes == 7 * 512,
+           "links: way %zu", i);
+    }
+    ok(shd_reshard_candidate(&plan, 2, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_ENOTFOUND,
+       "links: no third way");
+    opts.tiers[0].ndevices = 0;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: a near tier of all");
+    opts.tiers[0].ndevices = 4;
+    opts.tiers[1].ndevices = 6;
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: groups across groups");
+    opts.tiers[1] = (struct shd_link_tier){8, 0, 0};
+    ok(shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) == SHD_EINVAL,
+       "links: no speed");
+}
+
+/* Which holder a box comes from: each in turn, or the nearest. */
+static void test_senders(void)
+{
+    const int64_t shape[] = {64, 64};
+    struct shd_reshard_opts opts = {.ntiers = 2, .tiers = {{16, 0, 1e9}, {0, 0, 1e8}}};
+    struct shd_reshard_figures figures = {0};
+    struct shd_reshard_plan plan;
+    struct shd_sharding from;
+    struct shd_sharding to;
+
+    ok(!parse(&from, "[b]", "", 2) && !parse(&to, "[c]", "", 2), "senders: parse");
+    ok(!shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
+           !shd_reshard_measure(&figures, &plan, shape, NULL, NULL) && figures.nmessages == 24 &&
+           figures.largest_sent_bytes == 1024,
+       "senders: none sends twice, of 24 who need a shard and 32 who have one");
+    ok(!parse(&from, "[null, b]", "", 2) && !parse(&to, "[a, b]", "", 2), "senders: parse");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) &&
+           plan.received_bytes == 0,
+       "senders: a slice is free");
+    ok(!parse(&from, "[c]", "", 2) && !parse(&to, "[[a, b]]", "", 2), "senders: parse");
+    ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) &&
+           !shd_reshard_measure(&figures, &plan, shape, &opts, NULL) &&
+           figures.entering_bytes[0] == 0,
+       "senders: both halves of the mesh have all");
+}
+
+static void test_words(void)
+{
+    const int64_t shape[] = {64, 64};
+    static const char want[] =
+        "step 1: slice to [{}, {b}] partial sum over {a}: local\n"
+        "step 2: all-reduce over a to [{}, {b}]: 32768 B (32.0 KiB)\n"
+        "received: 32768 B (32.0 KiB) by all devices, exactly what no method can do without\n"
+        "one device: receives up to 1024 B (1.00 KiB), sends up to 1024 B (1.00 KiB), needs 5120 B "
+        "(5.00 KiB) at once\n"
+        "messages: 64\n";
+    struct shd_reshard_figures figures;
+    struct shd_reshard_bound bound;
+    struct shd_reshard_plan plan;
+    struct shd_sharding from;
+    struct shd_sharding to;
+    char text[1024] = "";
+    char start[32];
+
+    if (!ok(!parse(&from, "[]", "a", 2) && !parse(&to, "[null, b]", "", 2) &&
+                !shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
+                !shd_reshard_bound(&bound, &from, &to, shape, SHD_I8, NULL, NULL) &&
+                !shd_reshard_measure(&figures, &plan, shape, NULL, NULL),
+            "words: plan"))
+        return;
+    ok(shd_reshard_describe(&plan, &bound, &figures, text, sizeof(text)) == strlen(text) &&
+           !strcmp(text, want),
+       "words: of a plan");
+    ok(shd_reshard_describe(&plan, &bound, &figures, start, sizeof(start)) == strlen(text) &&
+           !strncmp(text, start, sizeof(start) - 1) && start[sizeof(start) - 1] == '\0',
+       "words: cut, the length is the whole text's");
+    ok(shd_reshard_step_print(&plan.steps[1], text, sizeof(text)) == strlen(text) &&
+           !strcmp(text, "all-reduce over a to [{}, {b}]: 32768 B (32.0 KiB)"),
+       "words: of a step");
 }
 
 /* Meshes of any size cost the same. */
@@ -773,6 +826,10 @@ int main(void)
         return done();
     test_kinds();
     test_errors();
+    test_bound();
+    test_options();
+    test_senders();
+    test_words();
     test_large();
     test_random();
     shd_mesh_destroy(mesh);

@@ -5,19 +5,26 @@
  * and the last one's `to` are the given shardings without them.  Between the two, each step starts
  * where the one before ended.  A plan without steps has nothing to do.
  *
+ * The two meshes may differ; equal device ids are the same device.  What has to be combined then is
+ * combined on the first mesh, and one step (a slice where nothing moves, else a permute or an
+ * exchange) leads to the second: its `from` and `to` have different meshes.
+ *
  * Received bytes are those that reach a device from another device.  A group of g members with an
  * operand of b bytes each receives in all: all-gather g(g-1)b, reduce-scatter and all-to-all
  * (g-1)b, all-reduce 2(g-1)b; permute b for every position whose shard was elsewhere; exchange
  * exactly the bytes of each new shard that its device did not hold.  While nothing has to be
- * combined, no plan moves more than these last, which no method can undercut.
+ * combined, no plan moves more than these last, which no method can undercut; see also
+ * shd/reshard_figures.h.
  *
- * Thread class: plans and steps are values; all calls are pure and allocate nothing.
+ * Thread class: plans and steps are values; all calls are pure, and allocate nothing unless they
+ * say so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef SHD_RESHARD_H
 #define SHD_RESHARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +51,23 @@ enum shd_reshard_kind {
     SHD_RESHARD_NKINDS
 };
 
+#define SHD_LINK_TIERS_MAX 4
+
+/* The links that join groups of devices: ids that are equal when divided by `ndevices`. */
+struct shd_link_tier {
+    int32_t ndevices;   /* 0, in the last tier only: all there are */
+    double latency_s;   /* of one message */
+    double bytes_per_s; /* into, and out of, one device */
+};
+
+/* Zeros are the defaults. */
+struct shd_reshard_opts {
+    uint64_t memory_bytes; /* of one device, for a step's operand and result at once; 0: what the
+                            * first operand and the last result need */
+    size_t ntiers;         /* 0: nothing is known of links */
+    struct shd_link_tier tiers[SHD_LINK_TIERS_MAX]; /* the nearest first, each a part of the next */
+};
+
 struct shd_reshard_step {
     enum shd_reshard_kind kind;
     uint8_t naxes;                   /* 0 for slice, permute and exchange */
@@ -51,7 +75,9 @@ struct shd_reshard_step {
     int dim;  /* all-gather, reduce-scatter: the dimension; all-to-all: the one that is gathered,
                * i.e. loses the axes; else -1 */
     int dim2; /* all-to-all: the dimension that is split, i.e. gets the axes; else -1 */
-    uint64_t received_bytes; /* by all devices */
+    int32_t near[SHD_LINK_TIERS_MAX]; /* permute, exchange: sizes of groups of devices, the nearest
+                                       * first, ended by 0: boxes come from the nearest holders */
+    uint64_t received_bytes;          /* by all devices */
     struct shd_sharding from;
     struct shd_sharding to;
 };
@@ -63,45 +89,67 @@ struct shd_reshard_plan {
     enum shd_dtype dtype;
     size_t nsteps;
     uint64_t received_bytes; /* by all devices, in all steps */
+    uint64_t peak_bytes;     /* of one device: the largest operand and result of one step */
     struct shd_reshard_step steps[SHD_RESHARD_STEPS_MAX];
 };
 
 /* Plan the way from one sharding to another of an array of `shape` (of the shardings' rank, the
- * whole array's extents): the fewest bytes, then the fewest steps, of the ways that are tried.
+ * whole array's extents): the fewest bytes, then the fewest steps, of the ways that are tried and
+ * that need no more memory than the first operand and the last result.  Where something has to be
+ * combined, or axes become partial, and no way does with that, the limit does not count.
  *
- * Both shardings have equal meshes and ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).
- * Axes that are partial in both need the same operation (SHD_EINVAL); axes that become partial
- * need SHD_SUM (SHD_EUNSUPPORTED).  SHD_ERANGE when bytes do not fit a uint64_t. */
+ * Both shardings have equal ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).  On equal
+ * meshes, axes that are partial in both need the same operation (SHD_EINVAL); axes that become
+ * partial need SHD_SUM (SHD_EUNSUPPORTED).  SHD_ERANGE when bytes do not fit a uint64_t. */
 SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
                                              const struct shd_sharding *from,
                                              const struct shd_sharding *to, const int64_t *shape,
                                              enum shd_dtype dtype, struct shd_error *err);
 
-/* The received bytes of that plan, UINT64_MAX when there is none. */
+/* The same with options (NULL: as above).  With links: of more ways, the one that takes the least
+ * time, see shd_reshard_measure().  SHD_EINVAL for tiers that are not each a part of the next or
+ * have no speed; SHD_EDEVMEM where no way does with the memory asked for; SHD_ENOMEM, as links need
+ * scratch memory. */
+SHD_API SHD_MUST_CHECK int
+shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,
+                       const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                       const struct shd_reshard_opts *opts, struct shd_error *err);
+
+/* Way number i of those that are tried when links are known, whatever it needs; SHD_ENOTFOUND
+ * behind the last.  Some may equal others. */
+SHD_API SHD_MUST_CHECK int
+shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_sharding *from,
+                      const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                      const struct shd_reshard_opts *opts, struct shd_error *err);
+
+/* The received bytes of shd_reshard_build()'s plan, UINT64_MAX when there is none. */
 SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
                                   const int64_t *shape, enum shd_dtype dtype);
 
-/* The bytes that one position receives in a step, and in the whole plan.  In an all-reduce the
- * operand's elements are cut into chunks, one a member, the first of them one element longer where
- * it does not divide. */
+/* The bytes that a position (of the step's `to`) receives in a step, and that a device receives in
+ * the whole plan.  In an all-reduce the operand's elements are cut into chunks, one a member, the
+ * first of them one element longer where it does not divide. */
 SHD_API uint64_t shd_reshard_step_received(const struct shd_reshard_step *step,
                                            const int64_t *shape, enum shd_dtype dtype,
                                            int32_t position);
 SHD_API uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
-                                      int32_t position);
+                                      int32_t device_id);
 
 /* A box of elements that a position copies, in elements. */
 struct shd_fetch {
-    int32_t source; /* whose old shard it lies in; the position itself for what it holds already */
+    int32_t source; /* whose old shard it lies in: a position of the step's `from` */
+    bool own;       /* that is the device itself, which receives nothing then */
     int64_t extent[SHD_RANK_MAX];
     int64_t source_offset[SHD_RANK_MAX]; /* inside the source's old shard */
     int64_t dest_offset[SHD_RANK_MAX];   /* inside the position's new shard */
 };
 
-/* The boxes that make up a position's new shard, for any step that neither combines nor masks:
- * their number, and box i.  Each lies in one old shard; together they fill the new shard once.
- * The source is the position itself where it holds the box, else the holder with its coordinates
- * on all axes that do not shard the old sharding. */
+/* The boxes that make up the new shard of a position (of the step's `to`), for any step that
+ * neither combines nor masks: their number, and box i.  Each lies in one old shard; together they
+ * fill the new shard once.  The source is the device itself where it holds the box; else one of the
+ * nearest holders, which take turns: without links none sends more boxes than its share of those of
+ * its shard, rounded up (and one more where two meshes have the same devices in orders of which no
+ * common mesh can be made). */
 SHD_API int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64_t *shape,
                                         int32_t position);
 SHD_API void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape,

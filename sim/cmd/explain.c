@@ -1,4 +1,4 @@
-/* shardsim explain - a scenario as a lesson, or a collective's schedule.
+/* shardsim explain - a scenario as a lesson, a collective's schedule, or a reshard.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,7 @@
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
+#include "cmd/explain_reshard.h"
 #include "cmd/show.h"
 #include "explain/lesson.h"
 #include "explain/schedule.h"
@@ -151,10 +152,12 @@ static int explain_scenario(int argc, char **argv)
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, "SCENARIO\ncollective KIND --devices N",
+        option_table, parse_option, "SCENARIO\ncollective KIND --devices N\nreshard --mesh AXES --shape SIZES",
         "Tell a step as a lesson: how each array lies before and after each op, why something is "
         "communicated, who gets what from whom, and what other placements would have cost.  Or "
-        "draw the schedule of a collective, step by step ('shardsim explain collective --help')."
+        "draw the schedule of a collective, step by step ('shardsim explain collective --help').  "
+        "Or plan how an array gets from one sharding to another ('shardsim explain reshard "
+        "--help')."
         "\v"
         "Example: shardsim explain scenarios/tensor_parallel.yaml --op 10\n\n"
         "Exit status: 0 all well; 2 bad input or usage; 3 could not run here.",
@@ -275,12 +278,24 @@ static int explain_collective(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-    char name[] = "shardsim explain collective";
+    static const struct {
+        const char *name;
+        char title[32];
+        int (*run)(int argc, char **argv);
+    } subjects[] = {{"collective", "shardsim explain collective", explain_collective},
+                    {"reshard", "shardsim explain reshard", explain_reshard}};
 
-    if (argc < 2 || strcmp(argv[1], "collective") != 0)
-        return explain_scenario(argc, argv);
-    argv[1] = name;
-    return explain_collective(argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < sizeof subjects / sizeof subjects[0]; i++) {
+        char title[sizeof subjects[i].title];
+
+        if (strcmp(argv[1], subjects[i].name) != 0)
+            continue;
+        memcpy(title, subjects[i].title, sizeof title);
+        argv[1] = title; /* argp names the program by it */
+        return subjects[i].run(argc - 1, argv + 1);
+    }
+    return explain_scenario(argc, argv);
 }
 
-const struct cmd cmd_explain = {"explain", "a step as a lesson, or a collective step by step", run};
+const struct cmd cmd_explain = {"explain", "a step as a lesson, a collective or a reshard told",
+                                run};

@@ -40,8 +40,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* "8,16", "8x16", "(8, 16)": returns the rank, or -1. */
-static int parse_shape(int64_t *shape, const char *text)
+int show_parse_shape(int64_t *shape, const char *text)
 {
     int rank = 0;
 
@@ -79,8 +78,8 @@ static int parse_spec(struct shd_spec **out, const char *text, struct shd_error 
     return status;
 }
 
-static int bind(struct shd_sharding *out, const struct shd_mesh *mesh, const char *text,
-                const int64_t *shape, size_t rank, struct shd_error *err)
+int show_parse_sharding(struct shd_sharding *out, const struct shd_mesh *mesh, const char *text,
+                        const int64_t *shape, size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec = NULL;
     int status = parse_spec(&spec, text, err);
@@ -99,11 +98,12 @@ static int show(const struct show_options *o, const struct shd_mesh *mesh)
     struct shd_sharding sharding;
     struct figure figure;
     struct shd_error err;
-    int rank = parse_shape(shape, o->shape), status;
+    int rank = show_parse_shape(shape, o->shape), status;
 
     if (rank < 0)
         return show_error("shape", "expected extents as '8,16', at most 16 of them");
-    if (bind(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) != SHD_OK)
+    if (show_parse_sharding(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) !=
+        SHD_OK)
         return show_error("spec", err.text);
     figure_init(&figure);
     if (layouts_sharding(&figure, &sharding, shape, &err) == SHD_OK)

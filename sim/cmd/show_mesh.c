@@ -70,8 +70,7 @@ static int run_mesh(int argc, char **argv)
     return status;
 }
 
-/* "dp,tp" -> axis numbers; prints what is wrong. */
-static int parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh)
+int show_parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh)
 {
     char name[64], hint[NEAREST_HINT_MAX];
 
@@ -123,7 +122,7 @@ static int run_groups(int argc, char **argv)
 
     if (!mesh)
         return CMD_USAGE;
-    status = parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
+    status = show_parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
     if (status == CMD_OK) {
         figure_init(&figure);
         status = shd_groups_init(&groups, mesh, axes, naxes, &err);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shd/reshard_figures.h>
+
 #include "query/moves.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -19,6 +21,7 @@ struct reshard_question {
     int64_t shape[SHD_RANK_MAX];
     size_t rank;
     enum shd_dtype dtype;
+    struct shd_reshard_plan plan;
     struct program *program;
 };
 
@@ -78,12 +81,11 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
 {
     struct program_op op = {.kind = PROGRAM_FILL, .noutputs = 1, .name = "array", .source = source};
     struct shd_sharding from, to;
-    struct shd_reshard_plan plan;
     int status;
 
     shd_sharding_simplify(&from, &q->from);
     shd_sharding_simplify(&to, &q->to);
-    status = shd_reshard_build(&plan, &from, &to, q->shape, q->dtype, err);
+    status = shd_reshard_build(&q->plan, &from, &to, q->shape, q->dtype, err);
     if (status != SHD_OK)
         return status;
     q->program = program_create(q->mesh);
@@ -92,21 +94,54 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     status = add_array(q, &from, &op, err);
     if (status == SHD_OK)
         q->program->buffers[op.outputs[0]].argument = true;
-    for (size_t s = 0; s < plan.nsteps && status == SHD_OK; s++) {
+    for (size_t s = 0; s < q->plan.nsteps && status == SHD_OK; s++) {
         op = (struct program_op){.kind = PROGRAM_RESHARD,
                                  .name = "reshard",
                                  .why = "the array is asked for in another sharding",
                                  .ninputs = 1,
                                  .noutputs = 1,
                                  .inputs = {op.outputs[0]},
-                                 .reshard = plan.steps[s]};
-        status = add_array(q, &plan.steps[s].to, &op, err);
+                                 .reshard = q->plan.steps[s]};
+        status = add_array(q, &q->plan.steps[s].to, &op, err);
     }
     if (status == SHD_OK)
         status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.outputs[0], err);
     if (status == SHD_OK)
         program_set_lifetimes(q->program);
     return status;
+}
+
+static void write_number(struct json_out *out, const char *key, uint64_t n)
+{
+    json_out_key(out, key);
+    json_out_uint(out, n);
+}
+
+/* The steps in words, and what they come to beside what no method can do without. */
+static int write_figures(struct json_out *out, const struct reshard_question *q,
+                         struct shd_error *err)
+{
+    struct shd_reshard_bound bound;
+    struct shd_reshard_figures figures;
+    char words[1024];
+    int status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
+
+    if (status == SHD_OK)
+        status = shd_reshard_measure(&figures, &q->plan, q->shape, NULL, err);
+    if (status != SHD_OK)
+        return status;
+    write_number(out, "bound_bytes", bound.received_bytes);
+    write_number(out, "largest_sent_bytes", figures.largest_sent_bytes);
+    write_number(out, "peak_bytes", figures.peak_bytes);
+    write_number(out, "messages", figures.nmessages);
+    json_out_key(out, "steps");
+    json_out_begin_array(out);
+    for (size_t s = 0; s < q->plan.nsteps; s++) {
+        shd_reshard_step_print(&q->plan.steps[s], words, sizeof words);
+        json_out_string(out, words);
+    }
+    json_out_end_array(out);
+    return SHD_OK;
 }
 
 static int answer_plan(const json_t *in, struct json_out *out, struct shd_error *err)
@@ -120,6 +155,8 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     if (status == SHD_OK) {
         json_out_begin_object(out);
         status = moves_write(out, q.program, err);
+        if (status == SHD_OK)
+            status = write_figures(out, &q, err);
         json_out_end_object(out);
     }
     fini(&q);

@@ -1,0 +1,28 @@
+/* mesh_parts.h - what a mesh consists of, for those files that make one without names on the stack.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MESH_PARTS_H
+#define MESH_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/mesh.h>
+
+struct mesh_placed {
+    int32_t id;
+    int32_t position;
+};
+
+struct shd_mesh {
+    size_t naxes;
+    int32_t size; /* product of sizes[] */
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    int32_t strides[SHD_MESH_AXES_MAX]; /* positions between neighbours along an axis */
+    char *names[SHD_MESH_AXES_MAX];
+    int32_t *ids;              /* by position; NULL: the id is the position */
+    struct mesh_placed *by_id; /* sorted by id; NULL with ids */
+};
+
+#endif /* MESH_PARTS_H */

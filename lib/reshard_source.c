@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "reshard_source.h"
+
+#include <stdbool.h>
+
+#include "reshard_pair.h"
+
+/* Who asks for a box, and the shard that it lies in, on one mesh of both shardings. */
+struct asking {
+    const struct shd_sharding *from;
+    const struct shd_sharding *to;
+    const int64_t *shape;
+    int32_t position;
+    const int64_t *old;
+    int32_t own[SHD_MESH_AXES_MAX];  /* coordinates of who asks */
+    int32_t held[SHD_MESH_AXES_MAX]; /* of the holder that has the other axes' coordinates of it */
+};
+
+/* Of the new intervals along a dimension, those that overlap the old one. */
+struct range {
+    uint64_t first;
+    uint64_t end;
+    uint64_t own;
+};
+
+int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *other,
+                            int32_t position)
+{
+    if (mesh == other)
+        return position;
+    return shd_mesh_find_device(mesh, shd_mesh_device_id(other, position));
+}
+
+/* The interval that is asked for is the position's own, so nothing is empty here. */
+static struct range range_of(const struct asking *q, size_t dim)
+{
+    int64_t old_extent = q->shape[dim] / shd_sharding_nshards(q->from, dim);
+    int64_t extent = q->shape[dim] / shd_sharding_nshards(q->to, dim);
+    int64_t start = q->old[dim] * old_extent;
+
+    return (struct range){(uint64_t)(start / extent),
+                          (uint64_t)((start + old_extent - 1) / extent) + 1,
+                          (uint64_t)shd_sharding_index(q->to, dim, q->position)};
+}
+
+/* Set the coordinates of a dimension's axes to those of an interval. */
+static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
+                       int32_t *coords)
+{
+    const struct shd_dim_axes *axes = &sharding->dims[dim];
+
+    for (size_t i = axes->naxes; i-- > 0;) {
+        int32_t size = shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
+
+        coords[axes->axes[i]] = (int32_t)(index % size);
+        index /= size;
+    }
+}
+
+/* How many of the first `end` new intervals along a dimension have the holder's coordinates on the
+ * axes in `fixed`; digit by digit, the first the most major. */
+static uint64_t matching_below(const struct asking *q, size_t dim, uint64_t end, uint32_t fixed)
+{
+    const struct shd_dim_axes *axes = &q->to->dims[dim];
+    uint64_t stride = (uint64_t)shd_sharding_nshards(q->to, dim);
+    uint64_t below = 0;
+    bool tied = true;
+
+    for (size_t i = 0; i < axes->naxes; i++) {
+        uint8_t a = axes->axes[i];
+        uint64_t size = (uint64_t)shd_mesh_axis_size(q->to->mesh, a);
+        uint64_t digit = end / (stride /= size);
+        uint64_t want = (uint64_t)q->held[a];
+
+        end %= stride;
+        if (fixed >> a & 1) {
+            below += tied && want < digit;
+            tied = tied && want == digit;
+        } else {
+            below = below * size + (tied ? digit : 0);
+        }
+    }
+    return below + (axes->naxes == 0 && end > 0);
+}
+
+/* Devices that want something of the shard and have the holder's coordinates on the axes in
+ * `fixed`: how many come before who asks, in the order of the axes that sharded only before and
+ * then of the new intervals.  Axes that shard neither before nor after are its own throughout. */
+static uint64_t count_before(const struct asking *q, uint32_t fixed)
+{
+    uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
+    uint64_t before = 0;
+    bool tied = true;
+
+    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
+        if (!(only_before >> a & 1))
+            continue;
+        if (fixed >> a & 1) {
+            before += tied && q->held[a] < q->own[a];
+            tied = tied && q->held[a] == q->own[a];
+        } else {
+            before = before * (uint64_t)shd_mesh_axis_size(q->from->mesh, a) +
+                     (tied ? (uint64_t)q->own[a] : 0);
+        }
+    }
+    for (size_t d = 0; d < q->to->rank; d++) {
+        struct range range = range_of(q, d);
+        uint64_t first = matching_below(q, d, range.first, fixed);
+        uint64_t own = matching_below(q, d, range.own, fixed);
+
+        before *= matching_below(q, d, range.end, fixed) - first;
+        if (!tied)
+            continue;
+        before += own - first;
+        tied = matching_below(q, d, range.own + 1, fixed) > own;
+    }
+    return before;
+}
+
+/* The axes along which neighbours are in different groups of `near` devices; 0: no groups. */
+static uint32_t axes_above(const struct shd_mesh *mesh, int32_t near)
+{
+    uint32_t axes = 0;
+
+    for (size_t a = 0; near > 0 && a < mesh->naxes; a++) {
+        if (mesh->strides[a] >= near)
+            axes |= UINT32_C(1) << a;
+    }
+    return axes;
+}
+
+static bool match(const struct asking *q, uint32_t axes)
+{
+    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
+        if (axes >> a & 1 && q->own[a] != q->held[a])
+            return false;
+    }
+    return true;
+}
+
+/* Turn to the holder whose turn it is, of those as near as the nearest. */
+static void take_turns(struct asking *q, const int32_t *near)
+{
+    uint32_t sharding = shd_sharding_axes(q->from);
+    uint32_t spread = shd_sharding_axes(q->to) & ~sharding;
+    uint32_t above = 0;
+    uint32_t nearer = sharding; /* who has a nearer holder agrees with it on these */
+
+    if (!spread)
+        return;
+    for (size_t t = 0; t < SHD_LINK_TIERS_MAX; t++) {
+        above = axes_above(q->from->mesh, near[t]);
+        if (near[t] == 0 || match(q, sharding & above))
+            break;
+        nearer = sharding & above;
+        above = 0;
+    }
+
+    uint64_t turn = count_before(q, above) - count_before(q, above | nearer);
+    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* of the first new interval: where turns begin */
+
+    for (size_t d = 0; d < q->to->rank; d++)
+        set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
+    for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
+        uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
+
+        if (!((spread & ~above) >> a & 1))
+            continue;
+        turn += (uint64_t)first[a];
+        q->held[a] = (int32_t)(turn % size);
+        turn /= size;
+    }
+}
+
+/* ---- meshes without a common one ---- */
+
+/* Which group of `near` two devices are first in together. */
+static size_t distance(const int32_t *near, int32_t a, int32_t b)
+{
+    size_t t = 0;
+
+    while (t < SHD_LINK_TIERS_MAX && near[t] > 0 && a / near[t] != b / near[t])
+        t++;
+    return t;
+}
+
+/* Holder number `n` of the shard, over the axes that do not shard.  Where parts stay parts, which
+ * they only do on one mesh, a holder is one of the same part. */
+static int32_t holder(const struct asking *q, uint64_t n)
+{
+    uint32_t sharding = shd_sharding_axes(q->from);
+    int32_t coords[SHD_MESH_AXES_MAX] = {0};
+
+    if (q->from->partial)
+        shd_mesh_coords(q->from->mesh, q->position, coords);
+    for (size_t d = 0; d < q->from->rank; d++)
+        set_coords(q->from, d, q->old[d], coords);
+    for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
+        uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
+
+        if ((sharding | q->from->partial) >> a & 1)
+            continue;
+        coords[a] = (int32_t)(n % size);
+        n /= size;
+    }
+    return shd_mesh_position(q->from->mesh, coords);
+}
+
+/* The number of who asks among all that want something of the shard, its holders too. */
+static uint64_t number_of(const struct asking *q)
+{
+    uint32_t fixed = shd_sharding_axes(q->to) | q->to->partial;
+    uint64_t number = 0;
+
+    for (size_t a = 0; a < shd_mesh_naxes(q->to->mesh); a++) {
+        if (!(fixed >> a & 1))
+            number = number * (uint64_t)shd_mesh_axis_size(q->to->mesh, a) +
+                     (uint64_t)shd_mesh_coord(q->to->mesh, q->position, a);
+    }
+    for (size_t d = 0; d < q->to->rank; d++) {
+        struct range range = range_of(q, d);
+
+        number = number * (range.end - range.first) + range.own - range.first;
+    }
+    return number;
+}
+
+static bool holds(const struct asking *q, int32_t position)
+{
+    for (size_t d = 0; d < q->from->rank; d++) {
+        if (shd_sharding_index(q->from, d, position) != q->old[d])
+            return false;
+    }
+    return true;
+}
+
+static int32_t source_elsewhere(const struct asking *q, const int32_t *near)
+{
+    int32_t id = shd_mesh_device_id(q->to->mesh, q->position);
+    int32_t self = shd_mesh_find_device(q->from->mesh, id);
+    uint64_t nholders = (uint64_t)shd_mesh_size(q->from->mesh);
+    uint64_t nnearest = 0;
+    size_t best = SHD_LINK_TIERS_MAX + 1;
+
+    if (self >= 0 && holds(q, self))
+        return self;
+    for (size_t d = 0; d < q->from->rank; d++)
+        nholders /= (uint64_t)shd_sharding_nshards(q->from, d);
+    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++)
+        nholders /= q->from->partial >> a & 1 ? (uint64_t)shd_mesh_axis_size(q->from->mesh, a) : 1;
+    if (near[0] == 0)
+        return holder(q, number_of(q) % nholders);
+    for (uint64_t n = 0; n < nholders; n++) {
+        size_t far = distance(near, id, shd_mesh_device_id(q->from->mesh, holder(q, n)));
+
+        nnearest = far < best ? 1 : nnearest + (far == best);
+        best = far < best ? far : best;
+    }
+
+    uint64_t turn = number_of(q) % nnearest;
+    uint64_t n = 0;
+
+    for (;; n++) {
+        if (distance(near, id, shd_mesh_device_id(q->from->mesh, holder(q, n))) == best &&
+            turn-- == 0)
+            return holder(q, n);
+    }
+}
+
+int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
+                       const int64_t *old)
+{
+    struct asking q = {.shape = shape, .position = position, .old = old};
+    struct reshard_pair pair;
+
+    reshard_pair_init(&pair, &step->from, &step->to, step->near);
+    if (!pair.from) {
+        q.from = &step->from;
+        q.to = &step->to;
+        return source_elsewhere(&q, step->near);
+    }
+    q.from = pair.from;
+    q.to = pair.to;
+    shd_mesh_coords(q.from->mesh, position, q.own);
+    shd_mesh_coords(q.from->mesh, position, q.held);
+    for (size_t d = 0; d < q.from->rank; d++)
+        set_coords(q.from, d, old[d], q.held);
+    if (!match(&q, shd_sharding_axes(q.from)))
+        take_turns(&q, step->near);
+    return shd_mesh_position(q.from->mesh, q.held);
+}

@@ -1,0 +1,425 @@
+/* shardsim explain reshard - how an array gets from one sharding to another, in words.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/explain_reshard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/reshard_figures.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "base/wrap.h"
+#include "cmd/canvas.h"
+#include "cmd/cmd.h"
+#include "cmd/show.h"
+
+#define PLAN_TEXT_MAX 16384
+#define WAYS_TOLD 12
+
+struct options {
+    struct canvas canvas;
+    const char *mesh, *shape, *from, *to, *to_mesh, *to_first, *partial, *dtype, *memory;
+    const char *links[SHD_LINK_TIERS_MAX];
+    size_t nlinks;
+};
+
+/* What is asked, read. */
+struct question {
+    struct shd_mesh *mesh, *to_mesh; /* the same where there is only one */
+    struct shd_sharding from, to;
+    int64_t shape[SHD_RANK_MAX];
+    size_t rank;
+    enum shd_dtype dtype;
+    struct shd_reshard_opts opts;
+};
+
+enum {
+    KEY_FROM = 4000,
+    KEY_TO,
+    KEY_TO_MESH,
+    KEY_TO_FIRST,
+    KEY_PARTIAL,
+    KEY_DTYPE,
+    KEY_MEMORY,
+    KEY_LINK
+};
+
+static const struct argp_option option_table[] = {
+    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
+    {"shape", 'n', "SIZES", 0, "The array's extents, e.g. 8,16", 0},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "Its element type (float32 if not given)", 0},
+    {"from", KEY_FROM, "SPEC", 0, "How it lies, as in 'shardsim show array' (whole if not given)",
+     0},
+    {"partial", KEY_PARTIAL, "AXES", 0, "Axes over which it is still to be summed, e.g. tp", 0},
+    {"to", KEY_TO, "SPEC", 0, "How it shall lie (whole if not given)", 0},
+    {"to-mesh", KEY_TO_MESH, "AXES", 0, "On this other mesh", 0},
+    {"to-first", KEY_TO_FIRST, "ID", 0, "The first device of that mesh (0 if not given)", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0,
+     "What a step's operand and result may need on a device, e.g. 64MiB, or 'any'; if not given, "
+     "what the array needs before and after",
+     0},
+    {"link", KEY_LINK, "N:LATENCY:RATE", 0,
+     "Links that join groups of N devices (or 'all'), e.g. 8:1us:200GB/s; once a tier, the nearest "
+     "first.  The plan is then the fastest",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'n':
+        o->shape = arg;
+        return 0;
+    case KEY_FROM:
+        o->from = arg;
+        return 0;
+    case KEY_TO:
+        o->to = arg;
+        return 0;
+    case KEY_TO_MESH:
+        o->to_mesh = arg;
+        return 0;
+    case KEY_TO_FIRST:
+        o->to_first = arg;
+        return 0;
+    case KEY_PARTIAL:
+        o->partial = arg;
+        return 0;
+    case KEY_DTYPE:
+        o->dtype = arg;
+        return 0;
+    case KEY_MEMORY:
+        o->memory = arg;
+        return 0;
+    case KEY_LINK:
+        if (o->nlinks == SHD_LINK_TIERS_MAX)
+            argp_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
+        o->links[o->nlinks++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is too much; everything is given by options", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->mesh || !o->shape)
+            argp_error(state, "expected --mesh and --shape (and --from, --to)");
+        if (o->to_first && !o->to_mesh)
+            argp_error(state, "--to-first is of another mesh; expected --to-mesh too");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- what is asked ---- */
+
+/* A whole number, or -1. */
+static long parse_number(const char *text, long most)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    return end != text && !*end && n >= 0 && n <= most ? n : -1;
+}
+
+/* The mesh again, of the devices from `first` on. */
+static struct shd_mesh *mesh_from(struct shd_mesh *mesh, const char *first, struct shd_error *err)
+{
+    const char *names[SHD_MESH_AXES_MAX];
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    size_t naxes = shd_mesh_naxes(mesh), n = (size_t)shd_mesh_size(mesh);
+    long start = parse_number(first, INT32_MAX - (long)n);
+    int32_t *ids = start < 0 ? NULL : malloc(n * sizeof *ids);
+    struct shd_mesh *moved = NULL;
+
+    if (start < 0)
+        shd_error_set(err, SHD_EINVAL, "the first device is '%.40s'; expected an id", first);
+    else if (!ids)
+        shd_error_set(err, SHD_ENOMEM, "no memory for a mesh");
+    for (size_t a = 0; a < naxes; a++) {
+        names[a] = shd_mesh_axis_name(mesh, a);
+        sizes[a] = shd_mesh_axis_size(mesh, a);
+    }
+    for (size_t p = 0; ids && p < n; p++)
+        ids[p] = (int32_t)start + (int32_t)p;
+    if (ids && shd_mesh_create_with_ids(&moved, names, sizes, naxes, ids, err) != SHD_OK)
+        moved = NULL;
+    free(ids);
+    return moved;
+}
+
+/* "8:1us:200GB/s", "all:10us:25GB/s". */
+static int parse_link(struct shd_link_tier *out, const char *text, struct shd_error *err)
+{
+    char part[3][32];
+    int64_t ns;
+    uint64_t rate;
+    long n;
+
+    if (sscanf(text, "%31[^:]:%31[^:]:%31[^:]", part[0], part[1], part[2]) != 3)
+        return shd_error_set(err, SHD_EINVAL, "'%.60s'; expected N:LATENCY:RATE as 8:1us:200GB/s",
+                             text);
+    n = strcmp(part[0], "all") == 0 ? 0 : parse_number(part[0], INT32_MAX);
+    if (n < 0)
+        return shd_error_set(err, SHD_EINVAL, "'%.60s' joins '%s'; expected a number or 'all'",
+                             text, part[0]);
+
+    int status = units_parse_ns(&ns, part[1], err);
+
+    if (status == SHD_OK)
+        status = units_parse_rate(&rate, part[2], err);
+    if (status == SHD_OK)
+        *out = (struct shd_link_tier){(int32_t)n, (double)ns * 1e-9, (double)rate};
+    return status;
+}
+
+static int parse_limits(struct question *q, const struct options *o)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (o->memory && strcmp(o->memory, "any") == 0)
+        q->opts.memory_bytes = UINT64_MAX;
+    else if (o->memory)
+        status = units_parse_bytes(&q->opts.memory_bytes, o->memory, &err);
+    if (status != SHD_OK)
+        return show_error("memory", err.text);
+    q->opts.ntiers = o->nlinks;
+    for (size_t t = 0; t < o->nlinks; t++)
+        if (parse_link(&q->opts.tiers[t], o->links[t], &err) != SHD_OK)
+            return show_error("link", err.text);
+    return CMD_OK;
+}
+
+static int parse_partial(struct question *q, const struct options *o)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = 0;
+
+    if (o->partial && show_parse_axes(axes, &naxes, o->partial, q->mesh) != CMD_OK)
+        return CMD_USAGE;
+    for (size_t i = 0; i < naxes; i++)
+        q->from.partial |= (uint16_t)(1u << axes[i]);
+    return CMD_OK;
+}
+
+static int parse_meshes(struct question *q, const struct options *o)
+{
+    struct shd_mesh *moved;
+    struct shd_error err;
+
+    q->mesh = show_parse_mesh(o->mesh);
+    q->to_mesh = q->mesh && o->to_mesh ? show_parse_mesh(o->to_mesh) : q->mesh;
+    if (!q->mesh || !q->to_mesh)
+        return CMD_USAGE;
+    if (!o->to_first)
+        return CMD_OK;
+    moved = mesh_from(q->to_mesh, o->to_first, &err);
+    if (!moved)
+        return show_error("to-first", err.text);
+    shd_mesh_destroy(q->to_mesh);
+    q->to_mesh = moved;
+    return CMD_OK;
+}
+
+static int parse_question(struct question *q, const struct options *o)
+{
+    struct shd_error err;
+    int rank = show_parse_shape(q->shape, o->shape), status;
+
+    if (rank < 0)
+        return show_error("shape", "expected extents as '8,16', at most 16 of them");
+    q->rank = (size_t)rank;
+    q->dtype = SHD_F32;
+    if (o->dtype && shd_dtype_parse(&q->dtype, o->dtype, &err) != SHD_OK)
+        return show_error("dtype", err.text);
+    status = parse_meshes(q, o);
+    if (status != CMD_OK)
+        return status;
+    if (show_parse_sharding(&q->from, q->mesh, o->from ? o->from : "[]", q->shape, q->rank, &err))
+        return show_error("from", err.text);
+    if (show_parse_sharding(&q->to, q->to_mesh, o->to ? o->to : "[]", q->shape, q->rank, &err))
+        return show_error("to", err.text);
+    status = parse_partial(q, o);
+    return status == CMD_OK ? parse_limits(q, o) : status;
+}
+
+/* ---- the answer ---- */
+
+static void add_head(const struct question *q, struct text *out, size_t width)
+{
+    char mesh[2][256], layout[2][256], shape[128];
+    struct text t = TEXT_INIT;
+
+    shd_mesh_print(q->mesh, mesh[0], sizeof mesh[0]);
+    shd_mesh_print(q->to_mesh, mesh[1], sizeof mesh[1]);
+    shd_sharding_print(&q->from, layout[0], sizeof layout[0]);
+    shd_sharding_print(&q->to, layout[1], sizeof layout[1]);
+    shd_shape_print(shape, sizeof shape, q->shape, q->rank);
+    text_addf(&t, "%s of shape %s on mesh %s, %d devices: from %s to %s", shd_dtype_name(q->dtype),
+              shape, mesh[0], (int)shd_mesh_size(q->mesh), layout[0], layout[1]);
+    if (q->to_mesh != q->mesh)
+        text_addf(&t, " on mesh %s, devices %d to %d", mesh[1],
+                  (int)shd_mesh_device_id(q->to_mesh, 0),
+                  (int)shd_mesh_device_id(q->to_mesh, shd_mesh_size(q->to_mesh) - 1));
+    wrap_add(out, width, 0, 0, text_get(&t));
+    out->failed |= t.failed;
+    text_fini(&t);
+}
+
+/* Lines of `text`, wrapped. */
+static void add_lines(struct text *out, size_t width, char *text)
+{
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        wrap_add(out, width, 0, 4, line);
+}
+
+static int add_plan(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
+                    size_t width, struct shd_error *err)
+{
+    struct shd_reshard_bound bound;
+    struct shd_reshard_figures figures;
+    char *text;
+    int status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
+
+    if (status == SHD_EUNSUPPORTED) /* of links: then without them */
+        status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
+    if (status == SHD_OK)
+        status = shd_reshard_measure(&figures, plan, q->shape, &q->opts, err);
+    if (status != SHD_OK)
+        return status;
+    text = malloc(PLAN_TEXT_MAX);
+    if (!text)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the plan's words");
+    shd_reshard_describe(plan, &bound, &figures, text, PLAN_TEXT_MAX);
+    add_lines(out, width, text);
+    free(text);
+    return SHD_OK;
+}
+
+static bool alike(const struct shd_reshard_plan *a, const struct shd_reshard_plan *b)
+{
+    if (a->nsteps != b->nsteps)
+        return false;
+    for (size_t s = 0; s < a->nsteps; s++)
+        if (a->steps[s].kind != b->steps[s].kind ||
+            !shd_sharding_equal(&a->steps[s].to, &b->steps[s].to))
+            return false;
+    return true;
+}
+
+static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard_figures *figures,
+                    bool chosen, struct text *out, size_t width)
+{
+    char received[UNITS_TEXT_MAX], peak[UNITS_TEXT_MAX], sent[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
+    struct text t = TEXT_INIT;
+
+    text_addf(&t, "%s ", chosen ? "*" : " ");
+    for (size_t s = 0; s < way->nsteps; s++)
+        text_addf(&t, "%s%s", s ? ", " : "", shd_reshard_kind_name(way->steps[s].kind));
+    text_addf(&t, ": %s received, %s sent by the busiest, %s needed",
+              units_print_bytes(received, sizeof received, figures->received_bytes),
+              units_print_bytes(sent, sizeof sent, figures->largest_sent_bytes),
+              units_print_bytes(peak, sizeof peak, figures->peak_bytes));
+    if (figures->ntiers)
+        text_addf(&t, ", %s", units_print_seconds(time, sizeof time, figures->seconds));
+    wrap_add(out, width, 0, 4, text_get(&t));
+    out->failed |= t.failed;
+    text_fini(&t);
+}
+
+/* Every way that was tried, once; the chosen one is marked. */
+static int add_ways(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
+                    size_t width, struct shd_error *err)
+{
+    struct shd_reshard_plan *ways = calloc(WAYS_TOLD, sizeof *ways);
+    size_t n = 0;
+    int status = SHD_OK;
+
+    if (!ways)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the ways");
+    text_add(out, "ways tried (* is taken):\n");
+    for (size_t i = 0; n < WAYS_TOLD && status == SHD_OK; i++) {
+        struct shd_reshard_figures figures;
+        bool told = false;
+
+        status =
+            shd_reshard_candidate(&ways[n], i, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
+        for (size_t k = 0; k < n && status == SHD_OK; k++)
+            told |= alike(&ways[k], &ways[n]);
+        if (told || status != SHD_OK)
+            continue;
+        status = shd_reshard_measure(&figures, &ways[n], q->shape, &q->opts, err);
+        if (status == SHD_OK)
+            add_way(&ways[n], &figures, alike(&ways[n], plan), out, width);
+        n++;
+    }
+    free(ways);
+    return status == SHD_ENOTFOUND ? SHD_OK : status;
+}
+
+static int answer(const struct question *q, size_t width)
+{
+    struct shd_reshard_plan plan;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status =
+        shd_reshard_build_with(&plan, &q->from, &q->to, q->shape, q->dtype, &q->opts, &err);
+
+    if (status == SHD_OK) {
+        add_head(q, &text, width);
+        status = add_plan(q, &plan, &text, width, &err);
+    }
+    if (status == SHD_OK && plan.nsteps > 0)
+        status = add_ways(q, &plan, &text, width, &err);
+    if (status == SHD_OK)
+        status = cmd_put(&text);
+    else if (status == SHD_ENOMEM)
+        status = cmd_exit_of(status);
+    else
+        status = show_error("cannot plan", err.text);
+    text_fini(&text);
+    return status;
+}
+
+int explain_reshard(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&canvas_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        NULL,
+        "Plan how an array gets from one sharding to another: the steps, what they move and what "
+        "no method can do without, and the other ways that were tried.\v"
+        "Example: shardsim explain reshard --mesh dp=2,tp=4 --shape 1024,1024 --from 'dp,tp' --to "
+        "'tp,dp'",
+        children,
+        NULL,
+        NULL};
+    struct options o = {.mesh = NULL};
+    struct question q = {.mesh = NULL};
+    int status;
+
+    canvas_init(&o.canvas);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    status = parse_question(&q, &o);
+    if (status == CMD_OK)
+        status = answer(&q, o.canvas.style.width);
+    if (q.to_mesh != q.mesh)
+        shd_mesh_destroy(q.to_mesh);
+    shd_mesh_destroy(q.mesh);
+    return status;
+}
