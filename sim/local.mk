@@ -293,6 +293,8 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/run/arena.c \
 	%D%/run/arena.h \
+	%D%/run/backend.c \
+	%D%/run/backend.h \
 	%D%/run/call.c \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
@@ -302,6 +304,8 @@ libsim_la_SOURCES = \
 	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/heap.c \
+	%D%/run/heap.h \
 	%D%/run/measure.c \
 	%D%/run/measure.h \
 	%D%/run/mismatch.c \

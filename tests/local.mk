@@ -29,6 +29,7 @@ check_PROGRAMS += \
 	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
+	%D%/heap \
 	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \

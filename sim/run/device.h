@@ -70,6 +70,7 @@ struct run {
     void *arg;
     struct shd_run_opts opts;
     uint64_t fuse_bytes;
+    const struct backend *backend;
     uint32_t ncores;
     const struct coll_algo *algos[COLL_NKINDS]; /* the run's choice */
     uint64_t *matrix;
