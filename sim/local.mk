@@ -371,7 +371,7 @@ libsim_la_SOURCES = \
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS) \
 	$(OPENBLAS_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(OPENBLAS_LIBS) -lm
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

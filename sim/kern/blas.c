@@ -3,6 +3,9 @@
  * OpenBLAS keeps a fixed table of buffers and crashes when more threads than that are inside; the
  * gate lets in as many as there are processors, more would only wait for each other anyway.
  *
+ * It is loaded by the first product that is large enough.  A library that the program is linked with
+ * has its thread-local storage cleared, hence resident, in every thread, and OpenBLAS's is 60 KiB.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -29,6 +32,7 @@ const char *kern_blas_name(void)
 #else
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -45,20 +49,51 @@ const char *kern_blas_name(void)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t gate;
-static char name[128];
+static char name[128] = "none";
+
+static struct {
+    bool loaded;
+    __typeof__(cblas_sgemm) *sgemm;
+    __typeof__(cblas_dgemm) *dgemm;
+    __typeof__(openblas_set_num_threads) *set_num_threads;
+    __typeof__(openblas_get_config) *get_config;
+    __typeof__(openblas_get_corename) *get_corename;
+} blas;
+
+/* Not without everything that is called. */
+static bool load(void)
+{
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return false;
+    blas.sgemm = (__typeof__(blas.sgemm))dlsym(library, "cblas_sgemm");
+    blas.dgemm = (__typeof__(blas.dgemm))dlsym(library, "cblas_dgemm");
+    blas.set_num_threads =
+        (__typeof__(blas.set_num_threads))dlsym(library, "openblas_set_num_threads");
+    blas.get_config = (__typeof__(blas.get_config))dlsym(library, "openblas_get_config");
+    blas.get_corename = (__typeof__(blas.get_corename))dlsym(library, "openblas_get_corename");
+    return blas.sgemm && blas.dgemm && blas.set_num_threads && blas.get_config &&
+           blas.get_corename;
+}
 
 static void setup(void)
 {
     long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
-    const char *config = openblas_get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
-    const char *blank = strchr(config, ' ');
-    size_t len = blank ? strcspn(blank + 1, " ") + (size_t)(blank + 1 - config) : strlen(config);
+    const char *config, *blank;
+    size_t len;
 
-    openblas_set_num_threads(1);
+    blas.loaded = load();
+    if (!blas.loaded)
+        return;
+    config = blas.get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
+    blank = strchr(config, ' ');
+    len = blank ? strcspn(blank + 1, " ") + (size_t)(blank + 1 - config) : strlen(config);
+    blas.set_num_threads(1);
     if (ncpus < 1)
         ncpus = 1;
     sem_init(&gate, 0, (unsigned)(ncpus < GATE_MAX ? ncpus : GATE_MAX));
-    snprintf(name, sizeof name, "%.*s %s", (int)len, config, openblas_get_corename());
+    snprintf(name, sizeof name, "%.*s %s", (int)len, config, blas.get_corename());
 }
 
 const char *kern_blas_name(void)
@@ -187,11 +222,11 @@ static void call_blas(const struct blas_run *run, int64_t rows, int64_t cols, co
     while (sem_wait(&gate) != 0 && errno == EINTR)
         ;
     if (run->dtype == SHD_F32)
-        cblas_sgemm(order, ta, tb, m, n, k, 1, (const float *)a, lda, (const float *)b, ldb,
-                    add ? 1 : 0, (float *)c, ldc);
+        blas.sgemm(order, ta, tb, m, n, k, 1, (const float *)a, lda, (const float *)b, ldb,
+                   add ? 1 : 0, (float *)c, ldc);
     else
-        cblas_dgemm(order, ta, tb, m, n, k, 1, (const double *)a, lda, (const double *)b, ldb,
-                    add ? 1 : 0, (double *)c, ldc);
+        blas.dgemm(order, ta, tb, m, n, k, 1, (const double *)a, lda, (const double *)b, ldb,
+                   add ? 1 : 0, (double *)c, ldc);
     sem_post(&gate);
 }
 
@@ -230,6 +265,8 @@ bool kern_gemm_blas(const struct kern_gemm *g, const void *a, const void *b, voi
     if ((g->dtype != SHD_F32 && g->dtype != SHD_F64) || !choose(g, &run.call))
         return false;
     pthread_once(&once, setup);
+    if (!blas.loaded)
+        return false;
     run.outer.narrays = 3;
     run.sums.narrays = 2;
     add_others(&run.outer, &g->batch, UINT32_MAX, of_batch);
