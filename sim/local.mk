@@ -206,6 +206,8 @@ libsim_la_SOURCES = \
 	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/bucket.c \
+	%D%/partition/bucket.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
 	%D%/partition/choose.c \

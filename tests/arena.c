@@ -28,7 +28,8 @@ static void test_counts(const struct backend *backend)
            arena_alloc(&arena, 0, "none", &none, NULL) == SHD_OK;
     ok(good && arena.live_bytes == 1001 && arena.peak_bytes == 1001, "%s: counts what was asked",
        backend->name);
-    ok((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && none, "%s: aligned to 64 bytes", backend->name);
+    ok((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && none, "%s: aligned to 64 bytes",
+       backend->name);
     memset(a, 1, 1000);
     memset(b, 2, 1);
     arena_free(&arena, a);
@@ -88,9 +89,11 @@ static void test_limit(const struct backend *backend)
                               "'unnamed' 200"),
             "%s: says who, where, what and what was live", backend->name))
         diag("%s", err.text);
-    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around", backend->name);
+    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around",
+       backend->name);
     arena_free(&arena, memory);
-    ok(arena_alloc(&arena, 200, "x", &memory, NULL) == SHD_OK, "%s: freed bytes count", backend->name);
+    ok(arena_alloc(&arena, 200, "x", &memory, NULL) == SHD_OK, "%s: freed bytes count",
+       backend->name);
     arena_fini(&arena);
 
     arena_init(&arena, 3, 0, backend);
@@ -148,8 +151,8 @@ static void test_largest(void)
         good = good && arena_alloc(&arena, (uint64_t)(i % 10), labels[i], &memory, NULL) == SHD_OK;
     }
     ok(good && arena_largest(&arena, uses, 100) == 10, "largest: equal labels are one");
-    ok(arena_largest(&arena, uses, 2) == 2 && !strcmp(uses[0].label, "t9") &&
-           uses[0].bytes == 90 && !strcmp(uses[1].label, "t8"),
+    ok(arena_largest(&arena, uses, 2) == 2 && !strcmp(uses[0].label, "t9") && uses[0].bytes == 90 &&
+           !strcmp(uses[1].label, "t8"),
        "largest: first the largest");
     arena_fini(&arena);
 }

@@ -21,7 +21,8 @@ static void test_reuse(void)
        "blocks follow one another");
     heap_put(&heap, a, 1000);
     ok(heap_get(&heap, 1025) == c + 5056, "too much for a gap: behind the last");
-    ok(heap_get(&heap, 500) == a && heap_get(&heap, 512) == a + 512, "the first gap that is enough");
+    ok(heap_get(&heap, 500) == a && heap_get(&heap, 512) == a + 512,
+       "the first gap that is enough");
     heap_put(&heap, a + 512, 512);
     heap_put(&heap, a, 500);
     heap_put(&heap, b, 1);

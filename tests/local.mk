@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	%D%/attention_specs \
 	%D%/auto_shard \
 	%D%/block \
+	%D%/bucket \
 	%D%/chunk \
 	%D%/coll \
 	%D%/create_mesh \

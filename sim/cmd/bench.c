@@ -38,7 +38,8 @@ struct options {
     enum form form;
 };
 
-enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_MEMORY, KEY_JSON, KEY_CSV }; /* no short form */
+/* No short form. */
+enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_MEMORY, KEY_JSON, KEY_CSV };
 
 static const struct argp_option option_table[] = {
     {"op", 'o', "LIST", 0, "Collectives, with commas between, or 'all' (all-reduce)", 0},

@@ -3,8 +3,8 @@
  * OpenBLAS keeps a fixed table of buffers and crashes when more threads than that are inside; the
  * gate lets in as many as there are processors, more would only wait for each other anyway.
  *
- * It is loaded by the first product that is large enough.  A library that the program is linked with
- * has its thread-local storage cleared, hence resident, in every thread, and OpenBLAS's is 60 KiB.
+ * It is loaded by the first product that is large enough.  A library that the program is linked
+ * with has its thread-local storage cleared, hence resident, in every thread; here that is 60 KiB.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,8 +73,7 @@ static bool load(void)
         (__typeof__(blas.set_num_threads))dlsym(library, "openblas_set_num_threads");
     blas.get_config = (__typeof__(blas.get_config))dlsym(library, "openblas_get_config");
     blas.get_corename = (__typeof__(blas.get_corename))dlsym(library, "openblas_get_corename");
-    return blas.sgemm && blas.dgemm && blas.set_num_threads && blas.get_config &&
-           blas.get_corename;
+    return blas.sgemm && blas.dgemm && blas.set_num_threads && blas.get_config && blas.get_corename;
 }
 
 static void setup(void)
