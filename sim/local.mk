@@ -211,6 +211,8 @@ libsim_la_SOURCES = \
 	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/bucket.c \
+	%D%/partition/bucket.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
 	%D%/partition/choose.c \
@@ -300,6 +302,8 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/run/arena.c \
 	%D%/run/arena.h \
+	%D%/run/backend.c \
+	%D%/run/backend.h \
 	%D%/run/call.c \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
@@ -309,6 +313,8 @@ libsim_la_SOURCES = \
 	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/heap.c \
+	%D%/run/heap.h \
 	%D%/run/measure.c \
 	%D%/run/measure.h \
 	%D%/run/mismatch.c \
@@ -377,6 +383,7 @@ libsim_la_SOURCES = \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h
 
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
 

@@ -6,12 +6,33 @@
 
 #include "cmd/cmd.h"
 
-/* One jemalloc arena for the host's own memory (each device has another), pages given back at once:
- * resident memory is what lives.  Read by jemalloc where the program is linked with it. */
-extern const char *malloc_conf;
-const char *malloc_conf = "narenas:1,retain:false,dirty_decay_ms:0,muzzy_decay_ms:0";
+#ifdef HAVE_JEMALLOC
+
+#include <jemalloc/jemalloc.h>
+#include <stdbool.h>
+
+/* One jemalloc arena for the host's own memory, pages given back at once: resident memory is what
+ * lives.  No cache of 25 KiB for each thread either: devices allocate next to nothing here. */
+const char *malloc_conf = "narenas:1,retain:false,dirty_decay_ms:0,muzzy_decay_ms:0,tcache:false";
+
+/* But one for the thread that reads, partitions and reports. */
+static void cache_allocations(void)
+{
+    bool on = true;
+
+    (void)mallctl("thread.tcache.enabled", NULL, NULL, &on, sizeof on);
+}
+
+#else
+
+static void cache_allocations(void)
+{
+}
+
+#endif
 
 int main(int argc, char **argv)
 {
+    cache_allocations();
     return cmd_main(argc, argv);
 }

@@ -13,7 +13,7 @@
 
 #define NBLOCKS 200
 
-static void test_counts(enum arena_backend backend, const char *name)
+static void test_counts(const struct backend *backend)
 {
     struct arena arena;
     void *a = NULL;
@@ -22,25 +22,26 @@ static void test_counts(enum arena_backend backend, const char *name)
     int good;
 
     arena_init(&arena, 0, 0, backend);
-    ok(arena.backend == backend, "%s: is what was asked for", name);
+    ok(arena.backend == backend, "%s: is what was asked for", backend->name);
     good = arena_alloc(&arena, 1000, "a", &a, NULL) == SHD_OK &&
            arena_alloc(&arena, 1, "b", &b, NULL) == SHD_OK &&
            arena_alloc(&arena, 0, "none", &none, NULL) == SHD_OK;
     ok(good && arena.live_bytes == 1001 && arena.peak_bytes == 1001, "%s: counts what was asked",
-       name);
-    ok((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && none, "%s: aligned to 64 bytes", name);
+       backend->name);
+    ok((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && none, "%s: aligned to 64 bytes",
+       backend->name);
     memset(a, 1, 1000);
     memset(b, 2, 1);
     arena_free(&arena, a);
-    ok(arena.live_bytes == 1 && arena.peak_bytes == 1001, "%s: the peak stays", name);
+    ok(arena.live_bytes == 1 && arena.peak_bytes == 1001, "%s: the peak stays", backend->name);
     arena_free(&arena, NULL);
     arena_free(&arena, none);
     arena_free(&arena, b);
-    ok(arena.live_bytes == 0 && !arena.blocks, "%s: nothing is left", name);
+    ok(arena.live_bytes == 0 && !arena.blocks, "%s: nothing is left", backend->name);
     arena_fini(&arena);
 }
 
-static void test_whole(enum arena_backend backend, const char *name)
+static void test_whole(const struct backend *backend)
 {
     static void *blocks[NBLOCKS];
     struct arena arena;
@@ -61,11 +62,11 @@ static void test_whole(enum arena_backend backend, const char *name)
         for (int k = 0; i % 3 && k < i * 37; k++)
             good = good && ((unsigned char *)blocks[i])[k] == (unsigned char)i;
     }
-    ok(good && arena.live_bytes == bytes, "%s: blocks keep what was stored", name);
+    ok(good && arena.live_bytes == bytes, "%s: blocks keep what was stored", backend->name);
     arena_fini(&arena); /* the leak checker sees whether all is freed */
 }
 
-static void test_limit(enum arena_backend backend, const char *name)
+static void test_limit(const struct backend *backend)
 {
     struct arena arena;
     struct shd_error err = {0, ""};
@@ -79,24 +80,59 @@ static void test_limit(enum arena_backend backend, const char *name)
            arena_alloc(&arena, 100, "bias", &memory, &err) == SHD_OK &&
            arena_alloc(&arena, 100, "bias", &memory, &err) == SHD_OK &&
            arena_alloc(&arena, 200, NULL, &memory, &err) == SHD_OK,
-       "%s: up to the limit", name);
+       "%s: up to the limit", backend->name);
     ok(arena_alloc(&arena, 1, "x", &out, &err) == SHD_EDEVMEM && out == untouched &&
            arena.live_bytes == 1000 && arena.peak_bytes == 1000,
-       "%s: not beyond it", name);
+       "%s: not beyond it", backend->name);
     if (!ok(!strcmp(err.text, "device 3 is out of memory in mlp/up: asked 1 bytes for 'x' with "
                               "1000 of 1000 live; largest: 'weights' 600, 'bias' 200, "
                               "'unnamed' 200"),
-            "%s: says who, where, what and what was live", name))
+            "%s: says who, where, what and what was live", backend->name))
         diag("%s", err.text);
-    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around", name);
+    ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around",
+       backend->name);
     arena_free(&arena, memory);
-    ok(arena_alloc(&arena, 200, "x", &memory, NULL) == SHD_OK, "%s: freed bytes count", name);
+    ok(arena_alloc(&arena, 200, "x", &memory, NULL) == SHD_OK, "%s: freed bytes count",
+       backend->name);
     arena_fini(&arena);
 
     arena_init(&arena, 3, 0, backend);
     ok(arena_alloc(&arena, UINT64_MAX, "x", &out, &err) == SHD_ENOMEM && out == untouched &&
            arena.live_bytes == 0,
-       "%s: more than the host can address", name);
+       "%s: more than the host can address", backend->name);
+    arena_fini(&arena);
+}
+
+/* Sizes and ends as a fixed sequence has them; each block's first and last byte say whose it is. */
+static void test_churn(const struct backend *backend)
+{
+    struct arena arena;
+    unsigned char *blocks[NBLOCKS] = {NULL};
+    size_t sizes[NBLOCKS] = {0};
+    uint32_t x = 1;
+    uint64_t bytes = 0;
+    int good = 1;
+
+    arena_init(&arena, 0, 0, backend);
+    for (int round = 0; round < 20000 && good; round++) {
+        uint32_t i;
+        void *memory = NULL;
+
+        x = x * 1664525 + 1013904223;
+        i = (x >> 8) % NBLOCKS;
+        if (blocks[i])
+            good = blocks[i][0] == i && blocks[i][sizes[i] - 1] == i;
+        arena_free(&arena, blocks[i]);
+        bytes -= sizes[i];
+        sizes[i] = (x >> 16) % (round % 7 ? 3000 : 300000) + 1;
+        good = good && arena_alloc(&arena, sizes[i], NULL, &memory, NULL) == SHD_OK &&
+               (uintptr_t)memory % 64 == 0;
+        bytes += sizes[i];
+        blocks[i] = memory;
+        blocks[i][0] = blocks[i][sizes[i] - 1] = (unsigned char)i;
+    }
+    ok(good && arena.live_bytes == bytes, "%s: blocks that come and go do not overlap",
+       backend->name);
     arena_fini(&arena);
 }
 
@@ -108,15 +144,15 @@ static void test_largest(void)
     void *memory;
     int good = 1;
 
-    arena_init(&arena, 0, 0, ARENA_MALLOC);
+    arena_init(&arena, 0, 0, backend_find("malloc"));
     ok(arena_largest(&arena, uses, 3) == 0, "largest: of nothing");
     for (int i = 0; i < 100; i++) {
         snprintf(labels[i], sizeof(labels[i]), "t%d", i % 10);
         good = good && arena_alloc(&arena, (uint64_t)(i % 10), labels[i], &memory, NULL) == SHD_OK;
     }
     ok(good && arena_largest(&arena, uses, 100) == 10, "largest: equal labels are one");
-    ok(arena_largest(&arena, uses, 2) == 2 && !strcmp(uses[0].label, "t9") &&
-           uses[0].bytes == 90 && !strcmp(uses[1].label, "t8"),
+    ok(arena_largest(&arena, uses, 2) == 2 && !strcmp(uses[0].label, "t9") && uses[0].bytes == 90 &&
+           !strcmp(uses[1].label, "t8"),
        "largest: first the largest");
     arena_fini(&arena);
 }
@@ -124,13 +160,16 @@ static void test_largest(void)
 int main(void)
 {
     plan(0);
-    for (int b = ARENA_MALLOC; b <= (int)arena_best_backend(); b++) {
-        const char *name = arena_backend_name((enum arena_backend)b);
+    for (size_t i = 0; backends[i]; i++) {
+        const struct backend *backend = backend_find(backends[i]->name);
 
-        test_counts((enum arena_backend)b, name);
-        test_whole((enum arena_backend)b, name);
-        test_limit((enum arena_backend)b, name);
+        ok(backend == backends[i], "%s: is found by its name", backends[i]->name);
+        test_counts(backends[i]);
+        test_whole(backends[i]);
+        test_limit(backends[i]);
+        test_churn(backends[i]);
     }
+    ok(backend_find(NULL) && !backend_find("mallox"), "backends: a default, none of any name");
     test_largest();
     return done();
 }

@@ -60,25 +60,28 @@ static const struct program_buffer *array_of(const struct program *p, uint32_t o
     return &p->buffers[p->ops[op].inputs[0]];
 }
 
-/* Steps of a kind on arrays of a rank (activations are of 3, norms' scales of 1), in a phase or, with
- * -1, in all. */
+/* Arrays of a rank (activations are of 3, norms' scales of 1) in steps of a kind, in a phase or,
+ * with -1, in all; a step may bring several about. */
 static int steps(const struct program *p, enum shd_reshard_kind kind, uint32_t rank, int phase)
 {
     int n = 0;
 
     for (uint32_t i = 0; i < p->nops; i++)
-        n += p->ops[i].kind == PROGRAM_RESHARD && p->ops[i].reshard.kind == kind &&
-             array_of(p, i)->rank == rank && (phase < 0 || p->ops[i].phase == phase);
+        for (uint32_t k = 0; k < p->ops[i].ninputs; k++)
+            n += p->ops[i].kind == PROGRAM_RESHARD && p->ops[i].reshard.kind == kind &&
+                 p->buffers[p->ops[i].inputs[k]].rank == rank &&
+                 (phase < 0 || p->ops[i].phase == phase);
     return n;
 }
 
-/* All steps that communicate, but for the loss. */
+/* Arrays in all steps that communicate, but for the loss. */
 static int all_steps(const struct program *p)
 {
     int n = 0;
 
     for (uint32_t i = 0; i < p->nops; i++)
-        n += program_communicates(&p->ops[i]) && array_of(p, i)->rank > 0;
+        if (program_communicates(&p->ops[i]) && array_of(p, i)->rank > 0)
+            n += (int)p->ops[i].ninputs;
     return n;
 }
 

@@ -49,6 +49,10 @@ PY
             is 0 "$type $redop: nothing wrong"
         done
     done
+    for memory in mmap malloc; do
+        quick --devices 3 --memory $memory --sizes 1MiB
+        is 0 "memory from $memory: nothing wrong"
+    done
     for algorithm in ring recursive-doubling halving-doubling two-level; do
         quick --devices 6 --sizes 64,50000 --algorithm $algorithm
         is 0 "all-reduce/$algorithm: nothing wrong"
@@ -72,6 +76,7 @@ test_bad() {
     refused "no such size" "64KiX" --sizes 64KiX
     refused "no such type" "float31" -d float31
     refused "no such reduction" "'product'; expected sum, mean, max or min" -r product
+    refused "no such memory" "--memory is 'tape'; expected mmap, malloc" --memory tape
     refused "no devices" "'0'; expected a whole number from 1" -n 0
     refused "an argument" "takes no arguments" all-reduce
     refused "no sizes" "no sizes" -b 8 -e 4

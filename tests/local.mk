@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	%D%/attention_specs \
 	%D%/auto_shard \
 	%D%/block \
+	%D%/bucket \
 	%D%/chunk \
 	%D%/coll \
 	%D%/create_mesh \
@@ -29,6 +30,7 @@ check_PROGRAMS += \
 	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
+	%D%/heap \
 	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \

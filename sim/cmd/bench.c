@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "report/table.h"
+#include "run/backend.h"
 #include "run/measure.h"
 
 #define SIZES_MAX 64
@@ -30,14 +31,15 @@ struct options {
     uint64_t min_bytes, max_bytes, factor;
     int ops[OPS_MAX];
     size_t nops;
-    const char *algorithm;
+    const char *algorithm, *memory;
     enum shd_dtype dtype;
     enum shd_reduce_op red;
     uint64_t ndevices, nwarmups, nsamples, sample_ms;
     enum form form;
 };
 
-enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_JSON, KEY_CSV }; /* no short form */
+/* No short form. */
+enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_MEMORY, KEY_JSON, KEY_CSV };
 
 static const struct argp_option option_table[] = {
     {"op", 'o', "LIST", 0, "Collectives, with commas between, or 'all' (all-reduce)", 0},
@@ -52,6 +54,7 @@ static const struct argp_option option_table[] = {
     {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
     {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
+    {"memory", KEY_MEMORY, "KIND", 0, "Device memory from mmap, malloc or jemalloc (mmap)", 0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -144,6 +147,15 @@ static void parse_red(struct options *o, const char *arg, const struct argp_stat
     argp_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
 }
 
+static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
+{
+    if (backend_find(arg))
+        o->memory = arg;
+    else
+        argp_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
+                   backend_find("jemalloc") ? " or jemalloc" : "");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -184,6 +196,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SAMPLE_MS:
         parse_number(&o->sample_ms, "sample-ms", arg, 0, COUNT_LIMIT, state);
+        return 0;
+    case KEY_MEMORY:
+        parse_memory(o, arg, state);
         return 0;
     case KEY_JSON:
         o->form = FORM_JSON;
@@ -410,6 +425,7 @@ static int measure_all(struct printer *p)
                                  .nwarmups = (uint32_t)o->nwarmups,
                                  .nsamples = (uint32_t)o->nsamples,
                                  .sample_ns = (int64_t)o->sample_ms * 1000000,
+                                 .memory = o->memory,
                                  .stop_request = &cmd_stop_request};
         int one = CMD_USAGE;
 

@@ -169,7 +169,6 @@ static void add_senders(const struct lesson *l, struct text *t, const struct pro
 static void tell_sums(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program *program = l->record->program;
-    const struct program_buffer *b = &program->buffers[op->outputs[0]];
     struct text senders = TEXT_INIT, what = TEXT_INIT;
     struct coll_shape shape;
     const struct coll_algo *algo = program_algo(program, op, &shape);
@@ -179,8 +178,13 @@ static void tell_sums(const struct lesson *l, struct text *out, const struct pro
     snprintf(title, sizeof title, "device %d", (int)device_id(l, l->position));
     add_senders(l, &senders, op);
     if (op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER) {
-        shd_sharding_offset(&b->sharding, b->shape, l->position, start);
-        add_box(&what, b, start, b->local);
+        for (uint32_t k = 0; k < op->noutputs; k++) {
+            const struct program_buffer *b = &program->buffers[op->outputs[k]];
+
+            shd_sharding_offset(&b->sharding, b->shape, l->position, start);
+            text_add(&what, k ? " and " : "");
+            add_box(&what, b, start, b->local);
+        }
         tell(l, out, title, "sums %s; receives from %s (%s)", text_get(&what), text_get(&senders),
              algo->name);
     } else {
@@ -266,24 +270,28 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
     return true;
 }
 
+/* What a step made an array of. */
+static uint32_t source_of(const struct program_op *step, uint32_t buffer)
+{
+    uint32_t k = 0;
+
+    while (step->outputs[k] != buffer)
+        k++;
+    return step->inputs[k];
+}
+
 /* A sum in parts is its maker's doing, all else its reader's. */
-static void tell_instead(const struct lesson *l, struct text *out, const struct program_op *op)
+static void tell_array_instead(const struct lesson *l, struct text *out,
+                               const struct program_op *op, uint32_t buffer)
 {
     const struct program *program = l->record->program;
+    uint32_t first = program->buffers[buffer].first_op;
     const char *maker, *reader = op->name;
-    uint32_t first;
 
-    if (!l->alternatives || program->own_mesh)
-        return;
-    if (op->kind == PROGRAM_KERNEL) {
-        (void)tell_alternatives(l, out, op, op->name, op->phase);
-        return;
+    while (program->ops[first].kind == PROGRAM_RESHARD) {
+        buffer = source_of(&program->ops[first], buffer);
+        first = program->buffers[buffer].first_op;
     }
-    if (!program_communicates(op))
-        return;
-    first = program->buffers[op->inputs[0]].first_op;
-    while (program->ops[first].kind == PROGRAM_RESHARD)
-        first = program->buffers[program->ops[first].inputs[0]].first_op;
     maker = program->ops[first].name;
     if (op->reshard.from.partial) {
         if (!tell_alternatives(l, out, op, maker, program->ops[first].phase))
@@ -291,6 +299,18 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
     } else if (!tell_alternatives(l, out, op, reader, op->phase)) {
         (void)tell_alternatives(l, out, op, maker, program->ops[first].phase);
     }
+}
+
+static void tell_instead(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    if (!l->alternatives || l->record->program->own_mesh)
+        return;
+    if (op->kind == PROGRAM_KERNEL) {
+        (void)tell_alternatives(l, out, op, op->name, op->phase);
+        return;
+    }
+    for (uint32_t k = 0; program_communicates(op) && k < op->ninputs; k++)
+        tell_array_instead(l, out, op, op->inputs[k]);
 }
 
 /* ---- ops ---- */
@@ -316,10 +336,12 @@ static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program_op *op = &l->record->program->ops[i];
 
-    tell_array(l, out, "before", op->inputs[0]);
-    tell_values(l, out, i, 0, op->inputs[0], values_input);
-    tell_array(l, out, "after", op->outputs[0]);
-    tell_values(l, out, i, 0, op->outputs[0], values_output);
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        tell_array(l, out, "before", op->inputs[k]);
+        tell_values(l, out, i, k, op->inputs[k], values_input);
+        tell_array(l, out, "after", op->outputs[k]);
+        tell_values(l, out, i, k, op->outputs[k], values_output);
+    }
     if (op->why)
         tell(l, out, "why", "%s", op->why);
     tell_moves(l, out, i);

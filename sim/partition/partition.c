@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "partition/bucket.h"
 #include "partition/choose.h"
 #include "partition/emit.h"
 #include "partition/refine.h"
@@ -25,6 +26,7 @@ static int build(struct program **out, const struct partition_request *request,
     for (int kind = 0; request->algos && kind < COLL_NKINDS; kind++)
         program->algos[kind] = request->algos[kind];
     program_set_lifetimes(program);
+    bucket_collectives(program);
     *out = program;
     return SHD_OK;
 }

@@ -44,12 +44,17 @@ struct program_buffer {
 enum program_op_kind {
     PROGRAM_FILL,    /* an argument: written from its source */
     PROGRAM_KERNEL,  /* local math */
-    PROGRAM_RESHARD, /* one step from one sharding of an array to another */
+    PROGRAM_RESHARD, /* one step from one sharding of an array to another; a collective of several
+                        arrays has one of each as inputs and outputs, all of the same type, and
+                        dimensions of the step that hold for each */
     PROGRAM_NKINDS
 };
 
 #define PROGRAM_INPUTS_MAX KERN_MAP_INPUTS_MAX
-#define PROGRAM_OUTPUTS_MAX KERN_OUTPUTS_MAX
+#define PROGRAM_PARTS_MAX 8 /* arrays of one collective */
+#define PROGRAM_OUTPUTS_MAX PROGRAM_PARTS_MAX
+_Static_assert(PROGRAM_PARTS_MAX <= PROGRAM_INPUTS_MAX && KERN_OUTPUTS_MAX <= PROGRAM_OUTPUTS_MAX,
+               "an op has room for what it reads and writes");
 
 /* A kernel's offset: where a device's shard of a buffer starts along a dimension. */
 struct program_offset {
@@ -135,7 +140,8 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
 const char *program_step_name(const struct program_op *op);
 
 /* The algorithm that executes the step, and its shape for a group member's schedule; NULL for
- * steps that are not scheduled (local ones and exchanges). */
+ * steps that are not scheduled (local ones and exchanges).  Of several arrays chunk c is the chunks
+ * c of all, one after the other. */
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape);
 

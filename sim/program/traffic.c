@@ -108,7 +108,8 @@ const struct coll_algo *program_algo(const struct program *program, const struct
     *shape = (struct coll_shape){.nmembers = 1};
     for (uint8_t a = 0; a < op->reshard.naxes; a++)
         shape->nmembers *= (uint32_t)shd_mesh_axis_size(program->mesh, op->reshard.axes[a]);
-    shape->count = in->bytes / shd_dtype_size(in->dtype);
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        shape->count += program->buffers[op->inputs[k]].bytes / shd_dtype_size(in->dtype);
     algo = program->algos[kind];
     return algo && coll_serves(algo, shape->nmembers) ? algo : coll_find(kind, NULL);
 }

@@ -66,8 +66,10 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     row->groups = (uint32_t)shd_mesh_size(program->mesh) / row->group_size;
     row->dtype = program->buffers[op->outputs[0]].dtype;
     row->algorithm = algo ? algo->name : NULL;
-    row->operand_bytes = program->buffers[op->inputs[0]].bytes;
-    row->result_bytes = program->buffers[op->outputs[0]].bytes;
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        row->operand_bytes += program->buffers[op->inputs[k]].bytes;
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        row->result_bytes += program->buffers[op->outputs[k]].bytes;
     row->received_bytes = record_op_received(record, i);
     return row->axes && row->where && row->why;
 }

@@ -8,19 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#ifdef HAVE_JEMALLOC
-#include <jemalloc/jemalloc.h>
-
-/* Weak, so that the library loads into programs that do not bring jemalloc. */
-#pragma weak mallctl
-#pragma weak mallocx
-#pragma weak dallocx
-#endif
-
-#define ALIGN 64
-#define LARGE_PAGE ((uintptr_t)2 << 20)
 #define LABELS_MAX 64 /* told apart in a report; further ones are left out */
 #define LARGEST_SHOWN 3
 
@@ -30,133 +18,25 @@ struct arena_block {
     const char *label;
     uint64_t bytes;
     bool kept;
-} __attribute__((aligned(ALIGN)));
-
-const char *arena_backend_name(enum arena_backend backend)
-{
-    return backend == ARENA_JEMALLOC ? "jemalloc" : "malloc";
-}
-
-static void *get_from_malloc(size_t bytes)
-{
-    void *memory;
-
-    return posix_memalign(&memory, ALIGN, bytes) == 0 ? memory : NULL;
-}
-
-#ifdef HAVE_JEMALLOC
-
-static int jemalloc_flags(const struct arena *arena)
-{
-    return (int)MALLOCX_ARENA(arena->jemalloc_id) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(ALIGN);
-}
-
-enum arena_backend arena_best_backend(void)
-{
-    return mallctl && mallocx && dallocx ? ARENA_JEMALLOC : ARENA_MALLOC;
-}
-
-/* Freed pages stay with the arena until it ends: a step reuses those of the step before, and maps
- * and faults in none. */
-static void keep_pages(const struct arena *arena)
-{
-    char name[48];
-    ssize_t never = -1;
-
-    snprintf(name, sizeof(name), "arena.%u.dirty_decay_ms", arena->jemalloc_id);
-    mallctl(name, NULL, NULL, &never, sizeof(never));
-}
-
-static bool open_jemalloc(struct arena *arena)
-{
-    size_t size = sizeof(arena->jemalloc_id);
-
-    if (arena_best_backend() != ARENA_JEMALLOC ||
-        mallctl("arenas.create", &arena->jemalloc_id, &size, NULL, 0) != 0)
-        return false;
-    keep_pages(arena);
-    return true;
-}
-
-static void close_jemalloc(struct arena *arena)
-{
-    char name[48];
-
-    snprintf(name, sizeof(name), "arena.%u.destroy", arena->jemalloc_id);
-    mallctl(name, NULL, NULL, NULL, 0);
-}
-
-/* Large blocks lie in large pages where the system has them: a fresh one takes 512 times fewer page
- * faults. */
-static void *on_large_pages(void *memory, size_t bytes)
-{
-    uintptr_t first = ((uintptr_t)memory + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)memory + bytes) / LARGE_PAGE * LARGE_PAGE;
-
-    if (memory && first < end)
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not: it is only faster */
-    return memory;
-}
-
-static void *get_memory(const struct arena *arena, size_t bytes)
-{
-    if (arena->backend == ARENA_JEMALLOC)
-        return on_large_pages(mallocx(bytes, jemalloc_flags(arena)), bytes);
-    return get_from_malloc(bytes);
-}
-
-static void put_memory(const struct arena *arena, void *memory)
-{
-    if (arena->backend == ARENA_JEMALLOC)
-        dallocx(memory, jemalloc_flags(arena));
-    else
-        free(memory);
-}
-
-#else
-
-enum arena_backend arena_best_backend(void)
-{
-    return ARENA_MALLOC;
-}
-
-static bool open_jemalloc(struct arena *arena)
-{
-    (void)arena;
-    return false;
-}
-
-static void close_jemalloc(struct arena *arena)
-{
-    (void)arena;
-}
-
-static void *get_memory(const struct arena *arena, size_t bytes)
-{
-    (void)arena;
-    return get_from_malloc(bytes);
-}
-
-static void put_memory(const struct arena *arena, void *memory)
-{
-    (void)arena;
-    free(memory);
-}
-
-#endif
+} __attribute__((aligned(BACKEND_ALIGN)));
 
 void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
-                enum arena_backend backend)
+                const struct backend *backend)
 {
     *arena = (struct arena){.device = device, .backend = backend, .limit_bytes = limit_bytes};
 }
 
 /* At the first allocation, by the device's own thread: many devices open theirs side by side. */
-static void open_backend(struct arena *arena)
+static bool open_backend(struct arena *arena)
 {
-    if (arena->backend == ARENA_JEMALLOC && !open_jemalloc(arena))
-        arena->backend = ARENA_MALLOC;
-    arena->opened = true;
+    if (!arena->opened)
+        arena->opened = arena->backend->open(&arena->state);
+    return arena->opened;
+}
+
+static void put_memory(struct arena *arena, struct arena_block *block)
+{
+    arena->backend->put(&arena->state, block, sizeof(*block) + (size_t)block->bytes);
 }
 
 void arena_fini(struct arena *arena)
@@ -167,8 +47,8 @@ void arena_fini(struct arena *arena)
         arena->blocks = block->next;
         put_memory(arena, block);
     }
-    if (arena->opened && arena->backend == ARENA_JEMALLOC)
-        close_jemalloc(arena);
+    if (arena->opened)
+        arena->backend->close(&arena->state);
     arena->opened = false;
     arena->live_bytes = 0;
 }
@@ -237,10 +117,8 @@ int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **o
     if (arena->limit_bytes &&
         (bytes > arena->limit_bytes || arena->live_bytes > arena->limit_bytes - bytes))
         return out_of_memory(arena, bytes, label, err);
-    if (!arena->opened)
-        open_backend(arena);
-    if (bytes <= PTRDIFF_MAX - sizeof(*block))
-        block = get_memory(arena, sizeof(*block) + (size_t)bytes);
+    if (bytes <= PTRDIFF_MAX - sizeof(*block) && open_backend(arena))
+        block = arena->backend->get(&arena->state, sizeof(*block) + (size_t)bytes);
     if (!block)
         return shd_error_set(err, SHD_ENOMEM,
                              "the host has no memory for '%s' of device %" PRId32 ": %" PRIu64
@@ -276,7 +154,7 @@ void arena_move(struct arena *to, struct arena *from)
     *to = *from;
     if (to->blocks)
         to->blocks->link = &to->blocks;
-    *from = (struct arena){.device = from->device};
+    *from = (struct arena){.device = from->device, .backend = from->backend};
 }
 
 void arena_keep(void *memory)

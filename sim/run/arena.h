@@ -1,8 +1,7 @@
 /* arena.h - the memory of one virtual device: allocation with exact accounting and a limit.
  *
  * Live and peak bytes are the sizes asked for, without rounding or overhead, so that they are the
- * same on every machine.  The memory itself comes from a jemalloc arena of the device's own, or
- * from malloc where the program has no jemalloc.
+ * same on every machine.  The memory itself comes from a backend (backend.h).
  *
  * Thread class: owned by one thread (fini by any, once the owner has ended).
  *
@@ -17,15 +16,15 @@
 
 #include <shd/error.h>
 
-enum arena_backend { ARENA_MALLOC, ARENA_JEMALLOC };
+#include "run/backend.h"
 
 struct arena_block; /* header in front of each allocation */
 
 struct arena {
     int32_t device; /* position, for messages */
-    enum arena_backend backend; /* asked for, until it is opened */
-    bool opened;                /* something was allocated */
-    unsigned jemalloc_id;
+    const struct backend *backend;
+    union backend_state state;
+    bool opened; /* something was allocated */
     uint64_t live_bytes;
     uint64_t peak_bytes;
     uint64_t limit_bytes; /* 0: none */
@@ -33,14 +32,9 @@ struct arena {
     struct arena_block *blocks;
 };
 
-/* The backend that this program has. */
-enum arena_backend arena_best_backend(void);
-const char *arena_backend_name(enum arena_backend backend);
-
-/* Cannot fail; takes nothing before the first allocation.  With no jemalloc arena to be had then
- * (of which there are some 4,000) the arena is malloc's. */
+/* Cannot fail; takes nothing before the first allocation. */
 void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
-                enum arena_backend backend);
+                const struct backend *backend);
 
 /* Free everything. */
 void arena_fini(struct arena *arena);

@@ -23,12 +23,16 @@
 /* Where a schedule's elements lie.  Element i, with c = i / chunk and k = i % chunk, is at
  * (k / run) * stride + c * run + k % run elements from base.  So chunk c of an array
  * [outer][g * len][inner] cut along its middle dimension has chunk = outer * len * inner,
- * run = len * inner, stride = g * len * inner.  chunk 0: all in a row (run and stride unused). */
+ * run = len * inner, stride = g * len * inner.  chunk 0: all in a row (run and stride unused).
+ *
+ * Of several arrays, none of them empty, each is the next of the one before: chunk c is the chunks
+ * c of all of them, one after the other; an array that is not cut is one chunk. */
 struct coll_view {
     void *base;
     uint64_t chunk;
     uint64_t run;
     uint64_t stride;
+    const struct coll_view *next; /* valid until the call returns; NULL behind the last */
 };
 
 struct coll_call {

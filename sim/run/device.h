@@ -32,6 +32,7 @@ enum device_state {
 #define DEVICE_SEAT_BUCKETS 32
 
 struct device_seat; /* a seat the device was given, by axes or pair */
+struct axes_group;  /* a group that was asked for by axes */
 
 struct shd_device {
     struct run *run;
@@ -71,6 +72,7 @@ struct run {
     void *arg;
     struct shd_run_opts opts;
     uint64_t fuse_bytes;
+    const struct backend *backend;
     uint32_t ncores;
     const struct coll_algo *algos[COLL_NKINDS]; /* the run's choice */
     uint64_t *matrix;
@@ -81,9 +83,10 @@ struct run {
     _Atomic uint32_t gate_event;
     _Atomic int32_t nlive;
     _Atomic uint32_t ended;   /* event: a device has ended, or all have */
-    pthread_mutex_t lock;     /* guards the groups, who is in them, and changes of state */
+    pthread_mutex_t lock;     /* guards what follows, who is in which group, and changes of state */
     struct run_group *buckets[RUN_GROUP_BUCKETS];
     struct run_group *groups; /* all */
+    struct axes_group *by_axes[RUN_GROUP_BUCKETS];
 };
 
 /* shd_run() on device memory that was there before: `arenas`, one a device, are lent to the devices.

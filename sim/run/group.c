@@ -21,6 +21,15 @@ struct device_seat {
     struct run_seat seat;
 };
 
+/* A group by what was asked first: most members need not list the others to find it. */
+struct axes_group {
+    struct axes_group *next; /* in its bucket */
+    uint64_t packed;         /* as in a seat */
+    uint32_t naxes;
+    int32_t id; /* of the groups over these axes */
+    struct run_group *group;
+};
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -107,9 +116,9 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
 }
 
 /* Called with the run's lock; NULL: no memory. */
-static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers,
-                                        uint64_t hash)
+static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers)
 {
+    uint64_t hash = hash_members(members, nmembers);
     struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
 
     for (; group; group = group->next) {
@@ -126,15 +135,10 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     return group;
 }
 
-static int take_seat(struct run_seat *out, struct shd_device *dev, const int32_t *members,
-                     uint32_t nmembers, uint32_t member, struct shd_error *err)
+/* Sit down as `member`, if there is a group. */
+static int take_seat(struct run_seat *out, struct run_group *group, uint32_t member,
+                     uint32_t nmembers, struct shd_error *err)
 {
-    uint64_t hash = hash_members(members, nmembers);
-    struct run_group *group;
-
-    pthread_mutex_lock(&dev->run->lock);
-    group = find_or_create(dev->run, members, nmembers, hash);
-    pthread_mutex_unlock(&dev->run->lock);
     if (!group)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a group of %" PRIu32 " devices",
                              nmembers);
@@ -178,10 +182,14 @@ int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_
 {
     uint32_t member = 0;
     int status = check_list(dev, members, nmembers, &member, err);
+    struct run_group *group;
 
     if (status != SHD_OK)
         return status;
-    return take_seat(out, dev, members, nmembers, member, err);
+    pthread_mutex_lock(&dev->run->lock);
+    group = find_or_create(dev->run, members, nmembers);
+    pthread_mutex_unlock(&dev->run->lock);
+    return take_seat(out, group, member, nmembers, err);
 }
 
 static struct device_seat **bucket_of(struct shd_device *dev, uint64_t packed, uint32_t naxes)
@@ -213,22 +221,55 @@ static int keep_seat(struct shd_device *dev, uint64_t packed, uint32_t naxes, st
     return SHD_OK;
 }
 
+/* The group of the list of members.  Called with the run's lock; NULL: no memory. */
+static struct run_group *list_group(struct run *run, const struct shd_groups *groups, int32_t id)
+{
+    int32_t *members = malloc((size_t)groups->nmembers * sizeof(*members));
+    struct run_group *group = NULL;
+
+    for (int32_t m = 0; members && m < groups->nmembers; m++)
+        members[m] = shd_groups_position(groups, id, m);
+    if (members)
+        group = find_or_create(run, members, (uint32_t)groups->nmembers);
+    free(members);
+    return group;
+}
+
+/* Called with the run's lock; NULL: no memory. */
+static struct run_group *group_over_axes(struct run *run, const struct shd_groups *groups,
+                                         int32_t id, uint64_t packed, uint32_t naxes)
+{
+    uint64_t hash = mix(mix(naxes, packed), (uint32_t)id);
+    struct axes_group **bucket = &run->by_axes[hash % RUN_GROUP_BUCKETS];
+    struct axes_group *made;
+
+    for (struct axes_group *g = *bucket; g; g = g->next)
+        if (g->packed == packed && g->naxes == naxes && g->id == id)
+            return g->group;
+    made = malloc(sizeof(*made));
+    if (!made)
+        return NULL;
+    *made = (struct axes_group){*bucket, packed, naxes, id, list_group(run, groups, id)};
+    if (!made->group) {
+        free(made);
+        return NULL;
+    }
+    *bucket = made;
+    return made->group;
+}
+
 static int seat_over_axes(struct run_seat *out, struct shd_device *dev,
-                          const struct shd_groups *groups, struct shd_error *err)
+                          const struct shd_groups *groups, uint64_t packed, uint32_t naxes,
+                          struct shd_error *err)
 {
     int32_t id = shd_groups_find(groups, dev->position);
-    uint32_t member = (uint32_t)shd_groups_member(groups, dev->position);
-    int32_t *members = malloc((size_t)groups->nmembers * sizeof(*members));
-    int status;
+    struct run_group *group;
 
-    if (!members)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a group of %" PRId32 " devices",
-                             groups->nmembers);
-    for (int32_t m = 0; m < groups->nmembers; m++)
-        members[m] = shd_groups_position(groups, id, m);
-    status = take_seat(out, dev, members, (uint32_t)groups->nmembers, member, err);
-    free(members);
-    return status;
+    pthread_mutex_lock(&dev->run->lock);
+    group = group_over_axes(dev->run, groups, id, packed, naxes);
+    pthread_mutex_unlock(&dev->run->lock);
+    return take_seat(out, group, (uint32_t)shd_groups_member(groups, dev->position),
+                     (uint32_t)groups->nmembers, err);
 }
 
 int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint8_t *axes,
@@ -245,7 +286,7 @@ int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint
         packed = packed << 4 | axes[i];
     if (find_seat(out, dev, packed, (uint32_t)naxes))
         return SHD_OK;
-    status = seat_over_axes(out, dev, &groups, err);
+    status = seat_over_axes(out, dev, &groups, packed, (uint32_t)naxes, err);
     if (status == SHD_OK)
         status = keep_seat(dev, packed, (uint32_t)naxes, *out, err);
     return status;
@@ -287,6 +328,14 @@ void run_group_fini_all(struct run *run)
 
         run->groups = group->next_all;
         destroy_group(group);
+    }
+    for (size_t i = 0; i < RUN_GROUP_BUCKETS; i++) {
+        while (run->by_axes[i]) {
+            struct axes_group *g = run->by_axes[i];
+
+            run->by_axes[i] = g->next;
+            free(g);
+        }
     }
 }
 

@@ -375,6 +375,7 @@ static int run_bench(struct measure *out, struct bench *b, struct shd_error *err
     set_shape(b);
     reduce_operands(b);
     b->ncores = ncores > 1 ? (uint32_t)ncores : 1;
+    opts.memory = b->opts->memory;
     opts.stop_request = b->opts->stop_request;
     status = shd_run(mesh, device_main, b, &opts, NULL, err);
     if (status == SHD_OK)

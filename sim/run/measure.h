@@ -27,6 +27,7 @@ struct measure_opts {
     uint32_t nwarmups;
     uint32_t nsamples;
     int64_t sample_ns;       /* calls are repeated within a sample for about so long */
+    const char *memory;      /* as in shd_run_opts; may be NULL */
     const int *stop_request; /* as in shd_run_opts; may be NULL */
 };
 

@@ -78,6 +78,10 @@ static int set_options(struct run *run, const struct shd_run_opts *opts, struct 
     run->fuse_bytes = run->opts.fuse_bytes > 0    ? (uint64_t)run->opts.fuse_bytes
                       : run->opts.fuse_bytes == 0 ? DEFAULT_FUSE_BYTES
                                                   : 0;
+    run->backend = backend_find(run->opts.memory);
+    if (!run->backend)
+        return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
+                             run->opts.memory);
     return choose_algos(run, run->opts.algorithms, err);
 }
 
@@ -103,7 +107,7 @@ static void open_arena(struct shd_device *dev, struct arena *lent)
         arena_move(&dev->arena, lent);
         dev->arena.peak_bytes = dev->arena.live_bytes;
     } else {
-        arena_init(&dev->arena, dev->position, dev->run->opts.memory_bytes, arena_best_backend());
+        arena_init(&dev->arena, dev->position, dev->run->opts.memory_bytes, dev->run->backend);
     }
 }
 

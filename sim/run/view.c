@@ -13,10 +13,32 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* To the array of several in which element `at` lies, and the place there. */
+static uint64_t find_array(struct view_cursor *c, const struct coll_view *first, uint64_t at)
+{
+    const struct coll_view *view = first;
+    uint64_t chunk = 0;
+
+    for (const struct coll_view *v = first; v; v = v->next)
+        chunk += v->chunk;
+    c->chunk = at / chunk;
+    for (at %= chunk; at >= view->chunk; view = view->next)
+        at -= view->chunk;
+    c->first = first;
+    c->view = *view;
+    return at;
+}
+
 void view_cursor_init(struct view_cursor *c, const struct coll_view *view, size_t elem_bytes,
                       uint64_t at)
 {
     *c = (struct view_cursor){.view = *view, .elem_bytes = elem_bytes, .in_row = at};
+    if (view->next) {
+        at = find_array(c, view, at);
+        c->row = at / c->view.run;
+        c->in_row = at % c->view.run;
+        return;
+    }
     if (view->chunk == 0 || view->chunk == view->run) {
         c->view.chunk = UINT64_MAX; /* one row without end */
         c->view.run = UINT64_MAX;
@@ -47,7 +69,13 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count)
     if (c->row * c->view.run < c->view.chunk)
         return;
     c->row = 0;
+    if (c->view.next) {
+        c->view = *c->view.next;
+        return;
+    }
     c->chunk++;
+    if (c->first)
+        c->view = *c->first;
 }
 
 #define STREAM_LEAST_BYTES 1024 /* of shorter runs too many lines would be written in parts */

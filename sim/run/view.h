@@ -13,7 +13,8 @@
 #include "run/collective.h"
 
 struct view_cursor {
-    struct coll_view view;
+    struct coll_view view;         /* of the array at hand */
+    const struct coll_view *first; /* of several arrays; NULL: there is one */
     size_t elem_bytes;
     uint64_t chunk;  /* at chunk i / view.chunk, */
     uint64_t row;    /* in the row k / view.run of it, */

@@ -178,12 +178,44 @@ static struct coll_view view_along(const struct program_buffer *b, void *base, i
     return view;
 }
 
+/* All of it in a row. */
+static struct coll_view view_whole(const struct program_buffer *b, void *base)
+{
+    uint64_t count = b->bytes / shd_dtype_size(b->dtype);
+
+    return (struct coll_view){.base = base, .chunk = count, .run = count, .stride = count};
+}
+
+/* The operands and results of a step, `nmembers` of which it brings together or tears apart. */
+static void view_arrays(const struct walker *w, const struct program_op *op, uint32_t nmembers,
+                        struct coll_view *in, struct coll_view *out)
+{
+    const struct shd_reshard_step *step = &op->reshard;
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &w->program->buffers[op->inputs[k]];
+        const struct program_buffer *to = &w->program->buffers[op->outputs[k]];
+
+        in[k] = view_whole(b, w->shards[op->inputs[k]]);
+        out[k] = view_whole(to, w->shards[op->outputs[k]]);
+        if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
+            in[k] = view_along(b, in[k].base, step->dim, nmembers);
+        if (step->kind == SHD_RESHARD_ALL_TO_ALL)
+            in[k] = view_along(b, in[k].base, step->dim2, nmembers);
+        if (step->kind == SHD_RESHARD_ALL_GATHER || step->kind == SHD_RESHARD_ALL_TO_ALL)
+            out[k] = view_along(to, out[k].base, step->dim, nmembers);
+        if (k > 0) {
+            in[k - 1].next = &in[k];
+            out[k - 1].next = &out[k];
+        }
+    }
+}
+
 static int do_collective(struct walker *w, const struct program_op *op, uint64_t *received,
                          struct shd_error *err)
 {
     const struct shd_reshard_step *step = &op->reshard;
-    const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
+    struct coll_view in[PROGRAM_PARTS_MAX], out[PROGRAM_PARTS_MAX];
     struct coll_shape shape;
     struct coll_call call = {.algo = program_algo(w->program, op, &shape), .where = op->name};
     int status = run_group_over_axes(&call.seat, w->dev, step->axes, step->naxes, err);
@@ -191,17 +223,12 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     if (status != SHD_OK)
         return status;
     call.kind = call.algo->kind;
-    call.dtype = in->dtype;
+    call.dtype = w->program->buffers[op->inputs[0]].dtype;
     call.red = (enum shd_reduce_op)step->from.partial_op;
     call.count = shape.count;
-    call.in.base = w->shards[op->inputs[0]];
-    call.out.base = w->shards[op->outputs[0]];
-    if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
-        call.in = view_along(in, call.in.base, step->dim, shape.nmembers);
-    if (step->kind == SHD_RESHARD_ALL_TO_ALL)
-        call.in = view_along(in, call.in.base, step->dim2, shape.nmembers);
-    if (step->kind == SHD_RESHARD_ALL_GATHER || step->kind == SHD_RESHARD_ALL_TO_ALL)
-        call.out = view_along(out, call.out.base, step->dim, shape.nmembers);
+    view_arrays(w, op, shape.nmembers, in, out);
+    call.in = in[0];
+    call.out = out[0];
     status = run_collective(w->dev, &call, err);
     *received = call.received_bytes;
     return status;

@@ -47,9 +47,11 @@ struct shd_run_opts {
     const char *algorithms;  /* "all-reduce=ring,all-gather=direct"; NULL: the defaults */
     const int *stop_request; /* set atomically to non-zero (by a signal handler, say) it ends the
                                 run; NULL: no such thing */
+    const char *memory;      /* where a device's memory comes from: "mmap", "malloc" or "jemalloc"
+                                (where the program is linked with it); NULL: the default */
 };
 
-#define SHD_RUN_OPTS_INIT {0, 0, 0, 0, NULL, NULL}
+#define SHD_RUN_OPTS_INIT {0, 0, 0, 0, NULL, NULL, NULL}
 
 /* What was counted, by position in the mesh. */
 struct shd_run_stats {

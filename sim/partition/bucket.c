@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/bucket.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct buckets {
+    struct program *program;
+    uint64_t *live; /* [op] bytes while it runs */
+    uint64_t peak;
+    uint32_t *first_read; /* [buffer] the first op that reads it; PROGRAM_NONE: none does */
+    bool *gone;           /* [op] merged into a later one */
+};
+
+static uint64_t bytes_of(const struct program *program, const uint32_t *buffers, uint32_t n)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        bytes += program->buffers[buffers[k]].bytes;
+    return bytes;
+}
+
+static bool is_candidate(const struct buckets *b, uint32_t i)
+{
+    const struct program_op *op = &b->program->ops[i];
+
+    return !b->gone[i] && program_coll_kind(op) >= 0 &&
+           bytes_of(b->program, op->inputs, op->ninputs) > 0;
+}
+
+/* Whether both are the same call on different arrays. */
+static bool alike(const struct program *program, const struct program_op *x,
+                  const struct program_op *y)
+{
+    const struct shd_reshard_step *a = &x->reshard, *b = &y->reshard;
+
+    return x->phase == y->phase && a->kind == b->kind && a->dim == b->dim && a->dim2 == b->dim2 &&
+           a->naxes == b->naxes && !memcmp(a->axes, b->axes, a->naxes * sizeof *a->axes) &&
+           a->from.partial_op == b->from.partial_op &&
+           program->buffers[x->inputs[0]].dtype == program->buffers[y->inputs[0]].dtype;
+}
+
+/* Whether op `i` may be made as late as op `until`, and both fit in one. */
+static bool can_wait(const struct buckets *b, uint32_t i, uint32_t until)
+{
+    const struct program *program = b->program;
+    const struct program_op *x = &program->ops[i], *y = &program->ops[until];
+
+    for (uint32_t k = 0; k < x->noutputs; k++)
+        if (b->first_read[x->outputs[k]] <= until)
+            return false;
+    return x->ninputs + y->ninputs <= PROGRAM_PARTS_MAX &&
+           bytes_of(program, x->inputs, x->ninputs) + bytes_of(program, y->inputs, y->ninputs) <=
+               BUCKET_BYTES_MAX;
+}
+
+/* What op `i` reads lives on to op `until`, and what it writes is not there before: add the
+ * difference to the live bytes at op `at`, one of those behind `i`. */
+static uint64_t live_when_late(const struct buckets *b, uint32_t i, uint32_t until, uint32_t at)
+{
+    const struct program *program = b->program;
+    const struct program_op *op = &program->ops[i];
+    uint64_t live = b->live[at];
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (program->buffers[op->inputs[k]].last_op < at)
+            live += program->buffers[op->inputs[k]].bytes;
+    if (at < until)
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            if (program->buffers[op->outputs[k]].last_op >= at)
+                live -= program->buffers[op->outputs[k]].bytes;
+    return live;
+}
+
+static bool fits(const struct buckets *b, uint32_t i, uint32_t until)
+{
+    for (uint32_t at = i + 1; at <= until; at++)
+        if (live_when_late(b, i, until, at) > b->peak)
+            return false;
+    return true;
+}
+
+/* Make op `i` with the later op `into`: its arrays come first. */
+static void merge(struct buckets *b, uint32_t i, uint32_t into)
+{
+    struct program *program = b->program;
+    struct program_op *from = &program->ops[i], *to = &program->ops[into];
+
+    for (uint32_t at = i + 1; at <= into; at++)
+        b->live[at] = live_when_late(b, i, into, at);
+    for (uint32_t k = 0; k < from->ninputs; k++)
+        if (program->buffers[from->inputs[k]].last_op < into)
+            program->buffers[from->inputs[k]].last_op = into;
+    memmove(to->inputs + from->ninputs, to->inputs, to->ninputs * sizeof *to->inputs);
+    memmove(to->outputs + from->noutputs, to->outputs, to->noutputs * sizeof *to->outputs);
+    memcpy(to->inputs, from->inputs, from->ninputs * sizeof *to->inputs);
+    memcpy(to->outputs, from->outputs, from->noutputs * sizeof *to->outputs);
+    to->ninputs += from->ninputs;
+    to->noutputs += from->noutputs;
+    to->why = program_text(program, "%s; with it: %s", to->why, from->why);
+    b->gone[i] = true;
+}
+
+/* The one before it of its kind, if that may wait. */
+static void collect(struct buckets *b, uint32_t i)
+{
+    const struct program *program = b->program;
+
+    for (uint32_t j = i; j-- > 0;)
+        if (is_candidate(b, j) && alike(program, &program->ops[j], &program->ops[i])) {
+            if (can_wait(b, j, i) && fits(b, j, i))
+                merge(b, j, i);
+            return;
+        }
+}
+
+/* "gradient of head/kernel and 3 more" */
+static void name_bucket(struct program *program, struct program_op *op)
+{
+    if (program_coll_kind(op) >= 0 && op->ninputs > 1)
+        op->name = program_text(program, "%s and %u more", op->name, op->ninputs - 1);
+}
+
+static void drop_gone(struct buckets *b)
+{
+    struct program *program = b->program;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        if (b->gone[i])
+            continue;
+        name_bucket(program, &program->ops[i]);
+        if (n < i)
+            program->ops[n] = program->ops[i];
+        n++;
+    }
+    program->nops = n;
+    program_set_lifetimes(program);
+}
+
+static void find_live(struct buckets *b)
+{
+    const struct program *program = b->program;
+    uint64_t live = 0;
+    uint32_t dead[PROGRAM_DEAD_MAX];
+
+    memset(b->first_read, 0xff, program->nbuffers * sizeof *b->first_read);
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        live += bytes_of(program, op->outputs, op->noutputs);
+        b->live[i] = live + op->workspace_bytes;
+        b->peak = b->live[i] > b->peak ? b->live[i] : b->peak;
+        live -= bytes_of(program, dead, program_dead_buffers(program, i, dead));
+        for (uint32_t k = 0; k < op->ninputs; k++)
+            if (b->first_read[op->inputs[k]] == PROGRAM_NONE)
+                b->first_read[op->inputs[k]] = i;
+    }
+}
+
+/* Without memory for it the program stays as it is, which is right as well. */
+void bucket_collectives(struct program *program)
+{
+    struct buckets b = {.program = program,
+                        .live = calloc((size_t)program->nops + 1, sizeof *b.live),
+                        .first_read = calloc((size_t)program->nbuffers + 1, sizeof *b.first_read),
+                        .gone = calloc((size_t)program->nops + 1, sizeof *b.gone)};
+
+    if (b.live && b.first_read && b.gone) {
+        find_live(&b);
+        for (uint32_t i = 0; i < program->nops; i++)
+            if (is_candidate(&b, i))
+                collect(&b, i);
+        drop_gone(&b);
+    }
+    free(b.live);
+    free(b.first_read);
+    free(b.gone);
+}

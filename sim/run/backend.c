@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- malloc ---- */
+
+static bool open_nothing(union backend_state *state)
+{
+    (void)state;
+    return true;
+}
+
+static void close_nothing(union backend_state *state)
+{
+    (void)state;
+}
+
+static void *get_from_malloc(union backend_state *state, size_t bytes)
+{
+    void *memory;
+
+    (void)state;
+    return posix_memalign(&memory, BACKEND_ALIGN, bytes) == 0 ? memory : NULL;
+}
+
+static void put_to_malloc(union backend_state *state, void *memory, size_t bytes)
+{
+    (void)state;
+    (void)bytes;
+    free(memory);
+}
+
+static const struct backend of_malloc = {"malloc", open_nothing, get_from_malloc, put_to_malloc,
+                                         close_nothing};
+
+/* ---- mmap ---- */
+
+static void *get_from_heap(union backend_state *state, size_t bytes)
+{
+    return heap_get(&state->heap, bytes);
+}
+
+static void put_to_heap(union backend_state *state, void *memory, size_t bytes)
+{
+    heap_put(&state->heap, memory, bytes);
+}
+
+static void close_heap(union backend_state *state)
+{
+    heap_fini(&state->heap);
+}
+
+static const struct backend of_mmap = {"mmap", open_nothing, get_from_heap, put_to_heap,
+                                       close_heap};
+
+/* ---- jemalloc ---- */
+
+#ifdef HAVE_JEMALLOC
+
+#include <jemalloc/jemalloc.h>
+
+/* Weak, so that the library loads into programs that do not bring jemalloc. */
+#pragma weak mallctl
+#pragma weak mallocx
+#pragma weak dallocx
+
+/* Freed pages stay with the arena until it ends: a step reuses those of the step before, and maps
+ * and faults in none. */
+static void keep_pages(unsigned id)
+{
+    char name[48];
+    ssize_t never = -1;
+
+    snprintf(name, sizeof(name), "arena.%u.dirty_decay_ms", id);
+    mallctl(name, NULL, NULL, &never, sizeof(never));
+}
+
+static bool open_jemalloc(union backend_state *state)
+{
+    size_t size = sizeof(state->jemalloc_id);
+
+    if (mallctl("arenas.create", &state->jemalloc_id, &size, NULL, 0) != 0)
+        return false;
+    keep_pages(state->jemalloc_id);
+    return true;
+}
+
+static int flags_of(const union backend_state *state)
+{
+    return (int)MALLOCX_ARENA(state->jemalloc_id) | MALLOCX_TCACHE_NONE |
+           MALLOCX_ALIGN(BACKEND_ALIGN);
+}
+
+static void *get_from_jemalloc(union backend_state *state, size_t bytes)
+{
+    return mallocx(bytes, flags_of(state));
+}
+
+static void put_to_jemalloc(union backend_state *state, void *memory, size_t bytes)
+{
+    (void)bytes;
+    dallocx(memory, flags_of(state));
+}
+
+static void close_jemalloc(union backend_state *state)
+{
+    char name[48];
+
+    snprintf(name, sizeof(name), "arena.%u.destroy", state->jemalloc_id);
+    mallctl(name, NULL, NULL, NULL, 0);
+}
+
+static const struct backend of_jemalloc = {"jemalloc", open_jemalloc, get_from_jemalloc,
+                                           put_to_jemalloc, close_jemalloc};
+
+static bool has_jemalloc(void)
+{
+    return mallctl && mallocx && dallocx;
+}
+
+#endif
+
+/* ---- all ---- */
+
+const struct backend *const backends[] = {
+    &of_mmap,
+    &of_malloc,
+#ifdef HAVE_JEMALLOC
+    &of_jemalloc,
+#endif
+    NULL,
+};
+
+const struct backend *backend_find(const char *name)
+{
+    if (!name)
+        name = DEVICE_MEMORY;
+    for (size_t i = 0; backends[i]; i++) {
+#ifdef HAVE_JEMALLOC
+        if (backends[i] == &of_jemalloc && !has_jemalloc())
+            continue;
+#endif
+        if (!strcmp(backends[i]->name, name))
+            return backends[i];
+    }
+    return NULL;
+}
