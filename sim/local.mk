@@ -58,6 +58,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_tree.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
@@ -347,6 +348,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/rules.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
+	%D%/scenario/schema.c \
+	%D%/scenario/schema.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
 	%D%/scenario/sweep.c \

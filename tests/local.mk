@@ -201,6 +201,7 @@ test_scripts = \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
+	%D%/schema.sh \
 	%D%/show.sh \
 	%D%/show_tree.sh
 

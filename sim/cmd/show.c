@@ -19,6 +19,9 @@ static const struct show_subject *const subjects[] = {
     &show_groups,
     &show_matrix,
     &show_mesh,
+    &show_options,
+    &show_schema,
+    &show_strategies,
     &show_tree,
     NULL,
 };

@@ -18,6 +18,9 @@ extern const struct show_subject show_array;
 extern const struct show_subject show_groups;
 extern const struct show_subject show_matrix;
 extern const struct show_subject show_mesh;
+extern const struct show_subject show_options;
+extern const struct show_subject show_schema;
+extern const struct show_subject show_strategies;
 extern const struct show_subject show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/diag.h"
+#include "base/json_out.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "scenario/option.h"
@@ -34,6 +35,9 @@ struct value_type {
                        const struct yaml_node *key, const struct yaml_node *node);
     void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
     void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
+    /* The keywords of a JSON Schema for such a value, into an open object; scenario/schema.c has
+     * the definitions that it may refer to. */
+    void (*schema)(const struct option *option, struct json_out *out);
 };
 
 const struct value_type *value_type_get(enum option_type type);
