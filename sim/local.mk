@@ -36,6 +36,8 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/args.c \
+	%D%/cmd/args.h \
 	%D%/cmd/bench.c \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \

@@ -198,6 +198,7 @@ test_scripts = \
 	%D%/headers.sh \
 	%D%/layers.sh \
 	%D%/lint.sh \
+	%D%/manual.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \

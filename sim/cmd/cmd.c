@@ -14,6 +14,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "cmd/args.h"
 
 const struct cmd *const cmds[] = { /* in the order of --help */
     &cmd_run,
@@ -77,9 +78,20 @@ static void print_help(FILE *file)
                   "Commands:\n");
     for (size_t c = 0; cmds[c]; c++)
         fprintf(file, "  %-10s %s\n", cmds[c]->name, cmds[c]->desc);
-    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
-                  "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"
-                  "run here; 130 interrupted.\n");
+    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
+                  "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+                  "Examples:\n"
+                  "  What is communicated, by whom and why, and are the numbers right?\n"
+                  "    shardsim run scenarios/tensor_parallel.yaml\n"
+                  "  Which layout is best?\n"
+                  "    shardsim compare scenarios/strategies.yaml\n"
+                  "  Has a layout become worse?\n"
+                  "    shardsim check\n\n"
+                  ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs from its baseline\n")
+                  "\n\n"
+                  "Environment:\n"
+                  "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n"
+                  "  NO_COLOR  when set and not empty: no colours\n");
 }
 
 static int no_such_command(const char *name)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 
 static const struct show_subject *const subjects[] = {
@@ -93,13 +94,15 @@ struct shd_mesh *show_parse_mesh(const char *text)
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
-                  "Draw how things lie on devices: as text that fits the terminal, or with\n"
-                  "-o FILE.svg as a picture.\n\nWhat:\n");
+                  "Draw how things lie on devices, as text that fits the terminal or with\n"
+                  "-o FILE.svg as a picture; or print what a scenario can say, or has.\n\nWhat:\n");
     for (size_t s = 0; subjects[s]; s++)
-        fprintf(file, "  %-10s %s\n", subjects[s]->name, subjects[s]->desc);
+        fprintf(file, "  %-11s %s\n", subjects[s]->name, subjects[s]->desc);
     fprintf(file, "\n'shardsim show WHAT --help' tells about one of them.\n\n"
-                  "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'\n\n"
-                  "Exit status: 0 all well; 2 bad input or usage; 3 could not be written.\n");
+                  "Examples:\n"
+                  "  How does an array of 8 x 16 lie on eight devices?\n"
+                  "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n"
+                  ARGS_EXIT_STATUS("") "\n");
 }
 
 static int no_such_subject(const char *name)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
 #include "draw/layouts.h"
@@ -141,14 +142,19 @@ static int run(int argc, char **argv)
         "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
         "are together.  Of more than two dimensions the last two are drawn, once for each block of "
         "the others.\v"
-        "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'",
+        "Examples:\n"
+        "  Rows over dp, columns over tp:\n"
+        "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n"
+        "  Rows over both, columns whole, as a picture:\n"
+        "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o a.svg\n\n"
+        ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct options o = {.mesh = NULL};
     struct shd_mesh *mesh;
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
 #include "draw/layouts.h"
@@ -64,10 +65,14 @@ static int draw(const struct options *o, struct figure *figure, int status,
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "dp=2,tp=4",
+        NULL, parse_option, "AXES",
         "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
-        "along the rows; of further axes each combination is a picture of its own.\v"
-        "Example: shardsim show mesh dp=2,tp=4",
+        "along the rows; of further axes each combination is a picture of its own.  AXES are as in "
+        "dp=2,tp=4.\v"
+        "Examples:\n"
+        "  Which device is where?\n"
+        "    shardsim show mesh dp=2,tp=4\n\n"
+        ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct options o = {.mesh = NULL};
     struct figure figure;
@@ -76,7 +81,7 @@ static int run_mesh(int argc, char **argv)
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;
@@ -123,7 +128,10 @@ static int run_groups(int argc, char **argv)
     static const struct argp argp = {
         option_table, parse_option, NULL,
         "Draw process groups: the devices that a collective over some axes brings together.\v"
-        "Example: shardsim show groups --mesh dp=2,tp=4 --axes tp",
+        "Examples:\n"
+        "  Whom does a collective over tp bring together?\n"
+        "    shardsim show groups --mesh dp=2,tp=4 --axes tp\n\n"
+        ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct options o = {.mesh = NULL};
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -135,7 +143,7 @@ static int run_groups(int argc, char **argv)
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;

@@ -5,8 +5,7 @@
  */
 #include "config.h"
 
-#include <argp.h>
-
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
 #include "scenario/scenario.h"
@@ -19,7 +18,7 @@ static int print(int argc, char **argv, const char *doc, void (*print_to)(struct
     struct text text = TEXT_INIT;
     int status;
 
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    args_parse(&argp, argc, argv, NULL);
     print_to(&text);
     status = cmd_put(&text);
     text_fini(&text);
@@ -33,7 +32,8 @@ static int run_options(int argc, char **argv)
                  "what it means.\v"
                  "Examples:\n"
                  "  What can be said of the model?\n"
-                 "    shardsim show options | grep -A 1 '^model'",
+                 "    shardsim show options | grep -A 1 '^model'\n\n"
+                 ARGS_EXIT_STATUS(""),
                  scenario_print_options);
 }
 
@@ -46,7 +46,8 @@ static int run_schema(int argc, char **argv)
                  "scenario: '# yaml-language-server: $schema=scenario.schema.json'.\n\n"
                  "Examples:\n"
                  "  Put it beside the scenarios:\n"
-                 "    shardsim show schema >scenarios/scenario.schema.json",
+                 "    shardsim show schema >scenarios/scenario.schema.json\n\n"
+                 ARGS_EXIT_STATUS(""),
                  schema_print);
 }
 
@@ -75,7 +76,8 @@ static int run_strategies(int argc, char **argv)
         "Print the names of a scenario's strategies, those of its sweep too, one a line.\v"
         "Examples:\n"
         "  The strategies of a sweep:\n"
-        "    shardsim show strategies scenarios/sweep.yaml",
+        "    shardsim show strategies scenarios/sweep.yaml\n\n"
+        ARGS_EXIT_STATUS(""),
         NULL, NULL, NULL};
     struct diag diag = DIAG_INIT;
     struct scenario_file *file = NULL;
@@ -83,7 +85,7 @@ static int run_strategies(int argc, char **argv)
     struct text text = TEXT_INIT;
     int status = CMD_USAGE;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &path);
+    args_parse(&argp, argc, argv, &path);
     if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
         for (size_t i = 0; i < file->nscenarios; i++)
             text_addf(&text, "%s\n", file->scenarios[i].strategy);
