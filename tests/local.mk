@@ -190,6 +190,7 @@ test_scripts = \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
 	%D%/compare.sh \
+	%D%/completion.sh \
 	%D%/course.sh \
 	%D%/examples.sh \
 	%D%/explain.sh \
