@@ -124,12 +124,8 @@ static void parse_ops(struct options *o, char *arg, const struct argp_state *sta
 
 static void parse_dtype(struct options *o, const char *arg, const struct argp_state *state)
 {
-    struct shd_error err;
-
-    if (shd_dtype_parse(&o->dtype, arg, &err) != SHD_OK)
-        argp_error(state, "%s", err.text);
-    else if (o->dtype >= SHD_NCOMPUTE_DTYPES)
-        argp_error(state, "--dtype is '%s', which is not computed with", arg);
+    if (shd_dtype_parse(&o->dtype, arg, NULL) != SHD_OK || o->dtype >= SHD_NCOMPUTE_DTYPES)
+        argp_error(state, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
 }
 
 static const char *const red_names[] = {

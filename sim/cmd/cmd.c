@@ -102,6 +102,8 @@ static int no_such_command(const char *name)
     nearest_init(&near, name);
     for (size_t c = 0; cmds[c]; c++)
         nearest_add(&near, cmds[c]->name);
+    nearest_add(&near, "--help");
+    nearest_add(&near, "--version");
     fprintf(stderr, "shardsim: error: there is no command '%s'%s\n", name,
             nearest_hint(&near, hint, sizeof hint));
     fprintf(stderr, "Try 'shardsim --help'.\n");

@@ -309,9 +309,16 @@ static int explain_collective(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
+    static const char *const word = "collective";
     char name[] = "shardsim explain collective";
 
-    if (argc < 2 || strcmp(argv[1], "collective") != 0)
+    if (argc > 2 && argv[1][0] != '-' && argv[2][0] != '-' && nearest_find(argv[1], &word, 1) &&
+        strcmp(argv[1], word) != 0) { /* no file: that would stand alone */
+        fprintf(stderr, "shardsim: error: there is no '%s' to explain; did you mean '%s'?\n", argv[1],
+                word);
+        return CMD_USAGE;
+    }
+    if (argc < 2 || strcmp(argv[1], word) != 0)
         return explain_scenario(argc, argv);
     argv[1] = name;
     return explain_collective(argc - 1, argv + 1);

@@ -89,6 +89,23 @@ struct shd_mesh *show_parse_mesh(const char *text)
     return mesh;
 }
 
+const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
+                           size_t size)
+{
+    struct nearest near = {.best = NULL};
+
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
+        for (size_t i = 0; i < shd_spec_naxes(spec, e); i++) {
+            if (shd_mesh_find_axis(mesh, shd_spec_axis(spec, e, i)) >= 0)
+                continue;
+            nearest_init(&near, shd_spec_axis(spec, e, i));
+            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+                nearest_add(&near, shd_mesh_axis_name(mesh, a));
+            return nearest_hint(&near, buf, size);
+        }
+    return nearest_hint(&near, buf, size);
+}
+
 /* ---- the command ---- */
 
 static void print_help(FILE *file)

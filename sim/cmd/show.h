@@ -6,6 +6,7 @@
 #define CMD_SHOW_H
 
 #include <shd/mesh.h>
+#include <shd/spec.h>
 
 struct show_subject {
     const char *name;
@@ -26,6 +27,11 @@ extern const struct show_subject show_tree;
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
  * NULL. */
 struct shd_mesh *show_parse_mesh(const char *text);
+
+/* What the first axis of a spec that the mesh lacks may have meant, "; did you mean 'dp'?", or "" into
+ * buf; returns buf. */
+const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
+                           size_t size);
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);

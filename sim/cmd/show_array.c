@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
@@ -103,12 +104,19 @@ static int bind(struct shd_sharding *out, const struct shd_mesh *mesh, const cha
                 const int64_t *shape, size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec = NULL;
+    char hint[NEAREST_HINT_MAX];
     int status = parse_spec(&spec, text, err);
 
     if (status == SHD_OK)
         status = shd_sharding_bind(out, mesh, spec, rank, err);
     if (status == SHD_OK)
         status = shd_sharding_check(out, shape, err);
+    if (status == SHD_ENOAXIS) {
+        struct shd_error plain = *err;
+
+        (void)shd_error_set(err, status, "%s%s", plain.text,
+                            show_axis_hint(spec, mesh, hint, sizeof hint));
+    }
     shd_spec_destroy(spec);
     return status;
 }

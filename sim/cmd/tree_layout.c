@@ -13,8 +13,10 @@
 #include <shd/sharding.h>
 
 #include "base/json_out.h"
+#include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "cmd/show.h"
 #include "import/import.h"
 #include "report/table.h"
 
@@ -73,10 +75,12 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
     for (size_t r = 0; r < l->nrules; r++) {
         const struct shd_spec *spec = l->rules[r].spec;
         struct shd_sharding sharding;
+        char hint[NEAREST_HINT_MAX];
         struct shd_error err;
 
         if (shd_sharding_bind(&sharding, l->mesh, spec, shd_spec_nentries(spec), &err) != SHD_OK)
-            diag_error(diag, l->rules[r].spec_place, "%s", err.text);
+            diag_error(diag, l->rules[r].spec_place, "%s%s", err.text,
+                       show_axis_hint(spec, l->mesh, hint, sizeof hint));
     }
 }
 

@@ -208,8 +208,8 @@ static void read_array_map(struct reader *r, struct scenario_array *array,
                 diag_error(r->diag, value->place, "scale is %s; expected a number above 0",
                            yaml_describe(value, found, sizeof(found)));
         } else {
-            diag_error(r->diag, key->place, "unknown key %s; expected dims, below or scale",
-                       yaml_describe(key, found, sizeof(found)));
+            static const char *const keys[] = {"dims", "below", "scale"};
+            value_unknown_key(r, key, "an array", "dims, below or scale", keys, 3);
         }
     }
     if (!yaml_find(node, "dims"))

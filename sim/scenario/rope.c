@@ -34,8 +34,8 @@ static void read_entry(struct reader *r, const struct option *option, const stru
             diag_error(r->diag, node->place, "interleaved is %s; expected true or false",
                        yaml_describe(node, found, sizeof(found)));
     } else {
-        diag_error(r->diag, key->place, "unknown key %s in rope; expected theta or interleaved",
-                   yaml_describe(key, found, sizeof(found)));
+        static const char *const keys[] = {"theta", "interleaved"};
+        value_unknown_key(r, key, "rope", "theta or interleaved", keys, 2);
     }
 }
 

@@ -49,6 +49,21 @@ void value_error(struct reader *r, const struct option *option, const struct yam
     text_fini(&expected);
 }
 
+void value_unknown_key(struct reader *r, const struct yaml_node *key, const char *map,
+                       const char *expected, const char *const *keys, size_t nkeys)
+{
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+    char found[DESCRIPTION_MAX];
+
+    nearest_init(&nearest, key->text);
+    for (size_t i = 0; i < nkeys; i++)
+        nearest_add(&nearest, keys[i]);
+    diag_error(r->diag, key->place, "unknown key %s in %s; expected %s%s",
+               yaml_describe(key, found, sizeof(found)), map, expected,
+               nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
 void value_no_memory(struct reader *r)
 {
     diag_error(r->diag, r->scenario->place, "no memory left to read this");
