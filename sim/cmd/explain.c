@@ -311,6 +311,7 @@ static int run(int argc, char **argv)
 {
     static const char *const word = "collective";
     char name[] = "shardsim explain collective";
+    int verb = 1;
 
     if (argc > 2 && argv[1][0] != '-' && argv[2][0] != '-' && nearest_find(argv[1], &word, 1) &&
         strcmp(argv[1], word) != 0) { /* no file: that would stand alone */
@@ -318,8 +319,12 @@ static int run(int argc, char **argv)
                 word);
         return CMD_USAGE;
     }
-    if (argc < 2 || strcmp(argv[1], word) != 0)
+    /* Options that both have may stand before the word. */
+    while (verb < argc && (!strcmp(argv[verb], "--ascii") || !strncmp(argv[verb], "--color", 7)))
+        verb++;
+    if (verb >= argc || strcmp(argv[verb], word) != 0)
         return explain_scenario(argc, argv);
+    memmove(&argv[2], &argv[1], (size_t)(verb - 1) * sizeof *argv);
     argv[1] = name;
     return explain_collective(argc - 1, argv + 1);
 }
