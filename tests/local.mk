@@ -224,6 +224,7 @@ EXTRA_DIST += \
 	%D%/fuzz/scenario_fuzz.c \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
+	%D%/junit.xsd \
 	%D%/program.sh \
 	%D%/tap.sh
 
