@@ -128,7 +128,7 @@ completes "choices" 'table markdown csv json' compare --format ''
 completes "choices behind =" 'markdown' compare --format=m
 completes "choices that may be left out" 'auto always' show mesh --color=a
 completes "such have no word behind them" 'dp_tp.yaml' explain --color d
-completes "keys" 'model.d_model= model.d_ff= model.dtype=' run -s model.d
+completes "keys" 'model.d_model= model.d_ff=' run -s model.d_
 completes "keys of a long option" 'transfers.rate= transfers.latency=' plan --set tr
 completes "strategies of the file" 'data data-and-tensor' compare strategies.yaml -S da
 completes "strategies of no file" '' compare -S ''

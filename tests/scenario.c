@@ -494,7 +494,7 @@ static const struct {
      "3:35: error: 'x' has no dims; expected dims: [...] in it"},
     {"keys of an array", "version: 1\n" MESH
      "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
-     "3:46: error: unknown key 'size'; expected dims, below or scale"},
+     "3:46: error: unknown key 'size' in an array; expected dims, below or scale"},
     {"logical axis of a graph", "version: 1\n" MESH
      "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
      "4:8: error: the model has no logical axis 'batch'; expected one of b"},
