@@ -36,6 +36,8 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/cmd/args.c \
+	%D%/cmd/args.h \
 	%D%/cmd/bench.c \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \
@@ -60,6 +62,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_tree.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
@@ -360,6 +363,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/rules.h \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
+	%D%/scenario/schema.c \
+	%D%/scenario/schema.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
 	%D%/scenario/sweep.c \
@@ -383,7 +388,6 @@ libsim_la_SOURCES = \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h
 
-libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
 

@@ -169,6 +169,29 @@ test_files() {
     is 0 "a folder by a longer way: its own baselines"
 }
 
+# Every kind of outcome, with names that XML must escape, by the schema.
+test_junit() {
+    if ! command -v xmllint >/dev/null; then
+        skip "--junit: by the schema" "no xmllint"
+        return
+    fi
+    project p
+    edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|'
+    edit scenarios/strategies.yaml "s/name: data$/name: 'a<b>\\&\"c\"'/"
+    cp "$scenarios/sweep.yaml" "$tmp/p/scenarios"
+    cp "$top_srcdir/results/baselines/sweep.yaml" "$tmp/p/results/baselines"
+    echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
+    check --plan --junit check.xml
+    xmllint --noout --schema "$top_srcdir/tests/junit.xsd" "$tmp/p/check.xml" >"$tmp/wrong" 2>&1
+    ok $? "--junit: by the schema"
+    diag <"$tmp/wrong"
+    [ "$(xmllint --xpath 'count(//failure)' "$tmp/p/check.xml")" -eq 4 ] &&
+        [ "$(xmllint --xpath 'count(//skipped)' "$tmp/p/check.xml")" -eq 6 ]
+    ok $? "--junit: what failed and what a sweep leaves out"
+    [ "$(xmllint --xpath 'string(//testcase[failure][starts-with(@name, "a")]/@name)' "$tmp/p/check.xml")" = 'a<b>&"c"' ]
+    ok $? "--junit: a name with what XML has for itself"
+}
+
 test_hook() {
     if ! command -v git >/dev/null; then
         skip "the pre-commit hook" "no git"
@@ -230,6 +253,7 @@ test_shipped
 test_regression
 test_other_changes
 test_files
+test_junit
 test_hook
 test_workflow
 done_testing

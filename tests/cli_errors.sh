@@ -136,9 +136,86 @@ test_usage() {
     usage "query with an argument" 'standard input' query file
 }
 
+# meant WORD ARGUMENT...: refused, with what was meant
+meant() {
+    word=$1
+    shift
+    shardsim "$@"
+    is 2 "$*: status 2"
+    says err "; did you mean '$word'?" "$*: did you mean '$word'?"
+}
+
+# in_file WORD SED-SCRIPT [SCENARIO]: the same for a scenario made bad
+in_file() {
+    sed "$2" "$scenarios/${3:-tensor_parallel}.yaml" >"$bad"
+    shardsim plan "$bad"
+    is 2 "$2: status 2"
+    says err "; did you mean '$1'?" "$2: did you mean '$1'?"
+}
+
+# Of sed a dollar sign is the last line.
+# shellcheck disable=SC2016
+test_meant() {
+    meant run rnu "$good"
+    meant --version --verison
+    meant array show aray
+    meant collective explain colective all-reduce
+    meant all-reduce explain collective all-redcue
+    meant ring explain collective all-reduce --algorithm rng
+    meant all-gather bench --op all-reduce,all-gahter
+    meant ring bench --algorithm rng
+    for option in --json --set --strategy --threads; do
+        meant "$option" run "${option}x=1" "$good"
+    done
+    meant --base compare --bsae=x "$good"
+    meant --update check --udpate
+    meant --samples bench --smaples 3
+    meant --values explain --valeus "$good"
+    meant --algorithm explain collective all-reduce --algoritm ring
+    meant --spec show array --mesh tp=2 --shape 4 --sepc tp
+    meant --rules show tree --ruels x y
+    meant --help query --hlep
+    meant tensor compare --base tensr "$scenarios/strategies.yaml"
+    meant tensor explain --strategy tensr "$scenarios/strategies.yaml"
+    meant tp show groups --mesh dp=2,tp=4 --axes tq
+    meant dp show array --mesh dp=2,tp=4 --shape 8,16 --spec '[[tp, dq], null]'
+    printf -- '- [kernel, [null, tq]]\n' >"$tmp/rules.yaml"
+    echo '{"a/kernel": [4, 4]}' >"$tmp/tree.json"
+    meant tp show tree "$tmp/tree.json" --rules "$tmp/rules.yaml" --mesh tp=2
+    meant model.d_ff plan "$good" --set modle.d_ff=4
+    meant tp plan "$good" --set mesh.tq=4
+    # What begins like an option is one; what follows an option is its value.
+    shardsim plan --quie "$good"
+    is 0 "--quie is --quiet"
+    shardsim plan "$good" -S --jsn
+    says err "there is no strategy '--jsn'" "-S --jsn is no option"
+    shardsim plan "$good" --strategy --jsn
+    says err "there is no strategy '--jsn'" "--strategy --jsn is no option"
+
+    in_file mesh 's/^mesh:/mehs:/'
+    in_file d_ff 's/d_ff:/d_fff:/'
+    in_file memory '$alimits: {memroy: 1}'
+    in_file mlp 's/kind: mlp/kind: mpl/'
+    in_file gelu 's/gelu/gleu/'
+    in_file tp 's/\[null, tp\]\]/[null, tq]]/'
+    in_file tp '$aaxes: {batch: tpp}'
+    in_file batch '$aaxes: {bacth: tp}'
+    in_file all-reduce '$aalgorithms: {all-redcue: ring}'
+    in_file ring '$aalgorithms: {all-reduce: rng}'
+    in_file strategies 's/^strategies/stratgeies/' strategies
+    in_file rules 's/rules:/ruels:/' sweep
+    in_file params 's/params:/parmas:/' sweep
+    in_file theta 's/rope: {[^}]*}/rope: {thta: 3}/' llama_gqa_block
+    in_file dims 's/dims:/dmis:/' own_graph
+    in_file scale 's/x: \[b, s, d\]/x: {dims: [b, s, d], sclae: 2}/' own_graph
+    in_file einsum 's/einsum(/einsmu(/' own_graph
+    in_file token.up 's/, token.up/, tokn.up/' own_graph
+}
+
 test_values
 test_files
 test_bombs
 test_options
 test_usage
+test_meant
 done_testing

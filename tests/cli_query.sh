@@ -37,6 +37,8 @@ test_faults() {
     faulty "no in" bad-request 3 '{"id": 3, "op": "sharding.shards"}'
     faulty "in not an object" bad-request 3 '{"id": 3, "op": "sharding.shards", "in": [1]}'
     faulty "unknown op" unknown-op 3 '{"id": 3, "op": "no.such", "in": {}}'
+    faulty "an op nearly known" unknown-op 3 '{"id": 3, "op": "re.serach", "in": {}}'
+    says out "did you mean 're.search'?" "an op nearly known: which"
     faulty "unknown op, no id" unknown-op null '{"op": "no.such", "in": {}}'
     faulty "a wrong type" type 3 '{"id": 3, "op": "sharding.shards", "in": {"mesh": 1}}'
     faulty "not UTF-8" bad-json null "$(printf '{"id": "\377"}')"

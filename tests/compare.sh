@@ -87,6 +87,7 @@ test_screen() {
         ok $? "table of $columns columns: no line is wider"
     done
     says out '1.75x more' "table: against the base in words"
+    says out '^strategies: 5 strategies, planned; 2 layers of mlp gelu' "table: what is compared"
     says out '8.00 MiB\*' "table: the best is marked"
     says out '^tensor .* data-and-tensor  ' "table: who dominates is named"
     ! grep -q "$(printf '\033')" "$tmp/out"

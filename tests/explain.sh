@@ -79,6 +79,11 @@ test_width() {
 }
 
 test_collective() {
+    shardsim explain --ascii --color=always collective all-gather --devices 2
+    is 0 "collective: options may stand before the word: status 0"
+    says out 'element' "collective: what the columns are is said"
+    grep -q "$escape" "$tmp/out" && grep -q '^ *+--' "$tmp/out"
+    ok $? "collective: options may stand before the word: seen"
     shardsim explain collective all-reduce --algorithm ring --devices 4
     is 0 "collective: status 0"
     [ "$(grep -o 'results after step [0-9]' "$tmp/out" | sort -u | wc -l)" -eq 6 ]

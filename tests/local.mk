@@ -199,6 +199,7 @@ test_scripts = \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
 	%D%/compare.sh \
+	%D%/completion.sh \
 	%D%/course.sh \
 	%D%/examples.sh \
 	%D%/explain.sh \
@@ -207,9 +208,11 @@ test_scripts = \
 	%D%/headers.sh \
 	%D%/layers.sh \
 	%D%/lint.sh \
+	%D%/manual.sh \
 	%D%/program.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
+	%D%/schema.sh \
 	%D%/show.sh \
 	%D%/show_tree.sh
 
@@ -230,6 +233,7 @@ EXTRA_DIST += \
 	%D%/fuzz/scenario_fuzz.c \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
+	%D%/junit.xsd \
 	%D%/program.sh \
 	%D%/tap.sh
 

@@ -645,7 +645,7 @@ static const struct {
      "3:35: error: 'x' has no dims; expected dims: [...] in it"},
     {"keys of an array",
      "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
-     "3:46: error: unknown key 'size'; expected dims, below or scale"},
+     "3:46: error: unknown key 'size' in an array; expected dims, below or scale"},
     {"logical axis of a graph",
      "version: 1\n" MESH "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
      "4:8: error: the model has no logical axis 'batch'; expected one of b"},
@@ -908,7 +908,7 @@ static void test_options(void)
     struct text help = TEXT_INIT;
     int nbad = 0;
 
-    option_print_help(&help);
+    scenario_print_options(&help);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         nbad += option_find(option->section, option->key) != option || !option->help ||

@@ -224,6 +224,31 @@ int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err)
     return parse(out, text, &rate, err);
 }
 
+static void print_pattern(struct text *out, const struct unit *units, size_t nunits)
+{
+    text_add(out, "^[0-9]+([.][0-9]+)?( *(");
+    for (size_t i = 0; i < nunits; i++)
+        text_addf(out, "%s%s", i ? "|" : "", units[i].name);
+    text_add(out, "))$");
+}
+
+void units_print_bytes_pattern(struct text *out)
+{
+    text_add(out, "^[0-9]+([.][0-9]+)?$|"); /* no unit: then no space either */
+    print_pattern(out, byte_units + 1, COUNT(byte_units) - 1);
+}
+
+void units_print_ns_pattern(struct text *out)
+{
+    text_add(out, "^0+([.]0+)?$|"); /* zero in any unit */
+    print_pattern(out, time_units, COUNT(time_units));
+}
+
+void units_print_rate_pattern(struct text *out)
+{
+    print_pattern(out, rate_units, COUNT(rate_units));
+}
+
 /* Three digits: 1.50, 12.3, 123. */
 static void print_scaled(char *buf, size_t size, double value, const char *unit)
 {

@@ -15,6 +15,8 @@
 
 #include <shd/error.h>
 
+#include "base/text.h"
+
 #define UNITS_TEXT_MAX 32 /* enough for anything printed here */
 
 /* "16GiB", "1.5 MiB", "4096", "64kB": a number without a unit is bytes; KiB is 1024, kB is 1000.
@@ -28,6 +30,12 @@ SHD_MUST_CHECK int units_parse_ns(int64_t *out, const char *text, struct shd_err
 /* "200GB/s", "1.5 TiB/s": bytes a second, the unit and "/s" are needed.
  * SHD_EINVAL (not a rate, or finer than 1 B/s), SHD_ERANGE. */
 SHD_MUST_CHECK int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err);
+
+/* A regular expression of what a parser takes, for schemas; sizes that are too large or too fine
+ * match too. */
+void units_print_bytes_pattern(struct text *out);
+void units_print_ns_pattern(struct text *out);
+void units_print_rate_pattern(struct text *out);
 
 /* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that they can
  * stand in an argument list. */

@@ -13,6 +13,7 @@
 #include "base/json_out.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "report/table.h"
 #include "run/backend.h"
@@ -42,15 +43,15 @@ struct options {
 enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_MEMORY, KEY_JSON, KEY_CSV };
 
 static const struct argp_option option_table[] = {
-    {"op", 'o', "LIST", 0, "Collectives, with commas between, or 'all' (all-reduce)", 0},
-    {"algorithm", 'a', "NAME", 0, "Algorithm, e.g. ring (direct)", 0},
+    {"op", 'o', "COLLECTIVE,...", 0, "Which, with commas between, or 'all' (all-reduce)", 0},
+    {"algorithm", 'a', "ALGORITHM", 0, "By this one, e.g. ring (direct)", 0},
     {"devices", 'n', "N", 0, "Virtual devices (8)", 0},
     {"min-bytes", 'b', "SIZE", 0, "Smallest size, of the larger of operand and result (8)", 0},
     {"max-bytes", 'e', "SIZE", 0, "Largest size (64MiB)", 0},
     {"factor", 'f', "N", 0, "From one size to the next (8)", 0},
-    {"sizes", KEY_SIZES, "LIST", 0, "These sizes instead, e.g. 64KiB,1MiB", 0},
-    {"dtype", 'd', "TYPE", 0, "Type of the elements (float32)", 0},
-    {"redop", 'r', "OP", 0, "Reduction: sum, mean, max or min (sum)", 0},
+    {"sizes", KEY_SIZES, "SIZE,...", 0, "These sizes instead, e.g. 64KiB,1MiB", 0},
+    {"dtype", 'd', "float32|float64|bfloat16|float16", 0, "Type of the elements (float32)", 0},
+    {"redop", 'r', "sum|mean|max|min", 0, "Reduction (sum)", 0},
     {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
     {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
@@ -126,12 +127,8 @@ static void parse_ops(struct options *o, char *arg, const struct argp_state *sta
 
 static void parse_dtype(struct options *o, const char *arg, const struct argp_state *state)
 {
-    struct shd_error err;
-
-    if (shd_dtype_parse(&o->dtype, arg, &err) != SHD_OK)
-        argp_error(state, "%s", err.text);
-    else if (o->dtype >= SHD_NCOMPUTE_DTYPES)
-        argp_error(state, "--dtype is '%s', which is not computed with", arg);
+    if (shd_dtype_parse(&o->dtype, arg, NULL) != SHD_OK || o->dtype >= SHD_NCOMPUTE_DTYPES)
+        argp_error(state, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
 }
 
 static const char *const red_names[] = {
@@ -464,15 +461,18 @@ static int print_all(struct printer *p)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "",
+        option_table, parse_option, NULL,
         "Measure collectives on virtual devices, check their results, and print beside each time "
         "what the cores need to copy the bytes that must be read and written (copy), and what a "
         "collective without data takes (floor).\v"
         "Times are of one call: the median of the samples, the least and the most.  algbw is size "
         "by time; busbw counts what each device must receive, so that it compares to a link.\n\n"
-        "Example: shardsim bench --op all-reduce,all-gather --devices 8 -b 64KiB -e 64MiB\n\n"
-        "Exit status: 0 all well; 1 wrong results; 2 bad usage; 3 could not run here; 130 "
-        "interrupted.",
+        "Examples:\n"
+        "  Two collectives over eight devices:\n"
+        "    shardsim bench --op all-reduce,all-gather --devices 8 -e 1MiB\n"
+        "  One algorithm at one size, for a script:\n"
+        "    shardsim bench --algorithm ring --sizes 1MiB --json\n\n"
+        ARGS_EXIT_STATUS("  1    wrong results\n"),
         NULL, NULL, NULL};
     struct options o = {.min_bytes = 8,
                         .max_bytes = UINT64_C(64) << 20,
@@ -487,7 +487,7 @@ static int run(int argc, char **argv)
                         .sample_ms = 5};
     struct printer p = {.options = &o, .text = TEXT_INIT};
 
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     if (!step_sizes(&o)) {
         fprintf(stderr, "shardsim: error: no sizes, or more than %d, from --min-bytes to "
                         "--max-bytes\n", SIZES_MAX);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/screen.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 
 enum { KEY_ASCII = 2000, KEY_COLOR };
@@ -16,8 +17,8 @@ enum { KEY_ASCII = 2000, KEY_COLOR };
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write to a file: FILE.svg as a picture, FILE.txt as text", 0},
     {"ascii", KEY_ASCII, NULL, 0, "Draw with ASCII characters only", 0},
-    {"color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
-     "auto (the default: on a terminal, unless NO_COLOR is set), always or never", 0},
+    {"color", KEY_COLOR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
+     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static bool ends_with(const char *s, const char *end)

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "cmd/args.h"
 #include "cmd/check_strategy.h"
 #include "cmd/cmd.h"
 #include "report/outcome.h"
@@ -438,17 +439,23 @@ static int run(int argc, char **argv)
         "exactly; and that the numbers are right.  What changed is said in words.  Prints TAP.\v"
         "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
         "large weight left whole, a constraint that undoes its neighbour.  Folders 'hardware' and "
-        "'models' are left out.  With GITHUB_ACTIONS=true failures are annotated on standard "
-        "error.\n\n"
-        "Examples: shardsim check\n"
-        "  shardsim check --plan --junit check.xml layouts\n\n"
-        "Exit status: 0 all as accepted; 1 something changed or is wrong; 2 bad usage; 3 could not "
-        "run here; 130 interrupted.",
+        "'models' are left out.\n\n"
+        "Examples:\n"
+        "  All of scenarios/, before a commit:\n"
+        "    shardsim check\n"
+        "  In CI, on paper, with a report that it can show:\n"
+        "    shardsim check --plan --junit check.xml layouts\n"
+        "  Accept a change after looking at what was said:\n"
+        "    shardsim check --update\n\n"
+        ARGS_EXIT_STATUS("  1    something changed or is wrong\n") "\n\n"
+        "Environment:\n"
+        "  CI              unless empty, 0 or false: --update is refused\n"
+        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on standard error",
         NULL, NULL, NULL};
     struct check c = {.whole_bytes = WHOLE_BYTES};
     int exit;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    args_parse(&argp, argc, argv, &c);
     c.dir = c.dir ? c.dir : "scenarios";
     if (c.update && is_on("CI")) {
         fprintf(stderr, "shardsim: error: --update is refused where CI is set: accept changes where "

@@ -14,6 +14,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "cmd/args.h"
 
 const struct cmd *const cmds[] = { /* in the order of --help */
     &cmd_run,
@@ -72,7 +73,7 @@ int cmd_exit_of(int status)
 void cmd_list(FILE *file, const struct cmd *const *table)
 {
     for (; *table; table++)
-        fprintf(file, "  %-10s %s\n", (*table)->name, (*table)->desc);
+        fprintf(file, "  %-11s %s\n", (*table)->name, (*table)->desc);
 }
 
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
@@ -82,6 +83,8 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
     struct nearest near;
 
     nearest_init(&near, argv[1]);
+    nearest_add(&near, "--help");
+    nearest_add(&near, "--version");
     for (; *table; table++) {
         if (!strcmp(argv[1], (*table)->name)) {
             snprintf(name, sizeof name, "%s %s", program, (*table)->name);
@@ -97,15 +100,25 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
 
 static void print_help(FILE *file)
 {
-    fprintf(file,
-            "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
-            "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
-            "run or plan the step, and see what is communicated and whether it is right.\n\n"
-            "Commands:\n");
+    fprintf(file, "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
+                  "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
+                  "run or plan the step, and see what is communicated and whether it is right.\n\n"
+                  "Commands:\n");
     cmd_list(file, cmds);
-    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them.\n\n"
-                  "Exit status: 0 all well; 1 the check failed; 2 bad input or usage; 3 could not\n"
-                  "run here; 130 interrupted.\n");
+    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
+                  "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+                  "Examples:\n"
+                  "  What is communicated, by whom and why, and are the numbers right?\n"
+                  "    shardsim run scenarios/tensor_parallel.yaml\n"
+                  "  Which layout is best?\n"
+                  "    shardsim compare scenarios/strategies.yaml\n"
+                  "  Has a layout become worse?\n"
+                  "    shardsim check\n\n"
+                  ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs from its baseline\n")
+                  "\n\n"
+                  "Environment:\n"
+                  "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n"
+                  "  NO_COLOR  when set and not empty: no colours\n");
 }
 
 int cmd_main(int argc, char **argv)

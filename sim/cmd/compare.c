@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/work.h"
 #include "report/compare.h"
@@ -35,10 +36,10 @@ static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
     {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
-    {"format", KEY_FORMAT, "FORMAT", 0, "table, markdown, csv or json", 0},
+    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
-    {"color", KEY_COLOUR, "WHEN", 0,
-     "auto (on a terminal, unless NO_COLOR is set), always or never", 0},
+    {"color", KEY_COLOUR, ARGS_COLOUR, 0,
+     "Whether in colours; auto: on a terminal, unless NO_COLOR is set", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static void parse_format(struct options *o, const char *arg, const struct argp_state *state)
@@ -261,17 +262,21 @@ static int run(int argc, char **argv)
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all.  Otherwise, and with "
         "--plan, they are planned.  A strategy over its own memory limit is only planned.\n\n"
-        "Examples: shardsim compare scenarios/strategies.yaml --base tensor\n"
-        "  shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n\n"
-        "Exit status: 0 all well; 1 wrong numbers, or one does not fit; 2 bad input; 3 could not "
-        "run here; 130 interrupted.",
+        "Examples:\n"
+        "  Five layouts of one model, beside the one named tensor:\n"
+        "    shardsim compare scenarios/strategies.yaml --base tensor\n"
+        "  Forty of a sweep, on paper, for a spreadsheet:\n"
+        "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
+        "  Two files, as a table for a pull request:\n"
+        "    shardsim compare --format=markdown scenarios/dp_tp.yaml scenarios/fsdp.yaml\n\n"
+        ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children, NULL, NULL};
     struct options o = {.format = COMPARE_TABLE};
     int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     exit = work_prepare(&o.work);
     if (exit == CMD_OK)
         exit = compare_all(&o);

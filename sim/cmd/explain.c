@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
+#include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
@@ -152,21 +154,28 @@ static int explain_scenario(int argc, char **argv)
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, "SCENARIO\ncollective KIND --devices N\nreshard --mesh AXES --shape SIZES",
+        option_table, parse_option,
+        "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
         "Tell a step as a lesson: how each array lies before and after each op, why something is "
         "communicated, who gets what from whom, and what other placements would have cost.  Or "
         "draw the schedule of a collective, step by step ('shardsim explain collective --help').  "
         "Or plan how an array gets from one sharding to another ('shardsim explain reshard "
         "--help')."
         "\v"
-        "Example: shardsim explain scenarios/tensor_parallel.yaml --op 10\n\n"
-        "Exit status: 0 all well; 2 bad input or usage; 3 could not run here.",
+        "Examples:\n"
+        "  A whole step:\n"
+        "    shardsim explain scenarios/tensor_parallel.yaml\n"
+        "  One op of it, as device 3 sees it:\n"
+        "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
+        "  A ring, step by step:\n"
+        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n\n"
+        ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct options o = {.values = false};
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)
         status = explain_trial(&o, &o.chosen.trial);
@@ -241,18 +250,44 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
     return NULL;
 }
 
+/* Behind the help: each collective with its algorithms, the first of which is the default. */
+static char *add_collectives(int key, const char *text, void *input)
+{
+    struct text more = TEXT_INIT;
+
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)(uintptr_t)text;
+    text_add(&more, text);
+    for (int k = 0; k < COLL_NKINDS; k++) {
+        const char *before = "";
+
+        text_addf(&more, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
+        for (size_t i = 0; coll_algos[i]; i++)
+            if (coll_algos[i]->kind == (enum coll_kind)k) {
+                text_addf(&more, "%s%s", before, coll_algos[i]->name);
+                before = ", ";
+            }
+    }
+    return text_take(&more); /* argp frees it */
+}
+
 static int explain_collective(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"algorithm", KEY_ALGORITHM, "NAME", 0, "By this algorithm, not the default one", 0},
+        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "By this algorithm, not the default one", 0},
         {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_collective, "KIND",
+        option_table, parse_collective, "COLLECTIVE",
         "Draw what every device of a group holds after each step of a collective.\v"
-        "Example: shardsim explain collective all-reduce --algorithm ring --devices 4",
-        children, NULL, NULL};
+        "Examples:\n"
+        "  A ring, step by step:\n"
+        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n\n"
+        ARGS_EXIT_STATUS("") "\n\n"
+        "Collectives:",
+        children, add_collectives, NULL};
     struct collective_options o = {.devices = "4"};
     const struct coll_algo *algo;
     struct figure figure;
@@ -261,7 +296,7 @@ static int explain_collective(int argc, char **argv)
     int kind, status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     kind = find_kind(o.kind);
     algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
     n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX) : -1;
@@ -284,13 +319,28 @@ static int run(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } subjects[] = {{"collective", "shardsim explain collective", explain_collective},
                     {"reshard", "shardsim explain reshard", explain_reshard}};
+    static const char *const words[] = {"collective", "reshard"};
+    int verb = 1;
 
-    for (size_t i = 0; argc > 1 && i < sizeof subjects / sizeof subjects[0]; i++) {
+    if (argc > 2 && argv[1][0] != '-' && argv[2][0] != '-') { /* no file: that would stand alone */
+        const char *word = nearest_find(argv[1], words, 2);
+
+        if (word && strcmp(argv[1], word) != 0) {
+            fprintf(stderr, "shardsim: error: there is no '%s' to explain; did you mean '%s'?\n",
+                    argv[1], word);
+            return CMD_USAGE;
+        }
+    }
+    /* Options that all have may stand before the word. */
+    while (verb < argc && (!strcmp(argv[verb], "--ascii") || !strncmp(argv[verb], "--color", 7)))
+        verb++;
+    for (size_t i = 0; verb < argc && i < sizeof subjects / sizeof subjects[0]; i++) {
         char title[sizeof subjects[i].title];
 
-        if (strcmp(argv[1], subjects[i].name) != 0)
+        if (strcmp(argv[verb], subjects[i].name) != 0)
             continue;
         memcpy(title, subjects[i].title, sizeof title);
+        memmove(&argv[2], &argv[1], (size_t)(verb - 1) * sizeof *argv);
         argv[1] = title; /* argp names the program by it */
         return subjects[i].run(argc - 1, argv + 1);
     }

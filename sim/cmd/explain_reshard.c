@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "cmd/args.h"
 #include "cmd/canvas.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
@@ -404,17 +405,19 @@ int explain_reshard(int argc, char **argv)
         NULL,
         "Plan how an array gets from one sharding to another: the steps, what they move and what "
         "no method can do without, and the other ways that were tried.\v"
-        "Example: shardsim explain reshard --mesh dp=2,tp=4 --shape 1024,1024 --from 'dp,tp' --to "
-        "'tp,dp'",
-        children,
-        NULL,
-        NULL};
+        "Examples:\n"
+        "  Rows over dp and columns over tp, and then the other way round:\n"
+        "    shardsim explain reshard --mesh dp=2,tp=4 --shape 1024,1024 --from dp,tp --to tp,dp\n"
+        "  A sum of parts over tp, wanted with its rows over tp:\n"
+        "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n\n"
+        ARGS_EXIT_STATUS(""),
+        children, NULL, NULL};
     struct options o = {.mesh = NULL};
     struct question q = {.mesh = NULL};
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     status = parse_question(&q, &o);
     if (status == CMD_OK)
         status = answer(&q, o.canvas.style.width);

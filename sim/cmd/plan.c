@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/trials.h"
 
@@ -13,8 +14,12 @@ static int run(int argc, char **argv)
         argc, argv, RECORD_PLANNED,
         "Walk the program of every strategy on paper: bytes, flops and peak memory of each device, "
         "equal to the byte to what 'shardsim run' would do.  Nothing is allocated or computed.\v"
-        "Example: shardsim plan scenarios/fsdp.yaml --set mesh.fsdp=64 --set batch.size=64\n\n"
-        "Exit status: 0 all well; 1 does not fit the memory limit; 2 bad input.");
+        "Examples:\n"
+        "  More devices than would fit here:\n"
+        "    shardsim plan scenarios/fsdp.yaml -s mesh.fsdp=64 -s batch.size=64\n"
+        "  Does it fit in 16 MiB on each device?\n"
+        "    shardsim plan scenarios/fsdp.yaml --set limits.memory=16MiB\n\n"
+        ARGS_EXIT_STATUS("  1    does not fit the memory limit\n"));
 }
 
 const struct cmd cmd_plan = {"plan", "the same program on paper: memory and traffic", run};

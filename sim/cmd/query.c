@@ -8,6 +8,7 @@
 
 #include <argp.h>
 
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -22,17 +23,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "",
+        NULL, parse_option, NULL,
         "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one object "
         "{\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard output, in "
         "the same order.\v"
-        "Example: echo '{\"id\": 1, \"op\": \"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], "
-        "\"shape\": [4, 6], \"spec\": [null, \"tp\"]}}' | shardsim query",
+        "A question, for the blocks of an array on two devices: {\"id\": 1, \"op\": "
+        "\"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": [null, "
+        "\"tp\"]}}.\n\n"
+        "Examples:\n"
+        "  Answer a file of questions:\n"
+        "    shardsim query <questions.jsonl >answers.jsonl\n\n"
+        ARGS_EXIT_STATUS(""),
         NULL, NULL, NULL};
     struct shd_error err;
     int status;
 
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    args_parse(&argp, argc, argv, NULL);
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)
         fprintf(stderr, "shardsim: error: %s\n", err.text);

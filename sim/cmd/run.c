@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/trials.h"
 
@@ -14,9 +15,14 @@ static int run(int argc, char **argv)
         "Execute every strategy of the scenarios on virtual devices, with real numbers; check "
         "outputs, loss and gradients against the unsharded computation; and tell what was "
         "communicated, by whom and why, and how evenly the work lay.\v"
-        "Example: shardsim run scenarios/tensor_parallel.yaml\n\n"
-        "Exit status: 0 all well; 1 wrong numbers, or a device ran out of memory; 2 bad input; 3 "
-        "could not run here; 130 interrupted.");
+        "Examples:\n"
+        "  What is communicated, and is it right?\n"
+        "    shardsim run scenarios/tensor_parallel.yaml\n"
+        "  The same on four devices:\n"
+        "    shardsim run scenarios/tensor_parallel.yaml --set mesh.tp=4\n"
+        "  All strategies of a file, for a program to read:\n"
+        "    shardsim run -q --json scenarios/strategies.yaml >strategies.json\n\n"
+        ARGS_EXIT_STATUS("  1    wrong numbers, or a device ran out of memory\n"));
 }
 
 const struct cmd cmd_run = {"run", "execute, verify, record", run};

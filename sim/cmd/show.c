@@ -11,10 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 
 static const struct cmd *const subjects[] = {
-    &show_array, &show_groups, &show_matrix, &show_mesh, &show_tree, NULL,
+    &show_array,
+    &show_groups,
+    &show_matrix,
+    &show_mesh,
+    &show_options,
+    &show_schema,
+    &show_strategies,
+    &show_tree,
+    NULL,
 };
 
 int show_error(const char *what, const char *message)
@@ -79,11 +89,28 @@ struct shd_mesh *show_parse_mesh(const char *text)
     return mesh;
 }
 
+const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
+                           size_t size)
+{
+    struct nearest near = {.best = NULL};
+
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
+        for (size_t i = 0; i < shd_spec_naxes(spec, e); i++) {
+            if (shd_mesh_find_axis(mesh, shd_spec_axis(spec, e, i)) >= 0)
+                continue;
+            nearest_init(&near, shd_spec_axis(spec, e, i));
+            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+                nearest_add(&near, shd_mesh_axis_name(mesh, a));
+            return nearest_hint(&near, buf, size);
+        }
+    return nearest_hint(&near, buf, size);
+}
+
 /* ---- options ---- */
 
 error_t show_parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct show_options *o = state->input;
+    struct show_request *o = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -108,12 +135,12 @@ error_t show_parse_option(int key, char *arg, struct argp_state *state)
 
 const struct argp_child show_children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
 
-struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+struct shd_mesh *show_parse(struct show_request *options, const struct argp *argp, int argc,
                             char **argv)
 {
-    *options = (struct show_options){.mesh = NULL};
+    *options = (struct show_request){.mesh = NULL};
     canvas_init(&options->canvas);
-    argp_parse(argp, argc, argv, 0, NULL, options);
+    args_parse(argp, argc, argv, options);
     return show_parse_mesh(options->mesh);
 }
 
@@ -122,12 +149,14 @@ struct shd_mesh *show_parse(struct show_options *options, const struct argp *arg
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
-                  "Draw how things lie on devices: as text that fits the terminal, or with\n"
-                  "-o FILE.svg as a picture.\n\nWhat:\n");
+                  "Draw how things lie on devices, as text that fits the terminal or with\n"
+                  "-o FILE.svg as a picture; or print what a scenario can say, or has.\n\nWhat:\n");
     cmd_list(file, subjects);
     fprintf(file, "\n'shardsim show WHAT --help' tells about one of them.\n\n"
-                  "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'\n\n"
-                  "Exit status: 0 all well; 2 bad input or usage; 3 could not be written.\n");
+                  "Examples:\n"
+                  "  How does an array of 8 x 16 lie on eight devices?\n"
+                  "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n"
+                  ARGS_EXIT_STATUS("") "\n");
 }
 
 static int run(int argc, char **argv)

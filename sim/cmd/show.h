@@ -6,6 +6,7 @@
 #define CMD_SHOW_H
 
 #include <shd/sharding.h>
+#include <shd/spec.h>
 
 #include "cmd/canvas.h"
 #include "cmd/cmd.h"
@@ -15,6 +16,9 @@ extern const struct cmd show_array;
 extern const struct cmd show_groups;
 extern const struct cmd show_matrix;
 extern const struct cmd show_mesh;
+extern const struct cmd show_options;
+extern const struct cmd show_schema;
+extern const struct cmd show_strategies;
 extern const struct cmd show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
@@ -22,19 +26,19 @@ extern const struct cmd show_tree;
 struct shd_mesh *show_parse_mesh(const char *text);
 
 /* What drawings of a mesh and of things on it are asked with. */
-struct show_options {
+struct show_request {
     struct canvas canvas;
     const char *mesh, *axes, *shape, *spec; /* -m, -a, -n, -p; NULL where not given */
 };
 
-/* An argp parser for these options, whose input is a struct show_options: what is left to another
+/* An argp parser for these options, whose input is a struct show_request: what is left to another
  * is whether an argument may stand by itself, and what must be there. */
 error_t show_parse_option(int key, char *arg, struct argp_state *state);
 extern const struct argp_child show_children[];
 
 /* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told.
  */
-struct shd_mesh *show_parse(struct show_options *options, const struct argp *argp, int argc,
+struct shd_mesh *show_parse(struct show_request *options, const struct argp *argp, int argc,
                             char **argv);
 
 /* Parse "dp,tp" into axis numbers, at most SHD_MESH_AXES_MAX; on bad input prints why and returns
@@ -49,6 +53,11 @@ int show_parse_shape(int64_t *shape, const char *text);
 SHD_MUST_CHECK int show_parse_sharding(struct shd_sharding *out, const struct shd_mesh *mesh,
                                        const char *text, const int64_t *shape, size_t rank,
                                        struct shd_error *err);
+
+/* What the first axis of a spec that the mesh lacks may have meant, "; did you mean 'dp'?", or "" into
+ * buf; returns buf. */
+const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
+                           size_t size);
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);

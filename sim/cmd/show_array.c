@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
+#include "cmd/args.h"
 #include "draw/layouts.h"
 
 static const struct argp_option option_table[] = {
@@ -25,7 +27,7 @@ static const struct argp_option option_table[] = {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    const struct show_options *o = state->input;
+    const struct show_request *o = state->input;
 
     switch (key) {
     case ARGP_KEY_ARG:
@@ -82,17 +84,24 @@ int show_parse_sharding(struct shd_sharding *out, const struct shd_mesh *mesh, c
                         const int64_t *shape, size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec = NULL;
+    char hint[NEAREST_HINT_MAX];
     int status = parse_spec(&spec, text, err);
 
     if (status == SHD_OK)
         status = shd_sharding_bind(out, mesh, spec, rank, err);
     if (status == SHD_OK)
         status = shd_sharding_check(out, shape, err);
+    if (status == SHD_ENOAXIS) {
+        struct shd_error plain = *err;
+
+        (void)shd_error_set(err, status, "%s%s", plain.text,
+                            show_axis_hint(spec, mesh, hint, sizeof hint));
+    }
     shd_spec_destroy(spec);
     return status;
 }
 
-static int show(const struct show_options *o, const struct shd_mesh *mesh)
+static int show(const struct show_request *o, const struct shd_mesh *mesh)
 {
     int64_t shape[SHD_RANK_MAX];
     struct shd_sharding sharding;
@@ -123,11 +132,14 @@ static int run(int argc, char **argv)
         "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
         "are together.  Of more than two dimensions the last two are drawn, once for each block of "
         "the others.\v"
-        "Example: shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec 'dp,tp'",
-        show_children,
-        NULL,
-        NULL};
-    struct show_options o;
+        "Examples:\n"
+        "  Rows over dp, columns over tp:\n"
+        "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n"
+        "  Rows over both, columns whole, as a picture:\n"
+        "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o a.svg\n\n"
+        ARGS_EXIT_STATUS(""),
+        show_children, NULL, NULL};
+    struct show_request o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     int status;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
@@ -76,14 +77,17 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         option_table, parse_option, "SCENARIO",
         "Draw the traffic of a step from device to device.\v"
-        "Example: shardsim show matrix scenarios/fsdp_tp.yaml",
+        "Examples:\n"
+        "  Who sends how much to whom?\n"
+        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n"
+        ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct options o = {.executed = false};
     struct shd_error err;
     int status;
 
     canvas_init(&o.canvas);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK) {
         int result = o.executed ? trial_execute(&o.chosen.trial, &cmd_stop_request, &err)

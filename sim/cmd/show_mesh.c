@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "draw/layouts.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct show_options *o = state->input;
+    struct show_request *o = state->input;
 
     switch (key) {
     case ARGP_KEY_ARG:
@@ -32,7 +33,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* Draw unless making the figure failed. */
-static int draw(const struct show_options *o, struct figure *figure, int status,
+static int draw(const struct show_request *o, struct figure *figure, int status,
                 const struct shd_error *err)
 {
     if (status != SHD_OK)
@@ -46,16 +47,16 @@ static int draw(const struct show_options *o, struct figure *figure, int status,
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL,
-        parse_option,
-        "dp=2,tp=4",
+        NULL, parse_option, "AXES",
         "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
-        "along the rows; of further axes each combination is a picture of its own.\v"
-        "Example: shardsim show mesh dp=2,tp=4",
-        show_children,
-        NULL,
-        NULL};
-    struct show_options o;
+        "along the rows; of further axes each combination is a picture of its own.  AXES are as in "
+        "dp=2,tp=4.\v"
+        "Examples:\n"
+        "  Which device is where?\n"
+        "    shardsim show mesh dp=2,tp=4\n\n"
+        ARGS_EXIT_STATUS(""),
+        show_children, NULL, NULL};
+    struct show_request o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     struct figure figure;
     struct shd_error err;
@@ -107,11 +108,12 @@ static int run_groups(int argc, char **argv)
         parse_option,
         NULL,
         "Draw process groups: the devices that a collective over some axes brings together.\v"
-        "Example: shardsim show groups --mesh dp=2,tp=4 --axes tp",
-        show_children,
-        NULL,
-        NULL};
-    struct show_options o;
+        "Examples:\n"
+        "  Whom does a collective over tp bring together?\n"
+        "    shardsim show groups --mesh dp=2,tp=4 --axes tp\n\n"
+        ARGS_EXIT_STATUS(""),
+        show_children, NULL, NULL};
+    struct show_request o;
     struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
     uint8_t axes[SHD_MESH_AXES_MAX];
     struct shd_groups groups;

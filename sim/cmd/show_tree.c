@@ -4,11 +4,11 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
 #include "cmd/tree_layout.h"
@@ -106,8 +106,12 @@ static int run(int argc, char **argv)
         "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its header "
         "is read), an index of such files, a config.json of a Hugging Face model, a directory with "
         "one of these, or a YAML or JSON list of names and shapes.\v"
-        "Example: shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n\n"
-        "Exit status: 0 all well; 1 an array does not divide by its axes; 2 bad input.",
+        "Examples:\n"
+        "  A model by rules of one's own:\n"
+        "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
+        "  The same, placed by shapes:\n"
+        "    shardsim show tree llama/config.json --auto --mesh fsdp=4,tp=2\n\n"
+        ARGS_EXIT_STATUS("  1    an array does not divide by its axes\n"),
         NULL, NULL, NULL};
     struct options o = {.large_bytes = UINT64_C(1) << 20};
     struct diag diag = DIAG_INIT;
@@ -115,7 +119,7 @@ static int run(int argc, char **argv)
     struct shd_mesh *mesh;
     int status;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     mesh = show_parse_mesh(o.mesh);
     if (!mesh)
         return CMD_USAGE;

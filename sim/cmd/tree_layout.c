@@ -13,8 +13,10 @@
 #include <shd/sharding.h>
 
 #include "base/json_out.h"
+#include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "cmd/show.h"
 #include "import/import.h"
 #include "report/table.h"
 
@@ -71,10 +73,12 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
     for (size_t r = 0; r < l->nrules; r++) {
         const struct shd_spec *spec = l->rules[r].spec;
         struct shd_sharding sharding;
+        char hint[NEAREST_HINT_MAX];
         struct shd_error err;
 
         if (shd_sharding_bind(&sharding, l->mesh, spec, shd_spec_nentries(spec), &err) != SHD_OK)
-            diag_error(diag, l->rules[r].spec_place, "%s", err.text);
+            diag_error(diag, l->rules[r].spec_place, "%s%s", err.text,
+                       show_axis_hint(spec, l->mesh, hint, sizeof hint));
     }
 }
 
@@ -278,7 +282,8 @@ static void print_totals(const struct tree_layout *l, struct text *out)
     char gather[UNITS_TEXT_MAX], sync[UNITS_TEXT_MAX], mesh[SPEC_TEXT_MAX];
 
     shd_mesh_print(l->mesh, mesh, sizeof(mesh));
-    text_addf(out, "\n%zu arrays, %s parameters, %s in all\n", a->nleaves,
+    text_addf(out, "\n%zu array%s, %s parameters, %s in all\n", a->nleaves,
+              a->nleaves == 1 ? "" : "s",
               units_print_count(count, sizeof(count), (uint64_t)a->totals.total_parameters),
               units_print_bytes(all, sizeof(all), a->total_bytes));
     text_addf(out, "mesh %s (%" PRId32 " devices): %s on the fullest device, balance %.3f\n", mesh,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/work.h"
 
@@ -134,7 +135,7 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    args_parse(&argp, argc, argv, &o);
     exit = work_prepare(&o.work);
     if (exit == CMD_OK)
         exit = try_all(&o, mode);

@@ -58,10 +58,10 @@ static void tell_array(const struct lesson *l, struct text *out, const char *tit
     if (memcmp(b->shape, b->local, b->rank * sizeof b->shape[0]) != 0) {
         text_add(&t, ", ");
         add_extents(&t, b->local, b->rank);
-        text_add(&t, " on each device");
+        text_add(&t, " on each");
     } else if (shd_mesh_size(l->record->program->mesh) > 1) {
-        text_add(&t, b->sharding.partial ? ", a part of the sum on each device"
-                                         : ", whole on each device");
+        text_add(&t, b->sharding.partial ? ", a part of the sum on each"
+                                         : ", whole on each");
     }
     tell(l, out, title, "%s", text_get(&t));
     text_fini(&t);
@@ -388,6 +388,7 @@ static void tell_head(const struct lesson *l, struct text *out)
     const struct program *program = l->record->program;
     char mesh[256], bytes[UNITS_TEXT_MAX];
     struct text t = TEXT_INIT;
+    const char *axis;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < program->nops; i++)
@@ -397,13 +398,16 @@ static void tell_head(const struct lesson *l, struct text *out)
     if (strcmp(l->strategy, "default") != 0)
         text_addf(out, ": %s", l->strategy);
     text_add(out, "\n");
-    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received by all devices.",
+    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received in all.",
               mesh, (int)l->record->ndevices, program->nops, n,
               units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
     wrap_add(out, l->width, 0, 0, text_get(&t));
+    text_clear(&t);
+    axis = shd_mesh_naxes(program->asked_mesh) ? shd_mesh_axis_name(program->asked_mesh, 0) : "dp";
+    text_addf(&t, "[{%s}, {}] says: dimension 0 is cut over axis %s, dimension 1 is whole.", axis,
+              axis);
+    wrap_add(out, l->width, 0, 0, text_get(&t));
     text_fini(&t);
-    wrap_add(out, l->width, 0, 0,
-             "[{dp}, {}] says: dimension 0 is cut over axis dp, dimension 1 is whole.");
 }
 
 int lesson_text(const struct lesson *lesson, struct text *out, struct shd_error *err)

@@ -114,6 +114,7 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
         return;
     grid->title = title;
     grid->row_title = "member";
+    grid->column_title = "element";
     for (uint32_t m = 0; m < s->shape.nmembers; m++) {
         grid->row_labels[m] = figure_print(f, "%u", m);
         for (uint32_t c = 0; c < most; c++) {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_eformer_analyze_ops,
                                                   query_eformer_auto_ops,
@@ -90,7 +92,8 @@ static void answer_request(const json_t *request, struct json_out *out)
     const json_t *in = json_object_get(request, "in");
     const char *name = json_string_value(json_object_get(request, "op"));
     const struct query_op *op;
-    char message[SHD_ERROR_TEXT_MAX];
+    char message[SHD_ERROR_TEXT_MAX], hint[NEAREST_HINT_MAX];
+    struct nearest near;
 
     write_id(out, json_object_get(request, "id"));
     if (!json_is_object(request)) {
@@ -104,7 +107,12 @@ static void answer_request(const json_t *request, struct json_out *out)
     }
     op = find_op(name);
     if (!op) {
-        snprintf(message, sizeof message, "there is no op '%.100s'", name);
+        nearest_init(&near, name);
+        for (size_t f = 0; families[f]; f++)
+            for (const struct query_op *o = families[f]; o->name; o++)
+                nearest_add(&near, o->name);
+        snprintf(message, sizeof message, "there is no op '%.60s'%s", name,
+                 nearest_hint(&near, hint, sizeof hint));
         write_error(out, "unknown-op", message);
         return;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/wrap.h"
 #include "report/table.h"
 
 #define GREEN "\033[1;32m"
@@ -282,12 +283,35 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
     print_skipped(c, out);
 }
 
+/* What is compared: "strategies: 5 executed; 2 layers of mlp ...". */
+static void print_title(const struct compare *c, size_t columns, struct text *out)
+{
+    const struct result *first = &c->results[0];
+    bool one = true, same = true, executed = false;
+    struct text title = TEXT_INIT;
+
+    for (size_t i = 0; i < c->nresults; i++) {
+        one &= !strcmp(c->results[i].scenario, first->scenario);
+        same &= !strcmp(c->results[i].what, first->what);
+        executed |= c->results[i].record->mode == RECORD_EXECUTED;
+    }
+    if (one)
+        text_addf(&title, "%s: ", first->scenario);
+    text_addf(&title, "%zu %s, %s", c->nresults, c->nresults == 1 ? "strategy" : "strategies",
+              executed ? "executed" : "planned");
+    if (same)
+        text_addf(&title, "; %s", first->what);
+    wrap_add(out, columns, 0, 2, text_get(&title));
+    text_fini(&title);
+}
+
 void compare_print_table(const struct compare_rows *rows, const struct screen *screen,
                          struct text *out)
 {
     size_t name = column_width(rows, COMPARE_STRATEGY), used = name;
     struct block b = {{COMPARE_STRATEGY}, {name}, 1, screen->columns};
 
+    print_title(rows->compare, screen->columns, out);
     for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
         size_t width;
 

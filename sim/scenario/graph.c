@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "scenario/schema.h"
 #include "scenario/value.h"
 
 #define DESCRIPTION_MAX 96
@@ -104,12 +105,28 @@ static void print_dims(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
+static void schema_dims(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "propertyNames", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
+    json_out_key(out, "additionalProperties");
+    json_out_begin_object(out);
+    schema_add(out, "type", "\"integer\"");
+    json_out_key(out, "minimum");
+    json_out_int(out, 1);
+    json_out_key(out, "maximum");
+    json_out_int(out, INT32_MAX);
+    json_out_end_object(out);
+}
+
 const struct value_type value_dims = {
     .expected = "a map of names to sizes, such as {b: 8, s: 64}",
     .read = value_read_map,
     .read_entry = read_dim,
     .print = print_dims,
     .clear = clear_dims,
+    .schema = schema_dims,
 };
 
 /* ---- inputs and params ---- */
@@ -191,8 +208,8 @@ static void read_array_map(struct reader *r, struct scenario_array *array,
                 diag_error(r->diag, value->place, "scale is %s; expected a number above 0",
                            yaml_describe(value, found, sizeof(found)));
         } else {
-            diag_error(r->diag, key->place, "unknown key %s; expected dims, below or scale",
-                       yaml_describe(key, found, sizeof(found)));
+            static const char *const keys[] = {"dims", "below", "scale"};
+            value_unknown_key(r, key, "an array", "dims, below or scale", keys, 3);
         }
     }
     if (!yaml_find(node, "dims"))
@@ -267,12 +284,49 @@ static void print_arrays(const struct scenario *scenario, const struct option *o
     text_add_char(out, '}');
 }
 
+static void schema_array_dims(struct json_out *out)
+{
+    json_out_begin_object(out);
+    schema_add(out, "type", "\"array\"");
+    schema_add(out, "items", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
+    json_out_key(out, "maxItems");
+    json_out_int(out, SCENARIO_ARRAY_RANK_MAX);
+    json_out_end_object(out);
+}
+
+static void schema_arrays(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "propertyNames", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
+    json_out_key(out, "additionalProperties");
+    json_out_begin_object(out);
+    json_out_key(out, "anyOf");
+    json_out_begin_array(out);
+    schema_array_dims(out);
+    json_out_begin_object(out);
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "required", "[\"dims\"]");
+    json_out_key(out, "properties");
+    json_out_begin_object(out);
+    json_out_key(out, "dims");
+    schema_array_dims(out);
+    schema_add(out, "below", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
+    schema_add(out, "scale", "{\"type\": \"number\", \"exclusiveMinimum\": 0}");
+    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "false");
+    json_out_end_object(out);
+    json_out_end_array(out);
+    json_out_end_object(out);
+}
+
 const struct value_type value_arrays = {
     .expected = "a map of names to dims, such as {x: [b, s], ids: {dims: [b], below: v}}",
     .read = value_read_map,
     .read_entry = read_array,
     .print = print_arrays,
     .clear = clear_arrays,
+    .schema = schema_arrays,
 };
 
 /* ---- ops and outputs ---- */
@@ -349,11 +403,31 @@ static void clear_ops(struct scenario *scenario, const struct option *option)
     scenario->graph.nops = 0;
 }
 
+/* Any text; whether it can be read is for the model to say. */
+static void schema_lines(struct json_out *out)
+{
+    schema_add(out, "type", "\"array\"");
+    json_out_key(out, "items");
+    json_out_begin_object(out);
+    schema_add(out, "type", "[\"string\", \"number\", \"boolean\", \"null\"]");
+    json_out_key(out, "maxLength");
+    json_out_int(out, SCENARIO_OP_BYTES_MAX);
+    json_out_end_object(out);
+}
+
+static void schema_ops(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_lines(out);
+    schema_add(out, "minItems", "1");
+}
+
 const struct value_type value_ops = {
     .expected = "a list of lines, one at least, such as [y = gelu(x)]",
     .read = read_ops,
     .print = print_ops,
     .clear = clear_ops,
+    .schema = schema_ops,
 };
 
 static void read_outputs(struct reader *r, const struct option *option,
@@ -379,9 +453,16 @@ static void clear_outputs(struct scenario *scenario, const struct option *option
     scenario->graph.noutputs = 0;
 }
 
+static void schema_outputs(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_lines(out);
+}
+
 const struct value_type value_outputs = {
     .expected = "a list of names, such as [y]",
     .read = read_outputs,
     .print = print_outputs,
     .clear = clear_outputs,
+    .schema = schema_outputs,
 };

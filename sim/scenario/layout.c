@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "scenario/check.h"
+#include "scenario/schema.h"
 #include "scenario/value.h"
 
 #define DESCRIPTION_MAX 96
@@ -122,12 +123,30 @@ static void print_mesh(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
+static void schema_mesh(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "propertyNames", "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_.-]*$\"}");
+    json_out_key(out, "maxProperties");
+    json_out_int(out, SHD_MESH_AXES_MAX);
+    json_out_key(out, "additionalProperties");
+    json_out_begin_object(out);
+    schema_add(out, "type", "\"integer\"");
+    json_out_key(out, "minimum");
+    json_out_int(out, 1);
+    json_out_key(out, "maximum");
+    json_out_int(out, INT32_MAX);
+    json_out_end_object(out);
+}
+
 const struct value_type value_mesh = {
     .expected = "a map of axis names to sizes, such as {dp: 2, tp: 4}",
     .read = read_mesh,
     .read_entry = read_mesh_entry,
     .print = print_mesh,
     .clear = clear_mesh,
+    .schema = schema_mesh,
 };
 
 /* Returns false for a word that is none or is there twice. */
@@ -167,10 +186,19 @@ static void print_step(const struct scenario *scenario, const struct option *opt
     text_add(out, scenario->step.backward ? "[forward, backward]" : "[forward]");
 }
 
+static void schema_step(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "anyOf",
+               "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
+               "\"backward\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true}]");
+}
+
 const struct value_type value_step = {
     .expected = "[forward] or [forward, backward]",
     .read = read_step,
     .print = print_step,
+    .schema = schema_step,
 };
 
 static void free_axes(char **axes, size_t naxes)
@@ -292,12 +320,20 @@ static void print_axes(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
+static void schema_axes(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}");
+}
+
 const struct value_type value_axes = {
     .expected = "a map of logical axes to mesh axes, such as {batch: dp, seq: null}",
     .read = value_read_map,
     .read_entry = read_axes_entry,
     .print = print_axes,
     .clear = clear_axes,
+    .schema = schema_axes,
 };
 
 static void clear_algorithms(struct scenario *scenario, const struct option *option)
@@ -358,10 +394,18 @@ static void print_algorithms(const struct scenario *scenario, const struct optio
     text_add_char(out, '}');
 }
 
+static void schema_algorithms(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}");
+}
+
 const struct value_type value_algorithms = {
     .expected = "a map of collectives to algorithms, such as {all-reduce: ring}",
     .read = value_read_map,
     .read_entry = read_algorithms_entry,
     .print = print_algorithms,
     .clear = clear_algorithms,
+    .schema = schema_algorithms,
 };

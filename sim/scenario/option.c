@@ -63,6 +63,13 @@ const struct option_section option_sections[] = {
 };
 const size_t option_section_count = COUNT(option_sections);
 
+const struct option_section option_file_keys[] = {
+    {"version", "of this form of files: 1; required"},
+    {"strategies", "a list of maps, each with a name and the options that it overrides"},
+    {"sweep", "strategies from lists of mesh sizes and rule sets: devices, mesh, rules"},
+};
+const size_t option_file_key_count = COUNT(option_file_keys);
+
 const struct option option_table[] = {
     {
         .key = "name",
@@ -471,8 +478,10 @@ static void print_option_help(const struct option *option, struct text *out)
     text_addf(out, "\n    %s\n", option->help);
 }
 
-void option_print_help(struct text *out)
+void scenario_print_options(struct text *out)
 {
+    for (size_t i = 0; i < option_file_key_count; i++)
+        text_addf(out, "%s:\n    %s\n", option_file_keys[i].key, option_file_keys[i].help);
     for (size_t i = 0; i < option_count; i++)
         print_option_help(&option_table[i], out);
 }

@@ -61,6 +61,10 @@ struct option_section {
     const char *help;
 };
 
+/* Keys at the top of a file that are no options: version, strategies, sweep. */
+extern const struct option_section option_file_keys[];
+extern const size_t option_file_key_count;
+
 extern const struct option option_table[];
 extern const size_t option_count;
 extern const struct option_section option_sections[];
@@ -87,8 +91,5 @@ bool option_is_of(const struct option *option, unsigned kind);
 
 /* What a value must be: "a whole number from 1 to 65536". */
 void option_expect(const struct option *option, struct text *out);
-
-/* All options with type, default and help, for people. */
-void option_print_help(struct text *out);
 
 #endif /* SCENARIO_OPTION_H */

@@ -6,10 +6,13 @@
 
 #include "scenario/partition_axis.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <shd/shape.h>
+
+#include "scenario/schema.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -152,12 +155,41 @@ static void print(const struct scenario *scenario, const struct option *option, 
     text_add_char(out, '}');
 }
 
+/* A field under both its names. */
+static void schema_field(struct json_out *out, enum shd_axis_field field)
+{
+    const char *name = shd_axis_field_name(field);
+    const char *form = field < SHD_NMESH_AXIS_FIELDS
+                           ? "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME
+                             "\"}]}"
+                           : "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}";
+    char plain[PARTITION_AXIS_NAME_MAX];
+
+    snprintf(plain, sizeof(plain), "%.*s", (int)(strlen(name) - strlen("_axis")), name);
+    schema_add(out, plain, form);
+    schema_add(out, name, form);
+}
+
+static void schema(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "[\"object\", \"null\"]");
+    json_out_key(out, "properties");
+    json_out_begin_object(out);
+    schema_add(out, "mode", "{\"enum\": [\"training\", \"generation\"]}");
+    for (int f = 0; f < SHD_NAXIS_FIELDS; f++)
+        schema_field(out, (enum shd_axis_field)f);
+    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "false");
+}
+
 const struct value_type value_partition_axis = {
     .expected = "null or a map of axes of a model to mesh axes, such as {batch: dp, head: tp}",
     .read = read,
     .read_entry = read_entry,
     .print = print,
     .clear = clear,
+    .schema = schema,
 };
 
 /* ---- names in specs ---- */

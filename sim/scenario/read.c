@@ -13,14 +13,17 @@
 #define DESCRIPTION_MAX 96
 
 /* Keys that stand at the top of a file, or of a strategy, and are no options there. */
-static const char *const file_keys[] = {"version", "strategies", "sweep", NULL};
-static const char *const strategy_keys[] = {"name", NULL};
-static const char *const no_keys[] = {NULL};
+struct other_keys {
+    const struct option_section *keys;
+    size_t count;
+};
 
-static bool is_in(const char *const *words, const char *word)
+static const struct option_section strategy_keys[] = {{"name", "of the strategy"}};
+
+static bool is_in(const struct other_keys *other, const char *word)
 {
-    for (size_t i = 0; words[i]; i++)
-        if (strcmp(words[i], word) == 0)
+    for (size_t i = 0; i < other->count; i++)
+        if (strcmp(other->keys[i].key, word) == 0)
             return true;
     return false;
 }
@@ -33,7 +36,7 @@ static void read_option(struct reader *r, const struct option *option,
 }
 
 static void report_unknown(struct reader *r, const struct yaml_node *key, const char *section,
-                           const char *const *other_keys)
+                           const struct other_keys *other)
 {
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
@@ -41,8 +44,8 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
 
     nearest_init(&nearest, key->text);
     option_offer(&nearest, section);
-    for (size_t i = 0; other_keys[i]; i++)
-        nearest_add(&nearest, other_keys[i]);
+    for (size_t i = 0; other && i < other->count; i++)
+        nearest_add(&nearest, other->keys[i].key);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
                yaml_describe(key, found, sizeof(found)), section ? " in " : "",
                section ? section : "", nearest_hint(&nearest, hint, sizeof(hint)));
@@ -64,25 +67,26 @@ static void read_section(struct reader *r, const struct option_section *section,
         if (option)
             read_option(r, option, node->items[i]);
         else
-            report_unknown(r, node->keys[i], section->key, no_keys);
+            report_unknown(r, node->keys[i], section->key, NULL);
     }
 }
 
 /* The file or a strategy. */
-static void read_top(struct reader *r, const struct yaml_node *node, const char *const *other_keys)
+static void read_top(struct reader *r, const struct yaml_node *node,
+                     const struct other_keys *other)
 {
     for (size_t i = 0; i < node->nitems; i++) {
         const struct yaml_node *key = node->keys[i];
         const struct option_section *section = option_find_section(key->text);
         const struct option *option = option_find(NULL, key->text);
-        if (is_in(other_keys, key->text))
+        if (is_in(other, key->text))
             continue;
         if (section)
             read_section(r, section, node->items[i]);
         else if (option)
             read_option(r, option, node->items[i]);
         else
-            report_unknown(r, key, NULL, other_keys);
+            report_unknown(r, key, NULL, other);
     }
     rules_check_sources(r, node);
 }
@@ -189,13 +193,16 @@ static void derive_defaults(struct reader *r)
 void read_scenario(struct reader *r, const struct yaml_node *file,
                    const struct yaml_node *strategy, const struct set_value *sets, size_t nsets)
 {
+    const struct other_keys of_file = {option_file_keys, option_file_key_count};
+    const struct other_keys of_strategy = {strategy_keys, 1};
+
     r->scenario->place = strategy ? strategy->place : file->place;
     read_strategy_name(r, strategy);
     read_defaults(r);
-    read_top(r, file, file_keys);
+    read_top(r, file, &of_file);
     r->replay = false;
     if (strategy)
-        read_top(r, strategy, strategy_keys);
+        read_top(r, strategy, &of_strategy);
     for (size_t i = 0; i < nsets; i++)
         read_set(r, &sets[i]);
     derive_defaults(r);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "scenario/schema.h"
 #include "scenario/value.h"
 
 #define DESCRIPTION_MAX 96
@@ -33,8 +34,8 @@ static void read_entry(struct reader *r, const struct option *option, const stru
             diag_error(r->diag, node->place, "interleaved is %s; expected true or false",
                        yaml_describe(node, found, sizeof(found)));
     } else {
-        diag_error(r->diag, key->place, "unknown key %s in rope; expected theta or interleaved",
-                   yaml_describe(key, found, sizeof(found)));
+        static const char *const keys[] = {"theta", "interleaved"};
+        value_unknown_key(r, key, "rope", "theta or interleaved", keys, 2);
     }
 }
 
@@ -66,9 +67,20 @@ static void print(const struct scenario *scenario, const struct option *option, 
         text_add(out, "null");
 }
 
+static void schema(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "[\"object\", \"null\"]");
+    schema_add(out, "properties",
+               "{\"theta\": {\"type\": \"number\", \"exclusiveMinimum\": 1}, "
+               "\"interleaved\": {\"type\": \"boolean\"}}");
+    schema_add(out, "additionalProperties", "false");
+}
+
 const struct value_type value_rope = {
     .expected = "null or a map, such as {theta: 10000, interleaved: false}",
     .read = read,
     .read_entry = read_entry,
     .print = print,
+    .schema = schema,
 };

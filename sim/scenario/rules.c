@@ -12,6 +12,8 @@
 
 #include "scenario/partition_axis.h"
 #include "scenario/rules.h"
+#include "scenario/schema.h"
+#include "scenario/value.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -310,11 +312,18 @@ static void clear_params(struct scenario *scenario, const struct option *option)
     scenario->nparams = 0;
 }
 
+static void schema_rules(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_refer(out, SCHEMA_RULES);
+}
+
 const struct value_type value_params = {
     .expected = "a list of rules [pattern, spec], such as [[mlp/up, [null, tp]]]",
     .read = read_params,
     .print = print_params,
     .clear = clear_params,
+    .schema = schema_rules,
 };
 
 static void read_constraints(struct reader *r, const struct option *option,
@@ -343,4 +352,5 @@ const struct value_type value_constraints = {
     .read = read_constraints,
     .print = print_constraints,
     .clear = clear_constraints,
+    .schema = schema_rules,
 };

@@ -268,6 +268,9 @@ const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *
 /* The canonical text: YAML with every option in the table's order, that loads as the same. */
 void scenario_print(const struct scenario *scenario, struct text *out);
 
+/* All that a file can say: its keys and the options, with type, default and help, for people. */
+void scenario_print_options(struct text *out);
+
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
 const char *scenario_norm_name(enum scenario_norm norm);

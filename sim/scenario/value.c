@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_out.h"
 #include "base/units.h"
+#include "scenario/schema.h"
 
 #define DESCRIPTION_MAX 96
 
@@ -47,6 +47,21 @@ void value_error(struct reader *r, const struct option *option, const struct yam
                option_path(option, path, sizeof(path)), yaml_describe(node, found, sizeof(found)),
                text_get(&expected));
     text_fini(&expected);
+}
+
+void value_unknown_key(struct reader *r, const struct yaml_node *key, const char *map,
+                       const char *expected, const char *const *keys, size_t nkeys)
+{
+    struct nearest nearest;
+    char hint[NEAREST_HINT_MAX];
+    char found[DESCRIPTION_MAX];
+
+    nearest_init(&nearest, key->text);
+    for (size_t i = 0; i < nkeys; i++)
+        nearest_add(&nearest, keys[i]);
+    diag_error(r->diag, key->place, "unknown key %s in %s; expected %s%s",
+               yaml_describe(key, found, sizeof(found)), map, expected,
+               nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 void value_no_memory(struct reader *r)
@@ -140,6 +155,12 @@ static void clear_name(struct scenario *scenario, const struct option *option)
     *field = NULL;
 }
 
+static void schema_name(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_refer(out, SCHEMA_NAME);
+}
+
 static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
@@ -157,6 +178,18 @@ static void print_int(const struct scenario *scenario, const struct option *opti
 
     memcpy(&value, const_field_of(scenario, option), sizeof(value));
     text_addf(out, "%" PRId64, value);
+}
+
+static void schema_int(const struct option *option, struct json_out *out)
+{
+    json_out_key(out, "type");
+    json_out_string(out, "integer");
+    json_out_key(out, "minimum");
+    json_out_int(out, option->min);
+    if (option->max == INT64_MAX)
+        return;
+    json_out_key(out, "maximum");
+    json_out_int(out, option->max);
 }
 
 static void read_number(struct reader *r, const struct option *option,
@@ -180,6 +213,16 @@ static void print_number(const struct scenario *scenario, const struct option *o
     text_add(out, json_out_print_double(buf, sizeof(buf), value));
 }
 
+static void schema_number(const struct option *option, struct json_out *out)
+{
+    json_out_key(out, "type");
+    json_out_string(out, "number");
+    json_out_key(out, "exclusiveMinimum");
+    json_out_int(out, 0);
+    json_out_key(out, "maximum");
+    json_out_int(out, option->max);
+}
+
 static void read_bool(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     if (!yaml_read_bool(node, field_of(r->scenario, option)))
@@ -190,6 +233,13 @@ static void print_bool(const struct scenario *scenario, const struct option *opt
                        struct text *out)
 {
     text_add(out, *(const bool *)const_field_of(scenario, option) ? "true" : "false");
+}
+
+static void schema_bool(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    json_out_key(out, "type");
+    json_out_string(out, "boolean");
 }
 
 static void read_bytes(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -220,6 +270,28 @@ static void print_bytes(const struct scenario *scenario, const struct option *op
     text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
 }
 
+/* Text of a form, beside other types that need none. */
+static void schema_quantity(struct json_out *out, const char *types,
+                            void (*print_pattern)(struct text *out))
+{
+    struct text pattern = TEXT_INIT;
+
+    print_pattern(&pattern);
+    json_out_key(out, "type");
+    json_out_raw(out, types, strlen(types));
+    json_out_key(out, "pattern");
+    json_out_string(out, text_get(&pattern));
+    text_fini(&pattern);
+}
+
+static void schema_bytes(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_quantity(out, "[\"string\", \"integer\", \"null\"]", units_print_bytes_pattern);
+    json_out_key(out, "minimum");
+    json_out_int(out, 0);
+}
+
 static void read_rate(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     uint64_t value = 0;
@@ -247,6 +319,12 @@ static void print_rate(const struct scenario *scenario, const struct option *opt
     text_add(out, units_print_rate_exact(buf, sizeof(buf), value));
 }
 
+static void schema_rate(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_quantity(out, "\"string\"", units_print_rate_pattern);
+}
+
 static void read_time(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
@@ -272,6 +350,17 @@ static void print_time(const struct scenario *scenario, const struct option *opt
     text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
 }
 
+/* Only 0 goes without a unit. */
+static void schema_time(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_quantity(out, "[\"string\", \"integer\"]", units_print_ns_pattern);
+    json_out_key(out, "minimum");
+    json_out_int(out, 0);
+    json_out_key(out, "maximum");
+    json_out_int(out, 0);
+}
+
 static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     for (unsigned i = 0; node->kind == YAML_TEXT && option->words[i]; i++)
@@ -291,6 +380,15 @@ static void print_word(const struct scenario *scenario, const struct option *opt
     text_add(out, option->words[i]);
 }
 
+static void schema_word(const struct option *option, struct json_out *out)
+{
+    json_out_key(out, "enum");
+    json_out_begin_array(out);
+    for (size_t i = 0; option->words[i]; i++)
+        json_out_string(out, option->words[i]);
+    json_out_end_array(out);
+}
+
 /* Words are stored as unsigned: their enums have no other size. */
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
@@ -303,48 +401,56 @@ static const struct value_type value_name = {
     .read = read_name,
     .print = print_name,
     .clear = clear_name,
+    .schema = schema_name,
 };
 
 static const struct value_type value_int = {
     .expected = "a whole number",
     .read = read_int,
     .print = print_int,
+    .schema = schema_int,
 };
 
 static const struct value_type value_number = {
     .expected = "a number",
     .read = read_number,
     .print = print_number,
+    .schema = schema_number,
 };
 
 static const struct value_type value_bool = {
     .expected = "true or false",
     .read = read_bool,
     .print = print_bool,
+    .schema = schema_bool,
 };
 
 static const struct value_type value_bytes = {
     .expected = "a size such as 64MiB, or null",
     .read = read_bytes,
     .print = print_bytes,
+    .schema = schema_bytes,
 };
 
 static const struct value_type value_rate = {
     .expected = "a rate such as 200GB/s, above 0",
     .read = read_rate,
     .print = print_rate,
+    .schema = schema_rate,
 };
 
 static const struct value_type value_time = {
     .expected = "a time such as 5us",
     .read = read_time,
     .print = print_time,
+    .schema = schema_time,
 };
 
 static const struct value_type value_word = {
     .expected = "one of ",
     .read = read_word,
     .print = print_word,
+    .schema = schema_word,
 };
 
 const struct value_type *value_type_get(enum option_type type)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/diag.h"
+#include "base/json_out.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "scenario/option.h"
@@ -34,6 +35,9 @@ struct value_type {
                        const struct yaml_node *key, const struct yaml_node *node);
     void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
     void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
+    /* The keywords of a JSON Schema for such a value, into an open object; scenario/schema.c has
+     * the definitions that it may refer to. */
+    void (*schema)(const struct option *option, struct json_out *out);
 };
 
 const struct value_type *value_type_get(enum option_type type);
@@ -44,6 +48,11 @@ void value_error(struct reader *r, const struct option *option, const struct yam
 /* A copy of a name: text that is not empty, not null, without control characters, and of at most
  * SCENARIO_NAME_MAX bytes; else NULL, reported as the fault of `what`. */
 char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node);
+
+/* A key that a small map of its own does not have: "unknown key 'thta' in rope; expected ...; did you
+ * mean 'theta'?" */
+void value_unknown_key(struct reader *r, const struct yaml_node *key, const char *map,
+                       const char *expected, const char *const *keys, size_t nkeys);
 
 /* Memory ran out: reported once. */
 void value_no_memory(struct reader *r);

@@ -104,24 +104,37 @@ static int build_program(struct trial *t, struct diag *diag)
     return diag->nerrors > before ? SHD_EINVAL : SHD_OK;
 }
 
-int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
+static int build(struct trial *t, struct diag *diag)
 {
-    struct trial t = {.scenario = scenario};
+    const struct scenario *scenario = t->scenario;
     struct shd_error err;
-    int status = scenario_mesh(&t.mesh, scenario, &err);
+    int status = scenario_mesh(&t->mesh, scenario, &err);
 
     if (status != SHD_OK)
         diag_error(diag, scenario_place(scenario, "mesh"), "%s", err.text);
     if (status == SHD_OK)
-        status = model_graph(&t.graph, scenario, diag);
+        status = model_graph(&t->graph, scenario, diag);
     if (status == SHD_OK)
-        status = model_shardings(&t.shardings, t.graph, t.mesh, scenario, diag);
+        status = model_shardings(&t->shardings, t->graph, t->mesh, scenario, diag);
     if (status == SHD_OK)
-        status = build_program(&t, diag);
+        status = build_program(t, diag);
+    return status;
+}
+
+int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
+{
+    /* By itself: a message that another strategy of the file gave before is not counted again, and
+     * whether there was one decides what is done next. */
+    struct diag own = DIAG_INIT;
+    struct trial t = {.scenario = scenario};
+    int status = build(&t, &own);
+
     if (status == SHD_OK)
         *out = t;
     else
         trial_fini(&t);
+    diag_append(diag, &own);
+    diag_fini(&own);
     return status;
 }
 

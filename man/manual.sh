@@ -1,0 +1,67 @@
+#!/bin/sh
+# manual.sh SHARDSIM PAGE DATE - a manual page, such as shardsim-run.1, made of what the program says.
+#
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+shardsim=$1
+page=${2%.[15]}
+section=${2##*.}
+date=$3
+here=$(dirname "$0")
+
+# Long lines, so that a paragraph is one, and no note on options below each list of them.
+ARGP_HELP_FMT=rmargin=5000,no-dup-args-note
+export ARGP_HELP_FMT
+LC_ALL=C
+export LC_ALL
+
+# names TITLE COMMAND...: the names that a help text lists below a title
+names() {
+    title=$1
+    shift
+    "$shardsim" "$@" --help | sed -n "/^$title:\$/,/^\$/s/^  \([a-z]*\) .*/\1/p"
+}
+
+# What a scenario can say, as a help text would.
+print_options() {
+    echo 'Options:'
+    "$shardsim" show options |
+        sed -n 'N; s/^\([^:]*\): *\(.*\)\n *\(.*\)/  \1  \3; \2/; s/; $//; p'
+}
+
+see='shardsim(1), shardsim-scenario(5)'
+case $page in
+    shardsim)
+        what='run the layout of a model over many devices on one machine'
+        see=$(names Commands | sed 's/.*/shardsim-&(1),/' | tr '\n' ' ')'shardsim-scenario(5)'
+        ;;
+    shardsim-scenario) what='what shardsim executes and plans: a model and its layout' ;;
+    *) what=$("$shardsim" --help | sed -n "s/^  ${page#shardsim-}  *//p") ;;
+esac
+
+{
+    case $page in
+        shardsim) "$shardsim" --help ;;
+        shardsim-scenario)
+            cat "$here/scenario.txt"
+            print_options
+            sed '/^#/d; s/^/    /' "$here/../scenarios/tensor_parallel.yaml" |
+                sed "1i\\
+Examples:\\
+  Two layers of an MLP whose inner width is cut over eight devices:"
+            ;;
+        shardsim-show)
+            "$shardsim" show --help
+            for subject in $(names What show); do
+                "$shardsim" show "$subject" --help
+            done
+            ;;
+        shardsim-explain)
+            "$shardsim" explain --help
+            "$shardsim" explain collective --help
+            "$shardsim" explain reshard --help
+            ;;
+        *) "$shardsim" "${page#shardsim-}" --help ;;
+    esac
+} | ${AWK:-awk} -v name="$page" -v section="$section" -v what="$what" -v date="$date" \
+    -v version="$("$shardsim" --version)" -v see="$see" -f "$here/manual.awk"

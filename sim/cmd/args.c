@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/args.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+
+#define NAME_MAX_BYTES 64
+
+static bool is_end(const struct argp_option *option)
+{
+    return !option->name && !option->key && !option->doc;
+}
+
+/* Whether a word begins the name of an option, as --strat does; *takes_value of the first.  All are
+ * offered as what was meant. */
+static bool find_long(const struct argp *argp, const char *name, bool *takes_value,
+                      struct nearest *near)
+{
+    bool found = false;
+
+    for (const struct argp_option *o = argp->options; o && !is_end(o); o++) {
+        if (!o->name)
+            continue;
+        nearest_add(near, o->name);
+        if (found || strncmp(o->name, name, strlen(name)) != 0)
+            continue;
+        found = true;
+        *takes_value = o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+    }
+    for (const struct argp_child *c = argp->children; c && c->argp; c++)
+        found = find_long(c->argp, name, takes_value, near) || found;
+    return found;
+}
+
+static bool short_takes_value(const struct argp *argp, int key)
+{
+    for (const struct argp_option *o = argp->options; o && !is_end(o); o++)
+        if (o->key == key)
+            return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+    for (const struct argp_child *c = argp->children; c && c->argp; c++)
+        if (short_takes_value(c->argp, key))
+            return true;
+    return false;
+}
+
+/* End the program for a long option that nothing begins with but something is near to; others argp
+ * refuses itself.  Returns whether the next word is this one's value. */
+static bool check_long(const struct argp *argp, const char *program, const char *word)
+{
+    char name[NAME_MAX_BYTES], hint[NEAREST_HINT_MAX], meant[NAME_MAX_BYTES];
+    size_t length = strcspn(word, "=");
+    bool takes_value = false;
+    struct nearest near;
+
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    nearest_init(&near, name);
+    nearest_add(&near, "help");
+    nearest_add(&near, "usage");
+    if (find_long(argp, name, &takes_value, &near))
+        return takes_value && !word[length];
+    if (!near.best || !strncmp(near.best, name, strlen(name)))
+        return false;
+    snprintf(meant, sizeof meant, "--%s", near.best);
+    near.best = meant;
+    fprintf(stderr, "%s: unrecognized option '--%s'%s\nTry '%s --help' for more information.\n",
+            program, name, nearest_hint(&near, hint, sizeof hint), program);
+    exit(CMD_USAGE);
+}
+
+void args_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!strncmp(argv[i], "--", 2))
+            i += check_long(argp, argv[0], argv[i] + 2);
+        else if (argv[i][0] == '-' && argv[i][1] && !argv[i][2])
+            i += short_takes_value(argp, argv[i][1]);
+    }
+    argp_parse(argp, argc, argv, 0, NULL, input);
+}

@@ -1,0 +1,31 @@
+/* args.h - command lines: parsed by argp, with what was meant where an option is not known; and the
+ * parts that help texts share.
+ *
+ * A help text is argp's: what stands before \v comes before the options, the rest behind them.  The
+ * manual pages are made of it (man/manual.awk): a line that ends with a colon begins a section; in
+ * "Examples:" a line indented by two says what for, and one by four is the command; in other
+ * sections a line is "  TERM  what it is".  The name of an option's value is its type for completion
+ * (contrib/completion): 'a|b' are all there are, FILE and DIR are files.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_ARGS_H
+#define CMD_ARGS_H
+
+#include <argp.h>
+
+#define ARGS_COLOUR "auto|always|never"
+
+/* Exit statuses; `failed` is the line of status 1, or "". */
+#define ARGS_EXIT_STATUS(failed)                                                                   \
+    "Exit status:\n"                                                                               \
+    "  0    all well\n" failed "  2    bad input or usage\n"                                       \
+    "  3    could not run here: no memory, no threads, or a file cannot be written\n"              \
+    "  130  interrupted"
+
+/* Parse a command line; does not return when it is not good, nor after --help. */
+void args_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+#endif /* CMD_ARGS_H */

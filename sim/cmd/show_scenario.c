@@ -1,0 +1,105 @@
+/* shardsim show options, show schema, show strategies - what a scenario file may say, and what one
+ * has.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/args.h"
+#include "cmd/cmd.h"
+#include "cmd/show.h"
+#include "scenario/scenario.h"
+#include "scenario/schema.h"
+
+/* Parse a command line without options and arguments, and print. */
+static int print(int argc, char **argv, const char *doc, void (*print_to)(struct text *out))
+{
+    const struct argp argp = {NULL, NULL, NULL, doc, NULL, NULL, NULL};
+    struct text text = TEXT_INIT;
+    int status;
+
+    args_parse(&argp, argc, argv, NULL);
+    print_to(&text);
+    status = cmd_put(&text);
+    text_fini(&text);
+    return status;
+}
+
+static int run_options(int argc, char **argv)
+{
+    return print(argc, argv,
+                 "Print all that a scenario file can say: each key with its type, its default and "
+                 "what it means.\v"
+                 "Examples:\n"
+                 "  What can be said of the model?\n"
+                 "    shardsim show options | grep -A 1 '^model'\n\n"
+                 ARGS_EXIT_STATUS(""),
+                 scenario_print_options);
+}
+
+static int run_schema(int argc, char **argv)
+{
+    return print(argc, argv,
+                 "Print the JSON Schema (draft 7) of scenario files, by which editors check and "
+                 "complete them.\v"
+                 "An editor with the YAML language server takes it from the first line of a "
+                 "scenario: '# yaml-language-server: $schema=scenario.schema.json'.\n\n"
+                 "Examples:\n"
+                 "  Put it beside the scenarios:\n"
+                 "    shardsim show schema >scenarios/scenario.schema.json\n\n"
+                 ARGS_EXIT_STATUS(""),
+                 schema_print);
+}
+
+static error_t parse_path(int key, char *arg, struct argp_state *state)
+{
+    const char **path = state->input;
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*path)
+            argp_error(state, "one scenario at a time; '%s' is too much", arg);
+        *path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no scenario file given ('-' is standard input)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_strategies(int argc, char **argv)
+{
+    static const struct argp argp = {
+        NULL, parse_path, "SCENARIO",
+        "Print the names of a scenario's strategies, those of its sweep too, one a line.\v"
+        "Examples:\n"
+        "  The strategies of a sweep:\n"
+        "    shardsim show strategies scenarios/sweep.yaml\n\n"
+        ARGS_EXIT_STATUS(""),
+        NULL, NULL, NULL};
+    struct diag diag = DIAG_INIT;
+    struct scenario_file *file = NULL;
+    const char *path = NULL;
+    struct text text = TEXT_INIT;
+    int status = CMD_USAGE;
+
+    args_parse(&argp, argc, argv, &path);
+    if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
+        for (size_t i = 0; i < file->nscenarios; i++)
+            text_addf(&text, "%s\n", file->scenarios[i].strategy);
+        status = cmd_put(&text);
+    }
+    diag_write(&diag, stderr);
+    scenario_file_destroy(file);
+    diag_fini(&diag);
+    text_fini(&text);
+    return status;
+}
+
+const struct cmd show_options = {"options", "all that a scenario file can say",
+                                          run_options};
+const struct cmd show_schema = {"schema", "the same for editors, as JSON Schema", run_schema};
+const struct cmd show_strategies = {"strategies", "the names of a scenario's strategies",
+                                             run_strategies};

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/schema.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <shd/mesh.h>
+#include <shd/shape.h>
+
+#include "scenario/option.h"
+#include "scenario/scenario.h"
+#include "scenario/value.h"
+
+void schema_add(struct json_out *out, const char *key, const char *json)
+{
+    json_out_key(out, key);
+    json_out_raw(out, json, strlen(json));
+}
+
+/* Within allOf: beside a bare $ref this draft does not see other keywords. */
+void schema_refer(struct json_out *out, const char *definition)
+{
+    char ref[64];
+
+    snprintf(ref, sizeof ref, "#/definitions/%s", definition);
+    json_out_key(out, "allOf");
+    json_out_begin_array(out);
+    json_out_begin_object(out);
+    json_out_key(out, "$ref");
+    json_out_string(out, ref);
+    json_out_end_object(out);
+    json_out_end_array(out);
+}
+
+/* ---- options ---- */
+
+static bool is_in(const struct option *option, const char *section)
+{
+    return option->section == section ||
+           (option->section && section && strcmp(option->section, section) == 0);
+}
+
+static void print_description(const struct option *option, struct json_out *out)
+{
+    struct text text = TEXT_INIT;
+
+    text_add(&text, option->help);
+    if (option->unit)
+        text_addf(&text, "; in %s", option->unit);
+    if (option->standard)
+        text_addf(&text, "; default %s", option->standard);
+    json_out_key(out, "description");
+    json_out_string(out, text_get(&text));
+    text_fini(&text);
+}
+
+static void print_option(const struct option *option, struct json_out *out)
+{
+    json_out_key(out, option->key);
+    json_out_begin_flat_object(out);
+    print_description(option, out);
+    value_type_get(option->type)->schema(option, out);
+    json_out_end_object(out);
+}
+
+static void print_section(const struct option_section *section, struct json_out *out)
+{
+    json_out_key(out, section->key);
+    json_out_begin_object(out);
+    json_out_key(out, "description");
+    json_out_string(out, section->help);
+    schema_add(out, "type", "\"object\"");
+    json_out_key(out, "properties");
+    json_out_begin_object(out);
+    for (size_t i = 0; i < option_count; i++)
+        if (is_in(&option_table[i], section->key))
+            print_option(&option_table[i], out);
+    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "false");
+    json_out_end_object(out);
+}
+
+/* A file, a strategy and a rule set have the same options; a rule set has meshes of many sizes. */
+static void print_references(struct json_out *out, const char *mesh)
+{
+    char ref[64];
+
+    for (size_t i = 0; i < option_count + option_section_count; i++) {
+        const char *key = i < option_count ? option_table[i].key
+                                           : option_sections[i - option_count].key;
+
+        if (i < option_count && option_table[i].section)
+            continue;
+        snprintf(ref, sizeof ref, "{\"$ref\": \"#/definitions/%s\"}",
+                 strcmp(key, "mesh") == 0 ? mesh : key);
+        schema_add(out, key, ref);
+    }
+}
+
+/* ---- definitions ---- */
+
+static void add_type(struct json_out *out, const char *key, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+static void add_type(struct json_out *out, const char *key, const char *fmt, ...)
+{
+    struct text text = TEXT_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    text_addv(&text, fmt, args);
+    va_end(args);
+    schema_add(out, key, text_get(&text));
+    text_fini(&text);
+}
+
+#define REF(definition) "{\"$ref\": \"#/definitions/" definition "\"}"
+
+static void print_types(struct json_out *out)
+{
+    add_type(out, SCHEMA_NAME,
+             "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1, \"maxLength\": %d, "
+             "\"pattern\": \"^[^\\u0000-\\u001f\\u007f]*$\"}",
+             SCENARIO_NAME_MAX);
+    add_type(out, SCHEMA_IDENTIFIER,
+             "{\"type\": [\"string\", \"boolean\"], \"pattern\": \"^[A-Za-z_][A-Za-z0-9_.]*$\"}");
+    add_type(out, SCHEMA_LOGICAL,
+             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME) ", {\"type\": \"array\", \"items\": "
+             REF(SCHEMA_NAME) "}]}");
+    add_type(out, SCHEMA_RULES,
+             "{\"type\": \"array\", \"maxItems\": %d, \"items\": " REF("type-rule") "}",
+             SCENARIO_RULES_MAX);
+    add_type(out, "type-rule",
+             "{\"description\": \"[pattern, spec]\", \"type\": \"array\", \"minItems\": 2, "
+             "\"maxItems\": 2, \"items\": [" REF(SCHEMA_NAME) ", " REF("type-spec") "]}");
+    add_type(out, "type-spec",
+             "{\"description\": \"a mesh axis, a list of them or null for each dimension; [] to "
+             "replicate\", \"type\": [\"array\", \"string\"], \"maxItems\": %d, \"items\": "
+             "{\"anyOf\": [{\"type\": \"null\"}, " REF("type-axis") ", {\"type\": \"array\", "
+             "\"maxItems\": %d, \"items\": " REF("type-axis") "}]}}",
+             SHD_RANK_MAX, SHD_MESH_AXES_MAX);
+    add_type(out, "type-axis",
+             "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1}");
+}
+
+static void print_sweep_types(struct json_out *out)
+{
+    add_type(out, "type-size", "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}", INT32_MAX);
+    add_type(out, "type-sizes",
+             "{\"anyOf\": [" REF("type-size") ", {\"type\": \"array\", \"minItems\": 1, \"items\": "
+             REF("type-size") "}]}");
+    add_type(out, "type-sweep-mesh",
+             "{\"type\": \"object\", \"minProperties\": 1, \"maxProperties\": %d, "
+             "\"additionalProperties\": " REF("type-sizes") "}",
+             SHD_MESH_AXES_MAX);
+    add_type(out, "type-sweep-meshes",
+             "{\"anyOf\": [" REF("type-sweep-mesh") ", {\"type\": \"array\", \"items\": "
+             REF("type-sweep-mesh") "}]}");
+}
+
+/* A strategy or a rule set. */
+static void print_overriding(struct json_out *out, const char *definition, const char *mesh,
+                             const char *required)
+{
+    json_out_key(out, definition);
+    json_out_begin_object(out);
+    schema_add(out, "type", "\"object\"");
+    schema_add(out, "required", required);
+    json_out_key(out, "properties");
+    json_out_begin_object(out);
+    print_references(out, mesh);
+    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "false");
+    json_out_end_object(out);
+}
+
+static void print_definitions(struct json_out *out)
+{
+    json_out_key(out, "definitions");
+    json_out_begin_object(out);
+    for (size_t i = 0; i < option_count; i++)
+        if (!option_table[i].section)
+            print_option(&option_table[i], out);
+    for (size_t i = 0; i < option_section_count; i++)
+        print_section(&option_sections[i], out);
+    print_overriding(out, "type-strategy", "mesh", "[\"name\"]");
+    print_overriding(out, "type-rule-set", "type-sweep-meshes", "[]");
+    print_types(out);
+    print_sweep_types(out);
+    json_out_end_object(out);
+}
+
+/* ---- what a model of a kind needs and has not ---- */
+
+/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for elsewhere. */
+static void print_required(struct json_out *out, const char *section, unsigned kind)
+{
+    json_out_key(out, "required");
+    json_out_begin_flat_array(out);
+    for (size_t i = 0; i < option_count; i++)
+        if (is_in(&option_table[i], section) && option_table[i].required &&
+            option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0)
+            json_out_string(out, option_table[i].key);
+    json_out_end_array(out);
+}
+
+static bool needs_section(const char *section, unsigned kind)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (is_in(&option_table[i], section) && option_table[i].required &&
+            option_table[i].kinds && option_is_of(&option_table[i], kind))
+            return true;
+    return false;
+}
+
+static void print_kind_section(struct json_out *out, const char *section, unsigned kind)
+{
+    json_out_key(out, section);
+    json_out_begin_flat_object(out);
+    print_required(out, section, kind);
+    json_out_key(out, "properties");
+    json_out_begin_flat_object(out);
+    for (size_t i = 0; i < option_count; i++)
+        if (is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
+            schema_add(out, option_table[i].key, "false");
+    json_out_end_object(out);
+    json_out_end_object(out);
+}
+
+#define KIND_IS "\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]"
+
+/* If the model is of this kind, by itself or for its graph, then so. */
+static void print_kind(struct json_out *out, unsigned kind)
+{
+    json_out_begin_object(out);
+    if (kind == SCENARIO_GRAPH)
+        add_type(out, "if", "{\"anyOf\": [{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"graph\"}}}}}, "
+                 "{\"required\": [\"graph\"], \"not\": {" KIND_IS "}}}}]}");
+    else
+        add_type(out, "if", "{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"%s\"}}}}}",
+                 scenario_kind_name(kind));
+    json_out_key(out, "then");
+    json_out_begin_object(out);
+    json_out_key(out, "required");
+    json_out_begin_flat_array(out);
+    for (size_t i = 0; i < option_section_count; i++)
+        if (needs_section(option_sections[i].key, kind))
+            json_out_string(out, option_sections[i].key);
+    json_out_end_array(out);
+    json_out_key(out, "properties");
+    json_out_begin_object(out);
+    for (size_t i = 0; i < option_section_count; i++)
+        print_kind_section(out, option_sections[i].key, kind);
+    json_out_end_object(out);
+    json_out_end_object(out);
+    json_out_end_object(out);
+}
+
+/* A file of one strategy is whole; otherwise any part may be said by each strategy for itself. */
+static void print_whole(struct json_out *out)
+{
+    schema_add(out, "if",
+               "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
+    json_out_key(out, "then");
+    json_out_begin_object(out);
+    print_required(out, NULL, SCENARIO_MLP);
+    schema_add(out, "if", "{\"not\": {\"required\": [\"graph\"]}}");
+    schema_add(out, "then",
+               "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
+    json_out_key(out, "allOf");
+    json_out_begin_array(out);
+    for (unsigned kind = 0; kind < SCENARIO_NKINDS; kind++)
+        print_kind(out, kind);
+    json_out_end_array(out);
+    json_out_end_object(out);
+}
+
+/* ---- the file ---- */
+
+static const char *file_key_type(const char *key)
+{
+    static const struct {
+        const char *key, *schema;
+    } types[] = {
+        {"strategies", "\"type\": \"array\", \"minItems\": 1, \"items\": " REF("type-strategy")},
+        {"sweep", "\"type\": \"object\", \"properties\": {\"devices\": " REF("type-sizes")
+                  ", \"mesh\": " REF("type-sweep-meshes") ", \"rules\": {\"type\": \"object\", "
+                  "\"minProperties\": 1, \"additionalProperties\": " REF("type-rule-set")
+                  "}}, \"additionalProperties\": false"},
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].key, key) == 0)
+            return types[i].schema;
+    return NULL;
+}
+
+static void print_file_keys(struct json_out *out)
+{
+    for (size_t i = 0; i < option_file_key_count; i++) {
+        const struct option_section *key = &option_file_keys[i];
+        const char *type = file_key_type(key->key);
+
+        if (type)
+            add_type(out, key->key, "{\"description\": \"%s\", %s}", key->help, type);
+        else /* the version */
+            add_type(out, key->key, "{\"description\": \"%s\", \"const\": %d}", key->help,
+                     SCENARIO_VERSION);
+    }
+}
+
+void schema_print(struct text *text)
+{
+    struct json_out out;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    schema_add(&out, "$schema", "\"http://json-schema.org/draft-07/schema#\"");
+    schema_add(&out, "title", "\"shardsim scenario\"");
+    schema_add(&out, "type", "\"object\"");
+    schema_add(&out, "required", "[\"version\"]");
+    json_out_key(&out, "properties");
+    json_out_begin_object(&out);
+    print_file_keys(&out);
+    print_references(&out, "mesh");
+    json_out_end_object(&out);
+    schema_add(&out, "additionalProperties", "false");
+    print_whole(&out);
+    print_definitions(&out);
+    json_out_end_object(&out);
+    json_out_newline(&out);
+    (void)json_out_fini(&out); /* a lack of memory is in the text */
+}

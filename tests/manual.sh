@@ -1,0 +1,95 @@
+#!/bin/sh
+# The manual: a page for each command, without faults, with examples that work.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# Built here, or in the tarball.
+pages=$top_builddir/man
+[ -f "$pages/shardsim.1" ] || pages=$top_srcdir/man
+
+"$shardsim" --help | sed -n '/^Commands:$/,/^$/s/^  \([a-z]*\) .*/shardsim-\1.1/p' >"$tmp/names"
+printf 'shardsim.1\nshardsim-scenario.5\n' >>"$tmp/names"
+sort "$tmp/names" >"$tmp/real"
+(cd "$pages" && ls ./*.[15]) | sed 's/^..//' | sort >"$tmp/shown"
+diff "$tmp/real" "$tmp/shown" >"$tmp/wrong"
+ok $? "a page for every command, and no other"
+diag <"$tmp/wrong"
+
+while read -r page; do
+    if command -v mandoc >/dev/null; then
+        mandoc -T lint "$pages/$page" >"$tmp/wrong" 2>&1
+        ok $? "$page: mandoc finds nothing wrong"
+        [ ! -s "$tmp/wrong" ] || diag <"$tmp/wrong"
+    else
+        skip "$page: mandoc finds nothing wrong" "no mandoc"
+    fi
+    # Parts that every page has, and the options of the program, none lost.
+    command=${page#shardsim}
+    command=${command#-}
+    command=${command%.[15]}
+    case $page in
+        *.5) "$shardsim" show options | sed -n 's/^\([a-z_.]*\):.*/\1/p' >"$tmp/said" ;;
+        shardsim.1) sed -n 's/^shardsim-\(.*\)\.1$/\1/p' "$tmp/names" >"$tmp/said" ;;
+        *)
+            # Word by word: there is one for each command.
+            # shellcheck disable=SC2086
+            "$shardsim" $command --help | sed -n 's/^ *\(-[^-], \)\{0,1\}\(--[a-z-]*\).*/\2/p' >"$tmp/said"
+            ;;
+    esac
+    sed 's/\\-/-/g; s/\\f[BIR]//g' "$pages/$page" >"$tmp/text"
+    lost=$(while read -r word; do
+        grep -q -w -e "$word" "$tmp/text" || echo "$word"
+    done <"$tmp/said")
+    for part in NAME SYNOPSIS DESCRIPTION EXAMPLES 'SEE ALSO'; do
+        grep -q "^\.SH $part\$" "$tmp/text" || lost="$lost $part"
+    done
+    [ -z "$lost" ]
+    ok $? "$page: has its parts and all that --help has"
+    [ -z "$lost" ] || echo "$lost" | diag
+done <"$tmp/real"
+
+# A folder in which every example can be run.
+mkdir -p "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines"
+for file in dp_tp fsdp fsdp_tp strategies sweep tensor_parallel; do
+    cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
+    cp "$top_srcdir/results/baselines/$file.yaml" "$tmp/here/results/baselines"
+done
+chmod -R u+w "$tmp/here"
+cp -r "$tmp/here/scenarios" "$tmp/here/layouts"
+cat >"$tmp/here/llama/config.json" <<'END'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
+ "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 4, "vocab_size": 256, "torch_dtype": "float32"}
+END
+echo '{"id": 1, "op": "re.search", "in": {"pattern": "up", "string": "mlp/up"}}' \
+    >"$tmp/here/questions.jsonl"
+printf -- '- [proj.weight, [null, tp]]\n- [.*, []]\n' >"$tmp/here/rules.yaml"
+
+{
+    "$shardsim" --help
+    for command in $("$shardsim" --help | sed -n '/^Commands:$/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        "$shardsim" "$command" --help
+    done
+    for subject in $("$shardsim" show --help | sed -n '/^What:$/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        "$shardsim" show "$subject" --help
+    done
+    "$shardsim" explain collective --help
+} >"$tmp/help"
+awk 'length > 80 { print; wide = 1 } END { exit wide }' "$tmp/help" >"$tmp/wrong"
+ok $? "--help: no line is wider than 80"
+diag <"$tmp/wrong"
+sed -n '/^Examples:$/,/^$/s/^    //p' "$tmp/help" | sort -u >"$tmp/examples"
+PATH=$top_builddir:$PATH
+export PATH
+unset CI GITHUB_ACTIONS
+while read -r example; do
+    (cd "$tmp/here" && exec timeout "$LIMIT" sh -c "$example") >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    is 0 "example: $example"
+done <"$tmp/examples"
+[ "$(wc -l <"$tmp/examples")" -ge 20 ]
+ok $? "examples: there are some"
+done_testing
