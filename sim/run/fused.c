@@ -17,7 +17,6 @@
 #define STREAM_BLOCK_BYTES 32768      /* longer runs, where memory is the limit */
 #define SLICE_BYTES_MAX (1 << 20)
 #define TASKS_PER_THREAD 8            /* so that a thread that lost its core delays little */
-#define TASKS_MAX (1 << 20)
 #define STREAM_BYTES (UINT64_C(64) << 20) /* read and written in all: more than caches keep */
 #define THREAD_BYTES (64 << 10)       /* a thread is not worth waking for less */
 
@@ -128,7 +127,7 @@ void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_
         job->slice = BLOCK_BYTES / elem_bytes;
     job->nslices = divide_up(first.count, job->slice);
     nunits = job->nslices * job->npieces;
-    job->per_task = divide_up(nunits, TASKS_MAX);
+    job->per_task = divide_up(nunits, WAIT_TASKS_MAX);
     if (nunits > 0)
         job->ntasks = (uint32_t)divide_up(nunits, job->per_task);
     if (job->ntasks < job->nthreads)

@@ -86,16 +86,38 @@ static bool has_passed(const struct wait_barrier *b, uint32_t generation)
     return generation_of(atomic_load(&b->state)) != generation;
 }
 
-/* Take a task of this generation; tasks are taken in order.  False: there is none left. */
+/* The tasks of a generation that nobody has taken are those from `low` to `high`. */
+static uint64_t tasks_of(uint32_t generation, uint32_t low, uint32_t high)
+{
+    return (uint64_t)generation << 32 | (uint64_t)low << 16 | high;
+}
+
+static uint32_t low_of(uint64_t tasks)
+{
+    return (uint32_t)tasks >> 16;
+}
+
+static uint32_t high_of(uint64_t tasks)
+{
+    return (uint32_t)tasks & 0xffff;
+}
+
+/* Take a task of this generation.  Cores begin at different ends, so that when the same is done
+ * again each finds in its caches what it worked on before.  False: there is none left. */
 static bool take_task(struct wait_barrier *b, uint32_t generation, uint32_t *task)
 {
-    uint64_t tasks = atomic_load(&b->tasks);
+    uint64_t tasks = atomic_load(&b->tasks), left;
+    bool from_high = sched_getcpu() & 1;
 
     do {
-        if (generation_of(tasks) != generation || (uint32_t)tasks == 0)
+        uint32_t low = low_of(tasks), high = high_of(tasks);
+
+        if (generation_of(tasks) != generation || low == high)
             return false;
-    } while (!atomic_compare_exchange_weak(&b->tasks, &tasks, tasks - 1));
-    *task = b->ntasks - (uint32_t)tasks;
+        *task = from_high ? high - 1 : low;
+        left = from_high ? tasks_of(generation, low, high - 1)
+                         : tasks_of(generation, low + 1, high);
+    } while (!atomic_compare_exchange_weak(&b->tasks, &tasks, left));
     return true;
 }
 
@@ -129,7 +151,7 @@ static bool has_tasks(const struct wait_barrier *b, uint32_t generation)
 {
     uint64_t tasks = atomic_load_explicit(&b->tasks, memory_order_relaxed);
 
-    return generation_of(tasks) == generation && (uint32_t)tasks > 0;
+    return generation_of(tasks) == generation && low_of(tasks) < high_of(tasks);
 }
 
 /* A few looks before going to sleep, where nobody else needs the core. */
@@ -189,9 +211,8 @@ static void finish(struct wait_barrier *b, uint32_t generation, const struct wai
         pass(b, generation);
         return;
     }
-    b->ntasks = ntasks;
     atomic_store(&b->unfinished, ntasks);
-    atomic_store(&b->tasks, (uint64_t)generation << 32 | ntasks);
+    atomic_store(&b->tasks, tasks_of(generation, 0, ntasks));
     if (nthreads > 1 && ntasks > 1)
         wake(b, (int)nthreads - 1);
     help(b, generation, duty);

@@ -47,8 +47,10 @@ struct wait_board {
 /* What the last to arrive does before all go on.  It may leave tasks to the others, who are there
  * and idle: as many as there are cores for are woken, take one after the other, and whoever ends
  * the last one lets all go. */
+#define WAIT_TASKS_MAX UINT16_MAX
 struct wait_duty {
-    /* Returns how many threads are to share `*ntasks` tasks, itself included; 0: no tasks. */
+    /* Returns how many threads are to share `*ntasks` tasks (at most WAIT_TASKS_MAX), itself
+     * included; 0: no tasks. */
     uint32_t (*last)(void *arg, uint32_t *ntasks);
     void (*task)(void *arg, uint32_t task); /* run by any member, several at once */
     void *arg;
@@ -61,9 +63,8 @@ struct wait_barrier {
     _Atomic uint64_t state; /* generation << 32 | broken << 31 | members here */
     _Atomic uint32_t event; /* moves when the generation passes or something is to be looked at */
     _Atomic uint32_t nasleep; /* on the event, or about to be */
-    _Atomic uint64_t tasks;   /* generation << 32 | tasks that nobody has taken */
+    _Atomic uint64_t tasks;   /* generation << 32 | the range that nobody has taken, in 16 + 16 */
     _Atomic uint32_t unfinished;
-    uint32_t ntasks; /* written before `tasks` */
 };
 
 /* Where a thread waits.  The count is odd while it does. */
