@@ -284,8 +284,12 @@ static void add_head(const struct question *q, struct text *out, size_t width)
 /* Lines of `text`, wrapped. */
 static void add_lines(struct text *out, size_t width, char *text)
 {
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    for (char *line = text, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = '\0';
         wrap_add(out, width, 0, 4, line);
+    }
 }
 
 static int add_plan(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
