@@ -231,7 +231,23 @@ test_interrupted_input() {
     done
 }
 
+# Room for packed operands is taken when there is something to pack.
+test_little_memory() {
+    case ${SHD_TEST_SIZE:-} in
+    small*) return ;; # sanitizers need terabytes of addresses
+    esac
+    (
+        # shellcheck disable=SC3045  # as dash and bash have it
+        ulimit -v 60000
+        shardsim --version
+        exit "$status"
+    )
+    status=$?
+    is 0 "starts in 60 MB of addresses"
+}
+
 test_help
+test_little_memory
 test_text
 test_json
 test_choice
