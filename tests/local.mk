@@ -77,6 +77,7 @@ check_PROGRAMS += \
 	%D%/tree \
 	%D%/turns \
 	%D%/units \
+	%D%/wait \
 	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
