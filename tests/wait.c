@@ -30,8 +30,8 @@ static void *arrive(void *arg)
     return NULL;
 }
 
-/* All but two sleep when the run is called off; then the last two arrive, so that all have come to a
- * barrier that is broken.  False when somebody sleeps for ever. */
+/* All but two sleep when the run is called off; then the last two arrive, so that all have come to
+ * a barrier that is broken.  False when somebody sleeps for ever. */
 static bool call_off_late(void)
 {
     pthread_t threads[NSLEEPERS];

@@ -1,5 +1,5 @@
-/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there are
- * cores, so that they stay in the caches, however many threads multiply.
+/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there
+ * are cores, so that they stay in the caches, however many threads multiply.
  *
  * Thread class: any thread.
  *
