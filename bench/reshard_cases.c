@@ -120,7 +120,7 @@ static void answer(const struct reshard *r, int times)
 
 int main(int argc, char **argv)
 {
-    int times = argc > 1 ? atoi(argv[1]) : 101;
+    long times = argc > 1 ? strtol(argv[1], NULL, 10) : 101;
 
     if (times < 1 || times > TIMES_MAX)
         return 2;
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         struct reshard r;
 
         read_case(&r);
-        answer(&r, times);
+        answer(&r, (int)times);
         shd_mesh_destroy(r.mesh);
     }
 }

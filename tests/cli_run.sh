@@ -231,7 +231,28 @@ test_interrupted_input() {
     done
 }
 
+# starts_within KB: the program starts with so many kilobytes of addresses
+starts_within() {
+    (
+        # shellcheck disable=SC3045  # as dash and bash have it
+        ulimit -v "$1"
+        shardsim --version
+        exit "$status"
+    )
+}
+
+# Room for packed operands is taken when there is something to pack.
+test_little_memory() {
+    if starts_within 8000000; then # no sanitizer, which needs terabytes of addresses
+        starts_within 60000
+        ok $? "starts in 60 MB of addresses"
+    else
+        skip "starts in 60 MB of addresses" "not even in 8 GB"
+    fi
+}
+
 test_help
+test_little_memory
 test_text
 test_json
 test_choice

@@ -60,10 +60,24 @@ static void test_spans(void)
     heap_fini(&heap);
 }
 
+/* A span as large as all before it is a wish: a block is got where only the block has room. */
+static void test_scarce(void)
+{
+    struct heap heap = {NULL, NULL, SIZE_MAX / 4};
+    char *block = heap_get(&heap, 1000);
+
+    ok(block != NULL && heap.mapped_bytes < SIZE_MAX / 4 + (1 << 20),
+       "no room for a span as large as all others: a small one");
+    if (block)
+        memset(block, 1, 1000);
+    heap_fini(&heap);
+}
+
 int main(void)
 {
     plan(0);
     test_reuse();
     test_spans();
+    test_scarce();
     return done();
 }

@@ -77,6 +77,7 @@ check_PROGRAMS += \
 	%D%/tree \
 	%D%/turns \
 	%D%/units \
+	%D%/wait \
 	%D%/yaml
 
 LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
@@ -193,6 +194,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/banned.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
 	%D%/cli_errors.sh \

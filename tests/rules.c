@@ -97,9 +97,9 @@ static uint32_t below(uint32_t n)
 
 static void join(char *out, const char *const *pieces, uint32_t npieces, uint32_t most)
 {
-    out[0] = '\0';
+    *out = '\0';
     for (uint32_t i = 0, n = below(most + 1); i < n; i++)
-        strcat(out, pieces[below(npieces)]);
+        out = stpcpy(out, pieces[below(npieces)]);
 }
 
 /* Most patterns are not matched but looked for as texts: a name must match as it is searched. */
@@ -149,14 +149,14 @@ static void test_texts(void)
 static void test_long_texts(void)
 {
     static const char *const names[] = {"x/abcdefghijklmnopqrstuvwxyz/y", "x/q/a/u/y", "x/t/d/z/y"};
-    char pattern[400] = "";
+    char pattern[400], *end = pattern;
     struct shd_rules *rules = NULL;
     size_t rule;
 
     /* More alternatives, and longer ones, than are looked for. */
     must(shd_rules_create(&rules, NULL), "rules");
     for (int i = 0; i < 8; i++)
-        strcat(pattern, "abcdefghijklmnopqrstuvwxyz0123456789");
+        end = stpcpy(end, "abcdefghijklmnopqrstuvwxyz0123456789");
     must(add(rules, pattern, "[]", NULL), "a long text");
     must(add(rules, "(q|r|s)/(a|b|c)/(u|v|w)", "[]", NULL), "27 texts");
     must(add(rules, "t/(a|b|c|d|e|f)/(z|y)", "[]", NULL), "12 texts");

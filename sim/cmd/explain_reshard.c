@@ -169,8 +169,10 @@ static int parse_link(struct shd_link_tier *out, const char *text, struct shd_er
     int64_t ns;
     uint64_t rate;
     long n;
+    int end = 0;
 
-    if (sscanf(text, "%31[^:]:%31[^:]:%31[^:]", part[0], part[1], part[2]) != 3)
+    if (sscanf(text, "%31[^:]:%31[^:]:%31[^:]%n", part[0], part[1], part[2], &end) != 3 ||
+        text[end])
         return shd_error_set(err, SHD_EINVAL, "'%.60s'; expected N:LATENCY:RATE as 8:1us:200GB/s",
                              text);
     n = strcmp(part[0], "all") == 0 ? 0 : parse_number(part[0], INT32_MAX);
@@ -198,6 +200,8 @@ static int parse_limits(struct question *q, const struct options *o)
         status = units_parse_bytes(&q->opts.memory_bytes, o->memory, &err);
     if (status != SHD_OK)
         return show_error("memory", err.text);
+    if (o->memory && q->opts.memory_bytes == 0)
+        return show_error("memory", "0 bytes are room for nothing; expected more, or 'any'");
     q->opts.ntiers = o->nlinks;
     for (size_t t = 0; t < o->nlinks; t++)
         if (parse_link(&q->opts.tiers[t], o->links[t], &err) != SHD_OK)
@@ -284,8 +288,12 @@ static void add_head(const struct question *q, struct text *out, size_t width)
 /* Lines of `text`, wrapped. */
 static void add_lines(struct text *out, size_t width, char *text)
 {
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    for (char *line = text, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = '\0';
         wrap_add(out, width, 0, 4, line);
+    }
 }
 
 static int add_plan(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,

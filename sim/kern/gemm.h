@@ -23,7 +23,7 @@ struct kern_gemm {
 #define KERN_PACKED_WORK_MIN (32.0 * 32 * 32)
 
 /* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing done,
- * for other types and for little work. */
+ * for other types, for little work, and where there is no memory. */
 bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, void *c,
                       int nthreads);
 

@@ -128,7 +128,8 @@ bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, v
     int64_t nbatches = kern_nest_count(&g->batch);
 
     if ((g->dtype != SHD_F32 && g->dtype != SHD_F64) ||
-        (double)run.nm * (double)run.nn * (double)run.nk < KERN_PACKED_WORK_MIN)
+        (double)run.nm * (double)run.nn * (double)run.nk < KERN_PACKED_WORK_MIN ||
+        !packed_room_any())
         return false;
     run.rows = rows_of_task(&run, nbatches, nthreads);
     kern_parallel(task, &run, nbatches * ((run.nm + run.rows - 1) / run.rows), nthreads);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define ROOMS_MAX 64
@@ -16,7 +17,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sem_t gate; /* rooms that are free */
 static size_t nrooms;
-static struct packed_room rooms[ROOMS_MAX]; /* no memory until used */
+static struct packed_room *rooms; /* until the program ends; NULL: no memory for them */
 static _Atomic bool taken[ROOMS_MAX];
 
 static void setup(void)
@@ -25,11 +26,17 @@ static void setup(void)
 
     nrooms = ncores < 1 ? 1 : ncores < ROOMS_MAX ? (size_t)ncores : ROOMS_MAX;
     sem_init(&gate, 0, (unsigned)nrooms);
+    rooms = aligned_alloc(_Alignof(struct packed_room), nrooms * sizeof *rooms);
+}
+
+bool packed_room_any(void)
+{
+    pthread_once(&once, setup);
+    return rooms != NULL;
 }
 
 struct packed_room *packed_room_take(void)
 {
-    pthread_once(&once, setup);
     while (sem_wait(&gate) != 0 && errno == EINTR)
         ;
     for (size_t i = 0;; i = (i + 1) % nrooms)

@@ -1,5 +1,5 @@
-/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there are
- * cores, so that they stay in the caches, however many threads multiply.
+/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there
+ * are cores, so that they stay in the caches, however many threads multiply.
  *
  * Thread class: any thread.
  *
@@ -8,6 +8,7 @@
 #ifndef KERN_PACKED_ROOM_H
 #define KERN_PACKED_ROOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PACKED_ROWS 256       /* of a block of a */
@@ -23,7 +24,10 @@ struct packed_room {
     int64_t k_a[PACKED_ROW_BYTES / 4], k_b[PACKED_ROW_BYTES / 4]; /* ... and along the sum */
 };
 
-/* Wait for a room. */
+/* Whether there are any: they come with the first question, if there is memory for them. */
+bool packed_room_any(void);
+
+/* Wait for a room, where there are any. */
 struct packed_room *packed_room_take(void);
 void packed_room_give(struct packed_room *room);
 

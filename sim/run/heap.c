@@ -34,19 +34,32 @@ static size_t size_of(size_t bytes)
     return bytes ? round_up(bytes, HEAP_ALIGN) : HEAP_ALIGN;
 }
 
-/* At least as much as there is, so that spans are few. */
+static void *map_pages(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* At least as much as there is, so that spans are few; where that is not to be had, what is needed.
+ */
 static struct heap_span *map_span(struct heap *heap, size_t bytes)
 {
     size_t least = heap->mapped_bytes > SPAN_BYTES_LEAST ? heap->mapped_bytes : SPAN_BYTES_LEAST;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct heap_span *span;
 
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    bytes += sizeof(*span);
-    bytes = round_up(bytes > least ? bytes : least, (size_t)sysconf(_SC_PAGESIZE));
-    span = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                -1, 0);
-    if (span == MAP_FAILED)
+    bytes = round_up(bytes + sizeof(*span), page);
+    least = round_up(least, page);
+    span = bytes < least ? map_pages(least) : NULL;
+    if (span)
+        bytes = least;
+    else
+        span = map_pages(bytes);
+    if (!span)
         return NULL;
     span->end = (char *)span + bytes;
     span->free = (struct piece *)(span + 1);

@@ -138,10 +138,12 @@ static bool give_up(struct wait_barrier *b, uint32_t generation)
     uint64_t state = atomic_load(&b->state);
 
     do {
-        if (generation_of(state) != generation || (state & HERE_MASK) == b->nmembers)
+        if (generation_of(state) != generation)
             return false;
-        if (state & BROKEN)
+        if (state & BROKEN) /* even when all have come since */
             return true;
+        if ((state & HERE_MASK) == b->nmembers)
+            return false;
     } while (!atomic_compare_exchange_weak(&b->state, &state, state | BROKEN));
     wake(b, INT_MAX);
     return true;
