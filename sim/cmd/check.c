@@ -450,7 +450,7 @@ static int run(int argc, char **argv)
         ARGS_EXIT_STATUS("  1    something changed or is wrong\n") "\n\n"
         "Environment:\n"
         "  CI              unless empty, 0 or false: --update is refused\n"
-        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on standard error",
+        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on stderr",
         NULL, NULL, NULL};
     struct check c = {.whole_bytes = WHOLE_BYTES};
     int exit;
