@@ -29,6 +29,15 @@ print_options() {
         sed -n 'N; s/^\([^:]*\): *\(.*\)\n *\(.*\)/  \1  \3; \2/; s/; $//; p'
 }
 
+# What the lines of a graph can call, likewise.
+print_functions() {
+    printf '\nFunctions:\n'
+    "$shardsim" show functions | awk '
+        /^[^ ]/ { if (term) print "  " term "  " about; term = $0; about = ""; next }
+        { sub(/^ */, ""); about = about (about ? " " : "") $0 }
+        END { print "  " term "  " about }'
+}
+
 see='shardsim(1), shardsim-scenario(5)'
 case $page in
     shardsim)
@@ -45,6 +54,7 @@ esac
         shardsim-scenario)
             cat "$here/scenario.txt"
             print_options
+            print_functions
             sed '/^#/d; s/^/    /' "$here/../scenarios/tensor_parallel.yaml" |
                 sed "1i\\
 Examples:\\

@@ -147,6 +147,9 @@ test_files() {
     is 0 "new and orphaned: accepted"
     project p
     echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
+    check scenarios/dp_tp.yaml
+    is 2 "a file in the place of a folder: status 2"
+    says err "there is no folder 'scenarios/dp_tp.yaml'; expected 'shardsim check DIR'" "a file: told"
     check --plan
     is 1 "a scenario that cannot be read: status 1"
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"

@@ -53,7 +53,12 @@ EOF
     change 's/\[null, tp\]\]  /[null, null, tp]]  /'
     refused "spec longer than the array" ".*3"
     change 's#mlp/up/kernel#mlp/upp/kernel#'
-    refused "rule that matches nothing" "rule 'mlp/upp/kernel' matches no parameter"
+    refused "rule that matches nothing" "rule 'mlp/upp/kernel' matches no parameter of this model; did you mean 'mlp/up/kernel'"
+    refused "parameters without a rule: once" "no rule matches parameter 'layers/0/mlp/up/kernel' and 1 more;"
+    change 's#mlp/hidden#mlp/hiden#'
+    refused "constraint that matches nothing" "constraint 'mlp/hiden' matches no value of this model; did you mean 'mlp/hidden'"
+    change 's#mlp/hidden#somewhere#'
+    refused "constraint unlike all names" "constraint 'somewhere' matches no value .*; one of its names is 'layers/0/mlp/in'"
     change '/mlp.down.kernel/d'
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
@@ -78,6 +83,8 @@ test_files() {
     refused "not UTF-8" "byte 0xe9 is not UTF-8"
     head -c 4096 /dev/zero >"$bad"
     refused "zero bytes" ""
+    printf 'version: 1\nmesh:\n\ttp: 8\n' >"$bad"
+    refused "tab" "a tab before the first word of a line; expected spaces"
     printf '\t- x: [\n' >"$bad"
     refused "not YAML" ""
 }

@@ -145,6 +145,19 @@ test_limits() {
     ok $? "too many devices to execute: nothing replayed"
 }
 
+# Of files whose models differ: no heading touches the next, and it is told what each computes.
+test_several_files() {
+    COLUMNS=80 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml" \
+        "$scenarios/block_dp_tp.yaml"
+    is 0 "several files: status 0"
+    says out '^not all compute the same' "several files: that they differ"
+    says out '^  block-2d: 1 layer of block gelu' "several files: what each computes"
+    COLUMNS=46 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml"
+    ! grep -q 'the base [a-z]' "$tmp/out"
+    ok $? "several files: no heading touches the next"
+    says out 'the base  *bytes received\|the base$' "several files: headings are there"
+}
+
 test_sweep() {
     shardsim compare --json "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"
@@ -169,6 +182,7 @@ test_figures
 test_quotes
 test_screen
 test_output
+test_several_files
 test_limits
 test_sweep
 done_testing

@@ -118,7 +118,7 @@ for command in run plan compare check bench explain query 'show array' 'show gro
 done
 [ "$(said run)" = "--json --quiet --repeat --set --strategy --threads --help --usage" ]
 ok $? "options of run: all of them"
-completes "subjects of show" 'array groups matrix mesh options schema strategies tree' show ''
+completes "subjects of show" 'array functions groups matrix mesh options schema strategies tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''
 completes "scenarios of explain" 'dp_tp.yaml' explain d
 completes "folders" 'layouts' check ''

@@ -136,6 +136,7 @@ bad() {
 
 test_bad_input() {
     bad "no scenario" 'no scenario file given'
+    bad "a collective without the word" "expected 'explain collective all-reduce'" all-reduce
     bad "op 0" "op is '0'; expected a whole number from 1 to 16" "$course/tensor.yaml" --op 0
     bad "op beyond" 'from 1 to 16' "$course/tensor.yaml" --op 17
     bad "no such device" 'from 0 to 1' "$course/tensor.yaml" --device 2

@@ -31,7 +31,10 @@ while read -r page; do
     command=${command#-}
     command=${command%.[15]}
     case $page in
-        *.5) "$shardsim" show options | sed -n 's/^\([a-z_.]*\):.*/\1/p' >"$tmp/said" ;;
+        *.5)
+            "$shardsim" show options | sed -n 's/^\([a-z_.]*\):.*/\1/p' >"$tmp/said"
+            "$shardsim" show functions | sed -n 's/^\([a-z_]*\)(.*/\1/p' >>"$tmp/said"
+            ;;
         shardsim.1) sed -n 's/^shardsim-\(.*\)\.1$/\1/p' "$tmp/names" >"$tmp/said" ;;
         *)
             # Word by word: there is one for each command.
@@ -77,9 +80,14 @@ printf -- '- [proj.weight, [null, tp]]\n- [.*, []]\n' >"$tmp/here/rules.yaml"
         "$shardsim" show "$subject" --help
     done
     "$shardsim" explain collective --help
+    "$shardsim" explain reshard --help
 } >"$tmp/help"
 awk 'length > 80 { print; wide = 1 } END { exit wide }' "$tmp/help" >"$tmp/wrong"
 ok $? "--help: no line is wider than 80"
+diag <"$tmp/wrong"
+sed -n '/^Examples:$/,/^$/{ /^$/d; /^Examples:$/d; /^  [^ ]/d; /^    [^ ]/d; p; }' "$tmp/help" >"$tmp/wrong"
+! [ -s "$tmp/wrong" ]
+ok $? "--help: every example is one line"
 diag <"$tmp/wrong"
 sed -n '/^Examples:$/,/^$/s/^    //p' "$tmp/help" | sort -u >"$tmp/examples"
 PATH=$top_builddir:$PATH

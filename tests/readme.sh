@@ -32,17 +32,21 @@ is 0 "README: the command works"
 mask "$tmp/out" >"$tmp/real"
 same "README: the report is what the command prints"
 
-# The command is given with ./build and the source directory before it.
-sed -n 's/^    \.\/build\/shardsim \(plan .*\)/\1/p' "$readme" >"$tmp/commands"
-[ -s "$tmp/commands" ]
-ok $? "README: it has a plan to try"
+# The commands are given with ./build and the source directory before it; check is run by another test.
+sed -n 's/^    \.\/build\/shardsim \(.*\)/\1/p' "$readme" >"$tmp/commands"
+for command in plan compare check 'show array' 'explain reshard'; do
+    grep -q "^$command" "$tmp/commands"
+    ok $? "README: it has a $command to try"
+done
 while read -r command; do
     # Words and a file below the source directory.
     # shellcheck disable=SC2086
     (cd "$top_srcdir" && exec "$shardsim" $command) >"$tmp/out" 2>"$tmp/err"
     status=$?
     is 0 "README: $command"
-done <"$tmp/commands"
+done <<END
+$(grep -v '^check' "$tmp/commands")
+END
 
 sed -n 's/^    \([a-z/]*\/\)  .*/\1/p' "$readme" >"$tmp/folders"
 while read -r folder; do

@@ -517,7 +517,11 @@ static const struct {
      "4:16: error: model.dtype is a list; expected one of float32"},
     {"step empty", HEAD "step: []\n", "5:7: error: step is a list; expected [forward] or"},
     {"step without forward", HEAD "step: [backward]\n", "5:7: error: step is a list; expected"},
-    {"step twice", HEAD "step: [forward, forward]\n", "5:7: error: step is a list; expected"},
+    {"step twice", HEAD "step: [forward, forward]\n", "5:17: error: step has 'forward' here; expected forward and backward, once each"},
+    {"step of an unknown phase", HEAD "step: [forward, backwards]\n",
+     "5:17: error: step has 'backwards' here; expected forward and backward, once each; did you "
+     "mean 'backward'?"},
+    {"step in a step", HEAD "step: [forward, [backward]]\n", "5:17: error: step has a list here"},
     {"step word", HEAD "step: forwards\n", "5:7: error: step is 'forwards'; expected [forward]"},
     {"step map", HEAD "step: {forward: true}\n", "5:7: error: step is a map; expected [forward]"},
     {"params map", HEAD "params: {a: [dp]}\n", "5:9: error: params is a map; expected a list of"},

@@ -190,10 +190,25 @@ bad() {
     silent out "$what: nothing on standard output"
 }
 
+test_functions() {
+    shardsim show functions
+    is 0 "functions: status 0"
+    says out '^softmax(x, dim)$' "functions: one with its arguments"
+    says out ' gelu,' "functions: elementwise ones"
+    awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
+    ok $? "functions: no line is wider than 80"
+    shardsim show mesh --mesh dp=2,tp=4
+    cp "$tmp/out" "$tmp/named"
+    shardsim show mesh dp=2,tp=4
+    cmp -s "$tmp/out" "$tmp/named"
+    ok $? "mesh: named as elsewhere"
+}
+
 test_bad_input() {
     bad "nothing" '^Usage: shardsim show'
     bad "unknown" "called 'mesch'; did you mean 'mesh'?" mesch
     bad "no mesh" 'no mesh given' mesh
+    bad "two meshes" "one mesh at a time; 'dp=4' is too much" mesh --mesh dp=2 dp=4
     bad "mesh without sizes" "expected axes as 'dp=2,tp=4'" mesh dp
     bad "size 0" 'at least 1' mesh dp=0
     bad "same axis" "two mesh axes have the name 'dp'" mesh dp=2,dp=2
@@ -217,5 +232,6 @@ test_groups
 test_matrix
 test_colours
 test_pictures
+test_functions
 test_bad_input
 done_testing

@@ -119,19 +119,20 @@ static const struct {
     {"layres", "layers"},
     {"tq", "tp"},
     {"elephant", NULL},
-    {"x", NULL},
+    {"x", NULL}, /* one edit from "b", as all letters are */
+    {"B", "b"},
     {"", NULL},
     {"a-word-that-is-so-long-that-nobody-could-mean-it", NULL},
 };
 
 static void test_nearest(void)
 {
-    static const char *const words[] = {"mesh", "d_model", "layers", "tp", "batch"};
+    static const char *const words[] = {"mesh", "d_model", "layers", "tp", "batch", "b"};
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
 
     for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
-        const char *best = nearest_find(near[i].word, words, 5);
+        const char *best = nearest_find(near[i].word, words, 6);
         ok(near[i].best ? best && strcmp(best, near[i].best) == 0 : !best, "nearest: '%s'",
            near[i].word);
     }

@@ -117,7 +117,7 @@ static const struct {
     {"only a comment", "# x\n", SHD_EINVAL, "f:1:1: error: nothing in here; expected"},
     {"list not closed", "a: [1, 2\nb: 3\n", SHD_EINVAL, "f:2:2: error: did not find expected ','"},
     {"ends in a list", "a: [1, 2", SHD_EINVAL, "f:1:9: error: did not find expected"},
-    {"tab", "a:\n\t- b\n", SHD_EINVAL, "f:2:1: error: found character that cannot start"},
+    {"tab", "a:\n\t- b\n", SHD_EINVAL, "f:2:1: error: a tab before the first word of a line; expected spaces"},
     {"bad indent", "a: 1\n  b: 2\n", SHD_EINVAL, "f:2:4: error: mapping values are not allowed"},
     {"bad escape", "a: \"\\q\"\n", SHD_EINVAL, "f:1:5: error: found unknown escape"},
     {"quote not closed", "a: 'x\n", SHD_EINVAL, "f:2:1: error: found unexpected end of stream"},

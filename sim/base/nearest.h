@@ -1,7 +1,8 @@
 /* base/nearest.h - "did you mean": the known word nearest to one that is not known.
  *
  * Nearest by edit distance where swapping two neighbours counts once; case and the difference of
- * '-' and '_' count nothing.  A word further than a third of its length (at least 1) is not offered.
+ * '-' and '_' count nothing.  A word further than a third of its length (at least 1, of a single
+ * letter 0) is not offered.
  *
  * Thread class: a value owned by one thread.
  *

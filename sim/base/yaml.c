@@ -314,14 +314,31 @@ static void add_event(struct builder *b, const yaml_event_t *event)
     }
 }
 
+/* Whether the first character of a line that is no space is a tab; `line` counts from 0. */
+static bool begins_with_tab(const char *text, size_t length, size_t line)
+{
+    const char *at = text, *end = text + length;
+
+    for (; line > 0 && at; line--) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    while (at && at < end && *at == ' ')
+        at++;
+    return at && at < end && *at == '\t';
+}
+
 /* libyaml says where it gave up and, sometimes, inside what that was. */
-static void report_syntax(struct builder *b, const yaml_parser_t *parser)
+static void report_syntax(struct builder *b, const yaml_parser_t *parser, const char *text,
+                          size_t length)
 {
     const char *problem = parser->problem ? parser->problem : "cannot be parsed";
     struct place place = place_of(b, parser->problem_mark);
 
     if (parser->error == YAML_MEMORY_ERROR) {
         out_of_memory(b);
+    } else if (begins_with_tab(text, length, parser->problem_mark.line)) {
+        FAIL(b, SHD_EINVAL, place, "a tab before the first word of a line; expected spaces");
     } else if (parser->context) {
         struct place begin = place_of(b, parser->context_mark);
         FAIL(b, SHD_EINVAL, place, "%s, %s that begins at %d:%d", problem, parser->context,
@@ -345,7 +362,7 @@ static void build(struct builder *b, const char *text, size_t length)
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
     while (!ended && b->status == SHD_OK) {
         if (!yaml_parser_parse(&parser, &event)) {
-            report_syntax(b, &parser);
+            report_syntax(b, &parser, text, length);
             break;
         }
         ended = event.type == YAML_STREAM_END_EVENT;

@@ -55,7 +55,7 @@ static const struct argp_option option_table[] = {
     {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
     {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
-    {"memory", KEY_MEMORY, "KIND", 0, "Device memory from mmap, malloc or jemalloc (mmap)", 0},
+    {"memory", KEY_MEMORY, "KIND", 0, "Device memory: from mmap, malloc or jemalloc (mmap)", 0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
     {NULL, 0, NULL, 0, NULL, 0}};

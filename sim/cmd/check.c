@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -408,13 +409,28 @@ static int check_files(struct check *c, const struct folder *scenarios,
     return finish(c, exit);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 static int check_folder(struct check *c)
 {
     static const char *const without[] = {"hardware", "models", NULL};
     struct folder scenarios, baselines = {NULL, 0};
     struct shd_error err;
     int exit = CMD_USAGE;
-    int status = folder_init(&scenarios, c->dir, ENDING, without, &err);
+    int status;
+
+    if (!is_folder(c->dir)) {
+        fprintf(stderr, "shardsim: error: there is no folder '%s'; expected 'shardsim check DIR', where "
+                        "the scenarios are\n",
+                c->dir);
+        return CMD_USAGE;
+    }
+    status = folder_init(&scenarios, c->dir, ENDING, without, &err);
 
     if (status == SHD_OK && access(c->baselines, F_OK) == 0)
         status = folder_init(&baselines, c->baselines, ENDING, NULL, &err);
@@ -450,7 +466,7 @@ static int run(int argc, char **argv)
         ARGS_EXIT_STATUS("  1    something changed or is wrong\n") "\n\n"
         "Environment:\n"
         "  CI              unless empty, 0 or false: --update is refused\n"
-        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on standard error",
+        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on stderr",
         NULL, NULL, NULL};
     struct check c = {.whole_bytes = WHOLE_BYTES};
     int exit;

@@ -38,8 +38,8 @@ static const struct argp_option option_table[] = {
      0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
-    {"color", KEY_COLOUR, ARGS_COLOUR, 0,
-     "Whether in colours; auto: on a terminal, unless NO_COLOR is set", 0},
+    {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
+     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static void parse_format(struct options *o, const char *arg, const struct argp_state *state)
@@ -88,7 +88,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_format(o, arg, state);
         return 0;
     case KEY_COLOUR:
-        if (!screen_parse_colour(&o->colour, arg))
+        if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
             argp_error(state, "--color is '%s'; expected auto, always or never", arg);
         return 0;
     case ARGP_KEY_END:
@@ -260,15 +260,15 @@ static int run(int argc, char **argv)
         "memory, the replayed step, and whether the numbers are right; against a base, with the "
         "best of each column marked and dominated strategies named.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
-        "together is at most half of this machine's, and 10^12 flops in all.  Otherwise, and with "
-        "--plan, they are planned.  A strategy over its own memory limit is only planned.\n\n"
+        "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
+        "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
         "  Forty of a sweep, on paper, for a spreadsheet:\n"
         "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
         "  Two files, as a table for a pull request:\n"
-        "    shardsim compare --format=markdown scenarios/dp_tp.yaml scenarios/fsdp.yaml\n\n"
+        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o table.md\n\n"
         ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children, NULL, NULL};
     struct options o = {.format = COMPARE_TABLE};

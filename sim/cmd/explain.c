@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/text.h"
@@ -321,6 +322,12 @@ static int run(int argc, char **argv)
                     {"reshard", "shardsim explain reshard", explain_reshard}};
     static const char *const words[] = {"collective", "reshard"};
     int verb = 1;
+
+    if (argc > 1 && coll_kind_parse(argv[1]) >= 0 && access(argv[1], F_OK) != 0) {
+        fprintf(stderr, "shardsim: error: '%s' is a collective; expected 'explain collective %s'\n",
+                argv[1], argv[1]);
+        return CMD_USAGE;
+    }
 
     if (argc > 2 && argv[1][0] != '-' && argv[2][0] != '-') { /* no file: that would stand alone */
         const char *word = nearest_find(argv[1], words, 2);

@@ -415,7 +415,7 @@ int explain_reshard(int argc, char **argv)
         "no method can do without, and the other ways that were tried.\v"
         "Examples:\n"
         "  Rows over dp and columns over tp, and then the other way round:\n"
-        "    shardsim explain reshard --mesh dp=2,tp=4 --shape 1024,1024 --from dp,tp --to tp,dp\n"
+        "    shardsim explain reshard -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp\n"
         "  A sum of parts over tp, wanted with its rows over tp:\n"
         "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n\n"
         ARGS_EXIT_STATUS(""),

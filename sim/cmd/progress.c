@@ -26,8 +26,12 @@ static void say(const struct progress *p)
 {
     char line[256];
 
-    snprintf(line, sizeof line, "'%.160s' runs for %lld s; strategies done", p->what,
-             (long long)(p->log->now() - p->began_ns) / 1000000000);
+    long long seconds = (long long)(p->log->now() - p->began_ns) / 1000000000;
+
+    if (seconds > 0)
+        snprintf(line, sizeof line, "'%.160s' runs for %lld s; strategies done", p->what, seconds);
+    else
+        snprintf(line, sizeof line, "'%.160s' runs; strategies done", p->what);
     log_progress(p->log, p->ndone, p->ntotal, line);
 }
 

@@ -17,6 +17,7 @@
 
 static const struct cmd *const subjects[] = {
     &show_array,
+    &show_functions,
     &show_groups,
     &show_matrix,
     &show_mesh,

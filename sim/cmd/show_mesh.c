@@ -44,10 +44,13 @@ static int draw(const struct show_request *o, struct figure *figure, int status,
     return status;
 }
 
+static const struct argp_option mesh_option[] = {
+    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0}, {NULL, 0, NULL, 0, NULL, 0}};
+
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, "AXES",
+        mesh_option, parse_option, "AXES",
         "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
         "along the rows; of further axes each combination is a picture of its own.  AXES are as in "
         "dp=2,tp=4.\v"

@@ -1,5 +1,5 @@
-/* shardsim show options, show schema, show strategies - what a scenario file may say, and what one
- * has.
+/* shardsim show functions, show options, show schema, show strategies - what a scenario file may say,
+ * and what one has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,6 +8,7 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
+#include "model/graph_text.h"
 #include "scenario/scenario.h"
 #include "scenario/schema.h"
 
@@ -23,6 +24,18 @@ static int print(int argc, char **argv, const char *doc, void (*print_to)(struct
     status = cmd_put(&text);
     text_fini(&text);
     return status;
+}
+
+static int run_functions(int argc, char **argv)
+{
+    return print(argc, argv,
+                 "Print the functions that the lines of a scenario's graph (graph.ops) can call: each "
+                 "with its arguments and what it computes.  The operators are + - * /.\v"
+                 "Examples:\n"
+                 "  What is there for attention?\n"
+                 "    shardsim show functions | grep -A 1 attention\n\n"
+                 ARGS_EXIT_STATUS(""),
+                 graph_text_print_help);
 }
 
 static int run_options(int argc, char **argv)
@@ -98,6 +111,7 @@ static int run_strategies(int argc, char **argv)
     return status;
 }
 
+const struct cmd show_functions = {"functions", "what the lines of a graph can call", run_functions};
 const struct cmd show_options = {"options", "all that a scenario file can say",
                                           run_options};
 const struct cmd show_schema = {"schema", "the same for editors, as JSON Schema", run_schema};

@@ -193,7 +193,8 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct trial *trial = &item->trial;
     const struct scenario *s = item->scenario;
     struct progress *progress =
-        progress_start(&w->log, (uint64_t)(item - w->items), w->nitems, s->strategy);
+        progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
+                       strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0 ? s->strategy : s->name);
     struct shd_error err;
     int status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
                                         : trial_execute(trial, &cmd_stop_request, &err);

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/wrap.h"
 #include "model/lines.h"
 #include "model/model.h"
+
+#define HELP_COLUMNS 80
 
 static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
 {
@@ -218,10 +221,13 @@ const struct model_kind model_graph_text = {SCENARIO_GRAPH, graph_text_build, de
 
 void graph_text_print_help(struct text *out)
 {
-    text_add(out, "Elementwise, of arrays and numbers:");
+    struct text names = TEXT_INIT;
+
+    text_add(out, "elementwise, of arrays and numbers\n    ");
     for (int f = 0; f < KERN_NFNS; f++)
-        text_addf(out, " %s", kern_fns[f].name);
-    text_add(out, "\n");
+        text_addf(&names, "%s%s", f ? ", " : "", kern_fns[f].name);
+    wrap_add(out, HELP_COLUMNS, 4, 4, text_get(&names));
+    text_fini(&names);
     for (const struct lines_function *f = lines_functions; f->name; f++)
         text_addf(out, "%s(%s)\n    %s\n", f->name, f->arguments, f->help);
 }

@@ -151,7 +151,8 @@ static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
     for (int f = 0; lines_functions[f].name; f++)
         nearest_add(&near, lines_functions[f].name);
     return lines_error(l, e->at, "there is no function '%.60s'%s", e->name,
-                       nearest_hint(&near, hint, sizeof hint));
+                       near.best ? nearest_hint(&near, hint, sizeof hint)
+                                 : "; 'shardsim show functions' lists those that are");
 }
 
 static bool check_keys(struct lines *l, const struct expr *call, const struct lines_function *f)

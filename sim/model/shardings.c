@@ -8,11 +8,13 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <shd/auto_shard.h>
 
+#include "base/nearest.h"
 #include "model/match.h"
 #include "model/model.h"
 
@@ -105,8 +107,25 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
+/* All in one, that the rule with the fault which may be behind it is not lost among them. */
+static void report_unmatched(const struct binding *b, const char *first, size_t nunmatched)
+{
+    char more[32] = "";
+
+    if (nunmatched > 1)
+        snprintf(more, sizeof more, " and %zu more", nunmatched - 1);
+    if (nunmatched > 0)
+        diag_error(b->diag, scenario_place(b->scenario, "params"),
+                   "no rule matches parameter '%s'%s; end the list with [.*, []] to replicate what is "
+                   "left",
+                   first, more);
+}
+
 static void bind_nodes(struct binding *b, struct match *params, struct match *constraints)
 {
+    const char *unmatched = NULL;
+    size_t nunmatched = 0;
+
     for (uint32_t node = 0; node < b->graph->nnodes; node++) {
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
@@ -115,11 +134,8 @@ static void bind_nodes(struct binding *b, struct match *params, struct match *co
             bind_auto(b, node);
         } else if (n->op == GRAPH_PARAM) {
             rule = match_find(params, n->name);
-            if (!rule)
-                diag_error(b->diag, scenario_place(b->scenario, "params"),
-                           "no rule matches parameter '%s'; end the list with [.*, []] to replicate "
-                           "what is left",
-                           n->name);
+            if (!rule && nunmatched++ == 0)
+                unmatched = n->name;
         } else if (n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT) {
             rule = match_find(constraints, n->name);
         }
@@ -128,15 +144,53 @@ static void bind_nodes(struct binding *b, struct match *params, struct match *co
         else if (n->op == GRAPH_INPUT)
             bind_logical(b, node);
     }
+    report_unmatched(b, unmatched, nunmatched);
 }
 
-static void report_unused(const struct match *set, const char *what, const char *of,
-                          struct diag *diag)
+/* The last of a name's parts, as many as a pattern has. */
+static const char *last_parts(const char *name, const char *pattern)
 {
-    for (size_t r = 0; r < set->nrules; r++)
-        if (!set->found[r])
-            diag_error(diag, set->rules[r].place, "%s '%s' matches no %s of this model", what,
-                       set->rules[r].pattern, of);
+    const char *at = name + strlen(name);
+    size_t nslashes = 0;
+
+    for (; *pattern; pattern++)
+        nslashes += *pattern == '/';
+    for (; at > name; at--)
+        if (at[-1] == '/' && nslashes-- == 0)
+            break;
+    return at;
+}
+
+/* A pattern that is found in no name: the names are known to who wrote the model only, so the nearest
+ * is told, or one as an example. */
+static void report_unused(const struct binding *b, const struct match *set, bool of_params)
+{
+    const char *what = of_params ? "rule" : "constraint", *of = of_params ? "parameter" : "value";
+
+    for (size_t r = 0; r < set->nrules; r++) {
+        const char *pattern = set->rules[r].pattern, *example = NULL;
+        char hint[SCENARIO_NAME_MAX + NEAREST_HINT_MAX];
+        struct nearest near;
+
+        if (set->found[r])
+            continue;
+        nearest_init(&near, pattern);
+        for (uint32_t i = 0; i < b->graph->nnodes; i++) {
+            const struct graph_node *n = &b->graph->nodes[i];
+
+            if (of_params ? n->op != GRAPH_PARAM : n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT)
+                continue;
+            nearest_add(&near, last_parts(n->name, pattern));
+            if (!example || n->op == GRAPH_CONSTRAINT)
+                example = n->name;
+        }
+        if (near.best || !example)
+            nearest_hint(&near, hint, sizeof hint);
+        else
+            snprintf(hint, sizeof hint, "; one of its names is '%s'", example);
+        diag_error(b->diag, set->rules[r].place, "%s '%s' matches no %s of this model%s", what, pattern,
+                   of, hint);
+    }
 }
 
 static void report_unknown_logical(const struct binding *b)
@@ -195,8 +249,8 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
     if (status == SHD_OK) {
         bind_nodes(&b, &params, &constraints);
         model_shardings_bind_outputs(out, graph);
-        report_unused(&params, "rule", "parameter", diag);
-        report_unused(&constraints, "constraint", "value", diag);
+        report_unused(&b, &params, true);
+        report_unused(&b, &constraints, false);
         report_unknown_logical(&b);
         if (diag->nerrors > before)
             status = diag->nerrors - before == b.nindivisible ? SHD_EINDIVISIBLE : SHD_EINVAL;

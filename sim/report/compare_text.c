@@ -139,7 +139,21 @@ static void pad(struct text *out, size_t n)
         text_add_char(out, ' ');
 }
 
-/* The group's name over its columns; trimmed by the next where it is longer than them. */
+/* By how much the last column so far must grow, that the name of its group ends before that of the
+ * group which column c begins. */
+static size_t heading_room(const struct block *b, size_t c)
+{
+    const char *group = compare_columns[b->columns[b->n - 1]].group;
+    size_t width = 0, needed = strlen(group) + 2;
+
+    if (!compare_columns[c].group[0] || !strcmp(group, compare_columns[c].group))
+        return 0;
+    for (size_t i = b->n; i-- > 0 && !strcmp(group, compare_columns[b->columns[i]].group);)
+        width += b->widths[i] + 2;
+    return needed > width ? needed - width : 0;
+}
+
+/* The group's name over its columns. */
 static void print_groups(const struct block *b, struct text *out)
 {
     size_t from = out->length, at = 0;
@@ -151,8 +165,6 @@ static void print_groups(const struct block *b, struct text *out)
         if (!first || !group[0])
             continue;
         text_pad(out, from, at);
-        if (out->length > from && out->data[out->length - 1] != ' ')
-            text_add_char(out, ' ');
         text_add(out, group);
     }
     if (out->length > from)
@@ -259,6 +271,35 @@ static void print_skipped(const struct compare *c, struct text *out)
     }
 }
 
+/* Who computes what, where that differs: domination is only among equals. */
+static void print_kinds(const struct compare_rows *rows, struct text *out)
+{
+    const struct compare *c = rows->compare;
+    struct text line = TEXT_INIT;
+
+    text_add(out, "not all compute the same, and one dominates only those that do the same:\n");
+    for (size_t i = 0; i < c->nresults; i++) {
+        bool known = false;
+
+        for (size_t j = 0; j < i; j++)
+            known |= !strcmp(c->results[j].what, c->results[i].what);
+        if (known)
+            continue;
+        text_clear(&line);
+        for (size_t j = i; j < c->nresults; j++) {
+            if (strcmp(c->results[j].what, c->results[i].what) != 0)
+                continue;
+            text_add(&line, j > i ? ", " : "");
+            compare_add_name(rows, j, &line);
+        }
+        text_addf(&line, ": %s", c->results[i].what);
+        text_add(out, "  ");
+        wrap_add(out, LEGEND_COLUMNS, 2, 4, text_get(&line));
+    }
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 static void print_legend(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;
@@ -279,7 +320,7 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"
                       "  less of one\n");
     if (differ)
-        text_add(out, "not all compute the same: only those that do dominate one another\n");
+        print_kinds(rows, out);
     print_skipped(c, out);
 }
 
@@ -313,16 +354,20 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
 
     print_title(rows->compare, screen->columns, out);
     for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
-        size_t width;
+        size_t width, room;
 
         if (!is_shown(rows, c))
             continue;
         width = column_width(rows, c);
-        if (b.n > 1 && used + 2 + width > screen->columns) {
+        room = heading_room(&b, c);
+        if (b.n > 1 && used + room + 2 + width > screen->columns) {
             print_block(rows, &b, screen->colour, out);
             b.n = 1;
             used = name;
+            room = 0;
         }
+        b.widths[b.n - 1] += room;
+        used += room;
         b.columns[b.n] = c;
         b.widths[b.n++] = width;
         used += 2 + width;

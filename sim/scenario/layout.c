@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "scenario/check.h"
 #include "scenario/schema.h"
 #include "scenario/value.h"
@@ -149,7 +150,7 @@ const struct value_type value_mesh = {
     .schema = schema_mesh,
 };
 
-/* Returns false for a word that is none or is there twice. */
+/* Returns false for what is no phase or is there twice. */
 static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 {
     bool *phase = NULL;
@@ -164,17 +165,38 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
     return true;
 }
 
+/* What is wrong in a list of phases, by itself. */
+static void report_phase(struct reader *r, const struct yaml_node *node)
+{
+    static const char *const phases[] = {"forward", "backward"};
+    char found[100], hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    nearest_init(&near, node->kind == YAML_TEXT ? node->text : "");
+    for (size_t i = 0; i < 2; i++)
+        nearest_add(&near, phases[i]);
+    if (near.best && !strcmp(near.best, node->text))
+        near.best = NULL; /* it is there twice */
+    diag_error(r->diag, node->place, "step has %s here; expected forward and backward, once each%s",
+               yaml_describe(node, found, sizeof found), nearest_hint(&near, hint, sizeof hint));
+}
+
 static void read_step(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     struct scenario_step step = {false, false};
-    bool good = node->kind != YAML_MAP;
+    const struct yaml_node *wrong = node->kind == YAML_MAP ? node : NULL;
 
-    if (node->kind == YAML_TEXT)
-        good = add_phase(&step, node);
-    for (size_t i = 0; good && i < node->nitems; i++)
-        good = add_phase(&step, node->items[i]);
-    if (good && step.forward)
+    if (node->kind == YAML_TEXT && !add_phase(&step, node))
+        wrong = node;
+    for (size_t i = 0; node->kind == YAML_LIST && !wrong && i < node->nitems; i++)
+        if (!add_phase(&step, node->items[i]))
+            wrong = node->items[i];
+    if (!wrong && !step.forward)
+        wrong = node;
+    if (!wrong)
         r->scenario->step = step;
+    else if (wrong != node)
+        report_phase(r, wrong);
     else
         value_error(r, option, node);
 }

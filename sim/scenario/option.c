@@ -283,7 +283,8 @@ const struct option option_table[] = {
         .type = OPTION_OPS,
         .required = true,
         .kinds = OF_GRAPH,
-        .help = "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f]))",
+        .help = "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim show "
+                "functions' lists what can be called",
     },
     {
         .section = "graph",
