@@ -25,9 +25,6 @@
 #define QTILE 128
 #define KTILE 64
 
-/* KERN_VARIANTS of a name that is itself a macro. */
-#define VARIANTS_OF(linkage, name, params, args) KERN_VARIANTS(linkage, name, params, args)
-
 struct attention_run {
     const struct kern_attention *desc;
     const struct kern_args *args;

@@ -32,23 +32,6 @@ struct tile {
     int64_t n_b[BLOCK_N_MAX], n_c[BLOCK_N_MAX];
 };
 
-static bool is_linear(const int64_t *offset, size_t n, int64_t *stride)
-{
-    *stride = n > 1 ? offset[1] - offset[0] : 1;
-    for (size_t i = 2; i < n; i++) {
-        if (offset[i] - offset[i - 1] != *stride)
-            return false;
-    }
-    return true;
-}
-
-static bool is_unit(const int64_t *offset, size_t n)
-{
-    int64_t stride;
-
-    return is_linear(offset, n, &stride) && stride == 1;
-}
-
 static int64_t nblocks(int64_t n, int64_t block)
 {
     return (n + block - 1) / block;

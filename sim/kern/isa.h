@@ -28,38 +28,41 @@ void kern_isa_limit(enum kern_isa widest);
 #define KERN_AVX2 __attribute__((target("avx2,fma")))
 #define KERN_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 
-#define KERN_VARIANTS(linkage, name, params, args) \
-    static void name##_base params                 \
-    {                                              \
-        name##_body args;                          \
-    }                                              \
-    KERN_AVX2 static void name##_avx2 params       \
-    {                                              \
-        name##_body args;                          \
-    }                                              \
-    KERN_AVX512 static void name##_avx512 params   \
-    {                                              \
-        name##_body args;                          \
-    }                                              \
-    linkage void name params                       \
-    {                                              \
-        switch (kern_isa_get()) {                  \
-        case KERN_ISA_AVX512:                      \
-            name##_avx512 args;                    \
-            return;                                \
-        case KERN_ISA_AVX2:                        \
-            name##_avx2 args;                      \
-            return;                                \
-        default:                                   \
-            name##_base args;                      \
-        }                                          \
+#define KERN_VARIANTS_(linkage, name, params, args) \
+    static void name##_base params                  \
+    {                                               \
+        name##_body args;                           \
+    }                                               \
+    KERN_AVX2 static void name##_avx2 params        \
+    {                                               \
+        name##_body args;                           \
+    }                                               \
+    KERN_AVX512 static void name##_avx512 params    \
+    {                                               \
+        name##_body args;                           \
+    }                                               \
+    linkage void name params                        \
+    {                                               \
+        switch (kern_isa_get()) {                   \
+        case KERN_ISA_AVX512:                       \
+            name##_avx512 args;                     \
+            return;                                 \
+        case KERN_ISA_AVX2:                         \
+            name##_avx2 args;                       \
+            return;                                 \
+        default:                                    \
+            name##_base args;                       \
+        }                                           \
     }
 #else
-#define KERN_VARIANTS(linkage, name, params, args) \
-    linkage void name params                       \
-    {                                              \
-        name##_body args;                          \
+#define KERN_VARIANTS_(linkage, name, params, args) \
+    linkage void name params                        \
+    {                                               \
+        name##_body args;                           \
     }
 #endif
+
+/* The name may be a macro's. */
+#define KERN_VARIANTS(linkage, name, params, args) KERN_VARIANTS_(linkage, name, params, args)
 
 #endif /* KERN_ISA_H */

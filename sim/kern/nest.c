@@ -148,6 +148,23 @@ void kern_nest_offsets(const struct kern_nest *nest, int64_t start, size_t n, in
     }
 }
 
+bool kern_offsets_are_linear(const int64_t *offset, size_t n, int64_t *stride)
+{
+    *stride = n > 1 ? offset[1] - offset[0] : 1;
+    for (size_t i = 2; i < n; i++) {
+        if (offset[i] - offset[i - 1] != *stride)
+            return false;
+    }
+    return true;
+}
+
+bool kern_offsets_are_unit(const int64_t *offset, size_t n)
+{
+    int64_t stride;
+
+    return kern_offsets_are_linear(offset, n, &stride) && stride == 1;
+}
+
 void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads)
 {
 #ifdef _OPENMP

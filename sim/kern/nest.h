@@ -50,6 +50,10 @@ void kern_walk_advance(struct kern_walk *walk, int64_t n);
 void kern_nest_offsets(const struct kern_nest *nest, int64_t start, size_t n, int64_t *first,
                        int64_t *second);
 
+/* Whether n offsets are a constant *stride apart (1 of a single one), and whether that is 1. */
+bool kern_offsets_are_linear(const int64_t *offset, size_t n, int64_t *stride);
+bool kern_offsets_are_unit(const int64_t *offset, size_t n);
+
 /* Run fn(arg, task) for tasks 0..ntasks-1 on up to nthreads threads, each task once. */
 typedef void (*kern_task_fn)(void *arg, int64_t task);
 void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads);

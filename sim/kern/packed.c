@@ -17,9 +17,6 @@
 #include "kern/isa.h"
 #include "kern/multiply.h"
 
-/* KERN_VARIANTS of a name that is itself a macro. */
-#define VARIANTS_OF(linkage, name, params, args) KERN_VARIANTS(linkage, name, params, args)
-
 #define PANEL_M KERN_MULTIPLY_PANEL
 #define PANEL_N ((size_t)KERN_MULTIPLY_COLS)
 
@@ -47,14 +44,6 @@ struct tile_place {
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-static bool is_unit(const int64_t *offset, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (offset[i] - offset[i - 1] != 1)
-            return false;
-    return true;
 }
 
 /* Two registers of 8 from two: halves of each, side by side. */
