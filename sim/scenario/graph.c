@@ -110,14 +110,7 @@ static void schema_dims(const struct option *option, struct json_out *out)
     (void)option;
     schema_add(out, "type", "\"object\"");
     schema_add(out, "propertyNames", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
-    json_out_key(out, "additionalProperties");
-    json_out_begin_object(out);
-    schema_add(out, "type", "\"integer\"");
-    json_out_key(out, "minimum");
-    json_out_int(out, 1);
-    json_out_key(out, "maximum");
-    json_out_int(out, INT32_MAX);
-    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_SIZE "\"}");
 }
 
 const struct value_type value_dims = {

@@ -131,14 +131,7 @@ static void schema_mesh(const struct option *option, struct json_out *out)
     schema_add(out, "propertyNames", "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_.-]*$\"}");
     json_out_key(out, "maxProperties");
     json_out_int(out, SHD_MESH_AXES_MAX);
-    json_out_key(out, "additionalProperties");
-    json_out_begin_object(out);
-    schema_add(out, "type", "\"integer\"");
-    json_out_key(out, "minimum");
-    json_out_int(out, 1);
-    json_out_key(out, "maximum");
-    json_out_int(out, INT32_MAX);
-    json_out_end_object(out);
+    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_SIZE "\"}");
 }
 
 const struct value_type value_mesh = {

@@ -129,6 +129,7 @@ static void print_types(struct json_out *out)
     add_type(out, SCHEMA_LOGICAL,
              "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME) ", {\"type\": \"array\", \"items\": "
              REF(SCHEMA_NAME) "}]}");
+    add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}", INT32_MAX);
     add_type(out, SCHEMA_RULES,
              "{\"type\": \"array\", \"maxItems\": %d, \"items\": " REF("type-rule") "}",
              SCENARIO_RULES_MAX);
@@ -147,10 +148,9 @@ static void print_types(struct json_out *out)
 
 static void print_sweep_types(struct json_out *out)
 {
-    add_type(out, "type-size", "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}", INT32_MAX);
     add_type(out, "type-sizes",
-             "{\"anyOf\": [" REF("type-size") ", {\"type\": \"array\", \"minItems\": 1, \"items\": "
-             REF("type-size") "}]}");
+             "{\"anyOf\": [" REF(SCHEMA_SIZE) ", {\"type\": \"array\", \"minItems\": 1, \"items\": "
+             REF(SCHEMA_SIZE) "}]}");
     add_type(out, "type-sweep-mesh",
              "{\"type\": \"object\", \"minProperties\": 1, \"maxProperties\": %d, "
              "\"additionalProperties\": " REF("type-sizes") "}",

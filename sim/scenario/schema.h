@@ -18,6 +18,7 @@
 #define SCHEMA_NAME "type-name"             /* value_read_name() */
 #define SCHEMA_IDENTIFIER "type-identifier" /* a name that can stand in an op's line */
 #define SCHEMA_LOGICAL "type-logical"       /* value_read_logical(): mesh axes of one dimension */
+#define SCHEMA_SIZE "type-size"             /* a whole number from 1 to INT32_MAX */
 #define SCHEMA_RULES "type-rules"           /* [[pattern, spec], ...] */
 
 /* Refer to a definition, from within an open object. */
