@@ -320,15 +320,9 @@ static void fill(struct cluster *cluster, const struct shd_sharding *sharding)
 static int check_values(const struct cluster *cluster, const struct shd_sharding *sharding)
 {
     int64_t extent[SHD_RANK_MAX];
-    uint8_t axes[SHD_MESH_AXES_MAX];
-    size_t naxes = 0;
     struct shd_groups groups;
 
-    for (uint8_t a = 0; a < shd_mesh_naxes(sharding->mesh); a++) {
-        if (sharding->partial >> a & 1)
-            axes[naxes++] = a;
-    }
-    if (shd_groups_init(&groups, sharding->mesh, axes, naxes, NULL))
+    if (partial_groups(&groups, sharding))
         return 0;
     shd_sharding_shard_shape(sharding, cluster->shape, extent);
     for (int32_t p = 0; p < cluster->ndevices; p++) {

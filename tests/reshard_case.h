@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include <shd/group.h>
 #include <shd/sharding.h>
 
 static int64_t count_of(const int64_t *extent, size_t rank)
@@ -37,6 +38,19 @@ static int next_index(const int64_t *extent, int64_t *index, size_t rank)
         index[d] = 0;
     }
     return 0;
+}
+
+/* The groups of positions over which a sharding is partial: 0, or why there are none. */
+static int partial_groups(struct shd_groups *out, const struct shd_sharding *sharding)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = 0;
+
+    for (uint8_t a = 0; a < shd_mesh_naxes(sharding->mesh); a++) {
+        if (sharding->partial >> a & 1)
+            axes[naxes++] = a;
+    }
+    return shd_groups_init(out, sharding->mesh, axes, naxes, NULL);
 }
 
 /* The value of the whole array at an element. */

@@ -252,15 +252,9 @@ static void fill(struct cluster *c, const struct shd_sharding *from)
 static int right_values(const struct cluster *c, const struct shd_sharding *to)
 {
     int64_t extent[SHD_RANK_MAX];
-    uint8_t axes[SHD_MESH_AXES_MAX];
-    size_t naxes = 0;
     struct shd_groups groups;
 
-    for (uint8_t a = 0; a < shd_mesh_naxes(to->mesh); a++) {
-        if (to->partial >> a & 1)
-            axes[naxes++] = a;
-    }
-    if (shd_groups_init(&groups, to->mesh, axes, naxes, NULL))
+    if (partial_groups(&groups, to))
         return 0;
     shd_sharding_shard_shape(to, c->shape, extent);
     for (int32_t p = 0; p < shd_mesh_size(to->mesh); p++) {
