@@ -218,16 +218,18 @@ libsim_la_SOURCES = \
 	%D%/partition/bucket.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
-	%D%/partition/choose.c \
-	%D%/partition/choose.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
 	%D%/partition/improve.c \
 	%D%/partition/improve.h \
+	%D%/partition/limit.c \
+	%D%/partition/limit.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
+	%D%/partition/placement.c \
+	%D%/partition/placement.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
@@ -243,7 +245,10 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/window.c \
+	%D%/partition/search.c \
+	%D%/partition/search.h \
 	%D%/partition/share.c \
+	%D%/partition/share.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
 	%D%/program/program.c \

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/choose.h"
 #include "partition/emit.h"
-#include "partition/improve.h"
+#include "partition/placement.h"
 #include "partition/refine.h"
+#include "partition/search.h"
 
 struct alternatives {
     const struct partition_request *request;
-    struct choose choose;
+    struct placement placement;
     bool any; /* there is a choice to look at */
 };
 
@@ -28,7 +28,7 @@ struct outcome {
 static bool measure(struct outcome *out, struct alternatives *a, const char *name, uint8_t phase)
 {
     struct program *program = program_create(a->request->mesh);
-    bool ok = program && emit_program(program, &a->choose, false, NULL) == SHD_OK;
+    bool ok = program && emit_program(program, &a->placement, false, NULL) == SHD_OK;
 
     *out = (struct outcome){0, 0, 0};
     for (uint32_t i = 0; ok && i < program->nops; i++) {
@@ -57,8 +57,10 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
     a->request = request;
     status = refine_init(&refined, request->graph, request->mesh, err);
     if (status == SHD_OK && !refined.mesh) {
-        status = choose_init(&a->choose, request, err);
+        status = placement_init(&a->placement, request, err);
         a->any = status == SHD_OK;
+        if (status == SHD_OK)
+            status = search_placement(&a->placement, err);
     }
     if (status == SHD_OK)
         shd_mesh_destroy(refined.mesh);
@@ -72,17 +74,17 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
 void alternatives_destroy(struct alternatives *alternatives)
 {
     if (alternatives && alternatives->any)
-        choose_fini(&alternatives->choose);
+        placement_fini(&alternatives->placement);
     free(alternatives);
 }
 
 /* The op that became the kernel of that name; GRAPH_NONE where it was not free. */
 static uint32_t find_node(const struct alternatives *a, const char *name, uint8_t phase)
 {
-    const struct graph *graph = a->choose.graph;
+    const struct graph *graph = a->placement.graph;
 
     for (uint32_t n = 0; n < graph->nnodes; n++) {
-        if (choose_is_free(&a->choose, n) && (uint8_t)graph->nodes[n].phase == phase &&
+        if (placement_is_free(&a->placement, n) && (uint8_t)graph->nodes[n].phase == phase &&
             !strcmp(graph->nodes[n].name, name))
             return n;
     }
@@ -90,15 +92,15 @@ static uint32_t find_node(const struct alternatives *a, const char *name, uint8_
 }
 
 /* Give a node another assignment, if it is a valid one; all else stays. */
-static bool place_node(struct choose *choose, uint32_t node, const struct assign *assign)
+static bool place_node(struct placement *placement, uint32_t node, const struct assign *assign)
 {
-    struct choose_node *n = &choose->nodes[node];
-    const struct assigned assigned = {choose->graph, node, &n->rule, assign, choose->mesh};
+    struct placement_node *n = &placement->nodes[node];
+    const struct assigned assigned = {placement->graph, node, &n->rule, assign, placement->mesh};
 
     if (!assign_valid(&assigned))
         return false;
     n->assign = *assign;
-    choose_settle(choose, node);
+    placement_settle(placement, node);
     return true;
 }
 
@@ -106,9 +108,9 @@ static bool place_node(struct choose *choose, uint32_t node, const struct assign
 static const char *factor_name(const struct alternatives *a, uint32_t node, int factor,
                                bool *reduced)
 {
-    const struct graph *graph = a->choose.graph;
+    const struct graph *graph = a->placement.graph;
     const struct graph_node *n = &graph->nodes[node];
-    const struct rule *rule = &a->choose.nodes[node].rule;
+    const struct rule *rule = &a->placement.nodes[node].rule;
 
     *reduced = false;
     for (uint32_t d = 0; d < n->rank; d++)
@@ -125,7 +127,7 @@ static const char *factor_name(const struct alternatives *a, uint32_t node, int 
 static bool try_place(struct alternatives *a, uint32_t node, const struct assign *was, uint8_t axis,
                       int place, const struct outcome *base, struct alternative *out)
 {
-    const struct graph_node *n = &a->choose.graph->nodes[node];
+    const struct graph_node *n = &a->placement.graph->nodes[node];
     struct assign assign = *was;
     struct outcome outcome;
 
@@ -138,7 +140,7 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
     if (out->chosen)
         return true;
     assign.place[axis] = (int8_t)place;
-    if (!place_node(&a->choose, node, &assign) ||
+    if (!place_node(&a->placement, node, &assign) ||
         !measure(&outcome, a, n->name, (uint8_t)n->phase))
         return false;
     out->more_bytes = outcome.bytes - base->bytes;
@@ -156,15 +158,15 @@ uint32_t alternatives_of(struct alternatives *alternatives, const char *name, ui
 
     if (node == GRAPH_NONE || !measure(&base, a, name, phase) || base.nops != 1)
         return 0;
-    was = a->choose.nodes[node].assign;
+    was = a->placement.nodes[node].assign;
     for (uint8_t axis = 0; axis < shd_mesh_naxes(a->request->mesh); axis++) {
         if (was.place[axis] == ASSIGN_PARTIAL)
             continue;
         for (int place = ASSIGN_NONE;
-             place < (int)a->choose.nodes[node].rule.nfactors && n < ALTERNATIVES_MAX; place++)
+             place < (int)a->placement.nodes[node].rule.nfactors && n < ALTERNATIVES_MAX; place++)
             n += try_place(a, node, &was, axis, place, &base, &out[n]);
     }
-    if (!place_node(&a->choose, node, &was))
+    if (!place_node(&a->placement, node, &was))
         return 0;
     return n;
 }

@@ -12,12 +12,12 @@
 struct alternatives; /* opaque */
 
 struct alternative {
-    uint8_t axis;             /* of the mesh */
-    const char *dim;          /* the dimension that the axis cuts; NULL: none, its devices do the same */
-    bool chosen;              /* this is how it is */
-    bool reduced;             /* the op sums over the dimension: parts of a sum are left */
-    int64_t more_bytes;       /* received by all devices in the whole step, against the chosen one */
-    double work;              /* flops of the op on one device, against the chosen one */
+    uint8_t axis;       /* of the mesh */
+    const char *dim;    /* the dimension that the axis cuts; NULL: none, its devices do the same */
+    bool chosen;        /* this is how it is */
+    bool reduced;       /* the op sums over the dimension: parts of a sum are left */
+    int64_t more_bytes; /* received by all devices in the whole step, against the chosen one */
+    double work;        /* flops of the op on one device, against the chosen one */
 };
 
 #define ALTERNATIVES_MAX 64
@@ -30,8 +30,8 @@ SHD_MUST_CHECK int alternatives_create(struct alternatives **out,
                                        struct shd_error *err);
 void alternatives_destroy(struct alternatives *alternatives); /* NULL is allowed */
 
-/* The placements of each axis in the op of a name and phase, the other axes as they are; returns how
- * many were stored.  0 for ops that leave no choice, and where several have the name. */
+/* The placements of each axis in the op of a name and phase, the other axes as they are; returns
+ * how many were stored.  0 for ops that leave no choice, and where several have the name. */
 uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,
                          struct alternative out[ALTERNATIVES_MAX]);
 

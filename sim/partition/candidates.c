@@ -38,16 +38,16 @@ static void add_order(struct candidates *cs, const struct shd_sharding *s)
 
 /* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the
  * op's for the dimensions of that array. */
-static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_t node,
+static void add_neighbour(const struct placement *p, struct candidates *cs, uint32_t node,
                           const int8_t *factors, uint32_t number)
 {
-    const struct rule *rule = &c->nodes[node].rule;
+    const struct rule *rule = &p->nodes[node].rule;
     const struct shd_sharding *s;
     bool tuple = false;
 
-    if (number == CHOOSE_UNKNOWN)
+    if (number == PLACEMENT_UNKNOWN)
         return;
-    s = price_sharding(c->price, number);
+    s = price_sharding(p->price, number);
     for (uint32_t d = 0; d < s->rank; d++) {
         const struct rule_factor *f = &rule->factors[factors[d]];
 
@@ -61,19 +61,19 @@ static void add_neighbour(const struct choose *c, struct candidates *cs, uint32_
 
 /* An operand that is a partial sum may be passed on as it is, or be scattered over any dimension:
  * that moves half of what bringing it about everywhere does. */
-static void add_partial(const struct choose *c, struct candidates *cs, uint32_t node, uint32_t k)
+static void add_partial(const struct placement *p, struct candidates *cs, uint32_t node, uint32_t k)
 {
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
-    const struct shd_sharding *s = price_sharding(c->price, c->nodes[g->inputs[k]].home);
+    const struct graph_node *g = &p->graph->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
+    const struct shd_sharding *s = price_sharding(p->price, p->nodes[g->inputs[k]].home);
     bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
 
-    for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++) {
+    for (size_t a = 0; a < shd_mesh_naxes(p->mesh); a++) {
         if (!(s->partial >> a & 1))
             continue;
         if (passes)
             add_option(cs, a, ASSIGN_PARTIAL);
-        for (uint32_t d = 0; d < s->rank && c->scatters; d++) {
+        for (uint32_t d = 0; d < s->rank && p->scatters; d++) {
             const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
 
             if (!f->whole && f->follows == RULE_FREE)
@@ -85,25 +85,25 @@ static void add_partial(const struct choose *c, struct candidates *cs, uint32_t 
 }
 
 /* What is asked of a value, by whatever name; `factors` are those of the op that makes it. */
-static void add_asked(struct choose *c, struct candidates *cs, uint32_t node, uint32_t value,
+static void add_asked(struct placement *p, struct candidates *cs, uint32_t node, uint32_t value,
                       const int8_t *factors)
 {
-    const struct choose_node *n = &c->nodes[value];
+    const struct placement_node *n = &p->nodes[value];
 
-    if (n->output != GRAPH_NONE && c->request->outputs && c->request->outputs[n->output])
-        add_neighbour(c, cs, node, factors, choose_output_need(c, n->output));
+    if (n->output != GRAPH_NONE && p->request->outputs && p->request->outputs[n->output])
+        add_neighbour(p, cs, node, factors, placement_output_need(p, n->output));
     for (uint32_t i = 0; i < n->nreaders; i++)
-        if (choose_is_alias(c, n->readers[i].node))
-            add_asked(c, cs, node, n->readers[i].node, factors);
+        if (placement_is_alias(p, n->readers[i].node))
+            add_asked(p, cs, node, n->readers[i].node, factors);
         else
-            add_neighbour(c, cs, node, factors,
-                          c->nodes[n->readers[i].node].needs[n->readers[i].operand]);
+            add_neighbour(p, cs, node, factors,
+                          p->nodes[n->readers[i].node].needs[n->readers[i].operand]);
 }
 
-void candidates_find(struct choose *c, uint32_t node, struct candidates *cs)
+void candidates_find(struct placement *p, uint32_t node, struct candidates *cs)
 {
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
+    const struct graph_node *g = &p->graph->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
 
     memset(cs, 0, sizeof *cs);
     for (int a = 0; a < SHD_MESH_AXES_MAX; a++) {
@@ -112,18 +112,18 @@ void candidates_find(struct choose *c, uint32_t node, struct candidates *cs)
     }
     cs->norders = 1;
     for (uint32_t k = 0; k < g->ninputs; k++)
-        add_neighbour(c, cs, node, n->rule.operand[k], c->nodes[g->inputs[k]].home);
+        add_neighbour(p, cs, node, n->rule.operand[k], p->nodes[g->inputs[k]].home);
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (cs->noptions[a] > 1)
             cs->brought |= 1u << a;
     for (uint32_t r = 0; r < n->rule.nresults; r++)
-        add_asked(c, cs, node, assign_result_node(c->graph, node, r), n->rule.result[r]);
+        add_asked(p, cs, node, assign_result_node(p->graph, node, r), n->rule.result[r]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
-        const struct choose_node *in = &c->nodes[g->inputs[k]];
+        const struct placement_node *in = &p->nodes[g->inputs[k]];
 
         for (uint32_t r = 0; r < in->nreaders; r++)
-            add_neighbour(c, cs, node, n->rule.operand[k],
-                          c->nodes[in->readers[r].node].needs[in->readers[r].operand]);
-        add_partial(c, cs, node, k);
+            add_neighbour(p, cs, node, n->rule.operand[k],
+                          p->nodes[in->readers[r].node].needs[in->readers[r].operand]);
+        add_partial(p, cs, node, k);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef PARTITION_CANDIDATES_H
 #define PARTITION_CANDIDATES_H
 
-#include "partition/choose.h"
+#include "partition/placement.h"
 
 #define CANDIDATES_OPTIONS_MAX 10 /* places for one axis in one op */
 #define CANDIDATES_ORDERS_MAX 4   /* orders of axes inside tuples */
@@ -19,6 +19,6 @@ struct candidates {
     uint8_t orders[CANDIDATES_ORDERS_MAX][SHD_MESH_AXES_MAX];
 };
 
-void candidates_find(struct choose *choose, uint32_t node, struct candidates *out);
+void candidates_find(struct placement *placement, uint32_t node, struct candidates *out);
 
 #endif /* PARTITION_CANDIDATES_H */

@@ -22,7 +22,7 @@ struct version {
 
 struct emit {
     struct program *program;
-    struct choose *choose;
+    struct placement *placement;
     const struct graph *graph;
     struct version *versions;
     uint32_t nversions, room;
@@ -59,7 +59,7 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t
 
     graph_shape(e->graph, node, shape);
     status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
-                                price_sharding(e->choose->price, sharding), e->err);
+                                price_sharding(e->placement->price, sharding), e->err);
     return status == SHD_OK ? keep_version(e, node, sharding, *buffer, phase) : status;
 }
 
@@ -85,7 +85,7 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
 /* The op that made a value which several constraints may have named since. */
 static uint32_t maker_of(const struct emit *e, uint32_t node)
 {
-    while (e->graph->nodes[node].op == GRAPH_CONSTRAINT && !e->choose->nodes[node].fixed)
+    while (e->graph->nodes[node].op == GRAPH_CONSTRAINT && !e->placement->nodes[node].fixed)
         node = e->graph->nodes[node].inputs[0];
     return node;
 }
@@ -133,7 +133,7 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
 {
     struct program_op op = {
         .kind = PROGRAM_RESHARD, .ninputs = 1, .noutputs = 1, .inputs = {*buffer}};
-    uint32_t sharding = price_number(e->choose->price, &step->to);
+    uint32_t sharding = price_number(e->placement->price, &step->to);
     int status;
 
     if (sharding == UINT32_MAX)
@@ -155,7 +155,7 @@ static bool forgotten(const struct emit *e, const struct version *v, uint8_t pha
 {
     const struct program_buffer *b = &e->program->buffers[v->buffer];
     const struct shd_sharding *home =
-        price_sharding(e->choose->price, e->choose->nodes[v->node].home);
+        price_sharding(e->placement->price, e->placement->nodes[v->node].home);
 
     return e->regather && v->phase != phase && !home->partial &&
            shd_sharding_axes(&b->sharding) != shd_sharding_axes(home) &&
@@ -166,7 +166,7 @@ static bool forgotten(const struct emit *e, const struct version *v, uint8_t pha
 static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, const char *asker,
                  uint32_t *buffer)
 {
-    struct price *price = e->choose->price;
+    struct price *price = e->placement->price;
     const struct version *from = NULL;
     double best = PRICE_IMPOSSIBLE;
     struct shd_reshard_plan plan;
@@ -202,7 +202,7 @@ static int emit_leaf(struct emit *e, uint32_t node)
     const struct graph_node *n = &e->graph->nodes[node];
     struct program_op op = {
         .kind = PROGRAM_FILL, .name = n->name, .noutputs = 1, .source = n->source};
-    int status = add_version(e, node, e->choose->nodes[node].home, op.phase, &op.outputs[0]);
+    int status = add_version(e, node, e->placement->nodes[node].home, op.phase, &op.outputs[0]);
 
     if (status != SHD_OK)
         return status;
@@ -213,7 +213,7 @@ static int emit_leaf(struct emit *e, uint32_t node)
 /* Buffers for all results of an op. */
 static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 {
-    const struct choose_node *c = &e->choose->nodes[node];
+    const struct placement_node *c = &e->placement->nodes[node];
     int status = SHD_OK;
 
     op->kind = PROGRAM_KERNEL;
@@ -221,7 +221,8 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     for (uint32_t r = 0; r < c->rule.nresults && status == SHD_OK; r++) {
         uint32_t result = assign_result_node(e->graph, node, r);
 
-        status = add_version(e, result, e->choose->nodes[result].home, op->phase, &op->outputs[r]);
+        status =
+            add_version(e, result, e->placement->nodes[result].home, op->phase, &op->outputs[r]);
     }
     memset(&op->desc, 0, sizeof op->desc);
     return status;
@@ -237,7 +238,7 @@ static int add_kernel(struct emit *e, struct program_op *op)
 
 static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
 {
-    const struct choose_node *c = &e->choose->nodes[node];
+    const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
     int64_t extents[RULE_FACTORS_MAX];
     int status = add_outputs(e, node, op);
@@ -252,13 +253,13 @@ static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
 /* An elementwise expression: what is inlined into the node is computed with it. */
 static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
 {
-    const struct choose_node *c = &e->choose->nodes[node];
+    const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
     int64_t extents[RULE_FACTORS_MAX];
     struct fused fused;
     int status = SHD_OK;
 
-    fuse_collect(&fused, e->choose, e->inlined, node);
+    fuse_collect(&fused, e->placement, e->inlined, node);
     op->ninputs = fused.ninputs;
     for (uint32_t i = 0; i < fused.ninputs && status == SHD_OK; i++)
         status = bring(e, fused.inputs[i], fused.needs[i], node, op->name, &op->inputs[i]);
@@ -267,14 +268,14 @@ static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
     if (status != SHD_OK)
         return status;
     assign_extents(extents, &a);
-    fuse_lower(op, &fused, e->choose, node, extents);
+    fuse_lower(op, &fused, e->placement, node, extents);
     return add_kernel(e, op);
 }
 
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    const struct choose_node *c = &e->choose->nodes[node];
+    const struct placement_node *c = &e->placement->nodes[node];
     struct program_op op = {.name = n->name, .phase = (uint8_t)n->phase, .ninputs = n->ninputs};
     int status;
 
@@ -300,7 +301,7 @@ static int emit_outputs(struct emit *e, uint32_t node)
                                                      [GRAPH_GRADIENT] = PROGRAM_GRADIENT};
     uint32_t buffer;
 
-    for (uint32_t o = e->choose->nodes[node].output; o < e->graph->noutputs; o++) {
+    for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
         const struct graph_output *output = &e->graph->outputs[o];
         const char *asker;
         int status;
@@ -310,7 +311,7 @@ static int emit_outputs(struct emit *e, uint32_t node)
         asker =
             program_text(e->program, "%s %s",
                          output->kind == GRAPH_GRADIENT ? "gradient of" : "result", output->name);
-        status = bring(e, node, choose_output_need(e->choose, o), node, asker, &buffer);
+        status = bring(e, node, placement_output_need(e->placement, o), node, asker, &buffer);
         if (status == SHD_OK)
             status =
                 program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
@@ -325,10 +326,10 @@ static int emit_all(struct emit *e)
     int status = SHD_OK;
 
     for (uint32_t node = 0; node < e->graph->nnodes && status == SHD_OK; node++)
-        if (e->choose->nodes[node].live && e->graph->nodes[node].op <= GRAPH_PARAM)
+        if (e->placement->nodes[node].live && e->graph->nodes[node].op <= GRAPH_PARAM)
             status = emit_leaf(e, node);
     for (uint32_t node = 0; node < e->graph->nnodes && status == SHD_OK; node++) {
-        if (!e->choose->nodes[node].live)
+        if (!e->placement->nodes[node].live)
             continue;
         if (rule_of(e->graph->nodes[node].op))
             status = emit_op(e, node);
@@ -338,13 +339,13 @@ static int emit_all(struct emit *e)
     return status;
 }
 
-int emit_program(struct program *program, struct choose *choose, bool regather,
+int emit_program(struct program *program, struct placement *placement, bool regather,
                  struct shd_error *err)
 {
-    size_t n = (size_t)choose->graph->nnodes + 1;
+    size_t n = (size_t)placement->graph->nnodes + 1;
     struct emit e = {.program = program,
-                     .choose = choose,
-                     .graph = choose->graph,
+                     .placement = placement,
+                     .graph = placement->graph,
                      .newest = malloc(n * sizeof *e.newest),
                      .inlined = calloc(n, sizeof *e.inlined),
                      .regather = regather,
@@ -355,7 +356,7 @@ int emit_program(struct program *program, struct choose *choose, bool regather,
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     if (status == SHD_OK) {
         memset(e.newest, 0xff, n * sizeof *e.newest);
-        fuse_mark(e.inlined, choose);
+        fuse_mark(e.inlined, placement);
         status = emit_all(&e);
     }
     free(e.newest);

@@ -10,7 +10,7 @@ struct size {
     uint32_t inputs, instrs;
 };
 
-static struct size size_of(const struct choose *c, const bool *inlined, uint32_t node)
+static struct size size_of(const struct placement *c, const bool *inlined, uint32_t node)
 {
     const struct graph_node *n = &c->graph->nodes[node];
     struct size size = {0, 1};
@@ -32,32 +32,32 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
 }
 
 /* Whether operand `k` of a map can be computed inside it, limits apart. */
-static bool can_inline(const struct choose *c, uint32_t reader, uint32_t k)
+static bool can_inline(const struct placement *c, uint32_t reader, uint32_t k)
 {
     const struct graph_node *r = &c->graph->nodes[reader];
     uint32_t node = r->inputs[k];
     const struct graph_node *n = &c->graph->nodes[node];
-    const struct choose_node *cn = &c->nodes[node];
+    const struct placement_node *cn = &c->nodes[node];
 
     return n->op == GRAPH_MAP && cn->nreaders == 1 && cn->output == GRAPH_NONE && same_dims(n, r) &&
            n->phase == r->phase && cn->home == c->nodes[reader].needs[k] &&
            !price_sharding(c->price, cn->home)->partial;
 }
 
-void fuse_mark(bool *inlined, const struct choose *choose)
+void fuse_mark(bool *inlined, const struct placement *placement)
 {
-    for (uint32_t node = 0; node < choose->graph->nnodes; node++) {
-        const struct graph_node *n = &choose->graph->nodes[node];
+    for (uint32_t node = 0; node < placement->graph->nnodes; node++) {
+        const struct graph_node *n = &placement->graph->nodes[node];
 
-        if (!choose->nodes[node].live || n->op != GRAPH_MAP)
+        if (!placement->nodes[node].live || n->op != GRAPH_MAP)
             continue;
         for (uint32_t k = 0; k < n->ninputs; k++) {
             struct size size;
 
-            if (!can_inline(choose, node, k))
+            if (!can_inline(placement, node, k))
                 continue;
             inlined[n->inputs[k]] = true;
-            size = size_of(choose, inlined, node);
+            size = size_of(placement, inlined, node);
             if (size.inputs > KERN_MAP_INPUTS_MAX || size.instrs > KERN_MAP_INSTRS_MAX)
                 inlined[n->inputs[k]] = false;
         }
@@ -67,7 +67,7 @@ void fuse_mark(bool *inlined, const struct choose *choose)
 /* While collecting, source numbers below this are inputs, others are instructions. */
 #define INSTR 128
 
-static uint8_t add_input(struct fused *f, const struct choose *c, uint32_t reader, uint32_t k,
+static uint8_t add_input(struct fused *f, const struct placement *c, uint32_t reader, uint32_t k,
                          const int8_t *factors)
 {
     uint32_t node = c->graph->nodes[reader].inputs[k], need = c->nodes[reader].needs[k];
@@ -81,7 +81,8 @@ static uint8_t add_input(struct fused *f, const struct choose *c, uint32_t reade
     return (uint8_t)f->ninputs++;
 }
 
-static uint8_t collect(struct fused *f, const struct choose *c, const bool *inlined, uint32_t node)
+static uint8_t collect(struct fused *f, const struct placement *c, const bool *inlined,
+                       uint32_t node)
 {
     const struct graph_node *n = &c->graph->nodes[node];
     struct kern_instr instr = {n->fn, {0, 0}, n->scalar};
@@ -94,11 +95,11 @@ static uint8_t collect(struct fused *f, const struct choose *c, const bool *inli
     return (uint8_t)(INSTR + f->ninstrs++);
 }
 
-void fuse_collect(struct fused *out, const struct choose *choose, const bool *inlined,
+void fuse_collect(struct fused *out, const struct placement *placement, const bool *inlined,
                   uint32_t node)
 {
     memset(out, 0, sizeof *out);
-    (void)collect(out, choose, inlined, node);
+    (void)collect(out, placement, inlined, node);
     for (uint32_t i = 0; i < out->ninstrs; i++)
         for (uint32_t k = 0; k < 2; k++)
             if (out->instrs[i].src[k] >= INSTR)
@@ -106,11 +107,11 @@ void fuse_collect(struct fused *out, const struct choose *choose, const bool *in
 }
 
 /* All the expression's ops have the same dimensions in the same order, hence the same factors. */
-void fuse_lower(struct program_op *op, const struct fused *fused, const struct choose *choose,
+void fuse_lower(struct program_op *op, const struct fused *fused, const struct placement *placement,
                 uint32_t node, const int64_t *extents)
 {
-    const struct graph_node *n = &choose->graph->nodes[node];
-    const struct rule *rule = &choose->nodes[node].rule;
+    const struct graph_node *n = &placement->graph->nodes[node];
+    const struct rule *rule = &placement->nodes[node].rule;
     struct kern_map *m = &op->desc.map;
 
     op->kernel = &kern_kernel_map;
@@ -120,7 +121,7 @@ void fuse_lower(struct program_op *op, const struct fused *fused, const struct c
     rule_factor_strides(m->out_stride, n->rank, rule->result[0], extents);
     m->ninputs = fused->ninputs;
     for (uint32_t i = 0; i < fused->ninputs; i++)
-        rule_factor_strides(m->in_stride[i], choose->graph->nodes[fused->inputs[i]].rank,
+        rule_factor_strides(m->in_stride[i], placement->graph->nodes[fused->inputs[i]].rank,
                             fused->factors[i], extents);
     m->ninstrs = fused->ninstrs;
     memcpy(m->instrs, fused->instrs, sizeof m->instrs);

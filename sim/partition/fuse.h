@@ -11,7 +11,7 @@
 #ifndef PARTITION_FUSE_H
 #define PARTITION_FUSE_H
 
-#include "partition/choose.h"
+#include "partition/placement.h"
 
 /* An expression as it is put together. */
 struct fused {
@@ -24,14 +24,14 @@ struct fused {
 };
 
 /* Mark the nodes that are inlined into their reader: inlined[node], nnodes entries, zeroed. */
-void fuse_mark(bool *inlined, const struct choose *choose);
+void fuse_mark(bool *inlined, const struct placement *placement);
 
 /* The expression of a map that is not inlined itself. */
-void fuse_collect(struct fused *out, const struct choose *choose, const bool *inlined,
+void fuse_collect(struct fused *out, const struct placement *placement, const bool *inlined,
                   uint32_t node);
 
 /* Describe the kernel of an expression; `extents` are the local ones of the last op's rule. */
-void fuse_lower(struct program_op *op, const struct fused *fused, const struct choose *choose,
+void fuse_lower(struct program_op *op, const struct fused *fused, const struct placement *placement,
                 uint32_t node, const int64_t *extents);
 
 #endif /* PARTITION_FUSE_H */

@@ -8,60 +8,23 @@
 #include "partition/candidates.h"
 #include "partition/tally.h"
 
-#define COMBINATIONS_MAX 4096
-
-/* A value's aliases lie where it does. */
-void choose_settle_aliases(struct choose *c, uint32_t node)
-{
-    const struct choose_node *n = &c->nodes[node];
-
-    for (uint32_t r = 0; r < n->nreaders; r++) {
-        struct choose_node *alias = &c->nodes[n->readers[r].node];
-
-        if (!choose_is_alias(c, n->readers[r].node))
-            continue;
-        alias->home = alias->needs[0] = n->home;
-        choose_settle_aliases(c, n->readers[r].node);
-    }
-}
-
-/* Make the shardings of a node, and of its extras, follow its assignment. */
-void choose_settle(struct choose *c, uint32_t node)
-{
-    struct choose_node *n = &c->nodes[node];
-    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
-    struct shd_sharding s;
-
-    for (uint32_t k = 0; k < c->graph->nodes[node].ninputs; k++) {
-        assign_operand(&s, &a, k);
-        n->needs[k] = price_number(c->price, &s);
-    }
-    for (uint32_t r = 0; r < n->rule.nresults; r++) {
-        uint32_t result = assign_result_node(c->graph, node, r);
-
-        assign_result(&s, &a, r);
-        c->nodes[result].home = price_number(c->price, &s);
-        choose_settle_aliases(c, result);
-    }
-}
-
 struct best {
     bool found;
     double cost;
     struct assign assign;
 };
 
-static void consider(struct choose *c, uint32_t node, const struct assign *a, struct best *best)
+static void consider(struct placement *p, uint32_t node, const struct assign *a, struct best *best)
 {
-    struct choose_node *n = &c->nodes[node];
-    const struct assigned assigned = {c->graph, node, &n->rule, a, c->mesh};
+    struct placement_node *n = &p->nodes[node];
+    const struct assigned assigned = {p->graph, node, &n->rule, a, p->mesh};
     double cost;
 
     if (!assign_valid(&assigned))
         return;
     n->assign = *a;
-    choose_settle(c, node);
-    cost = tally_near(c, node);
+    placement_settle(p, node);
+    cost = tally_near(p, node);
     if (best->found && cost >= best->cost)
         return;
     *best = (struct best){true, cost, *a};
@@ -74,10 +37,10 @@ static uint32_t first_digit(uint32_t axis, uint32_t busy)
 
 /* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut
  * something. */
-static void consider_all(struct choose *c, uint32_t node, const struct candidates *cs,
+static void consider_all(struct placement *p, uint32_t node, const struct candidates *cs,
                          uint32_t busy, struct best *best)
 {
-    uint32_t digits[SHD_MESH_AXES_MAX], naxes = (uint32_t)shd_mesh_naxes(c->mesh), a;
+    uint32_t digits[SHD_MESH_AXES_MAX], naxes = (uint32_t)shd_mesh_naxes(p->mesh), a;
     struct assign assign;
 
     for (a = 0; a < naxes; a++)
@@ -89,13 +52,14 @@ static void consider_all(struct choose *c, uint32_t node, const struct candidate
             assign.place[a] = cs->options[a][digits[a]];
         for (uint32_t o = 0; o < cs->norders; o++) {
             memcpy(assign.order, cs->orders[o], sizeof assign.order);
-            consider(c, node, &assign, best);
+            consider(p, node, &assign, best);
         }
         for (a = 0; a < naxes && ++digits[a] == cs->noptions[a]; a++)
             digits[a] = first_digit(a, busy);
         if (a == naxes)
-            break;
+            return;
     }
+    p->limits.hits[LIMIT_COMBINATIONS]++;
 }
 
 /* Ops whose work grows faster than their arrays. */
@@ -119,22 +83,22 @@ static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
  * Devices among which an operand is cut share heavy work: to gather it and compute everything
  * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
  * it. */
-bool choose_improve(struct choose *c, uint32_t node)
+bool improve_node(struct placement *p, uint32_t node)
 {
-    struct choose_node *n = &c->nodes[node];
+    struct placement_node *n = &p->nodes[node];
     struct best best = {.found = false};
-    struct choose_node before = *n;
+    struct placement_node before = *n;
     struct candidates cs;
     uint32_t busy;
 
-    candidates_find(c, node, &cs);
-    busy = is_heavy(c->graph->nodes[node].op) ? cs.brought : 0;
-    if (before.home != CHOOSE_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(c->mesh)))
-        best = (struct best){true, tally_near(c, node), n->assign};
-    consider_all(c, node, &cs, busy, &best);
+    candidates_find(p, node, &cs);
+    busy = is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
+    if (before.home != PLACEMENT_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(p->mesh)))
+        best = (struct best){true, tally_near(p, node), n->assign};
+    consider_all(p, node, &cs, busy, &best);
     if (!best.found)
-        consider_all(c, node, &cs, 0, &best);
+        consider_all(p, node, &cs, 0, &best);
     n->assign = best.assign;
-    choose_settle(c, node);
+    placement_settle(p, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
 }

@@ -6,19 +6,20 @@
 #include <stdlib.h>
 
 #include "partition/bucket.h"
-#include "partition/choose.h"
+#include "partition/placement.h"
 #include "partition/emit.h"
 #include "partition/refine.h"
+#include "partition/search.h"
 
 static int build(struct program **out, const struct partition_request *request,
-                 struct choose *choose, bool regather, struct shd_error *err)
+                 struct placement *placement, bool regather, struct shd_error *err)
 {
     struct program *program = program_create(request->mesh);
     int status;
 
     if (!program)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    status = emit_program(program, choose, regather, err);
+    status = emit_program(program, placement, regather, err);
     if (status != SHD_OK) {
         program_destroy(program);
         return status;
@@ -33,14 +34,14 @@ static int build(struct program **out, const struct partition_request *request,
 
 /* Where the step does not fit: the one that gathers again, if that needs less. */
 static int make_fit(struct program **program, const struct partition_request *request,
-                    struct choose *choose, struct shd_error *err)
+                    struct placement *placement, struct shd_error *err)
 {
     struct program *smaller;
     int status;
 
     if (request->memory_bytes == 0 || program_peak_bytes(*program) <= request->memory_bytes)
         return SHD_OK;
-    status = build(&smaller, request, choose, true, err);
+    status = build(&smaller, request, placement, true, err);
     if (status != SHD_OK)
         return status;
     if (program_peak_bytes(smaller) < program_peak_bytes(*program)) {
@@ -56,15 +57,17 @@ static int build_on(struct program **out, const struct partition_request *reques
                     struct shd_error *err)
 {
     struct program *program = NULL;
-    struct choose choose;
-    int status = choose_init(&choose, request, err);
+    struct placement placement;
+    int status = placement_init(&placement, request, err);
 
     if (status != SHD_OK)
         return status;
-    status = build(&program, request, &choose, false, err);
+    status = search_placement(&placement, err);
     if (status == SHD_OK)
-        status = make_fit(&program, request, &choose, err);
-    choose_fini(&choose);
+        status = build(&program, request, &placement, false, err);
+    if (status == SHD_OK)
+        status = make_fit(&program, request, &placement, err);
+    placement_fini(&placement);
     if (status == SHD_OK)
         *out = program;
     else

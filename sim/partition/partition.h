@@ -8,7 +8,7 @@
  * How: every op is given an assignment, which mesh axis cuts which of its dimensions.  An axis on a
  * dimension that the op sums over leaves a partial result; linear ops may pass a partial value on.
  * Candidates come from the neighbours' shardings.  The first choice follows the data; then ops
- * are revisited, forwards and backwards, as long as the cost falls (partition/choose.h).
+ * are revisited, forwards and backwards, as long as the cost falls (partition/search.h).
  *
  * Thread class: pure functions.
  *

@@ -1,20 +1,16 @@
-/* Moves of several readers at once.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "partition/share.h"
+
 #include "partition/improve.h"
-
 #include "partition/tally.h"
-
-#define TOGETHER_MAX 16 /* readers of one value */
-#define AFFECTED_MAX 256
 
 /* Nodes whose costs a move may change, each once. */
 struct affected {
     uint32_t n;
     uint32_t nodes[AFFECTED_MAX];
+    bool full; /* some were left out: the move is judged without them */
 };
 
 static void affect(struct affected *set, uint32_t node)
@@ -24,69 +20,73 @@ static void affect(struct affected *set, uint32_t node)
             return;
     if (set->n < AFFECTED_MAX)
         set->nodes[set->n++] = node;
+    else
+        set->full = true;
 }
 
-/* A value and its aliases; those beyond the room are left out, the move is judged without them. */
-static void affect_named(struct affected *set, const struct choose *c, uint32_t node)
+/* A value and its aliases. */
+static void affect_named(struct affected *set, const struct placement *p, uint32_t node)
 {
-    const struct choose_node *n = &c->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
 
     affect(set, node);
     for (uint32_t r = 0; r < n->nreaders; r++)
-        if (choose_is_alias(c, n->readers[r].node))
-            affect_named(set, c, n->readers[r].node);
+        if (placement_is_alias(p, n->readers[r].node))
+            affect_named(set, p, n->readers[r].node);
 }
 
-static void find_affected(struct affected *set, const struct choose *c, uint32_t node)
+static void find_affected(struct affected *set, const struct placement *p, uint32_t node)
 {
-    const struct choose_node *n = &c->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
 
     set->n = 0;
+    set->full = false;
     affect(set, node);
     for (uint32_t r = 0; r < n->nreaders; r++) {
-        const struct graph_node *reader = &c->graph->nodes[n->readers[r].node];
+        const struct graph_node *reader = &p->graph->nodes[n->readers[r].node];
 
-        affect_named(set, c, n->readers[r].node);
+        affect_named(set, p, n->readers[r].node);
         for (uint32_t k = 0; k < reader->ninputs; k++)
             affect(set, reader->inputs[k]);
         for (uint32_t x = 0; x < reader->nextras; x++)
-            affect_named(set, c, reader->extras[x]);
+            affect_named(set, p, reader->extras[x]);
     }
 }
 
-static double affected_cost(struct choose *c, const struct affected *set)
+static double affected_cost(struct placement *p, const struct affected *set)
 {
     double cost = 0;
 
     for (uint32_t i = 0; i < set->n; i++)
-        cost += tally_value(c, set->nodes[i]) + tally_work(c, set->nodes[i]);
+        cost += tally_value(p, set->nodes[i]) + tally_work(p, set->nodes[i]);
     return cost;
 }
 
-/* Let all readers of a value choose as if it lay in another sharding as well; keep that when it
+/* Let all readers of a value placement as if it lay in another sharding as well; keep that when it
  * pays for bringing the value there once.  One by one each would find its own way around. */
-static bool share(struct choose *c, uint32_t node, const struct shd_sharding *as)
+static bool share(struct placement *p, uint32_t node, const struct shd_sharding *as)
 {
-    struct choose_node *n = &c->nodes[node];
+    struct placement_node *n = &p->nodes[node];
     struct assign before[TOGETHER_MAX];
     struct affected set;
     double cost;
     bool better;
 
-    find_affected(&set, c, node);
-    cost = affected_cost(c, &set);
+    find_affected(&set, p, node);
+    p->limits.hits[LIMIT_AFFECTED] += set.full;
+    cost = affected_cost(p, &set);
     for (uint32_t r = 0; r < n->nreaders; r++)
-        before[r] = c->nodes[n->readers[r].node].assign;
-    n->gift = price_number(c->price, as);
+        before[r] = p->nodes[n->readers[r].node].assign;
+    n->gift = price_number(p->price, as);
     for (uint32_t r = 0; r < n->nreaders; r++)
-        if (choose_is_free(c, n->readers[r].node))
-            choose_improve(c, n->readers[r].node);
-    n->gift = CHOOSE_UNKNOWN;
-    better = affected_cost(c, &set) < cost * (1 - 1e-12);
+        if (placement_is_free(p, n->readers[r].node))
+            improve_node(p, n->readers[r].node);
+    n->gift = PLACEMENT_UNKNOWN;
+    better = affected_cost(p, &set) < cost * (1 - 1e-12);
     for (uint32_t r = 0; r < n->nreaders && !better; r++)
-        if (choose_is_free(c, n->readers[r].node)) {
-            c->nodes[n->readers[r].node].assign = before[r];
-            choose_settle(c, n->readers[r].node);
+        if (placement_is_free(p, n->readers[r].node)) {
+            p->nodes[n->readers[r].node].assign = before[r];
+            placement_settle(p, n->readers[r].node);
         }
     return better;
 }
@@ -107,25 +107,29 @@ static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s,
 }
 
 /* Every value with several readers: its home less one of the axes that cut it, or combined. */
-bool share_all(struct choose *c)
+bool share_all(struct placement *p)
 {
     bool changed = false;
 
-    for (uint32_t node = 0; node < c->graph->nnodes; node++) {
-        const struct choose_node *n = &c->nodes[node];
+    for (uint32_t node = 0; node < p->graph->nnodes; node++) {
+        const struct placement_node *n = &p->nodes[node];
         struct shd_sharding home, as;
 
-        if (!n->live || n->home == CHOOSE_UNKNOWN || n->nreaders < 2 || n->nreaders > TOGETHER_MAX)
+        if (!n->live || n->home == PLACEMENT_UNKNOWN || n->nreaders < 2)
             continue;
-        home = *price_sharding(c->price, n->home);
+        if (n->nreaders > TOGETHER_MAX) {
+            p->limits.hits[LIMIT_TOGETHER]++;
+            continue;
+        }
+        home = *price_sharding(p->price, n->home);
         if (home.partial) {
             as = home;
             as.partial = as.partial_op = 0;
-            changed |= share(c, node, &as);
+            changed |= share(p, node, &as);
         }
-        for (size_t a = 0; a < shd_mesh_naxes(c->mesh); a++)
+        for (size_t a = 0; a < shd_mesh_naxes(p->mesh); a++)
             if (without_axis(&as, &home, a))
-                changed |= share(c, node, &as);
+                changed |= share(p, node, &as);
     }
     return changed;
 }

@@ -3,20 +3,18 @@
 
 #include "partition/tally.h"
 
-#define VERSIONS_MAX 64 /* shardings of one value at a time; more are not looked at */
-
 struct versions {
     uint32_t count;
     uint32_t numbers[VERSIONS_MAX];
 };
 
 /* Bring one more version about; returns what that costs. */
-static double bring(struct choose *c, uint32_t node, struct versions *v, uint32_t need)
+static double bring(struct placement *p, uint32_t node, struct versions *v, uint32_t need)
 {
     double best = PRICE_IMPOSSIBLE;
 
     for (uint32_t i = 0; i < v->count; i++) {
-        double cost = price_reshard(c->price, node, v->numbers[i], need);
+        double cost = price_reshard(p->price, node, v->numbers[i], need);
 
         if (cost == 0)
             return 0;
@@ -25,27 +23,29 @@ static double bring(struct choose *c, uint32_t node, struct versions *v, uint32_
     }
     if (v->count < VERSIONS_MAX)
         v->numbers[v->count++] = need;
+    else
+        p->limits.hits[LIMIT_VERSIONS]++;
     return best;
 }
 
-double tally_value(struct choose *c, uint32_t node)
+double tally_value(struct placement *p, uint32_t node)
 {
-    const struct choose_node *n = &c->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
     struct versions v = {1, {n->home}};
     double cost = 0;
 
-    if (n->home == CHOOSE_UNKNOWN)
+    if (n->home == PLACEMENT_UNKNOWN)
         return 0;
-    if (n->gift != CHOOSE_UNKNOWN)
+    if (n->gift != PLACEMENT_UNKNOWN)
         v.numbers[v.count++] = n->gift;
-    for (uint32_t o = n->output; o < c->graph->noutputs; o++)
-        if (c->graph->outputs[o].node == node)
-            cost += bring(c, node, &v, choose_output_need(c, o));
+    for (uint32_t o = n->output; o < p->graph->noutputs; o++)
+        if (p->graph->outputs[o].node == node)
+            cost += bring(p, node, &v, placement_output_need(p, o));
     for (uint32_t r = 0; r < n->nreaders; r++) {
-        uint32_t need = c->nodes[n->readers[r].node].needs[n->readers[r].operand];
+        uint32_t need = p->nodes[n->readers[r].node].needs[n->readers[r].operand];
 
-        if (need != CHOOSE_UNKNOWN)
-            cost += bring(c, node, &v, need);
+        if (need != PLACEMENT_UNKNOWN)
+            cost += bring(p, node, &v, need);
     }
     return cost;
 }
@@ -58,11 +58,11 @@ static double local_elements(const struct graph_node *array, const int8_t *facto
 
 /* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
  * how often work is done twice, so the loop's extents will do for every kernel. */
-double tally_work(const struct choose *c, uint32_t node)
+double tally_work(const struct placement *p, uint32_t node)
 {
-    const struct graph_node *g = &c->graph->nodes[node];
-    const struct choose_node *n = &c->nodes[node];
-    const struct assigned a = {c->graph, node, &n->rule, &n->assign, c->mesh};
+    const struct graph_node *g = &p->graph->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
+    const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
     int64_t extents[RULE_FACTORS_MAX];
     double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
 
@@ -71,52 +71,52 @@ double tally_work(const struct choose *c, uint32_t node)
     assign_extents(extents, &a);
     touched = local_elements(g, n->rule.result[0], extents);
     for (uint32_t k = 0; k < g->ninputs; k++)
-        touched += local_elements(&c->graph->nodes[g->inputs[k]], n->rule.operand[k], extents);
+        touched += local_elements(&p->graph->nodes[g->inputs[k]], n->rule.operand[k], extents);
     for (uint32_t f = 0; f < n->rule.nfactors; f++)
         if (n->rule.factors[f].follows == RULE_FREE)
             flops *= (double)extents[f];
-    return (double)shd_mesh_size(c->mesh) *
+    return (double)shd_mesh_size(p->mesh) *
            (flops / PRICE_FLOPS_PER_BYTE +
             touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
 }
 
 /* The cost of a value and of its aliases. */
-static double named_cost(struct choose *c, uint32_t node)
+static double named_cost(struct placement *p, uint32_t node)
 {
-    const struct choose_node *n = &c->nodes[node];
-    double cost = tally_value(c, node);
+    const struct placement_node *n = &p->nodes[node];
+    double cost = tally_value(p, node);
 
     for (uint32_t r = 0; r < n->nreaders; r++)
-        if (choose_is_alias(c, n->readers[r].node))
-            cost += named_cost(c, n->readers[r].node);
+        if (placement_is_alias(p, n->readers[r].node))
+            cost += named_cost(p, n->readers[r].node);
     return cost;
 }
 
 /* All that changes when the assignment of `node` does. */
-double tally_near(struct choose *c, uint32_t node)
+double tally_near(struct placement *p, uint32_t node)
 {
-    const struct graph_node *g = &c->graph->nodes[node];
-    double cost = named_cost(c, node) + tally_work(c, node);
+    const struct graph_node *g = &p->graph->nodes[node];
+    double cost = named_cost(p, node) + tally_work(p, node);
 
     for (uint32_t x = 0; x < g->nextras; x++)
-        cost += named_cost(c, g->extras[x]);
+        cost += named_cost(p, g->extras[x]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
         bool seen = false;
 
         for (uint32_t j = 0; j < k; j++)
             seen |= g->inputs[j] == g->inputs[k];
         if (!seen)
-            cost += tally_value(c, g->inputs[k]);
+            cost += tally_value(p, g->inputs[k]);
     }
     return cost;
 }
 
-double tally_total(struct choose *choose)
+double tally_total(struct placement *placement)
 {
     double cost = 0;
 
-    for (uint32_t n = 0; n < choose->graph->nnodes; n++)
-        if (choose->nodes[n].live)
-            cost += tally_value(choose, n) + tally_work(choose, n);
+    for (uint32_t n = 0; n < placement->graph->nnodes; n++)
+        if (placement->nodes[n].live)
+            cost += tally_value(placement, n) + tally_work(placement, n);
     return cost;
 }

@@ -6,18 +6,18 @@
 #ifndef PARTITION_TALLY_H
 #define PARTITION_TALLY_H
 
-#include "partition/choose.h"
+#include "partition/placement.h"
 
 /* Bringing a value from its home to all that is needed of it. */
-double tally_value(struct choose *choose, uint32_t node);
+double tally_value(struct placement *placement, uint32_t node);
 
 /* The work of an op, on all devices. */
-double tally_work(const struct choose *choose, uint32_t node);
+double tally_work(const struct placement *placement, uint32_t node);
 
 /* All that changes when the assignment of a node does: its own, its results' and operands'. */
-double tally_near(struct choose *choose, uint32_t node);
+double tally_near(struct placement *placement, uint32_t node);
 
 /* The whole step. */
-double tally_total(struct choose *choose);
+double tally_total(struct placement *placement);
 
 #endif /* PARTITION_TALLY_H */

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t placement_output_need(struct placement *placement, uint32_t output)
+{
+    const struct shd_sharding *asked = NULL;
+    struct shd_sharding whole;
+    uint32_t node = placement->graph->outputs[output].node;
+
+    if (placement->request->outputs)
+        asked = placement->request->outputs[output];
+    if (asked) {
+        shd_sharding_simplify(&whole, asked);
+        return price_number(placement->price, &whole);
+    }
+    whole = *price_sharding(placement->price, placement->nodes[node].home);
+    whole.partial = 0;
+    whole.partial_op = 0;
+    return price_number(placement->price, &whole);
+}
+
+bool placement_is_alias(const struct placement *p, uint32_t node)
+{
+    return p->graph->nodes[node].op == GRAPH_CONSTRAINT && !p->nodes[node].fixed;
+}
+
+bool placement_is_free(const struct placement *p, uint32_t node)
+{
+    return p->nodes[node].live && !p->nodes[node].fixed && p->nodes[node].works;
+}
+
+void placement_settle_aliases(struct placement *p, uint32_t node)
+{
+    const struct placement_node *n = &p->nodes[node];
+
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        struct placement_node *alias = &p->nodes[n->readers[r].node];
+
+        if (!placement_is_alias(p, n->readers[r].node))
+            continue;
+        alias->home = alias->needs[0] = n->home;
+        placement_settle_aliases(p, n->readers[r].node);
+    }
+}
+
+void placement_settle(struct placement *p, uint32_t node)
+{
+    struct placement_node *n = &p->nodes[node];
+    const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
+    struct shd_sharding s;
+
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++) {
+        assign_operand(&s, &a, k);
+        n->needs[k] = price_number(p->price, &s);
+    }
+    for (uint32_t r = 0; r < n->rule.nresults; r++) {
+        uint32_t result = assign_result_node(p->graph, node, r);
+
+        assign_result(&s, &a, r);
+        p->nodes[result].home = price_number(p->price, &s);
+        placement_settle_aliases(p, result);
+    }
+}
+
+/* ---- setting up ---- */
+
+static void mark_live(struct placement *p)
+{
+    for (uint32_t o = 0; o < p->graph->noutputs; o++)
+        p->nodes[p->graph->outputs[o].node].live = true;
+    for (uint32_t node = p->graph->nnodes; node-- > 0;)
+        for (uint32_t k = 0; p->nodes[node].live && k < p->graph->nodes[node].ninputs; k++)
+            p->nodes[p->graph->nodes[node].inputs[k]].live = true;
+}
+
+/* Extras come with the op that is their operand and read nothing of it. */
+static bool reads(const struct placement *p, uint32_t node)
+{
+    return p->nodes[node].live && p->graph->nodes[node].op != GRAPH_EXTRA;
+}
+
+static int list_readers(struct placement *p, struct shd_error *err)
+{
+    const struct graph *g = p->graph;
+    size_t total = 0;
+
+    for (uint32_t node = 0; node < g->nnodes; node++)
+        total += g->nodes[node].ninputs;
+    p->readers = malloc((total + 1) * sizeof *p->readers);
+    if (!p->readers)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
+    for (uint32_t node = 0; node < g->nnodes; node++)
+        for (uint32_t k = 0; reads(p, node) && k < g->nodes[node].ninputs; k++)
+            p->nodes[g->nodes[node].inputs[k]].nreaders++;
+    total = 0;
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        p->nodes[node].readers = p->readers + total;
+        total += p->nodes[node].nreaders;
+        p->nodes[node].nreaders = 0;
+    }
+    for (uint32_t node = 0; node < g->nnodes; node++)
+        for (uint32_t k = 0; reads(p, node) && k < g->nodes[node].ninputs; k++) {
+            struct placement_node *in = &p->nodes[g->nodes[node].inputs[k]];
+
+            in->readers[in->nreaders++] = (struct placement_reader){node, k};
+        }
+    return SHD_OK;
+}
+
+/* Leaves and constraints: what was asked for, where something was. */
+static int set_fixed(struct placement *p, uint32_t node, struct shd_error *err)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+    struct placement_node *n = &p->nodes[node];
+    const struct shd_sharding *asked = p->request->nodes ? p->request->nodes[node] : NULL;
+    struct shd_sharding whole;
+    struct shd_error why;
+    int64_t shape[GRAPH_RANK_MAX];
+
+    if (g->op > GRAPH_PARAM && (g->op != GRAPH_CONSTRAINT || !asked))
+        return SHD_OK;
+    if (!asked) {
+        shd_sharding_init(&whole, p->mesh, g->rank);
+        asked = &whole;
+    }
+    graph_shape(p->graph, node, shape);
+    if (shd_sharding_check(asked, shape, &why) != SHD_OK)
+        return shd_error_set(err, why.status, "'%s': %s", g->name, why.text);
+    shd_sharding_simplify(&whole, asked);
+    n->fixed = true;
+    n->home = price_number(p->price, &whole);
+    if (g->op == GRAPH_CONSTRAINT)
+        n->needs[0] = n->home;
+    return SHD_OK;
+}
+
+static int check_outputs(const struct placement *p, struct shd_error *err)
+{
+    for (uint32_t o = 0; p->request->outputs && o < p->graph->noutputs; o++) {
+        const struct shd_sharding *asked = p->request->outputs[o];
+        int64_t shape[GRAPH_RANK_MAX];
+        struct shd_error why;
+
+        graph_shape(p->graph, p->graph->outputs[o].node, shape);
+        if (asked && shd_sharding_check(asked, shape, &why) != SHD_OK)
+            return shd_error_set(err, why.status, "'%s': %s", p->graph->outputs[o].name, why.text);
+    }
+    return SHD_OK;
+}
+
+static void set_rule(struct placement *p, uint32_t node)
+{
+    const struct rule_op *row = rule_of(p->graph->nodes[node].op);
+
+    if (!row)
+        return;
+    row->rule(&p->nodes[node].rule, p->graph, node);
+    p->nodes[node].works = row->lower || row->fuses;
+}
+
+static int set_up(struct placement *p, struct shd_error *err)
+{
+    const struct graph *g = p->graph;
+    int status;
+
+    p->price = price_create(g);
+    p->nodes = calloc((size_t)g->nnodes + 1, sizeof *p->nodes);
+    if (!p->price || !p->nodes)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        p->nodes[node].home = PLACEMENT_UNKNOWN;
+        p->nodes[node].gift = PLACEMENT_UNKNOWN;
+        p->nodes[node].output = GRAPH_NONE;
+        for (int k = 0; k < GRAPH_INPUTS_MAX; k++)
+            p->nodes[node].needs[k] = PLACEMENT_UNKNOWN;
+        set_rule(p, node);
+        assign_init(&p->nodes[node].assign);
+    }
+    for (uint32_t o = g->noutputs; o-- > 0;)
+        p->nodes[g->outputs[o].node].output = o;
+    mark_live(p);
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        status = set_fixed(p, node, err);
+        if (status != SHD_OK)
+            return status;
+    }
+    status = check_outputs(p, err);
+    if (status == SHD_OK)
+        status = list_readers(p, err);
+    for (uint32_t node = 0; status == SHD_OK && node < g->nnodes; node++)
+        if (p->nodes[node].fixed)
+            placement_settle_aliases(p, node);
+    return status;
+}
+
+int placement_init(struct placement *out, const struct partition_request *request,
+                   struct shd_error *err)
+{
+    struct placement p = {.graph = request->graph, .mesh = request->mesh, .request = request};
+    int status = set_up(&p, err);
+
+    if (status != SHD_OK) {
+        placement_fini(&p);
+        return status;
+    }
+    *out = p;
+    return SHD_OK;
+}
+
+void placement_fini(struct placement *placement)
+{
+    price_destroy(placement->price);
+    free(placement->nodes);
+    free(placement->readers);
+    memset(placement, 0, sizeof *placement);
+}

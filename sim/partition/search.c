@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/improve.h"
+#include "partition/share.h"
+#include "partition/tally.h"
+
+/* What a search may do on its way downhill. */
+struct tactic {
+    const char *name;
+    bool scatters;        /* partial sums may be scattered to where nobody asked for them */
+    bool frees_gradients; /* the gradients of constraints may lie elsewhere than the constraints */
+    double handicap;      /* its cost must be lower by this part to be taken */
+};
+
+/* The first of equals is taken.  People expect a constraint's gradient to lie where the constraint
+ * does: it moves for a gain of 2 % only. */
+static const struct tactic tactics[] = {
+    {"as asked", false, false, 0},
+    {"scatter sums", true, false, 0},
+    {"move gradients", false, true, 0.02},
+    {"scatter sums, move gradients", true, true, 0.02},
+};
+
+#define NTACTICS (sizeof tactics / sizeof tactics[0])
+
+/* Revisit all nodes, backwards and forwards in turn, as long as something changes. */
+static void sweep(struct placement *p)
+{
+    uint32_t nnodes = p->graph->nnodes;
+    bool changed = true;
+
+    for (int n = 0; n < SWEEPS_MAX && changed; n++) {
+        changed = false;
+        for (uint32_t i = 0; i < nnodes; i++) {
+            uint32_t node = n % 2 ? i : nnodes - 1 - i;
+
+            if (placement_is_free(p, node))
+                changed |= improve_node(p, node);
+        }
+    }
+    p->limits.hits[LIMIT_SWEEPS] += changed;
+}
+
+/* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may
+ * move: what a forward gather brought together, the backward step can scatter. */
+static void free_gradients(struct placement *p)
+{
+    for (uint32_t node = 0; node < p->graph->nnodes; node++) {
+        struct placement_node *n = &p->nodes[node];
+
+        if (!n->live || !n->fixed || p->graph->nodes[node].op != GRAPH_CONSTRAINT ||
+            p->graph->nodes[node].phase != GRAPH_BACKWARD)
+            continue;
+        n->fixed = false;
+        placement_settle_aliases(p, p->graph->nodes[node].inputs[0]);
+    }
+}
+
+/* What follows the data, then downhill. */
+static void search_by(struct placement *p, const struct tactic *tactic)
+{
+    int rounds = 0;
+
+    p->scatters = tactic->scatters;
+    for (uint32_t node = 0; node < p->graph->nnodes; node++)
+        if (placement_is_free(p, node))
+            improve_node(p, node);
+    sweep(p);
+    if (tactic->frees_gradients) {
+        free_gradients(p);
+        sweep(p);
+    }
+    while (rounds < SHARES_MAX && share_all(p)) {
+        sweep(p);
+        rounds++;
+    }
+    p->limits.hits[LIMIT_SHARES] += rounds == SHARES_MAX;
+}
+
+int search_placement(struct placement *p, struct shd_error *err)
+{
+    size_t bytes = p->graph->nnodes * sizeof *p->nodes;
+    struct placement_node *start = malloc(bytes + 1), *best = malloc(bytes + 1);
+    double lowest = INFINITY;
+
+    if (start && best)
+        memcpy(start, p->nodes, bytes);
+    for (size_t t = 0; start && best && t < NTACTICS; t++) {
+        double cost;
+
+        memcpy(p->nodes, start, bytes);
+        search_by(p, &tactics[t]);
+        cost = tally_total(p) * (1 + tactics[t].handicap);
+        if (cost >= lowest)
+            continue;
+        lowest = cost;
+        memcpy(best, p->nodes, bytes);
+    }
+    if (start && best)
+        memcpy(p->nodes, best, bytes);
+    free(start);
+    free(best);
+    if (lowest == INFINITY)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
+    return SHD_OK;
+}
