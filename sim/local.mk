@@ -220,6 +220,8 @@ libsim_la_SOURCES = \
 	%D%/partition/candidates.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
+	%D%/partition/follow.c \
+	%D%/partition/follow.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
 	%D%/partition/improve.c \
@@ -228,6 +230,8 @@ libsim_la_SOURCES = \
 	%D%/partition/limit.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
+	%D%/partition/place.c \
+	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
 	%D%/partition/price.c \

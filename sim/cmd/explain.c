@@ -89,10 +89,7 @@ static int run_for_values(struct trial *trial, struct values *values, struct shd
 static int teach(const struct options *o, struct trial *trial, struct lesson *lesson,
                  struct text *text, struct shd_error *err)
 {
-    const struct partition_request request = {.graph = trial->graph,
-                                              .mesh = trial->mesh,
-                                              .nodes = trial->shardings.nodes,
-                                              .outputs = trial->shardings.outputs};
+    const struct partition_request request = trial_request(trial);
     struct values values = {NULL, 0, NULL};
     int status = trial_plan(trial, err);
 

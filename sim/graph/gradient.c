@@ -29,18 +29,30 @@ const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand)
     return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
 }
 
+/* A node made for the gradient of another says so; a forward value may serve as one and stays what it
+ * is, and one that serves for several is the first's. */
+static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
+{
+    if (node == GRAPH_NONE || graph->nodes[node].phase != GRAPH_BACKWARD)
+        return;
+    if (graph->nodes[node].gradient_of == GRAPH_NONE)
+        graph->nodes[node].gradient_of = of;
+}
+
 void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
 {
     struct adjoint *a = &r->adjoints[into];
 
     if (contribution == GRAPH_NONE)
         return;
+    say_gradient_of(r->graph, contribution, into);
     if (a->is == ADJOINT_ONE)
         contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR,
                                  contribution, GRAPH_NONE, 1);
     else if (a->is == ADJOINT_NODE)
         contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD,
                                  contribution, a->node, 0);
+    say_gradient_of(r->graph, contribution, into);
     *a = (struct adjoint){ADJOINT_NODE, contribution};
 }
 

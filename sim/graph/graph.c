@@ -179,6 +179,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     nodes[graph->nnodes] = *node;
     nodes[graph->nnodes].name = graph_text(graph, "%s", name);
     nodes[graph->nnodes].phase = graph->phase;
+    nodes[graph->nnodes].gradient_of = GRAPH_NONE;
     return graph->nnodes++;
 }
 

@@ -102,6 +102,7 @@ struct graph_node {
     enum shd_reduce_op reduce;         /* GRAPH_REDUCE */
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
     bool stop_gradient;                /* no gradient goes through to the operands */
+    uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this is */
     uint32_t nextras;
     uint32_t extras[GRAPH_EXTRAS_MAX]; /* nodes that are its further results */
     union graph_attr attr;

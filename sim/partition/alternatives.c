@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "partition/emit.h"
-#include "partition/placement.h"
+#include "partition/place.h"
 #include "partition/refine.h"
-#include "partition/search.h"
 
 struct alternatives {
     const struct partition_request *request;
@@ -57,10 +56,8 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
     a->request = request;
     status = refine_init(&refined, request->graph, request->mesh, err);
     if (status == SHD_OK && !refined.mesh) {
-        status = placement_init(&a->placement, request, err);
+        status = place_values(&a->placement, request, err);
         a->any = status == SHD_OK;
-        if (status == SHD_OK)
-            status = search_placement(&a->placement, err);
     }
     if (status == SHD_OK)
         shd_mesh_destroy(refined.mesh);

@@ -14,6 +14,18 @@ void assign_init(struct assign *assign)
     }
 }
 
+void assign_take_order(struct assign *assign, const struct shd_sharding *sharding)
+{
+    for (uint32_t d = 0; d < sharding->rank; d++) {
+        const struct shd_dim_axes *t = &sharding->dims[d];
+        uint8_t next = 0;
+
+        for (int i = 0; i < SHD_MESH_AXES_MAX && next < t->naxes; i++)
+            if (memchr(t->axes, assign->order[i], t->naxes))
+                assign->order[i] = t->axes[next++];
+    }
+}
+
 /* The axes put on a factor, in the assignment's order. */
 static void axes_on(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {

@@ -36,6 +36,9 @@ struct assigned {
 /* Nothing assigned, axes in mesh order. */
 void assign_init(struct assign *assign);
 
+/* Put the axes in an order, changed as little as makes the tuples of a sharding come in theirs. */
+void assign_take_order(struct assign *assign, const struct shd_sharding *sharding);
+
 /* The sharding that operand `k` must have, and the one that result `r` gets. */
 void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t k);
 void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r);

@@ -18,22 +18,15 @@ static void add_option(struct candidates *cs, size_t axis, int place)
 /* The mesh's order, changed as little as makes the tuples of one sharding come in theirs. */
 static void add_order(struct candidates *cs, const struct shd_sharding *s)
 {
-    uint8_t order[SHD_MESH_AXES_MAX];
+    struct assign assign;
 
-    memcpy(order, cs->orders[0], sizeof order);
-    for (uint32_t d = 0; d < s->rank; d++) {
-        const struct shd_dim_axes *t = &s->dims[d];
-        uint8_t next = 0;
-
-        for (int i = 0; i < SHD_MESH_AXES_MAX && next < t->naxes; i++)
-            if (memchr(t->axes, order[i], t->naxes))
-                order[i] = t->axes[next++];
-    }
+    assign_init(&assign);
+    assign_take_order(&assign, s);
     for (uint32_t o = 0; o < cs->norders; o++)
-        if (!memcmp(cs->orders[o], order, sizeof order))
+        if (!memcmp(cs->orders[o], assign.order, sizeof assign.order))
             return;
     if (cs->norders < CANDIDATES_ORDERS_MAX)
-        memcpy(cs->orders[cs->norders++], order, sizeof order);
+        memcpy(cs->orders[cs->norders++], assign.order, sizeof assign.order);
 }
 
 /* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 
 #include "partition/bucket.h"
-#include "partition/placement.h"
+#include "partition/place.h"
 #include "partition/emit.h"
 #include "partition/refine.h"
-#include "partition/search.h"
 
 static int build(struct program **out, const struct partition_request *request,
                  struct placement *placement, bool regather, struct shd_error *err)
@@ -58,13 +57,11 @@ static int build_on(struct program **out, const struct partition_request *reques
 {
     struct program *program = NULL;
     struct placement placement;
-    int status = placement_init(&placement, request, err);
+    int status = place_values(&placement, request, err);
 
     if (status != SHD_OK)
         return status;
-    status = search_placement(&placement, err);
-    if (status == SHD_OK)
-        status = build(&program, request, &placement, false, err);
+    status = build(&program, request, &placement, false, err);
     if (status == SHD_OK)
         status = make_fit(&program, request, &placement, err);
     placement_fini(&placement);

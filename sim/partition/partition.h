@@ -24,6 +24,12 @@
 #include "graph/graph.h"
 #include "program/program.h"
 
+/* How the partitioner places what nobody asked for. */
+enum partition_placement {
+    PARTITION_FOLLOW, /* axes go where operands, rules and constraints bring them (follow.h) */
+    PARTITION_SEARCH  /* for the fewest bytes (search.h) */
+};
+
 struct partition_request {
     const struct graph *graph;
     const struct shd_mesh *mesh;
@@ -34,6 +40,7 @@ struct partition_request {
     /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
      * without partial sums. */
     const struct shd_sharding *const *outputs;
+    enum partition_placement placement;
     const struct coll_algo *const
         *algos; /* by collective, NULL entries: the default; NULL allowed */
     /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what

@@ -47,7 +47,12 @@ int layer_question_bind(struct layer_question *q, uint32_t node, const json_t *s
 int layer_question_partition(struct layer_question *q, struct shd_error *err)
 {
     const struct partition_request request = {
-        .graph = q->graph, .mesh = q->mesh, .nodes = q->nodes, .outputs = q->outputs};
+        .graph = q->graph,
+        .mesh = q->mesh,
+        .nodes = q->nodes,
+        .outputs = q->outputs,
+        .placement = q->placement,
+    };
 
     return partition_build(&q->program, &request, err);
 }

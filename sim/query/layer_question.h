@@ -12,6 +12,7 @@
 #include <shd/mesh.h>
 #include <shd/sharding.h>
 
+#include "partition/partition.h"
 #include "program/program.h"
 #include "query/layer.h"
 
@@ -24,10 +25,11 @@ struct layer_question {
     struct shd_sharding *shardings;      /* by node: what is asked for */
     const struct shd_sharding **nodes;   /* by node; NULL: nothing is */
     const struct shd_sharding **outputs; /* by output of the graph; the same */
+    enum partition_placement placement;
     struct program *program;
 };
 
-/* An empty graph for a layer of a kind.  SHD_ENOMEM. */
+/* An empty graph for a layer of a kind, to be placed by search.  SHD_ENOMEM. */
 SHD_MUST_CHECK int layer_question_begin(struct layer_question *q, const struct layer_kind *kind,
                                         struct shd_error *err);
 

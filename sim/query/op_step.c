@@ -25,6 +25,21 @@ static const struct place_name place_names[] = {
     {"q", "attn/q"},      {"kv", "attn/kv"},      {"out", "/out"},
     {NULL, NULL}};
 
+/* "placement": search where nothing is said. */
+static int read_placement(enum partition_placement *out, const json_t *in, struct shd_error *err)
+{
+    const char *placement;
+    int status = read_string(&placement, in, "placement", "search", err);
+
+    if (status != SHD_OK)
+        return status;
+    if (strcmp(placement, "follow") != 0 && strcmp(placement, "search") != 0)
+        return shd_error_set(err, SHD_EINVAL, "'placement' is follow or search, not '%.60s'",
+                             placement);
+    *out = strcmp(placement, "search") != 0 ? PARTITION_FOLLOW : PARTITION_SEARCH;
+    return SHD_OK;
+}
+
 static int begin(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
     const struct layer_kind *kind = NULL;
@@ -122,8 +137,8 @@ static int bind_constraint(struct layer_question *q, uint32_t node, const json_t
     return SHD_OK;
 }
 
-/* Parameters, constraints, and x by their specs; ct as the result; gradients as what they are of.
- */
+/* Parameters, constraints, x and the result by their specs; ct as the result; gradients as what they
+ * are of. */
 static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
                     struct shd_error *err)
 {
@@ -144,6 +159,8 @@ static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
     for (uint32_t node = 0; node < q->graph->nnodes && status == SHD_OK; node++)
         if (q->graph->nodes[node].op == GRAPH_CONSTRAINT)
             status = bind_constraint(q, node, specs, err);
+    if (status == SHD_OK)
+        status = layer_question_bind(q, result, json_object_get(in, "result_spec"), err);
     if (ct != GRAPH_NONE)
         q->nodes[ct] = q->nodes[result];
     for (uint32_t o = 0; o < q->graph->noutputs; o++)
@@ -169,6 +186,8 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
         status = read_mesh(&q.mesh, in, "mesh", err);
     if (status == SHD_OK)
         status = layer_question_end(&q, err);
+    if (status == SHD_OK)
+        status = read_placement(&q.placement, in, err);
     if (status == SHD_OK)
         status = bind_all(&q, result, in, err);
     if (status == SHD_OK)

@@ -48,6 +48,12 @@ static const char *const dtypes[] = {
     NULL,
 };
 
+static const char *const placements[] = {
+    [SCENARIO_FOLLOW] = "follow",
+    [SCENARIO_SEARCH] = "search",
+    [SCENARIO_NPLACEMENTS] = NULL,
+};
+
 static const char *const rules_from[] = {
     [SCENARIO_RULES_PARAMS] = "params",
     [SCENARIO_RULES_AUTO] = "auto",
@@ -299,6 +305,15 @@ const struct option option_table[] = {
         .type = OPTION_STEP,
         .standard = "[forward, backward]",
         .help = "the phases of one step",
+    },
+    {
+        .key = "placement",
+        .type = OPTION_WORD,
+        .offset = AT(placement),
+        .words = placements,
+        .standard = "follow",
+        .help = "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
+                "operands bring them; search looks for the fewest bytes",
     },
     {
         .key = "rules",

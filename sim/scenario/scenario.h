@@ -146,6 +146,13 @@ enum scenario_rules_from {
     SCENARIO_RULES_AUTO /* their shapes: shd/auto_shard.h, strict, dimensions of any size */
 };
 
+/* How values are placed of which nothing is asked. */
+enum scenario_placement {
+    SCENARIO_FOLLOW, /* where operands, rules and constraints bring the axes */
+    SCENARIO_SEARCH, /* where the fewest bytes are moved */
+    SCENARIO_NPLACEMENTS
+};
+
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
 struct scenario_rule {
     char *pattern;            /* searched for, as re.search does; it compiles */
@@ -197,6 +204,7 @@ struct scenario {
     struct scenario_batch batch;
     struct scenario_graph graph;
     struct scenario_step step;
+    enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */
     struct scenario_rule *params;

@@ -79,28 +79,37 @@ static void check_algos(const struct trial *t, const struct coll_algo *algos[COL
     }
 }
 
+struct partition_request trial_request(const struct trial *trial)
+{
+    return (struct partition_request){
+        .graph = trial->graph,
+        .mesh = trial->mesh,
+        .nodes = trial->shardings.nodes,
+        .outputs = trial->shardings.outputs,
+        .placement = trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH
+                                                                   : PARTITION_FOLLOW,
+        .algos = trial->algos,
+        .memory_bytes = trial->scenario->memory_limit_bytes,
+    };
+}
+
 static int build_program(struct trial *t, struct diag *diag)
 {
-    const struct coll_algo *algos[COLL_NKINDS];
-    struct partition_request request = {t->graph,
-                                        t->mesh,
-                                        t->shardings.nodes,
-                                        t->shardings.outputs,
-                                        algos,
-                                        t->scenario->memory_limit_bytes};
+    struct partition_request request;
     size_t before = diag->nerrors;
     struct shd_error err;
     int status;
 
-    find_algos(algos, t->scenario, diag);
+    find_algos(t->algos, t->scenario, diag);
     if (diag->nerrors > before)
         return SHD_EINVAL;
+    request = trial_request(t);
     status = partition_build(&t->program, &request, &err);
     if (status != SHD_OK) {
         diag_error(diag, t->scenario->place, "%s", err.text);
         return status;
     }
-    check_algos(t, algos, diag);
+    check_algos(t, t->algos, diag);
     return diag->nerrors > before ? SHD_EINVAL : SHD_OK;
 }
 

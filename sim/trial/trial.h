@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "graph/graph.h"
 #include "model/model.h"
+#include "partition/partition.h"
 #include "program/program.h"
 #include "record/record.h"
 #include "scenario/scenario.h"
@@ -25,6 +26,7 @@ struct trial {
     struct shd_mesh *mesh;
     struct graph *graph;
     struct model_shardings shardings;
+    const struct coll_algo *algos[COLL_NKINDS]; /* asked for; NULL: the default */
     struct program *program;
     /* Of an execution; set after trial_init(). */
     uint32_t repeats;      /* of the step; 0: one */
@@ -37,6 +39,9 @@ struct trial {
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
 void trial_fini(struct trial *trial);
+
+/* What the partitioner was asked for. */
+struct partition_request trial_request(const struct trial *trial);
 
 /* Execute with real numbers and verify against the unsharded computation.  `stop_request` (may be
  * NULL) ends the run when a signal handler sets it.  Errors as shd_run(). */

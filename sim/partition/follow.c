@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Why an axis may cut a factor of an op; of two claims the later one here holds. */
+enum strength {
+    CLAIM_MAP_WEIGHT,
+    CLAIM_FORWARD, /* the value of which this is the gradient lies so */
+    CLAIM_ASKED,
+    CLAIM_DATA,
+    CLAIM_WEIGHT,
+    CLAIM_BATCH,
+    CLAIM_AGREED
+};
+
+struct claim {
+    enum strength strength;
+    uint8_t axis;
+    int8_t factor;
+    double elements; /* of the array that brings it: of equal claims the largest array's holds */
+};
+
+#define CLAIMS_MAX (SHD_MESH_AXES_MAX * RULE_FACTORS_MAX) /* one for each axis and factor */
+
+struct follow {
+    struct placement *p;
+    bool *weight;   /* by node: it depends on parameters only */
+    uint32_t batch; /* a dimension number, or GRAPH_NONE */
+    struct claim claims[CLAIMS_MAX];
+    uint32_t nclaims;
+    struct assign assign; /* of the op at hand */
+};
+
+/* The strongest claim first; of equals the largest array's, and of these the first that was made. */
+static bool before(const struct claim *a, const struct claim *b)
+{
+    return a->strength != b->strength ? a->strength > b->strength : a->elements > b->elements;
+}
+
+/* Of several claims of an axis to a factor the strongest counts. */
+static void add_claim(struct follow *f, enum strength strength, uint8_t axis, int8_t factor,
+                      double elements)
+{
+    const struct claim claim = {strength, axis, factor, elements};
+
+    for (uint32_t i = 0; i < f->nclaims; i++)
+        if (f->claims[i].axis == axis && f->claims[i].factor == factor) {
+            if (before(&claim, &f->claims[i]))
+                f->claims[i] = claim;
+            return;
+        }
+    f->claims[f->nclaims++] = claim;
+}
+
+/* The factor that an axis on a dimension claims, RULE_FREE where the op wants it whole. */
+static int8_t claimed_factor(const struct rule *rule, int8_t factor)
+{
+    const struct rule_factor *f = &rule->factors[factor];
+
+    if (f->whole)
+        return RULE_FREE;
+    return f->follows == RULE_FREE ? factor : f->follows;
+}
+
+static double elements_of(const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    double elements = 1;
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        elements *= (double)graph->dims[n->dims[d]].size;
+    return elements;
+}
+
+static enum strength operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
+                                      uint32_t dim)
+{
+    if (!f->weight[operand] || f->weight[node])
+        return dim == f->batch ? CLAIM_BATCH : CLAIM_DATA;
+    return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
+}
+
+static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
+{
+    const struct graph *graph = f->p->graph;
+    const struct rule *rule = &f->p->nodes[node].rule;
+    uint32_t operand = graph->nodes[node].inputs[k];
+    const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[operand].home);
+
+    for (uint32_t d = 0; d < s->rank; d++) {
+        int8_t factor = claimed_factor(rule, rule->operand[k][d]);
+        uint32_t dim = graph->nodes[operand].dims[d];
+
+        for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
+            add_claim(f, operand_strength(f, node, operand, dim), s->dims[d].axes[a], factor,
+                      elements_of(graph, operand));
+        if (s->dims[d].naxes > 1)
+            assign_take_order(&f->assign, s);
+    }
+}
+
+/* A place that is asked for is stronger where data brings the axis there too. */
+static void claim_asked_place(struct follow *f, uint8_t axis, int8_t factor)
+{
+    for (uint32_t i = 0; i < f->nclaims; i++)
+        if (f->claims[i].axis == axis && f->claims[i].factor == factor &&
+            f->claims[i].strength == CLAIM_DATA)
+            f->claims[i].strength = CLAIM_AGREED;
+    add_claim(f, CLAIM_ASKED, axis, factor, 0);
+}
+
+static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *factors,
+                              const struct shd_sharding *asked)
+{
+    const struct rule *rule = &f->p->nodes[node].rule;
+
+    for (uint32_t d = 0; d < asked->rank; d++) {
+        int8_t factor = claimed_factor(rule, factors[d]);
+
+        for (uint8_t a = 0; a < asked->dims[d].naxes && factor != RULE_FREE; a++)
+            claim_asked_place(f, asked->dims[d].axes[a], factor);
+        if (asked->dims[d].naxes > 1)
+            assign_take_order(&f->assign, asked);
+    }
+}
+
+/* What is asked of a value, by whatever name: as an output, and by the constraints that read it. */
+static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
+{
+    struct placement *p = f->p;
+    const struct placement_node *n = &p->nodes[value];
+
+    if (n->output != GRAPH_NONE && p->request->outputs && p->request->outputs[n->output])
+        claim_by_sharding(f, node, factors,
+                          price_sharding(p->price, placement_output_need(p, n->output)));
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        uint32_t reader = n->readers[r].node;
+
+        if (placement_is_alias(p, reader))
+            claim_by_readers(f, node, reader, factors);
+        else if (p->graph->nodes[reader].op == GRAPH_CONSTRAINT)
+            claim_by_sharding(f, node, factors, price_sharding(p->price, p->nodes[reader].home));
+    }
+}
+
+/* A gradient lies as what it is the gradient of, where nothing else is brought: parts of a sum that
+ * belong to a value cut by sequence parallelism are scattered over the sequence. */
+static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
+{
+    const struct placement *p = f->p;
+    const struct graph_node *n = &p->graph->nodes[value];
+    const struct graph_node *forward;
+    const struct shd_sharding *s;
+
+    if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
+        return;
+    forward = &p->graph->nodes[n->gradient_of];
+    s = price_sharding(p->price, p->nodes[n->gradient_of].home);
+    for (uint32_t d = 0; d < n->rank; d++)
+        for (uint32_t e = 0; e < forward->rank; e++) {
+            int8_t factor = claimed_factor(&p->nodes[node].rule, factors[d]);
+
+            if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
+                continue;
+            for (uint8_t a = 0; a < s->dims[e].naxes; a++)
+                add_claim(f, CLAIM_FORWARD, s->dims[e].axes[a], factor, 0);
+        }
+}
+
+static void sort_claims(struct follow *f)
+{
+    for (uint32_t i = 1; i < f->nclaims; i++) {
+        struct claim claim = f->claims[i];
+        uint32_t at = i;
+
+        for (; at > 0 && before(&claim, &f->claims[at - 1]); at--)
+            f->claims[at] = f->claims[at - 1];
+        f->claims[at] = claim;
+    }
+}
+
+static bool is_valid(const struct follow *f, uint32_t node)
+{
+    const struct assigned a = {f->p->graph, node, &f->p->nodes[node].rule, &f->assign, f->p->mesh};
+
+    return assign_valid(&a);
+}
+
+/* Grant the claims in their order; one for which the factor does not divide is passed over. */
+static void grant_claims(struct follow *f, uint32_t node)
+{
+    for (uint32_t i = 0; i < f->nclaims; i++) {
+        int8_t *place = &f->assign.place[f->claims[i].axis];
+
+        if (*place != ASSIGN_NONE)
+            continue;
+        *place = f->claims[i].factor;
+        if (!is_valid(f, node))
+            *place = ASSIGN_NONE;
+    }
+}
+
+/* ---- sums that wait ---- */
+
+/* Whether one op alone reads a value, under all its names. */
+static bool read_once(const struct placement *p, uint32_t node)
+{
+    for (;; node = p->graph->nodes[node].inputs[0]) {
+        if (p->nodes[node].nreaders != 1 || p->nodes[node].output != GRAPH_NONE)
+            return false;
+        if (!placement_is_alias(p, node))
+            return true;
+    }
+}
+
+/* The axes over which an operand is a sum that may wait for this op. */
+static uint32_t waiting_axes(const struct placement *p, uint32_t operand)
+{
+    const struct shd_sharding *s = price_sharding(p->price, p->nodes[operand].home);
+
+    return s->partial_op == SHD_SUM && read_once(p, operand) ? s->partial : 0;
+}
+
+/* Whether an op only adds, moves or scales: its result is no larger and no less a sum. */
+static bool only_sums(const struct graph_node *n)
+{
+    switch (n->op) {
+    case GRAPH_REDUCE:
+        return n->reduce == SHD_SUM;
+    case GRAPH_MAP:
+        return n->fn == KERN_ADD || n->fn == KERN_SUB || n->fn == KERN_COPY || n->fn == KERN_NEG ||
+               n->fn == KERN_SCALE;
+    case GRAPH_ROPE:
+    case GRAPH_REPEAT_SUM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void pass_sums(struct follow *f, uint32_t node)
+{
+    const struct graph_node *n = &f->p->graph->nodes[node];
+    uint32_t axes = UINT32_MAX;
+
+    if (!only_sums(n))
+        return;
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        axes &= waiting_axes(f->p, n->inputs[k]);
+    for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
+        if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
+            f->assign.place[a] = ASSIGN_PARTIAL;
+    if (!is_valid(f, node))
+        for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
+            if (f->assign.place[a] == ASSIGN_PARTIAL)
+                f->assign.place[a] = ASSIGN_NONE;
+}
+
+/* Whether products alone read a value, under all its names. */
+static bool read_by_products(const struct placement *p, uint32_t node)
+{
+    const struct placement_node *n = &p->nodes[node];
+    bool all = n->output == GRAPH_NONE;
+
+    for (uint32_t r = 0; r < n->nreaders && all; r++) {
+        uint32_t reader = n->readers[r].node;
+
+        all = placement_is_alias(p, reader) ? read_by_products(p, reader)
+                                            : p->graph->nodes[reader].op == GRAPH_EINSUM;
+    }
+    return all;
+}
+
+/* The value that a name stands for. */
+static uint32_t named_value(const struct placement *p, uint32_t node)
+{
+    while (placement_is_alias(p, node))
+        node = p->graph->nodes[node].inputs[0];
+    return node;
+}
+
+/* A product whose result is a sum over some axis anyway, or smaller than its operand, takes that
+ * operand as the sum it is: the gradients of key heads that several devices hold are combined with
+ * those of the queries, or as the gradient of the kernel. */
+static void pass_products(struct follow *f, uint32_t node)
+{
+    const struct placement *p = f->p;
+    const struct graph_node *n = &p->graph->nodes[node];
+    const struct assigned a = {p->graph, node, &p->nodes[node].rule, &f->assign, p->mesh};
+    struct shd_sharding result;
+
+    if (n->op != GRAPH_EINSUM)
+        return;
+    assign_result(&result, &a, 0);
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        const struct shd_sharding *s = price_sharding(p->price, p->nodes[n->inputs[k]].home);
+        bool passes = s->partial_op == SHD_SUM &&
+                      (result.partial ||
+                       elements_of(p->graph, node) <= elements_of(p->graph, n->inputs[k])) &&
+                      read_by_products(p, named_value(p, n->inputs[k]));
+
+        for (uint8_t axis = 0; axis < shd_mesh_naxes(p->mesh) && passes; axis++)
+            if (s->partial >> axis & 1 && f->assign.place[axis] == ASSIGN_NONE) {
+                f->assign.place[axis] = ASSIGN_PARTIAL;
+                f->assign.linear_operand = (uint8_t)k;
+            }
+        if (passes)
+            return;
+    }
+}
+
+static void follow_node(struct follow *f, uint32_t node)
+{
+    struct placement *p = f->p;
+    const struct rule *rule = &p->nodes[node].rule;
+
+    f->nclaims = 0;
+    assign_init(&f->assign);
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
+        claim_by_operand(f, node, k);
+    for (uint32_t r = 0; r < rule->nresults; r++) {
+        uint32_t result = assign_result_node(p->graph, node, r);
+
+        claim_by_readers(f, node, result, rule->result[r]);
+        claim_by_forward(f, node, result, rule->result[r]);
+    }
+    sort_claims(f);
+    pass_sums(f, node);
+    grant_claims(f, node);
+    pass_products(f, node);
+    p->nodes[node].assign = f->assign;
+    placement_settle(p, node);
+}
+
+static void find_weights(struct follow *f)
+{
+    const struct graph *graph = f->p->graph;
+
+    for (uint32_t node = 0; node < graph->nnodes; node++) {
+        const struct graph_node *n = &graph->nodes[node];
+
+        f->weight[node] = n->op != GRAPH_INPUT;
+        for (uint32_t k = 0; k < n->ninputs; k++)
+            f->weight[node] &= f->weight[n->inputs[k]];
+        if (n->op == GRAPH_INPUT && n->rank > 0 && f->batch == GRAPH_NONE)
+            f->batch = n->dims[0];
+    }
+}
+
+int follow_placement(struct placement *placement, struct shd_error *err)
+{
+    struct follow f = {.p = placement, .batch = GRAPH_NONE};
+
+    f.weight = calloc((size_t)placement->graph->nnodes + 1, sizeof *f.weight);
+    if (!f.weight)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops",
+                             placement->graph->nnodes);
+    find_weights(&f);
+    for (uint32_t node = 0; node < placement->graph->nnodes; node++)
+        if (placement_is_free(placement, node))
+            follow_node(&f, node);
+    free(f.weight);
+    return SHD_OK;
+}

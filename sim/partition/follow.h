@@ -1,0 +1,36 @@
+/* follow.h - placement by following: an axis cuts an op only where something brings it there.
+ *
+ * What a practitioner expects of her own words.  An axis comes to an op with an operand that it
+ * cuts, or is asked of its result; nothing else is cut.  Where an axis is brought to several places
+ * of one op, one of them keeps it, and the other arrays are brought to that:
+ *
+ *   1. what a data operand brings and a constraint on the result, or its output, asks for too;
+ *   2. the batch: weights that lie over the same axis are gathered, as in FSDP;
+ *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's tensor
+ *      and sequence parallelism;
+ *   4. other data, the larger array first;
+ *   5. what is asked of the result.
+ *
+ * In an elementwise op weights follow the data.  The batch is the first dimension of the first
+ * input; a weight is what depends on parameters only.
+ *
+ * A sum of parts is combined before it is read, except by ops that only add such sums up (the
+ * gradients of an input that q, k and v share), and by products whose result is such a sum anyway
+ * or smaller.
+ *
+ * This is what GSPMD (arXiv 2105.04663, section 3.5) and Shardy propagate along, with their
+ * priorities settled by what the arrays are instead of by the order of user annotations.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_FOLLOW_H
+#define PARTITION_FOLLOW_H
+
+#include "partition/placement.h"
+
+/* Give every free op of a placement that is set up an assignment.  SHD_ENOMEM. */
+SHD_MUST_CHECK int follow_placement(struct placement *placement, struct shd_error *err);
+
+#endif /* PARTITION_FOLLOW_H */

@@ -1,0 +1,17 @@
+/* place.h - a placement as a request asks for it: by following, or by search.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PARTITION_PLACE_H
+#define PARTITION_PLACE_H
+
+#include "partition/placement.h"
+
+/* Place every value of the request's graph.  On success the caller ends it with placement_fini().
+ * SHD_ENOMEM, SHD_EINDIVISIBLE. */
+SHD_MUST_CHECK int place_values(struct placement *out, const struct partition_request *request,
+                                struct shd_error *err);
+
+#endif /* PARTITION_PLACE_H */
