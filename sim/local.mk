@@ -210,6 +210,8 @@ libsim_la_SOURCES = \
 	%D%/model/shardings.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
+	%D%/partition/alike.c \
+	%D%/partition/alike.h \
 	%D%/partition/alternatives.c \
 	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \

@@ -54,7 +54,7 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
     if (!a)
         return shd_error_set(err, SHD_ENOMEM, "no memory for alternatives");
     a->request = request;
-    status = refine_init(&refined, request->graph, request->mesh, err);
+    status = refine_init(&refined, request, err);
     if (status == SHD_OK && !refined.mesh) {
         status = place_values(&a->placement, request, err);
         a->any = status == SHD_OK;

@@ -77,7 +77,7 @@ static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
     return true;
 }
 
-/* Give a node its best assignment as things stand, the one it has unless another is better; true
+/* Give a node, and all that are alike, its best assignment as things stand, the one it has unless another is better; true
  * when that changed its shardings.
  *
  * Devices among which an operand is cut share heavy work: to gather it and compute everything
@@ -100,5 +100,8 @@ bool improve_node(struct placement *p, uint32_t node)
         consider_all(p, node, &cs, 0, &best);
     n->assign = best.assign;
     placement_settle(p, node);
+    if (before.home == PLACEMENT_UNKNOWN ||
+        memcmp(&n->assign, &before.assign, sizeof n->assign) != 0)
+        placement_settle_alike(p, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
 }

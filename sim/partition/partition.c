@@ -6,18 +6,38 @@
 #include <stdlib.h>
 
 #include "partition/bucket.h"
-#include "partition/place.h"
 #include "partition/emit.h"
+#include "partition/place.h"
 #include "partition/refine.h"
 
-static int build(struct program **out, const struct partition_request *request,
-                 struct placement *placement, bool regather, struct shd_error *err)
+/* What is built: the request on its own mesh, or on one with axes split. */
+struct target {
+    const struct partition_request *request;
+    const struct refined *refined;     /* without a mesh: the request's is as it was asked for */
+    const struct shd_mesh *asked_mesh; /* the one that people named the axes of */
+};
+
+/* So that texts name axes as people did. */
+static void keep_asked_axes(struct program *program, const struct target *target)
 {
+    if (!target->refined->mesh)
+        return;
+    program->asked_mesh = target->asked_mesh;
+    for (uint8_t a = 0; a < shd_mesh_naxes(target->asked_mesh); a++)
+        for (uint8_t p = 0; p < target->refined->nparts[a]; p++)
+            program->asked_axis[target->refined->first[a] + p] = a;
+}
+
+static int build(struct program **out, const struct target *target, struct placement *placement,
+                 bool regather, struct shd_error *err)
+{
+    const struct partition_request *request = target->request;
     struct program *program = program_create(request->mesh);
     int status;
 
     if (!program)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    keep_asked_axes(program, target);
     status = emit_program(program, placement, regather, err);
     if (status != SHD_OK) {
         program_destroy(program);
@@ -32,15 +52,16 @@ static int build(struct program **out, const struct partition_request *request,
 }
 
 /* Where the step does not fit: the one that gathers again, if that needs less. */
-static int make_fit(struct program **program, const struct partition_request *request,
+static int make_fit(struct program **program, const struct target *target,
                     struct placement *placement, struct shd_error *err)
 {
+    uint64_t limit = target->request->memory_bytes;
     struct program *smaller;
     int status;
 
-    if (request->memory_bytes == 0 || program_peak_bytes(*program) <= request->memory_bytes)
+    if (limit == 0 || program_peak_bytes(*program) <= limit)
         return SHD_OK;
-    status = build(&smaller, request, placement, true, err);
+    status = build(&smaller, target, placement, true, err);
     if (status != SHD_OK)
         return status;
     if (program_peak_bytes(smaller) < program_peak_bytes(*program)) {
@@ -52,18 +73,17 @@ static int make_fit(struct program **program, const struct partition_request *re
     return SHD_OK;
 }
 
-static int build_on(struct program **out, const struct partition_request *request,
-                    struct shd_error *err)
+static int build_on(struct program **out, const struct target *target, struct shd_error *err)
 {
     struct program *program = NULL;
     struct placement placement;
-    int status = place_values(&placement, request, err);
+    int status = place_values(&placement, target->request, err);
 
     if (status != SHD_OK)
         return status;
-    status = build(&program, request, &placement, false, err);
+    status = build(&program, target, &placement, false, err);
     if (status == SHD_OK)
-        status = make_fit(&program, request, &placement, err);
+        status = make_fit(&program, target, &placement, err);
     placement_fini(&placement);
     if (status == SHD_OK)
         *out = program;
@@ -97,6 +117,7 @@ static int build_refined(struct program **out, const struct partition_request *r
     struct shd_sharding *storage = calloc(n, sizeof *storage);
     const struct shd_sharding **pointers = calloc(n, sizeof *pointers);
     struct partition_request finer = *request;
+    const struct target target = {&finer, refined, request->mesh};
     int status;
 
     if (storage && pointers) {
@@ -104,7 +125,7 @@ static int build_refined(struct program **out, const struct partition_request *r
         finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
         finer.outputs =
             refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs, noutputs);
-        status = build_on(out, &finer, err);
+        status = build_on(out, &target, err);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", nnodes);
     }
@@ -120,20 +141,18 @@ int partition_build(struct program **out, const struct partition_request *reques
     int status = graph_status(request->graph, err);
 
     if (status == SHD_OK)
-        status = refine_init(&refined, request->graph, request->mesh, err);
+        status = refine_init(&refined, request, err);
     if (status != SHD_OK)
         return status;
-    if (!refined.mesh)
-        return build_on(out, request, err);
-    status = build_refined(out, request, &refined, err);
-    if (status != SHD_OK) {
-        shd_mesh_destroy(refined.mesh);
-        return status;
+    if (!refined.mesh) {
+        const struct target target = {request, &refined, request->mesh};
+
+        return build_on(out, &target, err);
     }
-    (*out)->own_mesh = refined.mesh;
-    (*out)->asked_mesh = request->mesh;
-    for (uint8_t a = 0; a < shd_mesh_naxes(request->mesh); a++)
-        for (uint8_t p = 0; p < refined.nparts[a]; p++)
-            (*out)->asked_axis[refined.first[a] + p] = a;
-    return SHD_OK;
+    status = build_refined(out, request, &refined, err);
+    if (status == SHD_OK)
+        (*out)->own_mesh = refined.mesh;
+    else
+        shd_mesh_destroy(refined.mesh);
+    return status;
 }

@@ -67,6 +67,15 @@ void placement_settle(struct placement *p, uint32_t node)
     }
 }
 
+void placement_settle_alike(struct placement *p, uint32_t node)
+{
+    placement_settle(p, node);
+    for (uint32_t n = p->nodes[node].next_alike; n != node; n = p->nodes[n].next_alike) {
+        p->nodes[n].assign = p->nodes[node].assign;
+        placement_settle(p, n);
+    }
+}
+
 /* ---- setting up ---- */
 
 static void mark_live(struct placement *p)
@@ -176,6 +185,8 @@ static int set_up(struct placement *p, struct shd_error *err)
         p->nodes[node].home = PLACEMENT_UNKNOWN;
         p->nodes[node].gift = PLACEMENT_UNKNOWN;
         p->nodes[node].output = GRAPH_NONE;
+        p->nodes[node].next_alike = node;
+        p->nodes[node].first_alike = p->nodes[node].stands_for = true;
         for (int k = 0; k < GRAPH_INPUTS_MAX; k++)
             p->nodes[node].needs[k] = PLACEMENT_UNKNOWN;
         set_rule(p, node);

@@ -35,6 +35,8 @@ struct placement_node {
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
     struct placement_reader *readers; /* live ones, in order */
+    uint32_t next_alike;           /* a ring of nodes that get the same assignment: alike.h */
+    bool first_alike, stands_for;  /* of its ring: the first; the middle one, which chooses */
     uint32_t output; /* index of the first output that is this node, or GRAPH_NONE */
 };
 
@@ -57,6 +59,9 @@ void placement_fini(struct placement *placement);
 
 /* Make the shardings of a node, and of its extras, follow its assignment. */
 void placement_settle(struct placement *placement, uint32_t node);
+
+/* The same for the assignment of a node and all that are alike. */
+void placement_settle_alike(struct placement *placement, uint32_t node);
 
 /* A value's aliases lie where it does. */
 void placement_settle_aliases(struct placement *placement, uint32_t node);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "partition/rule.h"
+#include "partition/place.h"
 
 #define PARTS_MAX 8
 
@@ -42,9 +42,28 @@ static void add_cut(struct cuts *cuts, int64_t size, int64_t at)
     cuts->n++;
 }
 
-/* Factors that follow another are cut by as much of an axis as divides them. */
-static void find_cuts(struct cuts *cuts, const struct graph *graph, const struct shd_mesh *mesh)
+/* Factors that follow another are cut by as much of an axis as divides them.  `placed`: only axes
+ * that are on the factor followed; NULL: any. */
+static void cut_followers(struct cuts *cuts, const struct rule *rule, const struct shd_mesh *mesh,
+                          const struct assign *placed)
 {
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
+            int8_t follows = rule->factors[f].follows;
+
+            if (follows != RULE_FREE && (!placed || placed->place[a] == follows))
+                add_cut(&cuts[a], shd_mesh_axis_size(mesh, a),
+                        common_divisor(shd_mesh_axis_size(mesh, a), rule->factors[f].size));
+        }
+}
+
+/* Returns whether there is a cut. */
+static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct shd_mesh *mesh,
+                      const struct placement *placed)
+{
+    uint32_t n = 0;
+
+    memset(cuts, 0, SHD_MESH_AXES_MAX * sizeof *cuts);
     for (uint32_t node = 0; node < graph->nnodes; node++) {
         const struct rule_op *row = rule_of(graph->nodes[node].op);
         struct rule rule;
@@ -52,25 +71,43 @@ static void find_cuts(struct cuts *cuts, const struct graph *graph, const struct
         if (!row)
             continue;
         row->rule(&rule, graph, node);
-        for (uint32_t f = 0; f < rule.nfactors; f++)
-            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-                if (rule.factors[f].follows != RULE_FREE)
-                    add_cut(&cuts[a], shd_mesh_axis_size(mesh, a),
-                            common_divisor(shd_mesh_axis_size(mesh, a), rule.factors[f].size));
+        cut_followers(cuts, &rule, mesh, placed ? &placed->nodes[node].assign : NULL);
     }
+    for (size_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        n += cuts[a].n;
+    return n > 0;
 }
 
-int refine_init(struct refined *out, const struct graph *graph, const struct shd_mesh *mesh,
-                struct shd_error *err)
+/* Following puts axes where they are brought, so that few have to be split: see which. */
+static int find_followed_cuts(struct cuts *cuts, const struct partition_request *request,
+                              struct shd_error *err)
 {
-    struct cuts cuts[SHD_MESH_AXES_MAX] = {{0, {0}}};
+    struct placement placed;
+    int status = place_values(&placed, request, err);
+
+    if (status != SHD_OK)
+        return status;
+    find_cuts(cuts, request->graph, request->mesh, &placed);
+    placement_fini(&placed);
+    return SHD_OK;
+}
+
+int refine_init(struct refined *out, const struct partition_request *request, struct shd_error *err)
+{
+    const struct shd_mesh *mesh = request->mesh;
+    struct cuts cuts[SHD_MESH_AXES_MAX];
     char texts[SHD_MESH_AXES_MAX][64];
     const char *names[SHD_MESH_AXES_MAX];
     int32_t sizes[SHD_MESH_AXES_MAX];
     size_t naxes = shd_mesh_naxes(mesh), total = naxes, n = 0;
 
     memset(out, 0, sizeof *out);
-    find_cuts(cuts, graph, mesh);
+    if (find_cuts(cuts, request->graph, mesh, NULL) && request->placement == PARTITION_FOLLOW) {
+        int status = find_followed_cuts(cuts, request, err);
+
+        if (status != SHD_OK)
+            return status;
+    }
     for (size_t a = 0; a < naxes; a++)
         total += cuts[a].n;
     if (total == naxes || total > SHD_MESH_AXES_MAX)

@@ -13,7 +13,7 @@
 #include <shd/mesh.h>
 #include <shd/sharding.h>
 
-#include "graph/graph.h"
+#include "partition/partition.h"
 
 struct refined {
     struct shd_mesh *mesh;             /* owned; NULL: no axis is split */
@@ -21,9 +21,10 @@ struct refined {
     uint8_t nparts[SHD_MESH_AXES_MAX]; /* ... and how many there are */
 };
 
-/* Split what the graph's dimensions ask for.  SHD_ENOMEM. */
-SHD_MUST_CHECK int refine_init(struct refined *out, const struct graph *graph,
-                               const struct shd_mesh *mesh, struct shd_error *err);
+/* Split what the graph's dimensions ask for: every axis that a search may put there, or that is there
+ * by following.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
+SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
+                               struct shd_error *err);
 
 /* The same sharding on the refined mesh. */
 void refine_sharding(struct shd_sharding *out, const struct refined *refined,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/alike.h"
 #include "partition/improve.h"
 #include "partition/share.h"
 #include "partition/tally.h"
@@ -41,7 +42,7 @@ static void sweep(struct placement *p)
         for (uint32_t i = 0; i < nnodes; i++) {
             uint32_t node = n % 2 ? i : nnodes - 1 - i;
 
-            if (placement_is_free(p, node))
+            if (placement_is_free(p, node) && p->nodes[node].stands_for)
                 changed |= improve_node(p, node);
         }
     }
@@ -70,7 +71,7 @@ static void search_by(struct placement *p, const struct tactic *tactic)
 
     p->scatters = tactic->scatters;
     for (uint32_t node = 0; node < p->graph->nnodes; node++)
-        if (placement_is_free(p, node))
+        if (placement_is_free(p, node) && p->nodes[node].first_alike)
             improve_node(p, node);
     sweep(p);
     if (tactic->frees_gradients) {
@@ -89,10 +90,11 @@ int search_placement(struct placement *p, struct shd_error *err)
     size_t bytes = p->graph->nnodes * sizeof *p->nodes;
     struct placement_node *start = malloc(bytes + 1), *best = malloc(bytes + 1);
     double lowest = INFINITY;
+    int status = alike_link(p, err);
 
-    if (start && best)
+    if (start && best && status == SHD_OK)
         memcpy(start, p->nodes, bytes);
-    for (size_t t = 0; start && best && t < NTACTICS; t++) {
+    for (size_t t = 0; start && best && status == SHD_OK && t < NTACTICS; t++) {
         double cost;
 
         memcpy(p->nodes, start, bytes);
@@ -103,11 +105,11 @@ int search_placement(struct placement *p, struct shd_error *err)
         lowest = cost;
         memcpy(best, p->nodes, bytes);
     }
-    if (start && best)
+    if (lowest < INFINITY)
         memcpy(p->nodes, best, bytes);
     free(start);
     free(best);
-    if (lowest == INFINITY)
+    if (status == SHD_OK && lowest == INFINITY)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
-    return SHD_OK;
+    return status;
 }

@@ -86,7 +86,7 @@ static bool share(struct placement *p, uint32_t node, const struct shd_sharding 
     for (uint32_t r = 0; r < n->nreaders && !better; r++)
         if (placement_is_free(p, n->readers[r].node)) {
             p->nodes[n->readers[r].node].assign = before[r];
-            placement_settle(p, n->readers[r].node);
+            placement_settle_alike(p, n->readers[r].node);
         }
     return better;
 }
@@ -115,7 +115,7 @@ bool share_all(struct placement *p)
         const struct placement_node *n = &p->nodes[node];
         struct shd_sharding home, as;
 
-        if (!n->live || n->home == PLACEMENT_UNKNOWN || n->nreaders < 2)
+        if (!n->live || !n->stands_for || n->home == PLACEMENT_UNKNOWN || n->nreaders < 2)
             continue;
         if (n->nreaders > TOGETHER_MAX) {
             p->limits.hits[LIMIT_TOGETHER]++;
