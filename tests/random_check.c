@@ -181,6 +181,9 @@ static void test_program(struct random_program *p, bool twice)
                                         .mesh = p->mesh,
                                         .nodes = p->nodes,
                                         .outputs = p->outputs,
+                                        /* every other seed: the same kinds of programs by both */
+                                        .placement =
+                                            p->seed % 2 ? PARTITION_SEARCH : PARTITION_FOLLOW,
                                         .algos = p->algos,
                                         .memory_bytes = p->memory_bytes};
     struct step step;
@@ -216,14 +219,15 @@ static void tell_seen(void)
             diag("nodes, %s: %u", graph_op_name((enum graph_op)op), random_seen.nodes[op]);
     for (int kind = 0; kind < SHD_RESHARD_NKINDS; kind++)
         diag("%s: %u", shd_reshard_kind_name((enum shd_reshard_kind)kind), random_seen.steps[kind]);
-    diag("steps by a ring: %u; partial sums %u, read by ops %u; partial extremes %u", random_seen.rings,
-         random_seen.summed, random_seen.passed, random_seen.extremes);
-    diag("dimensions over several axes: %u, in another order than the mesh's %u", random_seen.tuples,
-         random_seen.turned);
+    diag("steps by a ring: %u; partial sums %u, read by ops %u; partial extremes %u",
+         random_seen.rings, random_seen.summed, random_seen.passed, random_seen.extremes);
+    diag("dimensions over several axes: %u, in another order than the mesh's %u",
+         random_seen.tuples, random_seen.turned);
     diag("meshes of 1 to 4 axes: %u %u %u %u, with axes of size 1: %u", random_seen.naxes[1],
          random_seen.naxes[2], random_seen.naxes[3], random_seen.naxes[4], random_seen.ones);
     diag("meshes with axes split in parts: %u", random_seen.split);
-    diag("ops: %u; programs with gradients: %u, in float32: %u", random_seen.ops, random_seen.backward, random_seen.f32);
+    diag("ops: %u; programs with gradients: %u, in float32: %u", random_seen.ops,
+         random_seen.backward, random_seen.f32);
 }
 
 static unsigned long from_env(const char *name, unsigned long otherwise)

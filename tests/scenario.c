@@ -97,6 +97,7 @@ static const char full[] = "version: 1\n"
                            "algorithms: {all-reduce: ring}\n"
                            "limits: {memory: 1.5MiB}\n"
                            "transfers: {rate: 1.5 MB/s, latency: 0}\n"
+                           "placement: search\n"
                            "tolerance: 0.5\n"
                            "seed: 9223372036854775807\n";
 
@@ -440,7 +441,7 @@ static void test_print(void)
                "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
                "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
                "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
-               "step: [forward, backward]\nrules: params\nparams: []\naxes: {}\n"
+               "step: [forward, backward]\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
                "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
                "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
                "tolerance: 0.0001\nseed: 0\n"),
@@ -477,6 +478,8 @@ static const struct {
     {"section is null", HEAD "limits:\n", "5:8: error: limits is null; expected a map"},
     {"no mesh", "version: 1\n" MODEL BATCH, "1:1: error: no 'mesh'; expected a map of axis names"},
     {"no model", "version: 1\n" MESH BATCH, "1:1: error: no 'model.kind'; expected one of mlp"},
+    {"no such placement", HEAD "placement: greedy\n",
+     "5:12: error: placement is 'greedy'; expected one of follow, search"},
     {"no d_ff", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8}\n",
      "4:8: error: no 'model.d_ff'; expected a whole number from 1 to 2147483647"},
     {"no seq", "version: 1\n" MESH MODEL "batch: {size: 1}\n", "4:8: error: no 'batch.seq'"},

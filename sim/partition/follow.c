@@ -35,7 +35,8 @@ struct follow {
     struct assign assign; /* of the op at hand */
 };
 
-/* The strongest claim first; of equals the largest array's, and of these the first that was made. */
+/* The strongest claim first; of equals the largest array's, and of these the first that was made.
+ */
 static bool before(const struct claim *a, const struct claim *b)
 {
     return a->strength != b->strength ? a->strength > b->strength : a->elements > b->elements;

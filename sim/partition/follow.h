@@ -6,8 +6,8 @@
  *
  *   1. what a data operand brings and a constraint on the result, or its output, asks for too;
  *   2. the batch: weights that lie over the same axis are gathered, as in FSDP;
- *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's tensor
- *      and sequence parallelism;
+ *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's
+ * tensor and sequence parallelism;
  *   4. other data, the larger array first;
  *   5. what is asked of the result.
  *

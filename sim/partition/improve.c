@@ -77,8 +77,8 @@ static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
     return true;
 }
 
-/* Give a node, and all that are alike, its best assignment as things stand, the one it has unless another is better; true
- * when that changed its shardings.
+/* Give a node, and all that are alike, its best assignment as things stand, the one it has unless
+ * another is better; true when that changed its shardings.
  *
  * Devices among which an operand is cut share heavy work: to gather it and compute everything
  * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat

@@ -7,7 +7,8 @@
 
 #include "partition/placement.h"
 
-/* Give a node, and all that are alike, its best assignment as things stand; true when that changed its shardings. */
+/* Give a node, and all that are alike, its best assignment as things stand; true when that changed
+ * its shardings. */
 bool improve_node(struct placement *placement, uint32_t node);
 
 #endif /* PARTITION_IMPROVE_H */

@@ -35,8 +35,8 @@ struct placement_node {
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
     struct placement_reader *readers; /* live ones, in order */
-    uint32_t next_alike;           /* a ring of nodes that get the same assignment: alike.h */
-    bool first_alike, stands_for;  /* of its ring: the first; the middle one, which chooses */
+    uint32_t next_alike;              /* a ring of nodes that get the same assignment: alike.h */
+    bool first_alike, stands_for;     /* of its ring: the first; the middle one, which chooses */
     uint32_t output; /* index of the first output that is this node, or GRAPH_NONE */
 };
 

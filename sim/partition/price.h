@@ -20,8 +20,8 @@
  * Bytes are what is asked to be few, so work only decides between ways that move about the same: it
  * counts some 60 times less than on today's clusters, where a device does 1,000 to 2,000 flops and
  * reads or writes about 10 bytes of its own memory in the time a byte takes to arrive (A100: 312
- * Tflop/s and 2 TB/s beside 0.2 to 0.3 TB/s).  A step costs a little by itself: small arrays are not
- * worth two where one does. */
+ * Tflop/s and 2 TB/s beside 0.2 to 0.3 TB/s).  A step costs a little by itself: small arrays are
+ * not worth two where one does. */
 #define PRICE_FLOPS_PER_BYTE 64000.0
 #define PRICE_LOCAL_PER_BYTE 1024.0
 #define PRICE_STEP_BYTES 256.0

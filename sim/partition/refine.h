@@ -21,8 +21,8 @@ struct refined {
     uint8_t nparts[SHD_MESH_AXES_MAX]; /* ... and how many there are */
 };
 
-/* Split what the graph's dimensions ask for: every axis that a search may put there, or that is there
- * by following.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
+/* Split what the graph's dimensions ask for: every axis that a search may put there, or that is
+ * there by following.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
 SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
                                struct shd_error *err);
 
