@@ -27,6 +27,8 @@ libsim_la_SOURCES = \
 	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
+	%D%/base/uint128.c \
+	%D%/base/uint128.h \
 	%D%/base/units.c \
 	%D%/base/units.h \
 	%D%/base/utf8.c \

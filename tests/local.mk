@@ -71,11 +71,13 @@ check_PROGRAMS += \
 	%D%/spec \
 	%D%/split \
 	%D%/store \
+	%D%/sums \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
 	%D%/tree \
 	%D%/turns \
+	%D%/uint128 \
 	%D%/units \
 	%D%/wait \
 	%D%/yaml

@@ -150,7 +150,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
 static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
 {
     int32_t ndevices = l->record->ndevices, told = 0;
-    uint64_t *from = calloc((size_t)ndevices, sizeof *from);
+    uint128 *from = calloc((size_t)ndevices, sizeof *from);
 
     if (!from) {
         t->failed = true;

@@ -142,6 +142,8 @@ static bool check_dims(struct graph *graph, const char *name, const uint32_t *di
 {
     int64_t shape[GRAPH_RANK_MAX];
     uint64_t bytes;
+    struct shd_error why;
+    int status;
 
     if (graph->err.status != SHD_OK)
         return false;
@@ -163,7 +165,10 @@ static bool check_dims(struct graph *graph, const char *name, const uint32_t *di
             }
         shape[d] = graph->dims[dims[d]].size;
     }
-    return shd_shape_bytes(&bytes, shape, rank, SHD_F64, &graph->err) == SHD_OK;
+    status = shd_shape_bytes(&bytes, shape, rank, SHD_F64, &why);
+    if (status != SHD_OK)
+        graph_fail(graph, status, "'%s': %s", name, why.text);
+    return status == SHD_OK;
 }
 
 static uint32_t add_node(struct graph *graph, const struct graph_node *node, const char *name)
