@@ -183,6 +183,10 @@ static const struct {
     {"bytes of a shard",
      "model: {kind: mlp, d_model: 134217728, d_ff: 134217728}\nbatch: {size: 1, seq: 1}\n",
      "'layers/0/mlp/up/kernel' has more than 2^55 bytes on a device"},
+    {"bytes of a step, of all devices",
+     "model: {kind: mlp, d_model: 134217728, d_ff: 67108864}\nbatch: {size: 2048, seq: 32}\n"
+     "axes: {batch: dp}\n",
+     "'layers/0/mlp/down.dkernel': the reshard moves more than 2^64 - 1 bytes"},
     {"bytes of an array",
      "model: {kind: mlp, d_model: 2147483647, d_ff: 2147483647}\nbatch: {size: 1, seq: 1}\n",
      "'layers/0/mlp/up/kernel': the array has more than 2^64 - 1 bytes"},
@@ -193,11 +197,12 @@ static void test_refused(void)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct planned p;
         char text[512], message[256];
-        bool good;
+        bool several = strstr(refused[i].model, "axes:") != NULL, good;
 
-        snprintf(text, sizeof text,
-                 "version: 1\nname: large\nmesh: {dp: 1}\n%sstep: [forward]\nparams: [[.*, []]]\n",
-                 refused[i].model);
+        snprintf(
+            text, sizeof text,
+            "version: 1\nname: large\nmesh: {dp: %d}\n%sstep: [forward%s]\nparams: [[.*, []]]\n",
+            several ? 2048 : 1, refused[i].model, several ? ", backward" : "");
         good = plan_text(&p, text, message, sizeof message);
         ok(!good && strstr(message, refused[i].message), "%s: %s", refused[i].what, message);
         if (good)

@@ -16,7 +16,8 @@ struct alternative {
     const char *dim;          /* the dimension that the axis cuts; NULL: none, its devices do the same */
     bool chosen;              /* this is how it is */
     bool reduced;             /* the op sums over the dimension: parts of a sum are left */
-    int64_t more_bytes;       /* received by all devices in the whole step, against the chosen one */
+    uint128 more_bytes;  /* received by all devices in the whole step, against the chosen one: */
+    uint128 fewer_bytes; /* at most one of the two is not 0 */
     double work;              /* flops of the op on one device, against the chosen one */
 };
 

@@ -171,6 +171,7 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     double best = PRICE_IMPOSSIBLE;
     struct shd_reshard_plan plan;
     int64_t shape[GRAPH_RANK_MAX];
+    struct shd_error why;
     int status;
 
     for (uint32_t v = e->newest[node]; v != PROGRAM_NONE; v = e->versions[v].next) {
@@ -189,7 +190,10 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     graph_shape(e->graph, node, shape);
     status =
         shd_reshard_build(&plan, price_sharding(price, from->sharding), price_sharding(price, need),
-                          shape, e->graph->nodes[node].dtype, e->err);
+                          shape, e->graph->nodes[node].dtype, &why);
+    if (status != SHD_OK)
+        return shd_error_set(e->err, status, "'%.100s': %.140s", e->graph->nodes[node].name,
+                             why.text);
     for (size_t s = 0; status == SHD_OK && s < plan.nsteps; s++)
         status = emit_step(e, node, &plan.steps[s], reader, asker, buffer);
     return status;
