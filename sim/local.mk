@@ -259,6 +259,8 @@ libsim_la_SOURCES = \
 	%D%/query/layer_question.h \
 	%D%/query/layout.c \
 	%D%/query/layout.h \
+	%D%/query/limits.c \
+	%D%/query/limits.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
 	%D%/query/op_easydel.c \

@@ -199,6 +199,9 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
 {
     struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
 
+    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
+        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
+                          name);
     node.source.rounded = dtype; /* also when the graph is computed in another type */
     for (uint32_t n = 0; n < graph->nnodes; n++)
         if (graph->nodes[n].op <= GRAPH_PARAM && !strcmp(graph->nodes[n].name, name))
