@@ -115,13 +115,14 @@ static int64_t interval(int64_t extent, int64_t nshards)
     return extent / nshards + (extent % nshards > 0);
 }
 
-/* 2(r-1)/r of `bytes`, rounded up. */
+/* 2(r-1)/r of `bytes`, rounded up; UINT64_MAX where that does not fit. */
 static uint64_t ring_bytes(uint64_t bytes, int64_t nreplicas)
 {
     __extension__ typedef unsigned __int128 wide;
     uint64_t r = (uint64_t)nreplicas;
+    wide sum = ((wide)2 * (r - 1) * bytes + r - 1) / r;
 
-    return (uint64_t)(((wide)2 * (r - 1) * bytes + r - 1) / r);
+    return sum < UINT64_MAX ? (uint64_t)sum : UINT64_MAX;
 }
 
 static void measure(struct shd_leaf_stats *stats, const struct shd_leaf *leaf,
@@ -150,7 +151,8 @@ static void measure(struct shd_leaf_stats *stats, const struct shd_leaf *leaf,
 static int add_stats(struct shd_analysis *sum, const struct shd_leaf_stats *stats, double *mean,
                      struct shd_error *err)
 {
-    if (__builtin_add_overflow(sum->sync_bytes, stats->sync_bytes, &sum->sync_bytes))
+    if (stats->sync_bytes == UINT64_MAX ||
+        __builtin_add_overflow(sum->sync_bytes, stats->sync_bytes, &sum->sync_bytes))
         return shd_error_set(err, SHD_ERANGE, "the bytes to move are over 2^64");
     sum->total_bytes += stats->bytes; /* fits: the tree has added them */
     sum->device_bytes += stats->shard_bytes;

@@ -27,6 +27,8 @@ libsim_la_SOURCES = \
 	%D%/base/screen.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
+	%D%/base/uint128.c \
+	%D%/base/uint128.h \
 	%D%/base/units.c \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
@@ -268,6 +270,8 @@ libsim_la_SOURCES = \
 	%D%/query/layer_question.h \
 	%D%/query/layout.c \
 	%D%/query/layout.h \
+	%D%/query/limits.c \
+	%D%/query/limits.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
 	%D%/query/op_easydel.c \

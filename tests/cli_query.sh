@@ -14,9 +14,9 @@ answer() {
     { echo '[' && sed '$!s/$/,/' "$tmp/lines" && echo ']'; } >"$tmp/out"
 }
 
-# faulty TEXT KIND ID LINE: an error of that kind and id, and the next line is answered
+# faulty TEXT KIND ID LINE: its lines are one question; an error of that kind and id, and the next line is answered
 faulty() {
-    answer "$4" "{\"id\": \"next\", $question}"
+    answer "$(printf "%s" "$4" | tr "\n" " ")" "{\"id\": \"next\", $question}"
     holds "$1" <<PY
 assert len(r) == 2, r
 assert r[0]["err"]["kind"] == "$2" and r[0]["err"]["message"], r[0]
@@ -46,6 +46,56 @@ test_faults() {
     faulty "a scenario with an error" invalid 3 \
         '{"id": 3, "op": "scenario.plan", "in": {"yaml": "version: 1\nmesh: {tp: 2}"}}'
     faulty "a scenario that is no text" type 3 '{"id": 3, "op": "scenario.run", "in": {"yaml": 3}}'
+}
+
+# refused TEXT KIND WORDS OP IN: an error of that kind that says so, and the next line is answered
+refused() {
+    faulty "$1" "$2" 3 "{\"id\": 3, \"op\": \"$4\", \"in\": $5}"
+    says out "$3" "$1: which"
+}
+
+test_missing_tensors() {
+    refused "layer.run without its weights" invalid "mlp_gelu wants the tensor 'w1'" layer.run \
+        '{"kind": "mlp_gelu", "tensors": {"x": {"shape": [2, 3, 4]}, "ct": {"shape": [2, 3, 4]}}}'
+    refused "layer.run without any tensor" invalid "attention wants the tensor 'x'" layer.run \
+        '{"kind": "attention"}'
+    refused "layer.run of a block without its mlp" invalid "block cannot be made" layer.run \
+        '{"kind": "block", "tensors": {"x": {"shape": [1, 2, 4]}, "wq": {"shape": [4, 2, 2]},
+          "wk": {"shape": [4, 2, 2]}, "wv": {"shape": [4, 2, 2]}, "wo": {"shape": [2, 2, 4]},
+          "w2": {"shape": [8, 4]}, "g1": {"shape": [4]}, "g2": {"shape": [4]}}}'
+    refused "layer.run without ct" invalid "no tensor 'ct'" layer.run \
+        '{"kind": "rmsnorm", "tensors": {"x": {"shape": [2, 3, 4]}, "g": {"shape": [4]}}}'
+    refused "step.plan without parameters" invalid "mlp_gelu wants the tensor 'w1'" step.plan \
+        '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
+          "mode": "fwd_bwd", "param_shapes": {}}'
+}
+
+# What would take long, or more memory than there is, is refused before it begins.
+test_limits() {
+    step='"model": "mlp", "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "mode": "fwd_bwd"'
+    refused "step.plan: devices" range "2147483647 devices are not executed" step.plan \
+        "{$step, \"mesh\": [[\"dp\", 2147483647]], \"config\": {\"d_model\": 8}}"
+    refused "step.plan: memory" range "of memory for all devices are not executed" step.plan \
+        "{$step, \"mesh\": [[\"dp\", 2]], \"config\": {\"seq\": 1073741824, \"d_model\": 8}}"
+    refused "layer.run: flops" range "flops are not executed" layer.run \
+        '{"kind": "attention", "tensors": {"x": {"shape": [1, 32768, 16]},
+          "wq": {"shape": [16, 4, 8]}, "wk": {"shape": [16, 4, 8]}, "wv": {"shape": [16, 4, 8]},
+          "wo": {"shape": [4, 8, 16]}, "ct": {"shape": [1, 32768, 16]}}}'
+    refused "layer.run: elements of an answer" range "elements are not listed" layer.run \
+        '{"kind": "rmsnorm", "tensors": {"x": {"shape": [1, 16777216, 1]}, "g": {"shape": [1]},
+          "ct": {"shape": [1, 16777216, 1]}}}'
+    refused "reshard.plan: an array of 2^50 elements" range "not executed" reshard.plan \
+        '{"mesh": [["a", 2]], "shape": [1125899906842624], "from": ["a"], "to": []}'
+    refused "reshard.plan: a type that is not computed with" unsupported "int8" reshard.plan \
+        '{"mesh": [["a", 2]], "shape": [4], "dtype": "int8", "from": ["a"], "to": []}'
+    refused "reshard.run: elements of an answer" range "elements of all shards" reshard.run \
+        '{"mesh": [["a", 512]], "shape": [524288], "from": ["a"], "to": []}'
+    refused "step.plan: a type that is not computed with" unsupported "not computed" step.plan \
+        "{$step, \"mesh\": [[\"dp\", 2]], \"config\": {\"d_model\": 8, \"dtype\": \"int8\"}}"
+    text='version: 1\nname: a\nmesh: {dp: 2048}\nmodel: {kind: mlp, d_model: 8, d_ff: 8}\n'
+    text="${text}batch: {size: 2048, seq: 1}\\nparams: [[.*, []]]\\nstep: [forward]\\n"
+    refused "scenario.run: devices" range "2048 devices are not executed" scenario.run \
+        "{\"yaml\": \"$text\"}"
 }
 
 test_ids() {
@@ -108,6 +158,8 @@ PY
 }
 
 test_faults
+test_missing_tensors
+test_limits
 test_ids
 test_scenarios
 test_reshard

@@ -71,11 +71,13 @@ check_PROGRAMS += \
 	%D%/spec \
 	%D%/split \
 	%D%/store \
+	%D%/sums \
 	%D%/text \
 	%D%/topology \
 	%D%/tpu_mesh \
 	%D%/tree \
 	%D%/turns \
+	%D%/uint128 \
 	%D%/units \
 	%D%/wait \
 	%D%/yaml
@@ -212,16 +214,19 @@ test_scripts = \
 	%D%/lint.sh \
 	%D%/manual.sh \
 	%D%/program.sh \
+	%D%/query_mutated.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
 	%D%/show_tree.sh
 
-# Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
+# Many threads for long, best with --enable-sanitizer=thread, and many questions that are wrong, best
+# with address,undefined; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress
-stress: %D%/stress
+stress: %D%/stress shardsim
 	%D%/stress
+	$(AM_TESTS_ENVIRONMENT) SHD_MUTATIONS=100000 $(SHELL) $(srcdir)/%D%/query_mutated.sh
 .PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
@@ -229,6 +234,7 @@ EXTRA_DIST += $(test_scripts) %D%/fuzz/graph_text_fuzz.c %D%/fuzz/scenario_fuzz.
 EXTRA_DIST += \
 	$(test_scripts) \
 	%D%/fuzz/pattern_fuzz.c \
+	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \
 	%D%/fuzz/run.sh \
 	%D%/fuzz/safetensors_fuzz.c \
@@ -237,6 +243,7 @@ EXTRA_DIST += \
 	%D%/golden.list \
 	%D%/junit.xsd \
 	%D%/program.sh \
+	%D%/query_mutate.py \
 	%D%/tap.sh
 
 TEST_EXTENSIONS = .sh

@@ -134,7 +134,7 @@ static void test_traffic(void)
     struct shd_mesh *mesh;
     struct program *p = new_program(&mesh);
     const struct program_op *op = add_step(p, 1, -1);
-    uint64_t from[8] = {0};
+    uint128 from[8] = {0};
     struct coll_shape shape;
 
     ok(!strcmp(program_step_name(op), "all-gather") && program_communicates(op) &&

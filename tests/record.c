@@ -34,7 +34,7 @@ static void test_create(void)
     struct shd_mesh *mesh;
     struct program *program = new_program(&mesh, 2);
     struct record *r;
-    uint64_t sum = 0;
+    uint128 sum = 0;
 
     if (!ok(record_create(&r, program, RECORD_PLANNED, false, NULL) == SHD_OK, "create"))
         return;
@@ -101,7 +101,7 @@ static void test_large(void)
 
 static void test_balance(void)
 {
-    const uint64_t even[] = {3, 3, 3}, uneven[] = {1, 4, 4}, none[] = {0, 0};
+    const uint128 even[] = {3, 3, 3}, uneven[] = {1, 4, 4}, none[] = {0, 0};
     struct record_balance b = record_balance_of(even, 3);
 
     ok(b.mean == 3 && b.max == 3 && b.ratio == 1 && b.slowest == 0, "balance: all equal");

@@ -36,13 +36,13 @@ static struct trial execute(const struct scenario_file *file, uint32_t repeats, 
 
 static bool same(const struct record *a, const struct record *b)
 {
-    size_t n = (size_t)a->ndevices, bytes = n * sizeof(uint64_t);
+    size_t n = (size_t)a->ndevices, bytes = n * sizeof *a->flops;
 
     return !memcmp(a->received_bytes, b->received_bytes, bytes) &&
-           !memcmp(a->sent_bytes, b->sent_bytes, bytes) &&
-           !memcmp(a->flops, b->flops, bytes) && !memcmp(a->peak_bytes, b->peak_bytes, bytes) &&
+           !memcmp(a->sent_bytes, b->sent_bytes, bytes) && !memcmp(a->flops, b->flops, bytes) &&
+           !memcmp(a->peak_bytes, b->peak_bytes, bytes) &&
            !memcmp(a->matrix, b->matrix, n * bytes) &&
-           !memcmp(a->op_received, b->op_received, bytes * a->program->nops);
+           !memcmp(a->op_received, b->op_received, n * a->program->nops * sizeof *a->op_received);
 }
 
 static bool same_errors(const struct record *a, const struct record *b)

@@ -85,7 +85,7 @@ bool step_same_bits(const struct collect *a, const struct collect *b)
     return true;
 }
 
-static bool equal(const uint64_t *a, const uint64_t *b, size_t n)
+static bool equal(const uint128 *a, const uint128 *b, size_t n)
 {
     return memcmp(a, b, n * sizeof *a) == 0;
 }
@@ -96,7 +96,7 @@ static bool adds_up(const struct record *r)
     size_t n = (size_t)r->ndevices;
 
     for (size_t d = 0; d < n; d++) {
-        uint64_t row = 0, column = 0, ops = 0;
+        uint128 row = 0, column = 0, ops = 0;
 
         for (size_t s = 0; s < n; s++) {
             row += r->matrix[d * n + s];
@@ -115,7 +115,8 @@ const char *step_disagreement(const struct record *planned, const struct record 
 {
     size_t n = (size_t)planned->ndevices;
 
-    if (!equal(planned->op_received, executed->op_received, n * planned->program->nops))
+    if (memcmp(planned->op_received, executed->op_received,
+               n * planned->program->nops * sizeof *planned->op_received) != 0)
         return "bytes received in some op";
     if (!equal(planned->received_bytes, executed->received_bytes, n))
         return "bytes received by some device";

@@ -207,6 +207,10 @@ static void test_print_wholes(void)
                back == value,
            "print_bytes_exact: %llu is %s and back", shown, buf);
     }
+    ok(!strcmp(units_print_bytes(buf, sizeof(buf), (uint128)1 << 64), "16.0 EiB"), "2^64 bytes");
+    ok(!strcmp(units_print_bytes(buf, sizeof(buf), (uint128)3 << 80), "3.00 YiB"), "yobibytes");
+    ok(!strcmp(units_print_bytes(buf, sizeof(buf), (uint128)1 << 100), "1048576 YiB"), "the last");
+    ok(!strcmp(units_print_count(buf, sizeof(buf), (uint128)1 << 70), "1.18 Z"), "2^70 is %s", buf);
 }
 
 static const struct {

@@ -211,10 +211,12 @@ void json_out_int(struct json_out *out, int64_t value)
     text_addf(out->text, "%" PRId64, value);
 }
 
-void json_out_uint(struct json_out *out, uint64_t value)
+void json_out_uint(struct json_out *out, uint128 value)
 {
+    char digits[UINT128_TEXT_MAX];
+
     begin_value(out);
-    text_addf(out->text, "%" PRIu64, value);
+    text_add(out->text, uint128_print(digits, sizeof digits, value));
 }
 
 void json_out_double(struct json_out *out, double value)

@@ -2,8 +2,8 @@
  *
  * Calls come in document order: inside an object each value is preceded by json_out_key().  A call
  * out of order is a fault of the program (assert).  Strings are escaped; bytes that are no UTF-8
- * become U+FFFD.  Integers are exact, doubles the shortest text that reads back to the same bits;
- * infinities and NaN become null.
+ * become U+FFFD.  Integers are exact, of any size in plain digits, doubles the shortest text that
+ * reads back to the same bits; infinities and NaN become null.
  *
  * Thread class: owned by one thread.
  *
@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "base/uint128.h"
 
 #define JSON_OUT_DEPTH_MAX 32
 
@@ -65,7 +66,7 @@ void json_out_key(struct json_out *out, const char *key);
 void json_out_string(struct json_out *out, const char *string); /* NULL writes null */
 void json_out_string_n(struct json_out *out, const char *bytes, size_t length);
 void json_out_int(struct json_out *out, int64_t value);
-void json_out_uint(struct json_out *out, uint64_t value);
+void json_out_uint(struct json_out *out, uint128 value);
 void json_out_double(struct json_out *out, double value);
 void json_out_bool(struct json_out *out, bool value);
 void json_out_null(struct json_out *out);

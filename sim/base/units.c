@@ -270,9 +270,9 @@ static void print_prefixed(char *buf, size_t size, double value, double base,
     print_scaled(buf, size, value, names[i]);
 }
 
-const char *units_print_bytes(char *buf, size_t size, uint64_t bytes)
+const char *units_print_bytes(char *buf, size_t size, uint128 bytes)
 {
-    static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
 
     if (bytes < 1024)
         snprintf(buf, size, "%u B", (unsigned)bytes);
@@ -309,9 +309,9 @@ const char *units_print_ns_exact(char *buf, size_t size, int64_t ns)
     return print_exact(buf, size, (uint64_t)ns, time_units, COUNT(time_units));
 }
 
-const char *units_print_count(char *buf, size_t size, uint64_t count)
+const char *units_print_count(char *buf, size_t size, uint128 count)
 {
-    static const char *const names[] = {"k", "M", "G", "T", "P", "E"};
+    static const char *const names[] = {"k", "M", "G", "T", "P", "E", "Z", "Y"};
 
     if (count < 1000)
         snprintf(buf, size, "%u", (unsigned)count);

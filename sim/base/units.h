@@ -1,7 +1,8 @@
 /* base/units.h - quantities as people write and read them: "16GiB", "25us".
  *
- * Bytes are uint64_t, times int64_t nanoseconds, both exact: what does not fit or is finer than the
- * unit is an error, never rounded.  Parsing takes a fraction ("1.5GiB") and a space before the unit.
+ * Bytes are uint64_t (sums of them uint128), times int64_t nanoseconds, all exact: what does not
+ * fit or is finer than the unit is an error, never rounded.  Parsing takes a fraction ("1.5GiB")
+ * and a space before the unit.
  *
  * Thread class: pure functions.
  *
@@ -16,6 +17,7 @@
 #include <shd/error.h>
 
 #include "base/text.h"
+#include "base/uint128.h"
 
 #define UNITS_TEXT_MAX 32 /* enough for anything printed here */
 
@@ -41,7 +43,7 @@ void units_print_rate_pattern(struct text *out);
  * stand in an argument list. */
 
 /* For people, three digits or more: "0 B", "1023 B", "64.0 KiB", "1.50 GiB". */
-const char *units_print_bytes(char *buf, size_t size, uint64_t bytes);
+const char *units_print_bytes(char *buf, size_t size, uint128 bytes);
 
 /* Exact, to be parsed again: the largest IEC unit that divides: "64MiB", "1025B", "0B". */
 const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
@@ -51,7 +53,7 @@ const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s)
 const char *units_print_ns_exact(char *buf, size_t size, int64_t ns);
 
 /* For people, decimal: "999", "12.3 k", "4.00 G". */
-const char *units_print_count(char *buf, size_t size, uint64_t count);
+const char *units_print_count(char *buf, size_t size, uint128 count);
 
 /* For people: "0 s", "25.0 us", "1.50 ms", "2.00 s", "90.0 s"; not a number prints "-". */
 const char *units_print_seconds(char *buf, size_t size, double seconds);

@@ -67,8 +67,8 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
                        r->tolerance);
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
-                   "does not fit: peak memory %llu bytes on a device, of %llu",
-                   (unsigned long long)program_peak_bytes(item->trial.program),
+                   "does not fit: peak memory %s bytes on a device, of %llu",
+                   UINT128_DIGITS(program_peak_bytes(item->trial.program)),
                    (unsigned long long)limit);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Bytes of one op at one device; `from` has an entry a device, or is NULL. */
-static void walk_traffic(struct record *record, uint32_t i, int32_t device, uint64_t *from)
+static void walk_traffic(struct record *record, uint32_t i, int32_t device, uint128 *from)
 {
     const struct program *program = record->program;
     uint64_t bytes = program_received_bytes(program, &program->ops[i], device, from);
@@ -29,12 +29,12 @@ static void count_sent(struct record *record)
 void plan_walk(struct record *record)
 {
     const struct program *program = record->program;
-    uint64_t flops = 0, peak = program_peak_bytes(program);
+    uint128 flops = 0, peak = program_peak_bytes(program);
 
     for (uint32_t i = 0; i < program->nops; i++)
         flops += program->ops[i].flops;
     for (int32_t d = 0; d < record->ndevices; d++) {
-        uint64_t *from =
+        uint128 *from =
             record->matrix ? record->matrix + (size_t)d * (size_t)record->ndevices : NULL;
 
         record->flops[d] = flops;

@@ -309,15 +309,15 @@ int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, co
 /* ---- traffic ---- */
 
 /* Short for a cell: "256K", "1.5M", "12". */
-static const char *short_bytes(struct figure *f, uint64_t bytes)
+static const char *short_bytes(struct figure *f, uint128 bytes)
 {
-    static const char units[] = "KMGTPE";
+    static const char units[] = "KMGTPEZY";
     double value = (double)bytes;
     int unit = -1;
 
     if (bytes < 1024)
         return figure_print(f, "%d", (int)bytes);
-    while (value >= 999.5 && unit < 5) {
+    while (value >= 999.5 && unit < 7) {
         value /= 1024;
         unit++;
     }
@@ -325,13 +325,13 @@ static const char *short_bytes(struct figure *f, uint64_t bytes)
                         value, units[unit]);
 }
 
-int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint64_t *matrix,
+int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint128 *matrix,
                    struct shd_error *err)
 {
     uint32_t n = (uint32_t)shd_mesh_size(mesh);
     struct box box = {2, {n, n}};
     struct figure_grid *grid;
-    uint64_t most = 0;
+    uint128 most = 0;
     int status = check_size(out, &box, err);
 
     if (status != SHD_OK)
@@ -347,7 +347,7 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint64
         grid->row_labels[r] = figure_print(out, "%d", (int)shd_mesh_device_id(mesh, (int32_t)r));
         grid->column_labels[r] = grid->row_labels[r];
         for (uint32_t c = 0; c < n; c++) {
-            uint64_t bytes = matrix[(size_t)r * n + c];
+            uint128 bytes = matrix[(size_t)r * n + c];
             struct figure_cell *cell = figure_cell(out, grid, r, c);
 
             cell->shade = most ? (double)bytes / (double)most : 0;

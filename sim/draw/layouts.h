@@ -15,6 +15,7 @@
 #include <shd/mesh.h>
 #include <shd/sharding.h>
 
+#include "base/uint128.h"
 #include "draw/figure.h"
 
 /* Device ids by coordinates, a colour each. */
@@ -31,6 +32,6 @@ SHD_MUST_CHECK int layouts_groups(struct figure *out, const struct shd_groups *g
 
 /* Bytes by receiver (rows) and source: matrix[receiver][source]. */
 SHD_MUST_CHECK int layouts_matrix(struct figure *out, const struct shd_mesh *mesh,
-                                  const uint64_t *matrix, struct shd_error *err);
+                                  const uint128 *matrix, struct shd_error *err);
 
 #endif /* DRAW_LAYOUTS_H */

@@ -150,7 +150,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
 static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
 {
     int32_t ndevices = l->record->ndevices, told = 0;
-    uint64_t *from = calloc((size_t)ndevices, sizeof *from);
+    uint128 *from = calloc((size_t)ndevices, sizeof *from);
 
     if (!from) {
         t->failed = true;
@@ -235,14 +235,14 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
     const char *axis = shd_mesh_axis_name(l->record->program->mesh, a->axis);
     char bytes[UNITS_TEXT_MAX], work[64] = "";
 
-    units_print_bytes(bytes, sizeof bytes, (uint64_t)llabs((long long)a->more_bytes));
+    units_print_bytes(bytes, sizeof bytes, a->more_bytes + a->fewer_bytes);
     if (fabs(a->work - 1) > 0.005)
         snprintf(work, sizeof work, ", %.3g times the work here", a->work);
     tell(l, out, title, "%s %s%s: %s%s%s", axis, a->dim ? "cuts " : "cuts nothing",
-         a->dim ? a->dim : "", a->more_bytes ? bytes : "the same bytes",
-         a->more_bytes > 0   ? " more"
-         : a->more_bytes < 0 ? " less"
-                             : "",
+         a->dim ? a->dim : "", a->more_bytes || a->fewer_bytes ? bytes : "the same bytes",
+         a->more_bytes    ? " more"
+         : a->fewer_bytes ? " less"
+                          : "",
          work);
 }
 

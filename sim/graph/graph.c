@@ -142,6 +142,8 @@ static bool check_dims(struct graph *graph, const char *name, const uint32_t *di
 {
     int64_t shape[GRAPH_RANK_MAX];
     uint64_t bytes;
+    struct shd_error why;
+    int status;
 
     if (graph->err.status != SHD_OK)
         return false;
@@ -163,7 +165,10 @@ static bool check_dims(struct graph *graph, const char *name, const uint32_t *di
             }
         shape[d] = graph->dims[dims[d]].size;
     }
-    return shd_shape_bytes(&bytes, shape, rank, SHD_F64, &graph->err) == SHD_OK;
+    status = shd_shape_bytes(&bytes, shape, rank, SHD_F64, &why);
+    if (status != SHD_OK)
+        graph_fail(graph, status, "'%s': %s", name, why.text);
+    return status == SHD_OK;
 }
 
 static uint32_t add_node(struct graph *graph, const struct graph_node *node, const char *name)
@@ -195,6 +200,9 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
 {
     struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
 
+    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
+        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
+                          name);
     node.source.rounded = dtype; /* also when the graph is computed in another type */
     for (uint32_t n = 0; n < graph->nnodes; n++)
         if (graph->nodes[n].op <= GRAPH_PARAM && !strcmp(graph->nodes[n].name, name))

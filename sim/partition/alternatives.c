@@ -18,8 +18,7 @@ struct alternatives {
 
 /* What a step moves, and what one of its ops computes. */
 struct outcome {
-    int64_t bytes;
-    uint64_t flops;
+    uint128 bytes, flops;
     uint32_t nops; /* of that name: names need not be unique */
 };
 
@@ -34,7 +33,7 @@ static bool measure(struct outcome *out, struct alternatives *a, const char *nam
         const struct program_op *op = &program->ops[i];
 
         if (op->kind == PROGRAM_RESHARD)
-            out->bytes += (int64_t)op->reshard.received_bytes;
+            out->bytes += op->reshard.received_bytes;
         if (op->kind == PROGRAM_KERNEL && op->phase == phase && !strcmp(op->name, name)) {
             out->flops += op->flops;
             out->nops++;
@@ -140,7 +139,10 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
     if (!place_node(&a->placement, node, &assign) ||
         !measure(&outcome, a, n->name, (uint8_t)n->phase))
         return false;
-    out->more_bytes = outcome.bytes - base->bytes;
+    if (outcome.bytes > base->bytes)
+        out->more_bytes = outcome.bytes - base->bytes;
+    else
+        out->fewer_bytes = base->bytes - outcome.bytes;
     out->work = base->flops ? (double)outcome.flops / (double)base->flops : 1;
     return true;
 }

@@ -12,12 +12,13 @@
 struct alternatives; /* opaque */
 
 struct alternative {
-    uint8_t axis;       /* of the mesh */
-    const char *dim;    /* the dimension that the axis cuts; NULL: none, its devices do the same */
-    bool chosen;        /* this is how it is */
-    bool reduced;       /* the op sums over the dimension: parts of a sum are left */
-    int64_t more_bytes; /* received by all devices in the whole step, against the chosen one */
-    double work;        /* flops of the op on one device, against the chosen one */
+    uint8_t axis;        /* of the mesh */
+    const char *dim;     /* the dimension that the axis cuts; NULL: none, its devices do the same */
+    bool chosen;         /* this is how it is */
+    bool reduced;        /* the op sums over the dimension: parts of a sum are left */
+    uint128 more_bytes;  /* received by all devices in the whole step, against the chosen one: */
+    uint128 fewer_bytes; /* at most one of the two is not 0 */
+    double work;         /* flops of the op on one device, against the chosen one */
 };
 
 #define ALTERNATIVES_MAX 64

@@ -9,8 +9,8 @@
 
 struct buckets {
     struct program *program;
-    uint64_t *live; /* [op] bytes while it runs */
-    uint64_t peak;
+    uint128 *live; /* [op] bytes while it runs */
+    uint128 peak;
     uint32_t *first_read; /* [buffer] the first op that reads it; PROGRAM_NONE: none does */
     bool *gone;           /* [op] merged into a later one */
 };
@@ -60,11 +60,11 @@ static bool can_wait(const struct buckets *b, uint32_t i, uint32_t until)
 
 /* What op `i` reads lives on to op `until`, and what it writes is not there before: add the
  * difference to the live bytes at op `at`, one of those behind `i`. */
-static uint64_t live_when_late(const struct buckets *b, uint32_t i, uint32_t until, uint32_t at)
+static uint128 live_when_late(const struct buckets *b, uint32_t i, uint32_t until, uint32_t at)
 {
     const struct program *program = b->program;
     const struct program_op *op = &program->ops[i];
-    uint64_t live = b->live[at];
+    uint128 live = b->live[at];
 
     for (uint32_t k = 0; k < op->ninputs; k++)
         if (program->buffers[op->inputs[k]].last_op < at)
@@ -145,7 +145,7 @@ static void drop_gone(struct buckets *b)
 static void find_live(struct buckets *b)
 {
     const struct program *program = b->program;
-    uint64_t live = 0;
+    uint128 live = 0;
     uint32_t dead[PROGRAM_DEAD_MAX];
 
     memset(b->first_read, 0xff, program->nbuffers * sizeof *b->first_read);

@@ -171,6 +171,7 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     double best = PRICE_IMPOSSIBLE;
     struct shd_reshard_plan plan;
     int64_t shape[GRAPH_RANK_MAX];
+    struct shd_error why;
     int status;
 
     for (uint32_t v = e->newest[node]; v != PROGRAM_NONE; v = e->versions[v].next) {
@@ -189,7 +190,10 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     graph_shape(e->graph, node, shape);
     status =
         shd_reshard_build(&plan, price_sharding(price, from->sharding), price_sharding(price, need),
-                          shape, e->graph->nodes[node].dtype, e->err);
+                          shape, e->graph->nodes[node].dtype, &why);
+    if (status != SHD_OK)
+        return shd_error_set(e->err, status, "'%.100s': %.140s", e->graph->nodes[node].name,
+                             why.text);
     for (size_t s = 0; status == SHD_OK && s < plan.nsteps; s++)
         status = emit_step(e, node, &plan.steps[s], reader, asker, buffer);
     return status;
@@ -233,6 +237,11 @@ static int add_kernel(struct emit *e, struct program_op *op)
     op->flops = op->kernel->flops(&op->desc);
     if (op->kernel->workspace_bytes)
         op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
+    if (op->flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
+        return shd_error_set(e->err, SHD_ERANGE,
+                             "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
+                             op->name, program_phase_name(op->phase),
+                             op->flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
     return program_add_op(e->program, op, e->err);
 }
 

@@ -96,9 +96,10 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     b.sharding = *sharding;
     memcpy(b.shape, shape, b.rank * sizeof *shape);
     shd_sharding_shard_shape(sharding, shape, b.local);
-    status = shd_shape_bytes(&b.bytes, b.local, b.rank, dtype, err);
-    if (status == SHD_OK)
-        status = make_room(&buffers, program->nbuffers, sizeof b, err);
+    status = shd_shape_bytes(&b.bytes, b.local, b.rank, dtype, &why);
+    if (status != SHD_OK || b.bytes > PROGRAM_SHARD_BYTES_MAX)
+        return shd_error_set(err, SHD_ERANGE, "'%s' has more than 2^55 bytes on a device", name);
+    status = make_room(&buffers, program->nbuffers, sizeof b, err);
     if (status != SHD_OK)
         return status;
     program->buffers = buffers;
@@ -171,9 +172,9 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
     return ndead;
 }
 
-uint64_t program_peak_bytes(const struct program *program)
+uint128 program_peak_bytes(const struct program *program)
 {
-    uint64_t live = 0, peak = 0;
+    uint128 live = 0, peak = 0;
     uint32_t dead[PROGRAM_DEAD_MAX];
 
     for (uint32_t i = 0; i < program->nops; i++) {

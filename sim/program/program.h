@@ -23,11 +23,16 @@
 #include <shd/reshard.h>
 #include <shd/sharding.h>
 
+#include "base/uint128.h"
 #include "coll/coll.h"
 #include "kern/kernel.h"
 
 #define PROGRAM_NONE UINT32_MAX
 #define PROGRAM_RANK_MAX 8
+
+/* Bytes of a shard, 32 PiB: whatever algorithm moves a buffer, or as many as one op has, the bytes
+ * that it brings to a device fit a uint64_t. */
+#define PROGRAM_SHARD_BYTES_MAX (UINT64_C(1) << 55)
 
 struct program_buffer {
     const char *name; /* of the array; several buffers may hold shardings of one array */
@@ -148,7 +153,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 /* Bytes that a position receives from other devices in an op.  When `from` is not NULL, adds what
  * comes from each position to from[position]. */
 uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
-                                int32_t position, uint64_t *from);
+                                int32_t position, uint128 *from);
 
 #define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
 
@@ -157,7 +162,7 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
                               uint32_t dead[PROGRAM_DEAD_MAX]);
 
 /* Bytes of live buffers at their highest on one device. */
-uint64_t program_peak_bytes(const struct program *program);
+uint128 program_peak_bytes(const struct program *program);
 
 const char *program_kind_name(enum program_op_kind kind);
 const char *program_phase_name(uint8_t phase); /* "forward", "backward", "optimizer" */

@@ -116,7 +116,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 
 /* Bytes of the boxes that a position fetches from others. */
 static uint64_t fetched_bytes(const struct program *program, const struct program_op *op,
-                              int32_t position, uint64_t *from)
+                              int32_t position, uint128 *from)
 {
     const struct program_buffer *b = &program->buffers[op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
@@ -140,7 +140,7 @@ static uint64_t fetched_bytes(const struct program *program, const struct progra
 
 static uint64_t scheduled_bytes(const struct program *program, const struct program_op *op,
                                 const struct coll_algo *algo, const struct coll_shape *shape,
-                                int32_t position, uint64_t *from)
+                                int32_t position, uint128 *from)
 {
     struct shd_groups groups;
     uint64_t size = shd_dtype_size(program->buffers[op->inputs[0]].dtype), total = 0;
@@ -166,7 +166,7 @@ static uint64_t scheduled_bytes(const struct program *program, const struct prog
 }
 
 uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
-                                int32_t position, uint64_t *from)
+                                int32_t position, uint128 *from)
 {
     struct coll_shape shape;
     const struct coll_algo *algo;

@@ -100,8 +100,6 @@ static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t 
     const json_t *theta = json_object_get(attrs, "theta");
     uint32_t x = nodes[0];
 
-    if (g->err.status != SHD_OK || x == GRAPH_NONE)
-        return GRAPH_NONE;
     return as_out(g, graph_rope(g, "rope", x, g->nodes[x].dims[1], g->nodes[x].dims[3],
                                 json_integer_value(json_object_get(attrs, "pos0")),
                                 json_is_number(theta) ? json_number_value(theta) : 10000,
@@ -127,7 +125,7 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
     struct xent x;
 
     (void)attrs;
-    if (g->err.status != SHD_OK || nodes[3] == GRAPH_NONE ||
+    if (nodes[3] == GRAPH_NONE ||
         (logits == GRAPH_NONE && (nodes[1] == GRAPH_NONE || nodes[2] == GRAPH_NONE)))
         return graph_fail(g, SHD_EINVAL, "xent wants labels, and logits or h and wv");
     if (logits == GRAPH_NONE) {
@@ -145,6 +143,7 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
 
 const struct layer_kind layer_kinds[] = {
     {"mlp_gelu",
+     "b1 b2",
      {{"x", "batch seq embed"},
       {"w1", "embed mlp"},
       {"w2", "mlp embed"},
@@ -153,6 +152,7 @@ const struct layer_kind layer_kinds[] = {
       {"ct", "batch seq embed"}},
      build_mlp_gelu},
     {"mlp_swiglu",
+     "",
      {{"x", "batch seq embed"},
       {"wg", "embed mlp"},
       {"wu", "embed mlp"},
@@ -160,6 +160,7 @@ const struct layer_kind layer_kinds[] = {
       {"ct", "batch seq embed"}},
      build_mlp_swiglu},
     {"attention",
+     "",
      {{"x", "batch seq embed"},
       {"wq", "embed heads head_dim"},
       {"wk", "embed kv_heads head_dim"},
@@ -168,6 +169,7 @@ const struct layer_kind layer_kinds[] = {
       {"ct", "batch seq embed"}},
      build_attention},
     {"block",
+     "w1 wg wu",
      {{"x", "batch seq embed"},
       {"wq", "embed heads head_dim"},
       {"wk", "embed kv_heads head_dim"},
@@ -182,20 +184,26 @@ const struct layer_kind layer_kinds[] = {
       {"ct", "batch seq embed"}},
      build_block},
     {"rmsnorm",
+     "",
      {{"x", "batch seq embed"}, {"g", "embed"}, {"ct", "batch seq embed"}},
      build_rms_norm},
     {"layernorm",
+     "b",
      {{"x", "batch seq embed"}, {"g", "embed"}, {"b", "embed"}, {"ct", "batch seq embed"}},
      build_layer_norm},
-    {"rope", {{"x", "batch seq heads head_dim"}, {"ct", "batch seq heads head_dim"}}, build_rope},
+    {"rope",
+     "",
+     {{"x", "batch seq heads head_dim"}, {"ct", "batch seq heads head_dim"}},
+     build_rope},
     {"xent",
+     "logits h wv",
      {{"logits", "tokens vocab"},
       {"h", "tokens embed"},
       {"wv", "embed vocab"},
       {"labels", "tokens"},
       {"mask", "tokens"}},
      build_xent},
-    {NULL, {{NULL, NULL}}, NULL}};
+    {NULL, NULL, {{NULL, NULL}}, NULL}};
 
 bool layer_is_data(const char *tensor)
 {
@@ -246,6 +254,37 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
         return graph_fail(graph, SHD_EINVAL, "'%s' must have the dimensions %s, not %zu of them",
                           t->name, t->dims, rank);
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
+}
+
+static bool is_optional(const struct layer_kind *kind, const char *tensor)
+{
+    size_t length;
+
+    for (const char *word = kind->optional; *word; word += length + strspn(word + length, " ")) {
+        length = strcspn(word, " ");
+        if (strlen(tensor) == length && !strncmp(word, tensor, length))
+            return true;
+    }
+    return layer_is_data(tensor);
+}
+
+uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const json_t *attrs,
+                     const uint32_t *nodes)
+{
+    uint32_t result;
+
+    for (int t = 0; t < LAYER_TENSORS_MAX && kind->tensors[t].name; t++) {
+        const char *name = kind->tensors[t].name;
+
+        if (nodes[t] == GRAPH_NONE && !is_optional(kind, name))
+            return graph_fail(graph, SHD_EINVAL, "%s wants the tensor '%s'", kind->name, name);
+    }
+    if (graph->err.status != SHD_OK)
+        return GRAPH_NONE;
+    result = kind->build(graph, attrs, nodes);
+    if (result == GRAPH_NONE) /* the first error stays */
+        return graph_fail(graph, SHD_EINVAL, "%s cannot be made of these tensors", kind->name);
+    return result;
 }
 
 void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uint32_t result,

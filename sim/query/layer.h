@@ -25,9 +25,11 @@ bool layer_is_data(const char *tensor);
 /* Nodes by the kind's tensors, GRAPH_NONE for those that the question does not bring. */
 struct layer_kind {
     const char *name;
+    const char *optional; /* tensors that it can do without, beside data: "b1 b2" */
     struct layer_tensor tensors[LAYER_TENSORS_MAX];
-    /* Add the computation and its outputs; returns what the loss is taken of: an array (the loss is
-     * its product with ct, summed) or, of rank 0, the loss itself. */
+    /* Add the computation and its outputs, all tensors that are not optional given; returns what
+     * the loss is taken of: an array (the loss is its product with ct, summed) or, of rank 0, the
+     * loss itself. */
     uint32_t (*build)(struct graph *graph, const json_t *attrs, const uint32_t *nodes);
 };
 
@@ -47,7 +49,12 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
                           enum shd_dtype dtype, const int64_t *shape, size_t rank,
                           struct kern_source source);
 
-/* The loss of what a kind's build() returned, and the gradient of every tensor but data as outputs. */
+/* What a kind's build() returns, or GRAPH_NONE and an error in the graph: a tensor is missing, or
+ * they do not fit each other. */
+uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const json_t *attrs,
+                     const uint32_t *nodes);
+
+/* The loss of what layer_build() returned, and the gradient of every tensor but data as outputs. */
 void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uint32_t result,
                          const uint32_t *nodes);
 

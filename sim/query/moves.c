@@ -4,6 +4,7 @@
 #include "query/moves.h"
 
 #include "cost/plan.h"
+#include "query/limits.h"
 #include "report/traffic.h"
 #include "run/walk.h"
 
@@ -58,7 +59,10 @@ int moves_write(struct json_out *out, const struct program *program, struct shd_
 {
     struct walk_opts opts = {.nthreads = 1};
     struct record *planned = NULL, *executed = NULL;
-    int status = record_create(&planned, program, RECORD_PLANNED, false, err);
+    int status = limits_check(program, false, err);
+
+    if (status == SHD_OK)
+        status = record_create(&planned, program, RECORD_PLANNED, false, err);
 
     if (status == SHD_OK)
         status = record_create(&executed, program, RECORD_EXECUTED, false, err);

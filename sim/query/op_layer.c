@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "query/layer_question.h"
+#include "query/limits.h"
 #include "query/query.h"
 #include "query/read.h"
 #include "run/walk.h"
@@ -97,7 +98,7 @@ static int build_graph(struct layer_question *q, const json_t *in, struct shd_er
         status = add_tensors(q, in, err);
     if (status != SHD_OK)
         return status;
-    result = q->kind->build(q->graph, json_object_get(in, "attrs"), q->tensors);
+    result = layer_build(q->graph, q->kind, json_object_get(in, "attrs"), q->tensors);
     layer_add_gradients(q->graph, q->kind, result, q->tensors);
     return graph_status(q->graph, err);
 }
@@ -119,6 +120,8 @@ static int execute(struct layer_run *run, struct shd_error *err)
     struct walk_opts opts = {.finish = collect_finish, .finish_arg = &run->results};
     int status = layer_question_partition(&run->q, err);
 
+    if (status == SHD_OK)
+        status = limits_check(run->q.program, true, err);
     if (status == SHD_OK)
         status = record_create(&run->record, run->q.program, RECORD_EXECUTED, false, err);
     if (status == SHD_OK)

@@ -9,6 +9,7 @@
 
 #include <shd/reshard_figures.h>
 
+#include "query/limits.h"
 #include "query/moves.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -83,6 +84,9 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     struct shd_sharding from, to;
     int status;
 
+    if (q->dtype >= SHD_NCOMPUTE_DTYPES)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "arrays of %s are not executed",
+                             shd_dtype_name(q->dtype));
     shd_sharding_simplify(&from, &q->from);
     shd_sharding_simplify(&to, &q->to);
     status = shd_reshard_build(&q->plan, &from, &to, q->shape, q->dtype, err);
@@ -198,8 +202,14 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     struct shards shards = {.buffer = &q->program->buffers[q->program->results[0].buffer]};
     struct walk_opts opts = {.finish = keep_shard, .finish_arg = &shards};
     struct record *record;
-    int status = record_create(&record, q->program, RECORD_EXECUTED, false, err);
+    int status = limits_check(q->program, false, err);
+    uint64_t nelements = (uint64_t)shd_mesh_size(q->mesh) * (shards.buffer->bytes / sizeof(float));
 
+    if (status == SHD_OK && nelements > LIMIT_LISTED_ELEMENTS)
+        status = shd_error_set(err, SHD_ERANGE, "the %llu elements of all shards are not listed",
+                               (unsigned long long)nelements);
+    if (status == SHD_OK)
+        status = record_create(&record, q->program, RECORD_EXECUTED, false, err);
     if (status != SHD_OK)
         return status;
     shards.values = malloc((size_t)record->ndevices * shards.buffer->bytes + 1);

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "query/limits.h"
 #include "query/query.h"
 #include "report/result.h"
 #include "scenario/scenario.h"
@@ -21,6 +22,12 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
 
     if (status != SHD_OK)
         return status;
+    if (mode == RECORD_EXECUTED)
+        status = limits_check(trial.program, false, err);
+    if (status != SHD_OK) {
+        trial_fini(&trial);
+        return status;
+    }
     status = mode == RECORD_PLANNED ? trial_plan(&trial, err) : trial_execute(&trial, NULL, err);
     result.record = trial.record;
     if (status == SHD_OK)

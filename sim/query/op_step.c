@@ -113,7 +113,7 @@ static int build_graph(struct layer_question *q, uint32_t *result, const json_t 
 
     if (status != SHD_OK)
         return status;
-    *result = q->kind->build(q->graph, json_object_get(in, "config"), q->tensors);
+    *result = layer_build(q->graph, q->kind, json_object_get(in, "config"), q->tensors);
     if (backward) {
         q->graph->noutputs = 0; /* the step gives loss and gradients only */
         layer_add_gradients(q->graph, q->kind, *result, q->tensors);

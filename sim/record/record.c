@@ -82,18 +82,18 @@ void record_destroy(struct record *record)
     free(record);
 }
 
-uint64_t record_op_received(const struct record *record, uint32_t op)
+uint128 record_op_received(const struct record *record, uint32_t op)
 {
-    uint64_t total = 0;
+    uint128 total = 0;
 
     for (int32_t d = 0; d < record->ndevices; d++)
         total += record->op_received[(size_t)d * record->program->nops + op];
     return total;
 }
 
-uint64_t record_received(const struct record *record)
+uint128 record_received(const struct record *record)
 {
-    uint64_t total = 0;
+    uint128 total = 0;
 
     for (int32_t d = 0; d < record->ndevices; d++)
         total += record->received_bytes[d];
@@ -108,7 +108,7 @@ bool record_verified_ok(const struct record *record)
     return record->nchecks > 0;
 }
 
-struct record_balance record_balance_of(const uint64_t *values, int32_t ndevices)
+struct record_balance record_balance_of(const uint128 *values, int32_t ndevices)
 {
     struct record_balance b = {0, 0, 1, 0};
     double sum = 0;

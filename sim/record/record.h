@@ -16,6 +16,7 @@
 
 #include <shd/error.h>
 
+#include "base/uint128.h"
 #include "program/program.h"
 
 enum record_mode { RECORD_EXECUTED, RECORD_PLANNED };
@@ -71,11 +72,11 @@ struct record {
     uint64_t *op_received;     /* [device][op] bytes from other devices */
     struct record_time *times; /* [device][op]; NULL when not measured */
     /* [device], whole step: */
-    uint64_t *received_bytes;
-    uint64_t *sent_bytes;
-    uint64_t *flops;
-    uint64_t *peak_bytes;
-    uint64_t *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
+    uint128 *received_bytes;
+    uint128 *sent_bytes;
+    uint128 *flops;
+    uint128 *peak_bytes;
+    uint128 *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, arguments filled before. */
     uint32_t repeats; /* of the step */
     int64_t first_step_ns;
@@ -101,8 +102,8 @@ struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops);
 void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
 
 /* Bytes received by all devices in one op, and in the step. */
-uint64_t record_op_received(const struct record *record, uint32_t op);
-uint64_t record_received(const struct record *record);
+uint128 record_op_received(const struct record *record, uint32_t op);
+uint128 record_received(const struct record *record);
 
 /* All checks within the tolerance (and there are some). */
 bool record_verified_ok(const struct record *record);
@@ -110,10 +111,10 @@ bool record_verified_ok(const struct record *record);
 /* Load balance of a quantity over devices: mean / max, 1 where all are equal (or all are 0). */
 struct record_balance {
     double mean;
-    uint64_t max;
+    uint128 max;
     double ratio;
     int32_t slowest; /* the lowest device that has the maximum */
 };
-struct record_balance record_balance_of(const uint64_t *values, int32_t ndevices);
+struct record_balance record_balance_of(const uint128 *values, int32_t ndevices);
 
 #endif /* RECORD_RECORD_H */

@@ -65,7 +65,7 @@ static void add_csv_value(struct text *out, size_t c, const struct compare_value
     if (compare_columns[c].kind == COMPARE_TEXT)
         add_csv_text(out, text_get(&v->text));
     else if (compare_columns[c].kind == COMPARE_BYTES || compare_columns[c].kind == COMPARE_COUNT)
-        text_addf(out, "%llu", (unsigned long long)v->whole);
+        text_add(out, UINT128_DIGITS(v->whole));
     else if (isfinite(v->number))
         text_add(out, json_out_print_double(number, sizeof number, v->number));
     else

@@ -53,7 +53,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_BY_OP] = {"received_by_op", "bytes received", "by op", COMPARE_TEXT, 0, NULL, NULL},
 };
 
-static void set_whole(struct compare_row *row, enum compare_id id, uint64_t value)
+static void set_whole(struct compare_row *row, enum compare_id id, uint128 value)
 {
     row->values[id].known = true;
     row->values[id].whole = value;
@@ -79,8 +79,7 @@ static void set_sums(struct compare_row *row, enum compare_id id, const struct t
     struct text text = TEXT_INIT;
 
     for (size_t i = 0; i < n; i++)
-        text_addf(&text, "%s%s=%llu", i ? " " : "", sums[i].name,
-                  (unsigned long long)sums[i].bytes);
+        text_addf(&text, "%s%s=%s", i ? " " : "", sums[i].name, UINT128_DIGITS(sums[i].bytes));
     if (n)
         set_text(row, id, text_get(&text));
     row->values[id].text.failed |= text.failed;

@@ -7,6 +7,7 @@
 #ifndef REPORT_COMPARE_ROWS_H
 #define REPORT_COMPARE_ROWS_H
 
+#include "base/uint128.h"
 #include "report/compare.h"
 
 enum compare_kind {
@@ -65,7 +66,7 @@ extern const struct compare_column compare_columns[COMPARE_NCOLUMNS];
 
 struct compare_value {
     bool known;
-    uint64_t whole;   /* COMPARE_COUNT, COMPARE_BYTES */
+    uint128 whole;    /* COMPARE_COUNT, COMPARE_BYTES */
     double number;    /* these as well, and the others */
     struct text text; /* COMPARE_TEXT */
 };

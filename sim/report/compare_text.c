@@ -24,10 +24,10 @@ static void add_sums(struct text *out, const char *sums)
 
     for (size_t n = 0; *sums; n++) {
         size_t name = strcspn(sums, "="), length = strcspn(sums, " ");
-        unsigned long long value = 0;
+        uint128 value = 0;
 
         for (size_t i = name + 1; i < length; i++)
-            value = 10 * value + (unsigned long long)(sums[i] - '0');
+            value = 10 * value + (unsigned)(sums[i] - '0');
         text_addf(out, "%s%.*s %s", n ? ", " : "", (int)name, sums,
                   units_print_bytes(bytes, sizeof bytes, value));
         sums += length + (sums[length] == ' ');

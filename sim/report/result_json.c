@@ -8,7 +8,7 @@
 
 #define CLASSES_ABOVE 64 /* plans over more devices list classes, not devices */
 
-static void key_uint(struct json_out *out, const char *key, uint64_t value)
+static void key_uint(struct json_out *out, const char *key, uint128 value)
 {
     json_out_key(out, key);
     json_out_uint(out, value);
@@ -62,7 +62,7 @@ static void write_row(struct json_out *out, const struct traffic_row *row)
 }
 
 /* A number for each device; in large plans a class for each run of equal numbers. */
-static void write_devices(struct json_out *out, const char *key, const uint64_t *values,
+static void write_devices(struct json_out *out, const char *key, const uint128 *values,
                           const struct record *record)
 {
     bool classes = record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE;
@@ -115,7 +115,7 @@ static void write_traffic(struct json_out *out, const struct traffic *t,
     json_out_end_object(out);
 }
 
-static void write_balance(struct json_out *out, const char *key, const uint64_t *values,
+static void write_balance(struct json_out *out, const char *key, const uint128 *values,
                           int32_t ndevices)
 {
     struct record_balance b = record_balance_of(values, ndevices);

@@ -125,17 +125,17 @@ static void print_sums(const char *what, const struct traffic_sum *sums, size_t 
 static void print_totals(const struct traffic *t, const struct record *r, struct text *out)
 {
     char bytes[UNITS_TEXT_MAX];
-    uint64_t total = record_received(r);
+    uint128 total = record_received(r);
 
-    text_addf(out, "\nreceived      %s in all, %llu bytes\n",
-              units_print_bytes(bytes, sizeof bytes, total), (unsigned long long)total);
+    text_addf(out, "\nreceived      %s in all, %s bytes\n",
+              units_print_bytes(bytes, sizeof bytes, total), UINT128_DIGITS(total));
     print_sums("by axis", t->by_axis, t->nby_axis, out);
     print_sums("by op", t->by_op, t->nby_op, out);
     print_sums("by phase", t->by_phase, t->nby_phase, out);
 }
 
 /* mean / max over the devices, and who has the most where they differ. */
-static void print_balance(const char *what, const uint64_t *values, int32_t ndevices, bool bytes,
+static void print_balance(const char *what, const uint128 *values, int32_t ndevices, bool bytes,
                           struct text *out)
 {
     struct record_balance b = record_balance_of(values, ndevices);

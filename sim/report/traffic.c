@@ -101,7 +101,7 @@ static void add_row(struct traffic *t, struct traffic_row *row)
     t->rows[t->nrows++] = *row;
 }
 
-static void add_sum(struct traffic_sum *sums, size_t *n, const char *name, uint64_t bytes)
+static void add_sum(struct traffic_sum *sums, size_t *n, const char *name, uint128 bytes)
 {
     for (size_t i = 0; i < *n; i++)
         if (!strcmp(sums[i].name, name)) {

@@ -24,7 +24,7 @@ struct traffic_row {
     enum shd_dtype dtype;
     const char *algorithm;                /* NULL: fetched box by box */
     uint64_t operand_bytes, result_bytes; /* of one device and step */
-    uint64_t received_bytes;              /* all devices, all `count` */
+    uint128 received_bytes;               /* all devices, all `count` */
     char *where;                          /* which op asked for it; '*' for the number of a layer */
     char *why;                            /* of the first of them, likewise */
 };
@@ -32,7 +32,7 @@ struct traffic_row {
 /* Bytes under a name: an axis (or several, "dp,tp"), a collective, a phase. */
 struct traffic_sum {
     const char *name; /* points into the rows, or static */
-    uint64_t bytes;
+    uint128 bytes;
 };
 
 struct traffic {

@@ -489,8 +489,8 @@ static void take_times(struct record *record, struct walk *walk)
     record->cpu_ns = cpu_ns[n / 2];
 }
 
-/* Every repeat moved the same. */
-static void take_one(uint64_t *out, const uint64_t *counted, size_t n, uint32_t repeats)
+/* Every repeat moved the same.  (Bytes that were really moved fit a uint64_t.) */
+static void take_one(uint128 *out, const uint64_t *counted, size_t n, uint32_t repeats)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = counted[i] / repeats;
@@ -502,7 +502,7 @@ static void take_stats(struct record *record, const struct shd_run_stats *stats,
 
     take_one(record->received_bytes, stats->received_bytes, n, walk->repeats);
     take_one(record->sent_bytes, stats->sent_bytes, n, walk->repeats);
-    memcpy(record->peak_bytes, stats->peak_bytes, n * sizeof(uint64_t));
+    take_one(record->peak_bytes, stats->peak_bytes, n, 1);
     if (record->matrix && stats->matrix)
         take_one(record->matrix, stats->matrix, n * n, walk->repeats);
     take_times(record, walk);

@@ -47,7 +47,7 @@ static int compare_fields(const void *a, const void *b, const struct baseline_fi
 {
     for (; f->key; f++) {
         const char *x = (const char *)a + f->offset, *y = (const char *)b + f->offset;
-        uint64_t m, n;
+        uint128 m, n;
 
         if (f->is_text) {
             int by_text = strcmp(*(char *const *)x, *(char *const *)y);
@@ -156,7 +156,7 @@ static int add_collectives(struct baseline *b, const struct traffic *t)
     return SHD_OK;
 }
 
-static void set_total(uint64_t *all, uint64_t *most, const uint64_t *values, int32_t n)
+static void set_total(uint128 *all, uint128 *most, const uint128 *values, int32_t n)
 {
     for (int32_t d = 0; d < n; d++) {
         *all += values[d];

@@ -14,6 +14,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "base/uint128.h"
 #include "record/record.h"
 
 #define BASELINE_VERSION 1
@@ -22,21 +23,21 @@
 struct baseline_array {
     char *kind, *name;
     char *lies;     /* the sharding: "[{dp}, {}]" */
-    uint64_t count; /* layers that have it */
-    uint64_t bytes; /* of a device's shard */
+    uint128 count;  /* layers that have it */
+    uint128 bytes;  /* of a device's shard */
     struct place place; /* of the rule that says so; no part of the baseline */
 };
 
 /* Collectives that are alike; bytes received by all devices, all `count` times. */
 struct baseline_collective {
     char *phase, *op, *axes, *where;
-    uint64_t groups, group_size, count, operand_bytes, result_bytes, received_bytes;
+    uint128 groups, group_size, count, operand_bytes, result_bytes, received_bytes;
 };
 
 struct baseline_totals {
-    uint64_t received_bytes, received_bytes_most;       /* all devices; one of them */
-    uint64_t peak_memory_bytes, peak_memory_bytes_most; /* likewise */
-    uint64_t flops, flops_most;
+    uint128 received_bytes, received_bytes_most;       /* all devices; one of them */
+    uint128 peak_memory_bytes, peak_memory_bytes_most; /* likewise */
+    uint128 flops, flops_most;
 };
 
 struct baseline {

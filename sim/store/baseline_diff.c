@@ -7,7 +7,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +22,10 @@ struct differ {
 };
 
 /* "12 more", "3 fewer" */
-static void add_more(struct text *out, uint64_t was, uint64_t is)
+static void add_more(struct text *out, uint128 was, uint128 is)
 {
-    text_addf(out, "%" PRIu64 " %s", is > was ? is - was : was - is, is > was ? "more" : "fewer");
+    text_addf(out, "%s %s", UINT128_DIGITS(is > was ? is - was : was - is),
+              is > was ? "more" : "fewer");
 }
 
 static void say(struct differ *d, struct place place, const struct text *text)
@@ -78,13 +78,14 @@ static void diff_array(struct differ *d, const struct baseline_array *was,
         add_axes(&t, ", now cut over ", is->lies, was->lies);
         text_add(&t, "; ");
     }
-    text_addf(&t, "has %" PRIu64 " bytes on a device", is->bytes);
+    text_addf(&t, "has %s bytes on a device", UINT128_DIGITS(is->bytes));
     if (is->bytes != was->bytes) {
         text_add(&t, ", ");
         add_more(&t, was->bytes, is->bytes);
     }
     if (is->count != was->count)
-        text_addf(&t, "; is there %" PRIu64 " times, was %" PRIu64, is->count, was->count);
+        text_addf(&t, "; is there %s times, was %s", UINT128_DIGITS(is->count),
+                  UINT128_DIGITS(was->count));
     say(d, is->place.file ? is->place : d->place, &t);
     text_fini(&t);
 }
@@ -93,8 +94,8 @@ static void tell_array(struct differ *d, const struct baseline_array *a, const c
 {
     struct text t = TEXT_INIT;
 
-    text_addf(&t, "%s '%s', %s with %" PRIu64 " bytes on a device, %s", a->kind, a->name, a->lies,
-              a->bytes, what);
+    text_addf(&t, "%s '%s', %s with %s bytes on a device, %s", a->kind, a->name, a->lies,
+              UINT128_DIGITS(a->bytes), what);
     say(d, a->place.file ? a->place : d->place, &t);
     text_fini(&t);
 }
@@ -158,18 +159,18 @@ static void tell_collective(struct differ *d, const struct baseline_collective *
     struct text t = TEXT_INIT;
 
     add_collective(&t, c);
-    text_addf(&t, " is %s, %" PRIu64 " time%s on %" PRIu64 " bytes: %" PRIu64
-                  " bytes received %s over %s",
-              is_new ? "new" : "gone", c->count, c->count == 1 ? "" : "s", c->operand_bytes,
-              c->received_bytes, is_new ? "more" : "fewer", c->axes);
+    text_addf(&t, " is %s, %s time%s on %s bytes: %s bytes received %s over %s",
+              is_new ? "new" : "gone", UINT128_DIGITS(c->count), c->count == 1 ? "" : "s",
+              UINT128_DIGITS(c->operand_bytes), UINT128_DIGITS(c->received_bytes),
+              is_new ? "more" : "fewer", c->axes);
     say(d, d->place, &t);
     text_fini(&t);
 }
 
-static void add_change(struct text *out, const char *what, uint64_t was, uint64_t is)
+static void add_change(struct text *out, const char *what, uint128 was, uint128 is)
 {
     if (was != is)
-        text_addf(out, "; %s %" PRIu64 ", was %" PRIu64, what, is, was);
+        text_addf(out, "; %s %s, was %s", what, UINT128_DIGITS(is), UINT128_DIGITS(was));
 }
 
 static void diff_collective(struct differ *d, const struct baseline_collective *was,
@@ -178,7 +179,7 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
     struct text t = TEXT_INIT;
 
     add_collective(&t, is);
-    text_addf(&t, " receives %" PRIu64 " bytes", is->received_bytes);
+    text_addf(&t, " receives %s bytes", UINT128_DIGITS(is->received_bytes));
     if (is->received_bytes != was->received_bytes) {
         text_add(&t, ", ");
         add_more(&t, was->received_bytes, is->received_bytes);
@@ -248,13 +249,13 @@ static void diff_collectives(struct differ *d, bool *taken, bool *same)
 
 /* ---- the whole ---- */
 
-static void diff_total(struct differ *d, const char *what, uint64_t was, uint64_t is)
+static void diff_total(struct differ *d, const char *what, uint128 was, uint128 is)
 {
     struct text t = TEXT_INIT;
 
     if (was == is)
         return;
-    text_addf(&t, "%s: %" PRIu64 ", ", what, is);
+    text_addf(&t, "%s: %s, ", what, UINT128_DIGITS(is));
     add_more(&t, was, is);
     if (was > 0)
         text_addf(&t, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
@@ -262,9 +263,9 @@ static void diff_total(struct differ *d, const char *what, uint64_t was, uint64_
     text_fini(&t);
 }
 
-static uint64_t bytes_over(const struct baseline *b, const char *axes)
+static uint128 bytes_over(const struct baseline *b, const char *axes)
 {
-    uint64_t sum = 0;
+    uint128 sum = 0;
 
     for (size_t i = 0; i < b->ncollectives; i++)
         if (!strcmp(b->collectives[i].axes, axes))

@@ -10,7 +10,7 @@
 
 struct baseline_field {
     const char *key;
-    bool is_text; /* char *, owned; else uint64_t */
+    bool is_text; /* char *, owned; else uint128 */
     size_t offset;
 };
 

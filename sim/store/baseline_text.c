@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@
 static void print_field(const void *item, const struct baseline_field *f, struct text *out)
 {
     const char *at = (const char *)item + f->offset;
-    uint64_t number;
+    uint128 number;
 
     text_addf(out, "%s: ", f->key);
     if (f->is_text) {
@@ -25,7 +24,7 @@ static void print_field(const void *item, const struct baseline_field *f, struct
         return;
     }
     memcpy(&number, at, sizeof number);
-    text_addf(out, "%" PRIu64, number);
+    text_add(out, UINT128_DIGITS(number));
 }
 
 static void print_list(const char *key, const void *items, size_t n, size_t size,
@@ -100,12 +99,10 @@ static void read_text(char **out, const struct yaml_node *map, const char *key, 
 static void read_number(void *out, const struct yaml_node *map, const char *key, struct diag *diag)
 {
     const struct yaml_node *node = find(map, key, YAML_TEXT, diag);
-    uint64_t number;
-    int64_t value = 0;
+    uint128 number = 0;
 
-    if (node && (!yaml_read_int(node, &value) || value < 0))
+    if (node && !uint128_parse(&number, node->text))
         diag_error(diag, node->place, "%s is '%s'; expected a whole number", key, node->text);
-    number = (uint64_t)value;
     memcpy(out, &number, sizeof number);
 }
 

@@ -251,16 +251,19 @@ static int collect_stats(struct shd_graph_stats *out, const struct record *recor
     size_t n = (size_t)record->ndevices;
     struct shd_graph_stats s = {.ndevices = record->ndevices};
 
+    /* What was really moved, kept and computed: all fits a uint64_t. */
     s.received_bytes = calloc(4 * n, sizeof *s.received_bytes);
     if (!s.received_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what was counted");
     s.sent_bytes = s.received_bytes + n;
     s.peak_bytes = s.sent_bytes + n;
     s.flops = s.peak_bytes + n;
-    memcpy(s.received_bytes, record->received_bytes, n * sizeof *s.flops);
-    memcpy(s.sent_bytes, record->sent_bytes, n * sizeof *s.flops);
-    memcpy(s.peak_bytes, record->peak_bytes, n * sizeof *s.flops);
-    memcpy(s.flops, record->flops, n * sizeof *s.flops);
+    for (size_t d = 0; d < n; d++) {
+        s.received_bytes[d] = (uint64_t)record->received_bytes[d];
+        s.sent_bytes[d] = (uint64_t)record->sent_bytes[d];
+        s.peak_bytes[d] = (uint64_t)record->peak_bytes[d];
+        s.flops[d] = (uint64_t)record->flops[d];
+    }
     for (uint32_t op = 0; op < record->program->nops; op++)
         s.ncollectives += record_op_received(record, op) > 0;
     for (uint32_t i = 0; i < record->nchecks; i++)

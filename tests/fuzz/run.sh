@@ -4,13 +4,14 @@
 #
 #   SHD_FUZZ_BUILD   where to build (default: build-fuzz in the current directory)
 #   CLANG            the compiler (default: clang-14, else clang)
+#   SHARDSIM_GOLDEN  golden data, whose questions `query` starts from
 #
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors graph_text scenario
+[ $# -gt 0 ] || set -- spec rules pattern safetensors graph_text scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
 sanitize=-fsanitize=fuzzer-no-link,address,undefined
@@ -31,6 +32,7 @@ seed() {
     spec) printf "P(('dp', 'fsdp'), None, 'tp')" ;;
     rules) printf '[["mlp/(up|gate)", [null, [dp, tp]]], [".*", []]]' ;;
     pattern) printf 'attention|mlp->data,hidden->model.sp' ;;
+    query) printf '{"id":1,"op":"re.search","in":{"pattern":"a","string":"b"}}' ;;
     safetensors) printf '{"a.b":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}' ;;
     *) ;;
     esac

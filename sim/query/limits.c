@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/limits.h"
+
+#include <shd/shape.h>
+
+#include "base/units.h"
+
+static uint128 count_flops(const struct program *program)
+{
+    uint128 flops = 0;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        flops += program->ops[i].flops;
+    return flops;
+}
+
+/* Of the whole arrays that are results. */
+static uint128 count_elements(const struct program *program)
+{
+    uint128 sum = 0;
+
+    for (uint32_t r = 0; r < program->nresults; r++) {
+        const struct program_buffer *b = &program->buffers[program->results[r].buffer];
+        int64_t count;
+
+        if (shd_shape_count(&count, b->shape, b->rank, NULL) == SHD_OK) /* buffers were checked */
+            sum += (uint64_t)count;
+    }
+    return sum;
+}
+
+int limits_check(const struct program *program, bool listed, struct shd_error *err)
+{
+    int32_t ndevices = shd_mesh_size(program->mesh);
+    uint128 n = (uint128)ndevices, bytes = n * program_peak_bytes(program);
+    uint128 flops = n * count_flops(program), elements = listed ? count_elements(program) : 0;
+    char has[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+
+    if (ndevices > LIMIT_DEVICES)
+        return shd_error_set(err, SHD_ERANGE, "%d devices are not executed, at most %d are",
+                             (int)ndevices, LIMIT_DEVICES);
+    if (bytes > LIMIT_BYTES)
+        return shd_error_set(err, SHD_ERANGE,
+                             "%s of memory for all devices are not executed, at most %s are",
+                             units_print_bytes(has, sizeof has, bytes),
+                             units_print_bytes(most, sizeof most, LIMIT_BYTES));
+    if (flops > LIMIT_FLOPS)
+        return shd_error_set(err, SHD_ERANGE, "%s flops are not executed, at most %s are",
+                             units_print_count(has, sizeof has, flops),
+                             units_print_count(most, sizeof most, LIMIT_FLOPS));
+    if (elements > LIMIT_LISTED_ELEMENTS)
+        return shd_error_set(err, SHD_ERANGE, "%s elements are not listed, at most %s are",
+                             units_print_count(has, sizeof has, elements),
+                             units_print_count(most, sizeof most, LIMIT_LISTED_ELEMENTS));
+    return SHD_OK;
+}

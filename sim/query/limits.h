@@ -1,0 +1,32 @@
+/* limits.h - what a question may ask to be executed, so that the next one is answered soon.
+ *
+ * The limits are the same on every machine, as answers are; `shardsim run` has none of them.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef QUERY_LIMITS_H
+#define QUERY_LIMITS_H
+
+#include <shd/error.h>
+
+#include "program/program.h"
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define LIMIT_DEVICES 1024                        /* threads */
+#define LIMIT_BYTES ((uint64_t)2 << 30)           /* of all devices' memory at its peak */
+#define LIMIT_FLOPS UINT64_C(100000000000)        /* of all devices: some seconds */
+#define LIMIT_LISTED_ELEMENTS ((uint64_t)1 << 24) /* numbers in an answer */
+#else /* as fuzzers define it: many questions a second, checked at every step */
+#define LIMIT_DEVICES 32
+#define LIMIT_BYTES ((uint64_t)8 << 20)
+#define LIMIT_FLOPS UINT64_C(10000000)
+#define LIMIT_LISTED_ELEMENTS ((uint64_t)1 << 16)
+#endif
+
+/* SHD_ERANGE where executing the program, or listing its results' elements (`listed`), is beyond
+ * the limits. */
+SHD_MUST_CHECK int limits_check(const struct program *program, bool listed, struct shd_error *err);
+
+#endif /* QUERY_LIMITS_H */

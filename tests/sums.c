@@ -1,0 +1,220 @@
+/* Sums over devices and layers that a uint64_t does not hold: in plans, reports and baselines.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/result.h"
+#include "report/traffic.h"
+#include "store/baseline.h"
+#include "tap.h"
+#include "trial/trial.h"
+
+/* A scenario that was read, partitioned and planned. */
+struct planned {
+    struct scenario_file *file;
+    struct trial trial;
+};
+
+/* Stores the first message where it cannot be; false then. */
+static bool plan_text(struct planned *out, const char *text, char *message, size_t size)
+{
+    struct diag errors = DIAG_INIT;
+    struct shd_error err = {.text = ""};
+    bool good;
+
+    memset(out, 0, sizeof *out);
+    message[0] = '\0';
+    good =
+        scenario_parse(&out->file, "sums.yaml", text, strlen(text), NULL, 0, &errors) == SHD_OK &&
+        trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
+    if (good && trial_plan(&out->trial, &err) != SHD_OK) {
+        trial_fini(&out->trial);
+        good = false;
+    }
+    if (!good)
+        snprintf(message, size, "%s", errors.nmessages ? errors.messages[0].text : err.text);
+    diag_fini(&errors);
+    if (!good)
+        scenario_file_destroy(out->file);
+    return good;
+}
+
+static void forget(struct planned *p)
+{
+    trial_fini(&p->trial);
+    scenario_file_destroy(p->file);
+}
+
+/* A llama of 405 billion parameters, `size` sequences of 8192 tokens on one device. */
+static uint128 llama_flops(int size, char *json, size_t room)
+{
+    struct planned p;
+    struct text report = TEXT_INIT;
+    struct json_out out;
+    struct result result;
+    char text[1024], message[256];
+    uint128 flops;
+
+    snprintf(text, sizeof text,
+             "version: 1\nname: llama\nmesh: {dp: 1}\n"
+             "model: {kind: transformer, d_model: 16384, d_ff: 53248, layers: 126, heads: 128,\n"
+             "        kv_heads: 8, vocab: 128256, activation: swiglu, dtype: bfloat16,\n"
+             "        rope: {theta: 500000, interleaved: false}}\n"
+             "batch: {size: %d, seq: 8192}\nstep: [forward, backward]\nparams: [[.*, []]]\n",
+             size);
+    if (!plan_text(&p, text, message, sizeof message)) {
+        diag("%s", message);
+        return 0;
+    }
+    flops = p.trial.record->flops[0];
+    result = (struct result){
+        .scenario = "llama", .strategy = "default", .what = "", .record = p.trial.record};
+    json_out_init_text(&out, &report, JSON_OUT_COMPACT);
+    if (result_json(&result, &out, NULL) != SHD_OK || json_out_fini(&out) != SHD_OK)
+        abort();
+    snprintf(json, room, "%s", text_get(&report));
+    text_fini(&report);
+    forget(&p);
+    return flops;
+}
+
+/* Every op's flops are a multiple of the batch, or the same for any: so is their sum. */
+static void test_flops(void)
+{
+    static char json[1 << 16];
+    uint128 one = llama_flops(1, json, sizeof json), two = llama_flops(2, json, sizeof json);
+    uint128 many = llama_flops(2048, json, sizeof json);
+    char want[64];
+
+    ok(one > 0 && many == one + 2047 * (two - one), "flops of 2048 sequences: %s",
+       UINT128_DIGITS(many));
+    /* 6 flops a parameter and token without the embedding, and attention's: not 2^64 less. */
+    ok(many > (uint128)6 * 403000000000 * 2048 * 8192, "no fewer than the parameters need");
+    snprintf(want, sizeof want, "\"flops\":[%s]", UINT128_DIGITS(many));
+    ok(strstr(json, want) != NULL, "JSON has the exact digits");
+}
+
+/* What a row of the traffic comes to, by the formulas of the default algorithms: operand of b
+ * bytes, g members. */
+static uint128 formula(const struct traffic_row *row)
+{
+    uint128 g = row->group_size, b = row->operand_bytes, each = 0;
+
+    if (!strcmp(row->op, "all-gather"))
+        each = g * (g - 1) * b;
+    else if (!strcmp(row->op, "all-reduce"))
+        each = 2 * (g - 1) * b;
+    else if (!strcmp(row->op, "reduce-scatter") || !strcmp(row->op, "all-to-all"))
+        each = (g - 1) * b;
+    return each * row->groups * row->count;
+}
+
+/* 64 devices and gradients of 2^53 bytes that each of them is to have: more than 2^64 in all. */
+static void test_bytes(void)
+{
+    static const char text[] = "version: 1\nname: replicated\nmesh: {dp: 64}\n"
+                               "model: {kind: mlp, d_model: 33554432, d_ff: 67108864, layers: 32}\n"
+                               "batch: {size: 64, seq: 512}\nstep: [forward, backward]\n"
+                               "params: [[.*, []]]\naxes: {batch: dp}\n";
+    struct planned p;
+    struct traffic traffic;
+    struct baseline b;
+    struct baseline_file file;
+    struct text yaml = TEXT_INIT;
+    struct diag errors = DIAG_INIT;
+    uint128 rows = 0, each = 0, peak;
+    char message[256];
+
+    if (!ok(plan_text(&p, text, message, sizeof message), "many bytes: planned %s", message))
+        return;
+    for (int32_t d = 0; d < p.trial.record->ndevices; d++)
+        each += p.trial.record->received_bytes[d];
+    if (traffic_init(&traffic, p.trial.record, NULL) != SHD_OK ||
+        baseline_init(&b, "default", p.trial.record, NULL) != SHD_OK)
+        abort();
+    for (size_t r = 0; r < traffic.nrows; r++) {
+        uint128 want = formula(&traffic.rows[r]);
+
+        rows += traffic.rows[r].received_bytes;
+        ok(traffic.rows[r].received_bytes == want, "%s at %s: %s bytes, %u times",
+           traffic.rows[r].op, traffic.rows[r].where, UINT128_DIGITS(want), traffic.rows[r].count);
+    }
+    ok(each >> 64 && rows == each && record_received(p.trial.record) == each &&
+           traffic.nby_axis == 1 && traffic.by_axis[0].bytes == each,
+       "bytes of all devices: %s", UINT128_DIGITS(each));
+    peak = p.trial.record->peak_bytes[0];
+    /* Kernels and their gradients. */
+    ok(peak > (uint128)4 * 32 << 53 && b.totals.received_bytes == each &&
+           b.totals.peak_memory_bytes_most == peak && b.totals.peak_memory_bytes == 64 * peak,
+       "a baseline has the same, and the peak: %s", UINT128_DIGITS(peak));
+    baseline_print(&b, 1, "replicated.yaml", &yaml);
+    if (ok(baseline_parse(&file, "b.yaml", &yaml, &errors) == SHD_OK && file.count == 1,
+           "a baseline of it is read"))
+        ok(file.list[0].totals.received_bytes == each, "with the same digits");
+    baseline_diff(&errors, &b, &file.list[0], (struct place){"f", 1, 1});
+    ok(errors.nmessages == 0, "and without a difference");
+    file.list[0].totals.received_bytes -= 3;
+    baseline_diff(&errors, &file.list[0], &b, (struct place){"f", 1, 1});
+    ok(errors.nmessages == 1 && strstr(errors.messages[0].text, UINT128_DIGITS(each)) &&
+           strstr(errors.messages[0].text, "3 more"),
+       "but for three bytes: %s", errors.nmessages ? errors.messages[0].text : "nothing");
+    baseline_file_fini(&file);
+    baseline_fini(&b);
+    traffic_fini(&traffic);
+    text_fini(&yaml);
+    diag_fini(&errors);
+    forget(&p);
+}
+
+/* What one device would have to do at once is refused where it does not fit, with the op's name. */
+static const struct {
+    const char *what;
+    const char *model; /* and batch */
+    const char *message;
+} refused[] = {
+    {"flops of an op",
+     "model: {kind: mlp, d_model: 1048576, d_ff: 1048576}\nbatch: {size: 16777216, seq: 1}\n",
+     "'layers/0/mlp/up' (forward) is too large for one device: its flops"},
+    {"bytes of a shard",
+     "model: {kind: mlp, d_model: 134217728, d_ff: 134217728}\nbatch: {size: 1, seq: 1}\n",
+     "'layers/0/mlp/up/kernel' has more than 2^55 bytes on a device"},
+    {"bytes of a step, of all devices",
+     "model: {kind: mlp, d_model: 134217728, d_ff: 67108864}\nbatch: {size: 2048, seq: 32}\n"
+     "axes: {batch: dp}\n",
+     "'layers/0/mlp/down.dkernel': the reshard moves more than 2^64 - 1 bytes"},
+    {"bytes of an array",
+     "model: {kind: mlp, d_model: 2147483647, d_ff: 2147483647}\nbatch: {size: 1, seq: 1}\n",
+     "'layers/0/mlp/up/kernel': the array has more than 2^64 - 1 bytes"},
+};
+
+static void test_refused(void)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct planned p;
+        char text[512], message[256];
+        bool several = strstr(refused[i].model, "axes:") != NULL, good;
+
+        snprintf(
+            text, sizeof text,
+            "version: 1\nname: large\nmesh: {dp: %d}\n%sstep: [forward%s]\nparams: [[.*, []]]\n",
+            several ? 2048 : 1, refused[i].model, several ? ", backward" : "");
+        good = plan_text(&p, text, message, sizeof message);
+        ok(!good && strstr(message, refused[i].message), "%s: %s", refused[i].what, message);
+        if (good)
+            forget(&p);
+    }
+}
+
+int main(void)
+{
+    plan(0);
+    test_flops();
+    test_bytes();
+    test_refused();
+    return done();
+}
