@@ -213,6 +213,7 @@ test_scripts = \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
+	%D%/placement.sh \
 	%D%/program.sh \
 	%D%/query_mutated.sh \
 	%D%/readme.sh \
@@ -242,6 +243,7 @@ EXTRA_DIST += \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
+	%D%/placement.py \
 	%D%/program.sh \
 	%D%/query_mutate.py \
 	%D%/tap.sh

@@ -148,18 +148,21 @@ static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, co
     }
 }
 
-/* A gradient lies as what it is the gradient of, where nothing else is brought: parts of a sum that
- * belong to a value cut by sequence parallelism are scattered over the sequence. */
+/* A gradient lies as what it is the gradient of: a weight's is computed where the weight lies;
+ * other values' where nothing else is brought, so that parts of a sum that belong to a value cut by
+ * sequence parallelism are scattered over the sequence. */
 static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
 {
     const struct placement *p = f->p;
     const struct graph_node *n = &p->graph->nodes[value];
     const struct graph_node *forward;
     const struct shd_sharding *s;
+    enum strength strength;
 
     if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
         return;
     forward = &p->graph->nodes[n->gradient_of];
+    strength = f->weight[n->gradient_of] && !f->weight[node] ? CLAIM_WEIGHT : CLAIM_FORWARD;
     s = price_sharding(p->price, p->nodes[n->gradient_of].home);
     for (uint32_t d = 0; d < n->rank; d++)
         for (uint32_t e = 0; e < forward->rank; e++) {
@@ -168,7 +171,7 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                add_claim(f, CLAIM_FORWARD, s->dims[e].axes[a], factor, 0);
+                add_claim(f, strength, s->dims[e].axes[a], factor, 0);
         }
 }
 

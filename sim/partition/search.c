@@ -8,14 +8,16 @@
 #include <string.h>
 
 #include "partition/alike.h"
+#include "partition/follow.h"
 #include "partition/improve.h"
 #include "partition/share.h"
 #include "partition/tally.h"
 
-/* What a search may do on its way downhill. */
+/* Where a search starts and what it may do on its way downhill. */
 struct tactic {
     const char *name;
-    bool scatters;        /* partial sums may be scattered to where nobody asked for them */
+    bool follows;  /* starts from where the axes are brought, not from the cheapest op by op */
+    bool scatters; /* partial sums may be scattered to where nobody asked for them */
     bool frees_gradients; /* the gradients of constraints may lie elsewhere than the constraints */
     double handicap;      /* its cost must be lower by this part to be taken */
 };
@@ -23,10 +25,11 @@ struct tactic {
 /* The first of equals is taken.  People expect a constraint's gradient to lie where the constraint
  * does: it moves for a gain of 2 % only. */
 static const struct tactic tactics[] = {
-    {"as asked", false, false, 0},
-    {"scatter sums", true, false, 0},
-    {"move gradients", false, true, 0.02},
-    {"scatter sums, move gradients", true, true, 0.02},
+    {"as asked", false, false, false, 0},
+    {"scatter sums", false, true, false, 0},
+    {"move gradients", false, false, true, 0.02},
+    {"scatter sums, move gradients", false, true, true, 0.02},
+    {"from what follows", true, false, false, 0},
 };
 
 #define NTACTICS (sizeof tactics / sizeof tactics[0])
@@ -64,15 +67,25 @@ static void free_gradients(struct placement *p)
     }
 }
 
-/* What follows the data, then downhill. */
-static void search_by(struct placement *p, const struct tactic *tactic)
+/* Each op in the order of the data takes what is cheapest for it. */
+static void start_cheapest(struct placement *p)
 {
-    int rounds = 0;
-
-    p->scatters = tactic->scatters;
     for (uint32_t node = 0; node < p->graph->nnodes; node++)
         if (placement_is_free(p, node) && p->nodes[node].first_alike)
             improve_node(p, node);
+}
+
+static int search_by(struct placement *p, const struct tactic *tactic, struct shd_error *err)
+{
+    int rounds = 0, status = SHD_OK;
+
+    p->scatters = tactic->scatters;
+    if (tactic->follows)
+        status = follow_placement(p, err);
+    else
+        start_cheapest(p);
+    if (status != SHD_OK)
+        return status;
     sweep(p);
     if (tactic->frees_gradients) {
         free_gradients(p);
@@ -83,6 +96,7 @@ static void search_by(struct placement *p, const struct tactic *tactic)
         rounds++;
     }
     p->limits.hits[LIMIT_SHARES] += rounds == SHARES_MAX;
+    return SHD_OK;
 }
 
 int search_placement(struct placement *p, struct shd_error *err)
@@ -98,7 +112,7 @@ int search_placement(struct placement *p, struct shd_error *err)
         double cost;
 
         memcpy(p->nodes, start, bytes);
-        search_by(p, &tactics[t]);
+        status = search_by(p, &tactics[t], err);
         cost = tally_total(p) * (1 + tactics[t].handicap);
         if (cost >= lowest)
             continue;

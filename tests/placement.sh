@@ -1,0 +1,8 @@
+#!/bin/sh
+# placement: follow - layouts by rules for weights move the textbook's bytes, see placement.py.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+exec python3 "$top_srcdir/tests/placement.py" --program "$shardsim"
