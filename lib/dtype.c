@@ -27,12 +27,12 @@ static const struct {
 
 size_t shd_dtype_size(enum shd_dtype dtype)
 {
-    return dtypes[dtype].size;
+    return (unsigned)dtype < SHD_NDTYPES ? dtypes[dtype].size : 0;
 }
 
 const char *shd_dtype_name(enum shd_dtype dtype)
 {
-    return dtypes[dtype].name;
+    return (unsigned)dtype < SHD_NDTYPES ? dtypes[dtype].name : "no type";
 }
 
 int shd_dtype_parse(enum shd_dtype *out, const char *name, struct shd_error *err)

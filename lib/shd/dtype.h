@@ -34,10 +34,11 @@ enum shd_dtype {
     SHD_NDTYPES
 };
 
-/* Bytes of one element. */
+/* Bytes of one element; 0 for what is no type. */
 SHD_API size_t shd_dtype_size(enum shd_dtype dtype);
 
-/* The name in NumPy's and JAX's words: "float32", "bfloat16", "int32".  Static. */
+/* The name in NumPy's and JAX's words: "float32", "bfloat16", "int32"; "no type" for what is
+ * none.  Static. */
 SHD_API const char *shd_dtype_name(enum shd_dtype dtype);
 
 /* The type of a name, long ("float32") or short ("f32", "bf16").  SHD_ENOTFOUND. */

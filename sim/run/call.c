@@ -300,7 +300,7 @@ const struct shd_context *shd_call_context(const struct shd_call *call)
 static struct shd_local local_of(const struct compiled_tree *t, size_t i, void *data)
 {
     const struct shd_leaf *leaf = shd_tree_leaf(t->tree, i);
-    struct shd_local local = {data, leaf->dtype, t->shardings[i], {0}};
+    struct shd_local local = {.data = data, .dtype = leaf->dtype, .sharding = t->shardings[i]};
 
     memcpy(local.shape, leaf->shape, leaf->rank * sizeof(*local.shape));
     return local;
@@ -308,17 +308,27 @@ static struct shd_local local_of(const struct compiled_tree *t, size_t i, void *
 
 struct shd_local shd_call_arg(const struct shd_call *call, size_t arg, size_t leaf)
 {
-    return local_of(&call->calling->fn->args[arg], leaf, call->args[arg][leaf]);
+    const struct shd_compiled *fn = call->calling->fn;
+
+    if (arg >= fn->fn->args.count || !call->args[arg] || leaf >= shd_tree_count(fn->args[arg].tree))
+        return (struct shd_local){.data = NULL};
+    return local_of(&fn->args[arg], leaf, call->args[arg][leaf]);
 }
 
 const void *shd_call_static(const struct shd_call *call, size_t arg)
 {
-    return call->calling->fn->constants[arg];
+    const struct shd_compiled *fn = call->calling->fn;
+
+    return arg < fn->fn->args.count ? fn->constants[arg] : NULL;
 }
 
 struct shd_local shd_call_result(const struct shd_call *call, size_t result, size_t leaf)
 {
-    return local_of(&call->calling->fn->results[result], leaf,
+    const struct shd_compiled *fn = call->calling->fn;
+
+    if (result >= fn->fn->results.count || leaf >= shd_tree_count(fn->results[result].tree))
+        return (struct shd_local){.data = NULL};
+    return local_of(&fn->results[result], leaf,
                     call->calling->results[result]->leaves[leaf].shards[call->dev->position]);
 }
 

@@ -15,6 +15,18 @@
 
 /* ---- before ---- */
 
+/* What the caller of a device function may have got wrong, whatever the others ask. */
+static int check_arguments(const struct coll_call *call, struct shd_error *err)
+{
+    if ((unsigned)call->dtype >= SHD_NDTYPES)
+        return shd_error_set(err, SHD_EINVAL, "%s of %d, which is no element type",
+                             coll_kind_name(call->kind), (int)call->dtype);
+    if ((unsigned)call->red > SHD_MIN)
+        return shd_error_set(err, SHD_EINVAL, "%s by %d, which is no reduction",
+                             coll_kind_name(call->kind), (int)call->red);
+    return SHD_OK;
+}
+
 static int choose_algo(const struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     uint32_t nmembers = call->seat.group->nmembers;
@@ -46,9 +58,24 @@ static int check_permute(const struct coll_call *call, struct shd_error *err)
     return SHD_OK;
 }
 
+/* Memory for what the member brings and gets. */
+static int check_memory(const struct coll_call *call, struct shd_error *err)
+{
+    struct coll_shape shape = move_shape(call);
+    bool reads = coll_in_count(call->kind, &shape, call->seat.member) > 0;
+    bool writes = coll_out_count(call->kind, &shape, call->seat.member) > 0;
+
+    if ((reads && !call->in.base) || (writes && !call->out.base))
+        return shd_error_set(err, SHD_EINVAL, "%s of %" PRIu64 " %s without memory for its %s",
+                             coll_kind_name(call->kind), call->count, shd_dtype_name(call->dtype),
+                             reads && !call->in.base ? "operand" : "result");
+    return SHD_OK;
+}
+
 static int check_call(const struct coll_call *call, struct shd_error *err)
 {
     uint32_t nmembers = call->seat.group->nmembers;
+    int status;
     bool apart = call->kind == COLL_ALL_TO_ALL || call->kind == COLL_PERMUTE;
 
     if (call->count > UINT64_MAX / nmembers / shd_dtype_size(call->dtype))
@@ -58,6 +85,9 @@ static int check_call(const struct coll_call *call, struct shd_error *err)
         return shd_error_set(err, SHD_EINVAL,
                              "%s with root %" PRIu32 " in a group of %" PRIu32 " devices",
                              coll_kind_name(call->kind), call->root, nmembers);
+    status = check_memory(call, err);
+    if (status != SHD_OK)
+        return status;
     if (apart && call->count > 0 && call->in.base == call->out.base)
         return shd_error_set(err, SHD_EINVAL, "%s in place", coll_kind_name(call->kind));
     return call->kind == COLL_PERMUTE ? check_permute(call, err) : SHD_OK;
@@ -197,9 +227,11 @@ static int arrive(struct shd_device *dev, struct coll_call *call, struct shd_err
     group->calls[call->seat.member] = call;
     if (!wait_arrive(&group->barrier, &dev->record, &duty))
         return give_up(dev, call, err);
-    if (group->status != SHD_OK)
-        return shd_error_set(err, group->status, "%s", group->error.text);
-    return SHD_OK;
+    if (group->status == SHD_OK)
+        return SHD_OK;
+    if (dev->mismatch.status == SHD_OK)
+        dev->mismatch = group->error;
+    return shd_error_set(err, group->status, "%s", group->error.text);
 }
 
 /* ---- moving ---- */
@@ -257,7 +289,9 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
     int status;
 
     mine.received_bytes = 0;
-    status = choose_algo(dev, &mine, err);
+    status = check_arguments(&mine, err);
+    if (status == SHD_OK)
+        status = choose_algo(dev, &mine, err);
     if (status == SHD_OK)
         status = check_call(&mine, err);
     if (status == SHD_OK)

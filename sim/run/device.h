@@ -52,6 +52,8 @@ struct shd_device {
     _Atomic int state; /* enum device_state; all but LIVE are final; set under the run's lock */
     int gave_up; /* the status of a wait that was given up: all further ones are refused */
     char waits_in[DEVICE_WHAT_MAX]; /* set with gave_up: "all-reduce over tp" */
+    struct shd_error mismatch; /* the first call in which others called something else: it fails the
+                                  run also when the device's function takes no notice */
     struct shd_error error;
     pthread_t thread;
 };

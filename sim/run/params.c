@@ -127,17 +127,19 @@ const struct shd_tree *shd_params_tree(const struct shd_params *params)
 
 const struct shd_sharding *shd_params_sharding(const struct shd_params *params, size_t leaf)
 {
-    return &params->leaves[leaf].sharding;
+    return leaf < params->nleaves ? &params->leaves[leaf].sharding : NULL;
 }
 
 bool shd_params_is_placed(const struct shd_params *params, size_t leaf)
 {
-    return params->leaves[leaf].shards[0] != NULL;
+    return leaf < params->nleaves && params->leaves[leaf].shards[0] != NULL;
 }
 
 void *shd_params_shard_at(const struct shd_params *params, size_t leaf, int32_t position)
 {
-    return params->leaves[leaf].shards[position];
+    bool there = leaf < params->nleaves && position >= 0 && position < params->store->ndevices;
+
+    return there ? params->leaves[leaf].shards[position] : NULL;
 }
 
 /* ---- between host and devices ---- */
@@ -224,13 +226,33 @@ static int fetch(struct shd_device *dev, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
+static int no_leaf(const struct shd_params *params, size_t leaf, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_EINVAL, "there is no array %zu of %zu", leaf, params->nleaves);
+}
+
+/* Memory on the host, where the array has elements. */
+static int check_host(const struct shd_params *params, size_t i, const void *host,
+                      struct shd_error *err)
+{
+    if (host || params->leaves[i].shard_bytes == 0)
+        return SHD_OK;
+    return shd_error_set(err, SHD_EINVAL, "'%.200s' has no memory on the host",
+                         shd_tree_leaf(params->tree, i)->name);
+}
+
 static int shard(struct shd_params *params, size_t first, size_t end, const void *const *host,
                  struct shd_error *err)
 {
     struct transfer t = {params, first, end, host, NULL};
-    bool *was_placed = calloc(end - first + 1, sizeof(*was_placed));
-    int status;
+    bool *was_placed;
+    int status = SHD_OK;
 
+    for (size_t i = first; !status && i < end; i++)
+        status = check_host(params, i, host ? host[i - first] : NULL, err);
+    if (status != SHD_OK)
+        return status;
+    was_placed = calloc(end - first + 1, sizeof(*was_placed));
     if (!was_placed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for parameters");
     for (size_t i = first; i < end; i++)
@@ -247,11 +269,16 @@ static int gather(const struct shd_params *params, size_t first, size_t end, voi
                   struct shd_error *err)
 {
     struct transfer t = {params, first, end, NULL, host};
+    int status = SHD_OK;
 
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; !status && i < end; i++)
+        status = check_host(params, i, host ? host[i - first] : NULL, err);
+    for (size_t i = first; !status && i < end; i++)
         if (!shd_params_is_placed(params, i))
             return shd_error_set(err, SHD_EINVAL, "'%.200s' is not on the devices",
                                  shd_tree_leaf(params->tree, i)->name);
+    if (status != SHD_OK)
+        return status;
     return shd_store_run(params->store, fetch, &t, NULL, err);
 }
 
@@ -263,7 +290,8 @@ int shd_params_shard(struct shd_params *params, const void *const *host, struct 
 int shd_params_shard_leaf(struct shd_params *params, size_t leaf, const void *host,
                           struct shd_error *err)
 {
-    return shard(params, leaf, leaf + 1, &host, err);
+    return leaf < params->nleaves ? shard(params, leaf, leaf + 1, &host, err)
+                                  : no_leaf(params, leaf, err);
 }
 
 int shd_params_gather(const struct shd_params *params, void *const *host, struct shd_error *err)
@@ -274,5 +302,6 @@ int shd_params_gather(const struct shd_params *params, void *const *host, struct
 int shd_params_gather_leaf(const struct shd_params *params, size_t leaf, void *host,
                            struct shd_error *err)
 {
-    return gather(params, leaf, leaf + 1, &host, err);
+    return leaf < params->nleaves ? gather(params, leaf, leaf + 1, &host, err)
+                                  : no_leaf(params, leaf, err);
 }

@@ -254,5 +254,5 @@ int shd_compile(struct shd_compiled **out, const struct shd_partitioned *fn,
 
 const struct shd_tree *shd_compiled_result_tree(const struct shd_compiled *fn, size_t result)
 {
-    return fn->results[result].tree;
+    return result < fn->fn->results.count ? fn->results[result].tree : NULL;
 }

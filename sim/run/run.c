@@ -152,10 +152,13 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
 
 static void end_device(struct shd_device *dev, int status)
 {
-    enum device_state state = dev->gave_up ? DEVICE_STOPPED
-                              : status     ? DEVICE_FAILED
-                                           : DEVICE_ENDED;
+    enum device_state state;
 
+    if (status == SHD_OK && dev->mismatch.status != SHD_OK) {
+        dev->error = dev->mismatch;
+        status = dev->mismatch.status;
+    }
+    state = dev->gave_up ? DEVICE_STOPPED : status ? DEVICE_FAILED : DEVICE_ENDED;
     if (state == DEVICE_FAILED && dev->error.status != status)
         shd_error_set(&dev->error, status, "failed with status %d", status);
     run_group_leave_all(dev, state);

@@ -53,7 +53,7 @@ const struct shd_mesh *shd_store_mesh(const struct shd_store *store)
 
 uint64_t shd_store_live_bytes(const struct shd_store *store, int32_t position)
 {
-    return store->arenas[position].live_bytes;
+    return position >= 0 && position < store->ndevices ? store->arenas[position].live_bytes : 0;
 }
 
 int shd_store_run(struct shd_store *store, shd_device_fn fn, void *arg,

@@ -58,6 +58,9 @@ SHD_API const struct shd_sharding *shd_params_sharding(const struct shd_params *
                                                        size_t leaf);
 SHD_API bool shd_params_is_placed(const struct shd_params *params, size_t leaf);
 
+/* Numbers of leaves that are not there, and positions, are SHD_EINVAL, false and NULL here; so is
+ * host memory that is NULL where an array has elements. */
+
 /* Place all leaves, or one: host[i] is leaf i whole, row-major.  What was placed before is
  * overwritten.  On failure (SHD_EDEVMEM, SHD_ENOMEM, SHD_ESYSTEM, SHD_ESTOPPED) leaves that were not
  * placed before are not. */

@@ -83,7 +83,7 @@ SHD_API SHD_MUST_CHECK int shd_compile(struct shd_compiled **out, const struct s
                                        const struct shd_value *args, struct shd_error *err);
 SHD_API void shd_compiled_destroy(struct shd_compiled *fn); /* NULL is allowed */
 
-/* The tree of a result. */
+/* The tree of a result; NULL for one that is not there. */
 SHD_API const struct shd_tree *shd_compiled_result_tree(const struct shd_compiled *fn,
                                                         size_t result);
 
@@ -113,7 +113,7 @@ SHD_API struct shd_device *shd_call_device(const struct shd_call *call);
 SHD_API const struct shd_context *shd_call_context(const struct shd_call *call);
 
 /* Leaf `leaf` of an argument (to be read only, unless donated), a static argument, and leaf `leaf`
- * of a result, to be written. */
+ * of a result, to be written.  Data is NULL for what is not there. */
 SHD_API struct shd_local shd_call_arg(const struct shd_call *call, size_t arg, size_t leaf);
 SHD_API const void *shd_call_static(const struct shd_call *call, size_t arg);
 SHD_API struct shd_local shd_call_result(const struct shd_call *call, size_t result, size_t leaf);

@@ -103,7 +103,10 @@ SHD_API uint64_t shd_device_peak_bytes(const struct shd_device *dev);
 SHD_API SHD_MUST_CHECK int shd_device_check_stop(struct shd_device *dev, struct shd_error *err);
 
 /* Collectives.  All return SHD_OK; SHD_EMISMATCH (members call different things; all of them get
- * it); SHD_ESTOPPED or SHD_ESTUCK (above); SHD_ENOAXIS, SHD_EDUPAXIS (bad axes); SHD_EINVAL. */
+ * it, and the run fails by it also where their functions take no notice); SHD_ESTOPPED or
+ * SHD_ESTUCK (above); SHD_ENOAXIS, SHD_EDUPAXIS (bad axes); SHD_EUNSUPPORTED (a type that is not
+ * computed with, to be reduced); SHD_ERANGE (a count of more bytes than there can be); SHD_EINVAL
+ * (what is no type, no reduction, no member or no memory). */
 
 /* out[count] = the reduction of all members' in[count].  in == out is allowed. */
 SHD_API SHD_MUST_CHECK int shd_device_all_reduce(struct shd_device *dev, const char *axes,

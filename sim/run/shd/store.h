@@ -31,7 +31,7 @@ SHD_API void shd_store_destroy(struct shd_store *store);
 
 SHD_API const struct shd_mesh *shd_store_mesh(const struct shd_store *store);
 
-/* Bytes that the device at a position holds now. */
+/* Bytes that the device at a position holds now; 0 for a position that is not there. */
 SHD_API uint64_t shd_store_live_bytes(const struct shd_store *store, int32_t position);
 
 /* shd_run() on the store's memory; peak bytes include what the store holds. */
