@@ -78,6 +78,7 @@ libshd_la_SOURCES = \
 	%D%/regex_tokens.c \
 	%D%/reshard.c \
 	%D%/reshard_bound.c \
+	%D%/reshard_bytes.c \
 	%D%/reshard_fetch.c \
 	%D%/reshard_measure.c \
 	%D%/reshard_move.c \
