@@ -259,6 +259,8 @@ libsim_la_SOURCES = \
 	%D%/partition/share.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/program/classes.c \
+	%D%/program/classes.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \

@@ -108,13 +108,13 @@ uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i)
     return count / n + (i < count % n ? 1 : 0);
 }
 
-uint64_t coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape)
+uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape)
 {
-    uint64_t received = 0;
+    uint128 received = 0;
 
     for (uint32_t m = 0, next; m < shape->nmembers; m = next) {
         next = algo->alike(shape, m);
-        received += (next - m) * algo->received(shape, m);
+        received += (uint128)(next - m) * algo->received(shape, m);
     }
     return received;
 }

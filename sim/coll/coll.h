@@ -43,6 +43,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/uint128.h"
+
 enum coll_kind {
     COLL_ALL_REDUCE,
     COLL_ALL_GATHER,
@@ -128,7 +130,7 @@ uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i);
 uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
 
 /* Elements that all members receive from others, over all steps. */
-uint64_t coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
+uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
 /* For `alike`: where the members do not differ; where each may be different; where only the root is;
  * where bytes depend on the lengths of the chunks from `reach` before the member's own to `reach`

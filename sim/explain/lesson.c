@@ -156,7 +156,7 @@ static void add_senders(const struct lesson *l, struct text *t, const struct pro
         t->failed = true;
         return;
     }
-    program_received_bytes(l->record->program, op, l->position, from);
+    program_add_senders(l->record->program, op, l->position, from);
     for (int32_t p = 0; p < ndevices; p++)
         if (from[p] && told++ < 2 * BOXES_TOLD)
             text_addf(t, "%s%d", told > 1 ? ", " : "", (int)device_id(l, p));
@@ -203,7 +203,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
     char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
-    uint64_t received = program_received_bytes(program, op, l->position, NULL);
+    uint64_t received = record_received_in(l->record, i, l->position);
 
     if (!program_communicates(op)) {
         tell(l, out, "moves", "nothing: each device has what it needs");
