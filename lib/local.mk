@@ -89,6 +89,8 @@ libshd_la_SOURCES = \
 	%D%/reshard_source.h \
 	%D%/reshard_step.c \
 	%D%/reshard_step.h \
+	%D%/reshard_tangle.c \
+	%D%/reshard_tangle.h \
 	%D%/reshard_text.c \
 	%D%/reshard_ways.c \
 	%D%/rules.c \
