@@ -85,6 +85,14 @@ int plan_create(struct record **out, const struct program *program, struct shd_e
     return status;
 }
 
+static bool add_transfer(void *arg, int32_t source, uint64_t bytes)
+{
+    uint128 *from = arg;
+
+    from[source] += bytes;
+    return true;
+}
+
 uint128 *plan_matrix(const struct program *program)
 {
     size_t n = (size_t)shd_mesh_size(program->mesh);
@@ -92,6 +100,6 @@ uint128 *plan_matrix(const struct program *program)
 
     for (size_t d = 0; matrix && d < n; d++)
         for (uint32_t i = 0; i < program->nops; i++)
-            program_add_senders(program, &program->ops[i], (int32_t)d, matrix + d * n);
+            program_transfers(program, &program->ops[i], (int32_t)d, add_transfer, matrix + d * n);
     return matrix;
 }

@@ -171,10 +171,11 @@ uint128 program_received_by_all(const struct program *program, const struct prog
 uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                               enum shd_dtype dtype, const struct coll_algo *const *algos);
 
-/* Add what a position receives in an op from each other one to from[position], by the moves of the
- * schedule or the boxes. */
-void program_add_senders(const struct program *program, const struct program_op *op,
-                         int32_t position, uint128 *from);
+/* Call for each move of the schedule, or box, that brings bytes to a position in an op from another
+ * one, which may come several times; until the call returns false. */
+typedef bool (*program_transfer_fn)(void *arg, int32_t source, uint64_t bytes);
+void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
+                       program_transfer_fn fn, void *arg);
 
 #define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
 

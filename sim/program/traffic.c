@@ -218,48 +218,51 @@ struct program_moved program_moved(const struct program *program, const struct p
                                   algo->sent(&call, member) * size};
 }
 
-/* The senders of the boxes that a position fetches. */
-static void add_fetched(const struct program *program, const struct program_op *op,
-                        int32_t position, uint128 *from)
+static void fetch_transfers(const struct program *program, const struct program_op *op,
+                            int32_t position, program_transfer_fn fn, void *arg)
 {
     const struct program_buffer *b = &program->buffers[op->outputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
+    bool goes_on = true;
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && goes_on; i++) {
         struct shd_fetch box;
 
         shd_reshard_fetch(&op->reshard, b->shape, position, i, &box);
         if (box.source != position)
-            from[box.source] += shd_fetch_bytes(&box, b->rank, b->dtype);
+            goes_on = fn(arg, box.source, shd_fetch_bytes(&box, b->rank, b->dtype));
     }
 }
 
-void program_add_senders(const struct program *program, const struct program_op *op,
-                         int32_t position, uint128 *from)
+void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
+                       program_transfer_fn fn, void *arg)
 {
     struct coll_shape call;
     const struct coll_algo *algo;
     struct shd_groups groups;
     uint64_t size;
     uint32_t member;
+    int32_t group;
+    bool goes_on = true;
 
     if (!program_communicates(op))
         return;
     algo = program_algo(program, op, &call);
     if (!algo) {
-        add_fetched(program, op, position, from);
+        fetch_transfers(program, op, position, fn, arg);
         return;
     }
     groups = groups_of(program, op);
     size = shd_dtype_size(program->buffers[op->inputs[0]].dtype);
     member = (uint32_t)shd_groups_member(&groups, position);
-    for (uint32_t s = 0; s < algo->nsteps(&call); s++)
-        for (uint32_t i = 0; i < algo->nmoves(&call, member, s); i++) {
+    group = shd_groups_find(&groups, position);
+    for (uint32_t s = 0; s < algo->nsteps(&call) && goes_on; s++)
+        for (uint32_t i = 0; i < algo->nmoves(&call, member, s) && goes_on; i++) {
             struct coll_move move;
 
             algo->move(&call, member, s, i, &move);
             if (move.peer != member)
-                from[shd_groups_position(&groups, shd_groups_find(&groups, position),
-                                         (int32_t)move.peer)] += move.count * size;
+                goes_on = fn(arg, shd_groups_position(&groups, group, (int32_t)move.peer),
+                             move.count * size);
         }
 }
