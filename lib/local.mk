@@ -78,6 +78,7 @@ libshd_la_SOURCES = \
 	%D%/regex_tokens.c \
 	%D%/reshard.c \
 	%D%/reshard_bound.c \
+	%D%/reshard_bytes.c \
 	%D%/reshard_fetch.c \
 	%D%/reshard_measure.c \
 	%D%/reshard_move.c \
@@ -88,6 +89,8 @@ libshd_la_SOURCES = \
 	%D%/reshard_source.h \
 	%D%/reshard_step.c \
 	%D%/reshard_step.h \
+	%D%/reshard_tangle.c \
+	%D%/reshard_tangle.h \
 	%D%/reshard_text.c \
 	%D%/reshard_ways.c \
 	%D%/rules.c \

@@ -1,4 +1,4 @@
-/* reshard_fetch.c - what each position receives in a step, and which boxes it fetches.
+/* reshard_fetch.c - which boxes a position fetches in a step, and what it holds already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,56 +86,11 @@ uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape,
     return held;
 }
 
-/* A position's own coordinate in the step's group, and the group's size. */
-static uint64_t member_of(const struct shd_reshard_step *step, int32_t position, uint64_t *size)
+uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
 {
-    uint64_t member = 0;
+    uint64_t bytes = shd_dtype_size(dtype);
 
-    *size = 1;
-    for (size_t i = 0; i < step->naxes; i++) {
-        uint64_t n = (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
-
-        *size *= n;
-        member = member * n + (uint64_t)shd_mesh_coord(step->from.mesh, position, step->axes[i]);
-    }
-    return member;
-}
-
-uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const int64_t *shape,
-                                   enum shd_dtype dtype, int32_t position)
-{
-    uint64_t count = reshard_shard_count(&step->from, shape);
-    uint64_t size;
-    uint64_t member = member_of(step, position, &size);
-
-    switch (step->kind) {
-    case SHD_RESHARD_ALL_REDUCE: {
-        uint64_t chunk = count / size + (member < count % size);
-
-        count = (size - 1) * chunk + (count - chunk);
-        break;
-    }
-    case SHD_RESHARD_REDUCE_SCATTER:
-        count = (size - 1) * (count / size);
-        break;
-    default:
-        count = reshard_shard_count(&step->to, shape) - reshard_held(step, shape, position);
-        break;
-    }
-    return count * shd_dtype_size(dtype);
-}
-
-uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
-                              int32_t device_id)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < plan->nsteps; i++) {
-        const struct shd_reshard_step *step = &plan->steps[i];
-        int32_t position = shd_mesh_find_device(step->to.mesh, device_id);
-
-        if (position >= 0)
-            bytes += shd_reshard_step_received(step, shape, plan->dtype, position);
-    }
+    for (size_t d = 0; d < rank; d++)
+        bytes *= (uint64_t)box->extent[d];
     return bytes;
 }

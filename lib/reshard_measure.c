@@ -28,11 +28,6 @@ struct received {
     uint64_t nmessages[SHD_LINK_TIERS_MAX];
 };
 
-static bool is_collective(const struct shd_reshard_step *step)
-{
-    return step->naxes > 0 && step->kind != SHD_RESHARD_MASK;
-}
-
 /* The tier of the links between two devices, the last at most. */
 static size_t tier_between(const struct measuring *m, int32_t a, int32_t b)
 {
@@ -64,13 +59,12 @@ static void fetch_all(struct measuring *m, int32_t position, struct received *re
 
     for (int64_t i = 0; i < n; i++) {
         struct shd_fetch box;
-        uint64_t bytes = shd_dtype_size(m->plan->dtype);
+        uint64_t bytes;
 
         shd_reshard_fetch(step, m->shape, position, i, &box);
         if (box.own)
             continue;
-        for (size_t d = 0; d < step->to.rank; d++)
-            bytes *= (uint64_t)box.extent[d];
+        bytes = shd_fetch_bytes(&box, step->to.rank, m->plan->dtype);
         m->figures.nmessages++;
         m->sent_now[box.source] += bytes;
         if (!m->opts)
@@ -88,15 +82,6 @@ static void fetch_all(struct measuring *m, int32_t position, struct received *re
 
 /* ---- collectives ---- */
 
-static uint64_t group_size(const struct shd_reshard_step *step)
-{
-    uint64_t n = 1;
-
-    for (size_t i = 0; i < step->naxes; i++)
-        n *= (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
-    return n;
-}
-
 /* How many members of a position's group, itself too, are with it in a group of `ndevices` (0: of
  * all).  Where ids are positions and axes lie inside or outside, by the axes alone. */
 static uint64_t members_near(const struct measuring *m, int32_t position, int32_t ndevices)
@@ -106,7 +91,7 @@ static uint64_t members_near(const struct measuring *m, int32_t position, int32_
     int32_t id = shd_mesh_device_id(mesh, position);
     bool plain = !mesh->ids;
     uint64_t near = 1;
-    uint64_t n = group_size(step);
+    uint64_t n = reshard_group_size(step);
 
     if (ndevices == 0)
         return n;
@@ -147,12 +132,13 @@ static uint64_t members_near(const struct measuring *m, int32_t position, int32_
 static void gather_all(struct measuring *m, int32_t position, struct received *received)
 {
     uint64_t bytes = shd_reshard_step_received(m->step, m->shape, m->plan->dtype, position);
-    uint64_t others = group_size(m->step) - 1;
+    uint64_t others = reshard_group_size(m->step) - 1;
     uint64_t times = m->step->kind == SHD_RESHARD_ALL_REDUCE ? 2 : 1;
     uint64_t near = 1;
 
     m->figures.nmessages += times * others;
-    m->sent_now[position] += bytes; /* in direct algorithms as much as is received */
+    m->sent_now[position] +=
+        shd_reshard_step_sent(m->step, m->shape, m->plan->dtype, position);
     for (size_t t = 0; m->opts && t < m->opts->ntiers; t++) {
         uint64_t with = members_near(m, position, m->opts->tiers[t].ndevices);
         uint64_t until = t + 1 == m->opts->ntiers ? others + 1 : with;
@@ -171,7 +157,7 @@ static double rounds_of(const struct shd_reshard_step *step)
 {
     double rounds = 0;
 
-    for (uint64_t n = group_size(step) - 1; n > 0; n /= 2)
+    for (uint64_t n = reshard_group_size(step) - 1; n > 0; n /= 2)
         rounds++;
     return step->kind == SHD_RESHARD_ALL_REDUCE ? 2 * rounds : rounds;
 }
@@ -188,7 +174,7 @@ static double seconds_of(const struct measuring *m, const struct received *recei
         transfer = s > transfer ? s : transfer;
         if (received->nmessages[t] == 0)
             continue;
-        if (is_collective(m->step))
+        if (reshard_is_collective(m->step))
             latency = rounds_of(m->step) * tier->latency_s;
         else
             latency += (double)received->nmessages[t] * tier->latency_s;
@@ -223,7 +209,7 @@ static void measure_step(struct measuring *m, int32_t nsources)
     for (int32_t p = 0; p < n; p++) {
         struct received received = {{0}, {0}};
 
-        if (is_collective(m->step))
+        if (reshard_is_collective(m->step))
             gather_all(m, p, &received);
         else
             fetch_all(m, p, &received);

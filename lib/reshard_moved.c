@@ -6,8 +6,9 @@
  *   - where then one of the two is not cut, the common part is the same for every device;
  *   - where both are cut, by axes that cut no other such dimension, each pair of intervals comes
  *     equally often, and all pairs together have the dimension's extent in common;
- *   - only what is left, such as two dimensions that swap their axes, is counted out over the
- *     coordinates of its axes.
+ *   - what is left, such as two dimensions that swap their axes, is counted by digits of
+ *     coordinates (reshard_tangle.h), or, where intervals straddle, over all coordinates of its
+ *     axes.
  * Meshes without a common one are gone through device by device.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,24 +17,7 @@
 
 #include "reshard_pair.h"
 #include "reshard_step.h"
-
-/* A dimension without the axes that lead it on both sides. */
-struct cut {
-    uint64_t extent;
-    size_t ncommon;
-    const struct shd_dim_axes *from;
-    const struct shd_dim_axes *to;
-    uint64_t nfrom; /* intervals before and after */
-    uint64_t nto;
-};
-
-struct tangle {
-    const struct shd_mesh *mesh;
-    size_t ncuts;
-    struct cut cuts[SHD_RANK_MAX];
-    size_t naxes;
-    uint8_t axes[SHD_MESH_AXES_MAX];
-};
+#include "reshard_tangle.h"
 
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape)
 {
@@ -112,6 +96,8 @@ static uint64_t count_tangle(const struct tangle *tangle)
     int32_t coords[SHD_MESH_AXES_MAX] = {0};
     uint64_t sum = 0;
 
+    if (reshard_count_nested(tangle, &sum))
+        return sum;
     do {
         uint64_t product = 1;
 

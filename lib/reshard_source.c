@@ -4,6 +4,7 @@
 #include "reshard_source.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "reshard_pair.h"
 
@@ -290,4 +291,152 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
     if (!match(&q, shd_sharding_axes(q.from)))
         take_turns(&q, step->near);
     return shd_mesh_position(q.from->mesh, q.held);
+}
+
+/* ---- what a device gives ---- */
+
+/* Devices that want something of the shard and have the holder's coordinates on the axes in
+ * `fixed`. */
+static uint64_t count_asking(const struct asking *q, uint32_t fixed)
+{
+    uint32_t varied = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to) & ~fixed;
+    uint64_t n = 1;
+
+    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++)
+        n *= varied >> a & 1 ? (uint64_t)shd_mesh_axis_size(q->from->mesh, a) : 1;
+    for (size_t d = 0; d < q->to->rank; d++) {
+        struct range range = range_of(q, d);
+
+        n *= matching_below(q, d, range.end, fixed) - matching_below(q, d, range.first, fixed);
+    }
+    return n;
+}
+
+/* How many turns are the holder's: of those that are had, numbered from the holder of the first new
+ * interval's coordinates on, every one that comes to it. */
+static uint64_t count_turns(const struct asking *q)
+{
+    uint32_t sharding = shd_sharding_axes(q->from);
+    uint32_t spread = shd_sharding_axes(q->to) & ~sharding;
+    uint64_t nturns = count_asking(q, 0) - count_asking(q, sharding);
+    uint64_t nholders = 1, own = 0, first = 0;
+    int32_t coords[SHD_MESH_AXES_MAX] = {0};
+
+    for (size_t d = 0; d < q->to->rank; d++)
+        set_coords(q->to, d, (int64_t)range_of(q, d).first, coords);
+    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
+        uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
+
+        if (!(spread >> a & 1))
+            continue;
+        nholders *= size;
+        own = own * size + (uint64_t)q->own[a];
+        first = first * size + (uint64_t)coords[a];
+    }
+    own = (own + nholders - first) % nholders;
+    return nturns > own ? (nturns - own - 1) / nholders + 1 : 0;
+}
+
+/* The extent of all boxes along a dimension where each old interval lies in a new one or the other
+ * way round; 0 where they straddle. */
+static uint64_t extent_nested(const struct asking *q, size_t dim)
+{
+    uint64_t a = (uint64_t)(q->shape[dim] / shd_sharding_nshards(q->from, dim));
+    uint64_t b = (uint64_t)(q->shape[dim] / shd_sharding_nshards(q->to, dim));
+
+    if (a > b)
+        return a % b ? 0 : b;
+    return b % a ? 0 : a;
+}
+
+/* Device number `n` that wants something of the shard, and how many elements. */
+static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
+{
+    uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
+    int32_t coords[SHD_MESH_AXES_MAX];
+
+    memcpy(coords, q->own, sizeof coords);
+    *count = 1;
+    for (size_t d = q->to->rank; d-- > 0;) {
+        struct range range = range_of(q, d);
+        int64_t interval = (int64_t)(range.first + n % (range.end - range.first));
+        int64_t old_extent = q->shape[d] / shd_sharding_nshards(q->from, d);
+        int64_t extent = q->shape[d] / shd_sharding_nshards(q->to, d);
+        int64_t start = interval * extent, old_start = q->old[d] * old_extent;
+        int64_t stop = start + extent, old_stop = old_start + old_extent;
+
+        n /= range.end - range.first;
+        set_coords(q->to, d, interval, coords);
+        *count *= (uint64_t)((stop < old_stop ? stop : old_stop) -
+                             (start > old_start ? start : old_start));
+    }
+    for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
+        uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
+
+        if (!(only_before >> a & 1))
+            continue;
+        coords[a] = (int32_t)(n % size);
+        n /= size;
+    }
+    return shd_mesh_position(q->from->mesh, coords);
+}
+
+/* Asks each device that wants something of the shard whom it asks. */
+static uint64_t given_straddling(const struct shd_reshard_step *step, const struct asking *q)
+{
+    uint64_t n = count_asking(q, 0), given = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t count;
+        int32_t position = asker(q, i, &count);
+
+        if (position != q->position &&
+            reshard_source(step, q->shape, position, q->old) == q->position)
+            given += count;
+    }
+    return given;
+}
+
+/* Looks through all boxes. */
+static uint64_t given_anywhere(const struct shd_reshard_step *step, const int64_t *shape,
+                               int32_t position)
+{
+    uint64_t given = 0;
+
+    for (int32_t p = 0; p < shd_mesh_size(step->to.mesh); p++) {
+        int64_t n = shd_reshard_fetch_count(step, shape, p);
+
+        for (int64_t i = 0; i < n; i++) {
+            struct shd_fetch box;
+
+            shd_reshard_fetch(step, shape, p, i, &box);
+            if (box.source == position && !box.own)
+                given += shd_fetch_bytes(&box, step->to.rank, SHD_I8);
+        }
+    }
+    return given;
+}
+
+uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape, int32_t position)
+{
+    int64_t old[SHD_RANK_MAX];
+    struct asking q = {.shape = shape, .position = position, .old = old};
+    struct reshard_pair pair;
+    uint64_t count = 1;
+
+    for (size_t d = 0; d < step->from.rank; d++) {
+        old[d] = shd_sharding_index(&step->from, d, position);
+        if (shape[d] == 0)
+            return 0;
+    }
+    reshard_pair_init(&pair, &step->from, &step->to, step->near);
+    if (!pair.from || step->near[0] > 0)
+        return given_anywhere(step, shape, position);
+    q.from = pair.from;
+    q.to = pair.to;
+    shd_mesh_coords(q.from->mesh, position, q.own);
+    memcpy(q.held, q.own, sizeof q.held);
+    for (size_t d = 0; d < step->from.rank; d++)
+        count *= extent_nested(&q, d);
+    return count ? count * count_turns(&q) : given_straddling(step, &q);
 }

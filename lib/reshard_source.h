@@ -25,4 +25,8 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
 int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *other,
                             int32_t position);
 
+/* Elements that a position of the step's `from` gives to other devices in a step that fetches
+ * boxes. */
+uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
+
 #endif /* RESHARD_SOURCE_H */

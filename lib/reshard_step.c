@@ -81,25 +81,6 @@ static void finish(struct reshard_way *way, struct shd_reshard_step *step, uint6
     way->at = step->to;
 }
 
-static uint64_t group_size(const struct shd_reshard_step *step)
-{
-    uint64_t size = 1;
-
-    for (size_t i = 0; i < step->naxes; i++)
-        size *= (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
-    return size;
-}
-
-/* `times` times the operand of every device but one in each of the groups. */
-static uint64_t all_but_one(const struct reshard_way *way, const struct shd_reshard_step *step,
-                            uint64_t times)
-{
-    uint64_t size = group_size(step);
-    uint64_t ngroups = (uint64_t)shd_mesh_size(step->from.mesh) / size;
-
-    return reshard_mul(times * (size - 1) * ngroups, way->count);
-}
-
 void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_SLICE);
@@ -156,7 +137,7 @@ void reshard_all_gather(struct reshard_way *way, size_t dim, size_t naxes)
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_ALL_GATHER);
 
     drop_axes(step, dim, naxes);
-    finish(way, step, reshard_mul(all_but_one(way, step, 1), group_size(step)));
+    finish(way, step, reshard_collective_received(step, way->count));
 }
 
 void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t naxes)
@@ -166,7 +147,7 @@ void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t
     drop_axes(step, dim, naxes);
     append_axes(step, dim2);
     step->dim2 = (int)dim2;
-    finish(way, step, all_but_one(way, step, 1));
+    finish(way, step, reshard_collective_received(step, way->count));
 }
 
 void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes)
@@ -180,7 +161,7 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
         step->to.partial = (uint16_t)(step->to.partial & ~(1U << axes[i]));
     }
     append_axes(step, dim);
-    finish(way, step, all_but_one(way, step, 1));
+    finish(way, step, reshard_collective_received(step, way->count));
 }
 
 static void set_axes(struct shd_reshard_step *step, uint32_t axes)
@@ -197,7 +178,7 @@ void reshard_all_reduce(struct reshard_way *way, uint32_t axes)
 
     set_axes(step, axes);
     step->to.partial = (uint16_t)(step->to.partial & ~axes);
-    finish(way, step, all_but_one(way, step, 2));
+    finish(way, step, reshard_collective_received(step, way->count));
 }
 
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to)

@@ -60,6 +60,15 @@ uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_shardin
 /* Elements of the new shard of a position (of `to`) that are in its device's old shard. */
 uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
 
+/* The members of a step's groups; 1 where it has no groups. */
+uint64_t reshard_group_size(const struct shd_reshard_step *step);
+
+/* Whether it is done by groups that receive something. */
+bool reshard_is_collective(const struct shd_reshard_step *step);
+
+/* Elements that all devices receive in a collective; `count` is of one operand. */
+uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64_t count);
+
 /* The axes that neither shard nor are partial. */
 uint32_t reshard_free_axes(const struct shd_sharding *sharding);
 

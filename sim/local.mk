@@ -259,6 +259,8 @@ libsim_la_SOURCES = \
 	%D%/partition/share.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/program/classes.c \
+	%D%/program/classes.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -301,6 +303,8 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/class_traffic.c \
+	%D%/report/class_traffic.h \
 	%D%/report/compare.c \
 	%D%/report/compare.h \
 	%D%/report/compare_rows.c \

@@ -92,7 +92,7 @@ static uint64_t received(const struct program *p, uint32_t rank)
 
     for (uint32_t i = 0; i < p->nops; i++)
         if (p->ops[i].kind == PROGRAM_RESHARD && array_of(p, i)->rank == rank)
-            bytes += program_received_bytes(p, &p->ops[i], 0, NULL);
+            bytes += program_moved(p, &p->ops[i], 0).received;
     return bytes;
 }
 

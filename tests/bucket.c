@@ -111,7 +111,7 @@ static uint64_t received(const struct program *p)
 
     for (uint32_t i = 0; i < p->nops; i++)
         for (int32_t d = 0; d < shd_mesh_size(mesh); d++)
-            bytes += program_received_bytes(p, &p->ops[i], d, NULL);
+            bytes += program_moved(p, &p->ops[i], d).received;
     return bytes;
 }
 

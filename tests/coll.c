@@ -253,18 +253,35 @@ static bool counts_agree(const struct coll_algo *algo, const struct coll_shape *
     uint64_t sent = 0;
 
     for (uint32_t m = 0; m < shape->nmembers; m++) {
-        if (coll_received_count(algo, shape, m) != w->received[m])
+        if (algo->received(shape, m) != w->received[m] || algo->sent(shape, m) != w->sent[m])
             return false;
         received += w->received[m];
         sent += w->sent[m];
     }
-    return received == sent && received == formula(algo, shape);
+    return received == sent && received == formula(algo, shape) &&
+           received == coll_received_by_all(algo, shape);
+}
+
+/* Members that are called alike receive and send the same, and the calls end. */
+static bool alike_agrees(const struct coll_algo *algo, const struct coll_shape *shape,
+                         const struct walked *w)
+{
+    for (uint32_t m = 0; m < shape->nmembers; m++) {
+        uint32_t next = algo->alike(shape, m);
+
+        if (next <= m || next > shape->nmembers)
+            return false;
+        for (uint32_t k = m; k < next; k++)
+            if (w->received[k] != w->received[m] || w->sent[k] != w->sent[m])
+                return false;
+    }
+    return true;
 }
 
 /* ---- each row of the table ---- */
 
 struct verdict {
-    bool bounds, clean, values, counts;
+    bool bounds, clean, values, counts, alike;
 };
 
 static void test_shape(const struct coll_algo *algo, const struct coll_shape *shape,
@@ -277,15 +294,16 @@ static void test_shape(const struct coll_algo *algo, const struct coll_shape *sh
     for (uint32_t m = 0; m < shape->nmembers; m++)
         want_member(algo->kind, shape, m);
     now = (struct verdict){w.bounds, w.clean, right_values(shape->nmembers),
-                           counts_agree(algo, shape, &w)};
-    if (!now.bounds || !now.clean || !now.values || !now.counts)
+                           counts_agree(algo, shape, &w), alike_agrees(algo, shape, &w)};
+    if (!now.bounds || !now.clean || !now.values || !now.counts || !now.alike)
         diag("%s/%s: n %" PRIu32 ", count %" PRIu64 ", root %" PRIu32 ": bounds %d, clean %d, "
-             "values %d, counts %d", coll_kind_name(algo->kind), algo->name, shape->nmembers,
-             shape->count, shape->root, now.bounds, now.clean, now.values, now.counts);
+             "values %d, counts %d, alike %d", coll_kind_name(algo->kind), algo->name, shape->nmembers,
+             shape->count, shape->root, now.bounds, now.clean, now.values, now.counts, now.alike);
     v->bounds = v->bounds && now.bounds;
     v->clean = v->clean && now.clean;
     v->values = v->values && now.values;
     v->counts = v->counts && now.counts;
+    v->alike = v->alike && now.alike;
 }
 
 /* A rotation, with the last member left without a source from 3 members on. */
@@ -301,7 +319,7 @@ static void rotate(uint32_t n, uint32_t *source)
 
 static void test_row(const struct coll_algo *algo)
 {
-    struct verdict v = {true, true, true, true};
+    struct verdict v = {true, true, true, true, true};
     const char *kind = coll_kind_name(algo->kind);
 
     for (uint32_t n = 1; n <= N_MAX; n++) {
@@ -320,6 +338,63 @@ static void test_row(const struct coll_algo *algo)
     ok(v.clean, "%s/%s reads nothing that is written in the same step", kind, algo->name);
     ok(v.values, "%s/%s gives what a plain loop gives, and writes nothing else", kind, algo->name);
     ok(v.counts, "%s/%s: received = sent = the formula, for all members", kind, algo->name);
+    ok(v.alike, "%s/%s: members called alike receive and send alike", kind, algo->name);
+}
+
+/* ---- closed forms in larger groups, where only the moves are counted ---- */
+
+#define LARGE_MAX 131
+
+static bool closed_forms_hold(const struct coll_algo *algo, const struct coll_shape *shape)
+{
+    static struct walked_large {
+        uint64_t received[LARGE_MAX], sent[LARGE_MAX];
+    } w;
+
+    memset(&w, 0, sizeof w);
+    for (uint32_t m = 0; m < shape->nmembers; m++)
+        for (uint32_t s = 0; s < algo->nsteps(shape); s++)
+            for (uint32_t i = 0; i < algo->nmoves(shape, m, s); i++) {
+                struct coll_move move;
+
+                algo->move(shape, m, s, i, &move);
+                w.received[m] += move.peer == m ? 0 : move.count;
+                w.sent[move.peer] += move.peer == m ? 0 : move.count;
+            }
+    for (uint32_t m = 0, next = 0; m < shape->nmembers; m++) {
+        if (m == next)
+            next = algo->alike(shape, m);
+        if (algo->received(shape, m) != w.received[m] || algo->sent(shape, m) != w.sent[m] ||
+            (m + 1 < next && (w.received[m + 1] != w.received[m] || w.sent[m + 1] != w.sent[m])))
+            return false;
+    }
+    return true;
+}
+
+static void test_large(const struct coll_algo *algo)
+{
+    static const uint32_t sizes[] = {18, 32, 33, 48, 64, 96, 100, 127, 128, LARGE_MAX};
+    uint32_t source[LARGE_MAX];
+    bool hold = true;
+
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        uint32_t n = sizes[k];
+        const uint64_t large_counts[] = {0, 1, 5, n - 1, n, n + 1, 3 * n + n / 2, 4096, 100003};
+
+        for (uint32_t m = 0; m < n; m++)
+            source[m] = m % 7 == 3 ? COLL_NOBODY : (5 * m + 1) % n;
+        for (size_t c = 0; c < sizeof large_counts / sizeof large_counts[0]; c++)
+            for (uint32_t root = 0; root < n && coll_serves(algo, n); root += n / 3) {
+                struct coll_shape shape = {n, large_counts[c], root, source};
+
+                if (!hold || closed_forms_hold(algo, &shape))
+                    continue;
+                hold = false;
+                diag("n %" PRIu32 ", count %" PRIu64 ", root %" PRIu32, n, shape.count, root);
+            }
+    }
+    ok(hold, "%s/%s: closed forms hold in groups of up to %d", coll_kind_name(algo->kind),
+       algo->name, LARGE_MAX);
 }
 
 /* ---- per-member figures of the default algorithms ---- */
@@ -333,8 +408,8 @@ static void test_members(void)
 
     for (uint32_t m = 0; m < 4; m++) {
         same = same &&
-               coll_received_count(coll_find(COLL_ALL_REDUCE, NULL), &shape, m) == all_reduce[m] &&
-               coll_received_count(coll_find(COLL_REDUCE_SCATTER, NULL), &shape, m) ==
+               coll_find(COLL_ALL_REDUCE, NULL)->received(&shape, m) == all_reduce[m] &&
+               coll_find(COLL_REDUCE_SCATTER, NULL)->received(&shape, m) ==
                    reduce_scatter[m];
     }
     ok(same, "each member receives by its real chunks");
@@ -382,8 +457,10 @@ static void test_chunks(void)
 int main(void)
 {
     plan(0);
-    for (size_t i = 0; coll_algos[i]; i++)
+    for (size_t i = 0; coll_algos[i]; i++) {
         test_row(coll_algos[i]);
+        test_large(coll_algos[i]);
+    }
     test_members();
     test_find();
     test_chunks();

@@ -66,9 +66,8 @@ static void test_scenario(const char *file, const struct scenario *scenario)
     if (status == SHD_OK)
         status = trial_execute(&trial, NULL, &err);
     if (status == SHD_OK)
-        status = record_create(&planned, trial.program, RECORD_PLANNED, false, &err);
+        status = plan_create(&planned, trial.program, &err);
     if (ok(status == SHD_OK, "%s, %s: runs", file, scenario->strategy)) {
-        plan_walk(planned);
         differs = step_disagreement(planned, trial.record);
         ok(!differs, "%s, %s: the plan is what runs", file, scenario->strategy);
         if (differs)

@@ -129,6 +129,14 @@ static const struct program_op *add_step(struct program *p, int from, int to)
     return &p->ops[p->nops - 1];
 }
 
+static bool add_transfer(void *arg, int32_t source, uint64_t bytes)
+{
+    uint128 *from = arg;
+
+    from[source] += bytes;
+    return true;
+}
+
 static void test_traffic(void)
 {
     struct shd_mesh *mesh;
@@ -145,23 +153,29 @@ static void test_traffic(void)
        "its algorithm is the default, its shape the group's");
     p->algos[COLL_ALL_GATHER] = coll_find(COLL_ALL_GATHER, "ring");
     ok(program_algo(p, op, &shape) == p->algos[COLL_ALL_GATHER], "or the one that was asked for");
-    ok(program_received_bytes(p, op, 5, from) == 96 && from[4] == 96,
+    program_transfers(p, op, 5, add_transfer, from);
+    ok(program_moved(p, op, 5).received == 96 && program_moved(p, op, 5).sent == 96 &&
+           from[4] == 96,
        "around a ring all bytes come from one neighbour");
     p->algos[COLL_ALL_GATHER] = NULL;
     memset(from, 0, sizeof from);
-    ok(program_received_bytes(p, op, 5, from) == 96 && from[4] == 32 && from[5] == 0 &&
+    program_transfers(p, op, 5, add_transfer, from);
+    ok(program_moved(p, op, 5).received == 96 && program_received_by_all(p, op) == 8 * 96 &&
+           from[4] == 32 && from[5] == 0 &&
            from[6] == 32 && from[7] == 32 && from[0] == 0,
        "directly a part comes from each of the group");
     op = add_step(p, -1, 0);
     ok(!strcmp(program_step_name(op), "slice") && !program_communicates(op) &&
            program_coll_kind(op) == -1 && !program_algo(p, op, &shape) &&
-           program_received_bytes(p, op, 3, NULL) == 0,
+           program_moved(p, op, 3).received == 0 && program_received_by_all(p, op) == 0,
        "a slice moves nothing");
     op = add_step(p, 0, 1);
     memset(from, 0, sizeof from);
+    program_transfers(p, op, 0, add_transfer, from);
+    program_transfers(p, op, 2, add_transfer, from);
     ok(!strcmp(program_step_name(op), "exchange") && program_communicates(op) &&
-           program_coll_kind(op) == -1 && program_received_bytes(p, op, 0, from) == 0 &&
-           program_received_bytes(p, op, 2, from) == 32 && from[6] == 32,
+           program_coll_kind(op) == -1 && program_moved(p, op, 0).received == 0 &&
+           program_moved(p, op, 2).received == 32 && from[6] == 32,
        "an exchange moves what a device lacks");
     program_destroy(p);
     shd_mesh_destroy(mesh);

@@ -36,7 +36,7 @@ static void test_create(void)
     struct record *r;
     uint128 sum = 0;
 
-    if (!ok(record_create(&r, program, RECORD_PLANNED, false, NULL) == SHD_OK, "create"))
+    if (!ok(record_create(&r, program, RECORD_EXECUTED, false, NULL) == SHD_OK, "create"))
         return;
     for (int i = 0; i < 6; i++)
         sum += r->op_received[i];
@@ -44,8 +44,9 @@ static void test_create(void)
         sum += r->matrix[i];
     for (int d = 0; d < 2; d++)
         sum += r->received_bytes[d] + r->sent_bytes[d] + r->flops[d] + r->peak_bytes[d];
-    ok(sum == 0 && r->ndevices == 2 && r->mode == RECORD_PLANNED && !r->times && !r->verified,
-       "a new record is all zeros, without times");
+    ok(sum == 0 && r->ndevices == 2 && r->nrows == 2 && r->mode == RECORD_EXECUTED &&
+           !r->times && !r->verified,
+       "a new record is all zeros, without times; a row is a device");
     record_destroy(r);
     if (ok(record_create(&r, program, RECORD_EXECUTED, true, NULL) == SHD_OK, "create with times"))
         ok(r->times && r->times[5].end_ns == 0, "times, of each device and op");
@@ -92,8 +93,16 @@ static void test_large(void)
     struct program *program = new_program(&mesh, RECORD_MATRIX_MAX + 1);
     struct record *r;
 
-    if (ok(record_create(&r, program, RECORD_PLANNED, false, NULL) == SHD_OK, "many devices"))
+    if (ok(record_create(&r, program, RECORD_EXECUTED, false, NULL) == SHD_OK, "many devices"))
         ok(!r->matrix, "above a number of devices there is no matrix");
+    record_destroy(r);
+    if (ok(record_create(&r, program, RECORD_PLANNED, false, NULL) == SHD_OK, "planned")) {
+        r->flops[0] = 3;
+        ok(r->nrows == 1 && !r->op_received && record_row(r, 0).ndevices == RECORD_MATRIX_MAX + 1 &&
+               record_row_of(r, RECORD_MATRIX_MAX) == 0,
+           "devices that do the same are one row of a plan");
+        ok(record_sum(r, r->flops) == 3 * (RECORD_MATRIX_MAX + 1), "which counts for all of them");
+    }
     record_destroy(r);
     program_destroy(program);
     shd_mesh_destroy(mesh);
@@ -101,15 +110,24 @@ static void test_large(void)
 
 static void test_balance(void)
 {
-    const uint128 even[] = {3, 3, 3}, uneven[] = {1, 4, 4}, none[] = {0, 0};
-    struct record_balance b = record_balance_of(even, 3);
+    uint128 even[] = {3, 3, 3}, uneven[] = {1, 4, 4}, none[] = {0, 0, 0};
+    struct shd_mesh *mesh;
+    struct program *program = new_program(&mesh, 3);
+    struct record_balance b;
+    struct record *r;
 
+    if (record_create(&r, program, RECORD_EXECUTED, false, NULL) != SHD_OK)
+        abort();
+    b = record_balance_of(r, even);
     ok(b.mean == 3 && b.max == 3 && b.ratio == 1 && b.slowest == 0, "balance: all equal");
-    b = record_balance_of(uneven, 3);
+    b = record_balance_of(r, uneven);
     ok(b.mean == 3 && b.max == 4 && b.ratio == 0.75 && b.slowest == 1,
        "balance: the lowest of those with the most");
-    b = record_balance_of(none, 2);
+    b = record_balance_of(r, none);
     ok(b.mean == 0 && b.max == 0 && b.ratio == 1 && b.slowest == 0, "balance: all 0");
+    record_destroy(r);
+    program_destroy(program);
+    shd_mesh_destroy(mesh);
 }
 
 int main(void)

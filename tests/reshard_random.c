@@ -175,8 +175,10 @@ static int walk_position(struct walk *w, int32_t position)
 static int walk_step(struct cluster *c, const struct shd_reshard_step *step)
 {
     struct walk w = {.cluster = c, .step = step};
+    uint64_t sent[IDS_MAX];
     int right = 1;
 
+    memcpy(sent, c->sent, sizeof(sent));
     shd_sharding_shard_shape(&step->from, c->shape, w.old_shape);
     shd_sharding_shard_shape(&step->to, c->shape, w.new_shape);
     for (int32_t p = 0; p < shd_mesh_size(step->to.mesh) && right; p++) {
@@ -188,6 +190,11 @@ static int walk_step(struct cluster *c, const struct shd_reshard_step *step)
             abort();
         right = walk_position(&w, p) &&
                 shd_reshard_step_received(step, c->shape, SHD_I8, p) == c->received[id] - before;
+    }
+    for (int32_t p = 0; p < shd_mesh_size(step->from.mesh) && right; p++) {
+        int32_t id = shd_mesh_device_id(step->from.mesh, p);
+
+        right = shd_reshard_step_sent(step, c->shape, SHD_I8, p) == c->sent[id] - sent[id];
     }
     for (int32_t id = 0; id < IDS_MAX; id++) {
         free(c->shards[id]);

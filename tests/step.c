@@ -3,6 +3,7 @@
 
 #include "step.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cost/plan.h"
@@ -18,13 +19,12 @@ bool step_init(struct step *out, const struct partition_request *request)
     memset(out, 0, sizeof *out);
     status = partition_build(&out->program, request, &err);
     if (status == SHD_OK)
-        status = record_create(&out->planned, out->program, RECORD_PLANNED, false, &err);
+        status = plan_create(&out->planned, out->program, &err);
     if (status == SHD_OK)
         status = record_create(&out->executed, out->program, RECORD_EXECUTED, false, &err);
     if (status == SHD_OK)
         status = collect_init(&out->results, out->program, &err);
     if (status == SHD_OK) {
-        plan_walk(out->planned);
         status = walk_run(out->executed, &opts, &err);
     }
     if (status != SHD_OK)
@@ -85,13 +85,46 @@ bool step_same_bits(const struct collect *a, const struct collect *b)
     return true;
 }
 
-static bool equal(const uint128 *a, const uint128 *b, size_t n)
+/* The planned figure of each device's class is the device's own. */
+static bool equal(const struct record *planned, const uint128 *classes, const uint128 *devices)
 {
-    return memcmp(a, b, n * sizeof *a) == 0;
+    for (int32_t d = 0; d < planned->ndevices; d++)
+        if (classes[record_row_of(planned, d)] != devices[d])
+            return false;
+    return true;
+}
+
+static bool equal_ops(const struct record *planned, const struct record *executed)
+{
+    for (uint32_t i = 0; i < planned->program->nops; i++) {
+        for (int32_t d = 0; d < planned->ndevices; d++)
+            if (record_received_in(planned, i, d) != record_received_in(executed, i, d))
+                return false;
+        if (record_op_received(planned, i) != record_op_received(executed, i))
+            return false;
+    }
+    return true;
+}
+
+/* Each device is in one class, which begins with the lowest of them and counts them all. */
+static bool classes_partition(const struct record *planned)
+{
+    int32_t *found = calloc(planned->nrows, sizeof *found);
+    bool good = found;
+
+    for (int32_t d = 0; good && d < planned->ndevices; d++) {
+        uint32_t row = record_row_of(planned, d);
+
+        good = row < planned->nrows && (found[row]++ || record_row(planned, row).first == d);
+    }
+    for (uint32_t row = 0; good && row < planned->nrows; row++)
+        good = found[row] == record_row(planned, row).ndevices;
+    free(found);
+    return good;
 }
 
 /* Rows of the matrix are what was received, columns what was sent. */
-static bool adds_up(const struct record *r)
+static bool adds_up(const struct record *r, const uint128 *matrix)
 {
     size_t n = (size_t)r->ndevices;
 
@@ -99,36 +132,48 @@ static bool adds_up(const struct record *r)
         uint128 row = 0, column = 0, ops = 0;
 
         for (size_t s = 0; s < n; s++) {
-            row += r->matrix[d * n + s];
-            column += r->matrix[s * n + d];
+            row += matrix[d * n + s];
+            column += matrix[s * n + d];
         }
-        for (size_t i = 0; i < r->program->nops; i++)
-            ops += r->op_received[d * r->program->nops + i];
-        if (row != r->received_bytes[d] || column != r->sent_bytes[d] || ops != row ||
-            r->matrix[d * n + d] != 0)
+        for (uint32_t i = 0; i < r->program->nops; i++)
+            ops += record_received_in(r, i, (int32_t)d);
+        if (row != r->received_bytes[record_row_of(r, (int32_t)d)] ||
+            column != r->sent_bytes[record_row_of(r, (int32_t)d)] || ops != row ||
+            matrix[d * n + d] != 0)
             return false;
     }
     return true;
 }
 
-const char *step_disagreement(const struct record *planned, const struct record *executed)
+static const char *matrices_disagree(const struct record *planned, const struct record *executed)
 {
     size_t n = (size_t)planned->ndevices;
+    uint128 *matrix = plan_matrix(planned->program);
+    const char *wrong = NULL;
 
-    if (memcmp(planned->op_received, executed->op_received,
-               n * planned->program->nops * sizeof *planned->op_received) != 0)
+    if (!matrix)
+        return "memory";
+    if (memcmp(matrix, executed->matrix, n * n * sizeof *matrix) != 0)
+        wrong = "traffic between some pair of devices";
+    else if (!adds_up(planned, matrix))
+        wrong = "the matrix and its sums";
+    free(matrix);
+    return wrong;
+}
+
+const char *step_disagreement(const struct record *planned, const struct record *executed)
+{
+    if (!classes_partition(planned))
+        return "classes and their devices";
+    if (!equal_ops(planned, executed))
         return "bytes received in some op";
-    if (!equal(planned->received_bytes, executed->received_bytes, n))
+    if (!equal(planned, planned->received_bytes, executed->received_bytes))
         return "bytes received by some device";
-    if (!equal(planned->sent_bytes, executed->sent_bytes, n))
+    if (!equal(planned, planned->sent_bytes, executed->sent_bytes))
         return "bytes sent by some device";
-    if (!equal(planned->flops, executed->flops, n))
+    if (!equal(planned, planned->flops, executed->flops))
         return "flops of some device";
-    if (!equal(planned->peak_bytes, executed->peak_bytes, n))
+    if (!equal(planned, planned->peak_bytes, executed->peak_bytes))
         return "peak memory of some device";
-    if (!equal(planned->matrix, executed->matrix, n * n))
-        return "traffic between some pair of devices";
-    if (!adds_up(planned))
-        return "the matrix and its sums";
-    return NULL;
+    return matrices_disagree(planned, executed);
 }

@@ -126,12 +126,19 @@ shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_s
 SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
                                   const int64_t *shape, enum shd_dtype dtype);
 
-/* The bytes that a position (of the step's `to`) receives in a step, and that a device receives in
- * the whole plan.  In an all-reduce the operand's elements are cut into chunks, one a member, the
- * first of them one element longer where it does not divide. */
+/* The bytes that a position (of the step's `to`) receives in a step, that one (of its `from`) sends
+ * there, and that a device receives in the whole plan.  In an all-reduce the operand's elements are
+ * cut into chunks, one a member, the first of them one element longer where it does not divide.
+ *
+ * What is received takes a time that does not depend on the number of devices, and so does what is
+ * sent, but for permutes and exchanges between intervals that do not lie within each other, which
+ * go through the devices that want something of the shard, and those with links or between meshes
+ * without a common one, which go through all boxes. */
 SHD_API uint64_t shd_reshard_step_received(const struct shd_reshard_step *step,
                                            const int64_t *shape, enum shd_dtype dtype,
                                            int32_t position);
+SHD_API uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_t *shape,
+                                       enum shd_dtype dtype, int32_t position);
 SHD_API uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
                                       int32_t device_id);
 
@@ -154,6 +161,9 @@ SHD_API int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, con
                                         int32_t position);
 SHD_API void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape,
                                int32_t position, int64_t i, struct shd_fetch *out);
+
+/* The bytes of a box of an array of `rank` dimensions. */
+SHD_API uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype);
 
 /* "slice", "mask", "all-gather", "all-to-all", "reduce-scatter", "all-reduce", "permute",
  * "exchange".  Static. */

@@ -46,6 +46,19 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* Its own chunk from each other member, then the chunks of the others; it gives as much. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint64_t own = coll_chunk_count(shape->count, shape->nmembers, member);
+
+    return (shape->nmembers - 1) * own + (shape->count - own);
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return coll_alike_chunks(shape, member, 0);
+}
+
 const struct coll_algo coll_all_reduce_direct = {
     .kind = COLL_ALL_REDUCE,
     .name = "direct",
@@ -55,4 +68,7 @@ const struct coll_algo coll_all_reduce_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = received,
+    .alike = alike,
 };

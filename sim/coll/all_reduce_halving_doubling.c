@@ -102,6 +102,33 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
         collect(shape, &f, step - first - f.nrounds, out);
 }
 
+/* Halving brings the ranges around the member's chunk, of half the operand down to one chunk;
+ * doubling brings all other chunks.  It gives as much: the other halves, then its own ranges. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    struct pow2_fold f = pow2_fold(shape->nmembers, member);
+    uint32_t p = UINT32_C(1) << f.nrounds;
+    struct coll_move range;
+    uint64_t count = f.folds ? shape->count : 0;
+
+    if (!f.active)
+        return shape->count;
+    for (uint32_t width = p / 2; width > 0; width /= 2) {
+        set_range(shape, &f, f.rank, width, &range);
+        count += range.count;
+    }
+    return count + shape->count - coll_chunk_count(shape->count, p, f.rank);
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    struct pow2_fold f = pow2_fold(shape->nmembers, member);
+
+    if (member < 2 * f.extra || shape->count % (UINT64_C(1) << f.nrounds) != 0)
+        return member + 1;
+    return shape->nmembers;
+}
+
 const struct coll_algo coll_all_reduce_halving_doubling = {
     .kind = COLL_ALL_REDUCE,
     .name = "halving-doubling",
@@ -111,4 +138,7 @@ const struct coll_algo coll_all_reduce_halving_doubling = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = received,
+    .alike = alike,
 };

@@ -73,6 +73,20 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* Who folds gets one operand more, and gives the result back; who hands over gives one and gets
+ * one. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    struct pow2_fold f = pow2_fold(shape->nmembers, member);
+
+    return shape->count * (f.active ? f.nrounds + (f.folds ? 1 : 0) : 1);
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return member < 2 * pow2_fold(shape->nmembers, member).extra ? member + 1 : shape->nmembers;
+}
+
 const struct coll_algo coll_all_reduce_recursive_doubling = {
     .kind = COLL_ALL_REDUCE,
     .name = "recursive-doubling",
@@ -82,5 +96,8 @@ const struct coll_algo coll_all_reduce_recursive_doubling = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = received,
+    .alike = alike,
     .tmp_count = tmp_count,
 };

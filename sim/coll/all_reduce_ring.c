@@ -40,6 +40,26 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* On the way of the sums all chunks but its own, then all but the next one's, which it has by then. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t n = shape->nmembers;
+
+    return 2 * shape->count - coll_chunk_count(shape->count, n, member) -
+           coll_chunk_count(shape->count, n, (member + 1) % n);
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return received(shape, (member + 1) % shape->nmembers);
+}
+
+/* Bytes depend on the chunks of the member and of the two behind it. */
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return coll_alike_chunks(shape, member, 2);
+}
+
 const struct coll_algo coll_all_reduce_ring = {
     .kind = COLL_ALL_REDUCE,
     .name = "ring",
@@ -49,4 +69,7 @@ const struct coll_algo coll_all_reduce_ring = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = alike,
 };

@@ -78,6 +78,28 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     }
 }
 
+/* The terms are the four levels in order; each gives in one level what it gets in another. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    struct place p = place_of(shape->nmembers, member);
+    uint64_t inner = coll_chunk_count(shape->count, p.inner_size, p.inner);
+    uint64_t part = coll_chunk_count(inner, p.outer_size, p.outer);
+
+    return (p.inner_size - 1) * inner + (p.outer_size - 1) * part + (inner - part) +
+           (shape->count - inner);
+}
+
+/* Inside a group, places with the longer g-th come first. */
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    struct place p = place_of(shape->nmembers, member);
+    uint32_t longer = (uint32_t)(shape->count % p.inner_size);
+
+    if (shape->count % shape->nmembers == 0)
+        return shape->nmembers;
+    return p.outer * p.inner_size + (p.inner < longer ? longer : p.inner_size);
+}
+
 const struct coll_algo coll_all_reduce_two_level = {
     .kind = COLL_ALL_REDUCE,
     .name = "two-level",
@@ -87,4 +109,7 @@ const struct coll_algo coll_all_reduce_two_level = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = received,
+    .alike = alike,
 };

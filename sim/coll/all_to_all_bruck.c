@@ -90,6 +90,48 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                               .count = count};
 }
 
+/* In step s the slots from h + 2^s up to h + 2^(s+1), for each h that is a multiple of 2^(s+1),
+ * hold chunks that are for the member h behind. */
+static uint64_t in_step(const struct coll_shape *shape, uint32_t member, uint32_t step)
+{
+    uint32_t n = shape->nmembers;
+    uint64_t digit = UINT64_C(1) << step;
+    uint64_t count = 0;
+
+    if (shape->count % n == 0)
+        return nmoving(n, step) * (shape->count / n);
+    for (uint64_t h = 0; h + digit < n; h += 2 * digit) {
+        uint64_t nslots = n - h - digit < digit ? n - h - digit : digit;
+
+        count += nslots * coll_chunk_count(shape->count, n, (uint32_t)((member + h) % n));
+    }
+    return count;
+}
+
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint64_t count = 0;
+
+    for (uint32_t s = 0; shape->nmembers > 1 && s < nsteps(shape); s++)
+        count += in_step(shape, member, s);
+    return count;
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t n = shape->nmembers;
+    uint64_t count = 0;
+
+    for (uint32_t s = 0; n > 1 && s < nsteps(shape); s++)
+        count += in_step(shape, (uint32_t)((member + (UINT64_C(1) << s)) % n), s);
+    return count;
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
+}
+
 const struct coll_algo coll_all_to_all_bruck = {
     .kind = COLL_ALL_TO_ALL,
     .name = "bruck",
@@ -99,5 +141,8 @@ const struct coll_algo coll_all_to_all_bruck = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = alike,
     .tmp_count = tmp_count,
 };

@@ -30,6 +30,13 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     *out = (struct coll_move){.peer = member, .dst = COLL_OUT};
 }
 
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    (void)shape;
+    (void)member;
+    return 0;
+}
+
 const struct coll_algo coll_barrier_direct = {
     .kind = COLL_BARRIER,
     .name = "direct",
@@ -39,4 +46,7 @@ const struct coll_algo coll_barrier_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = received,
+    .alike = coll_alike_all,
 };

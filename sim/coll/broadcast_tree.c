@@ -46,6 +46,22 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : shape->count;
+}
+
+/* Once in each step from the one on in which it has the operand. */
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t rank = from_root(shape, member);
+    uint64_t count = 0;
+
+    for (uint32_t s = rank ? pow2_floor_log(rank) + 1 : 0; s < nsteps(shape); s++)
+        count += rank + (UINT64_C(1) << s) < shape->nmembers ? shape->count : 0;
+    return count;
+}
+
 const struct coll_algo coll_broadcast_tree = {
     .kind = COLL_BROADCAST,
     .name = "tree",
@@ -55,4 +71,7 @@ const struct coll_algo coll_broadcast_tree = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
 };

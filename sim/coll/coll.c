@@ -108,21 +108,47 @@ uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i)
     return count / n + (i < count % n ? 1 : 0);
 }
 
-uint64_t coll_received_count(const struct coll_algo *algo, const struct coll_shape *shape,
-                             uint32_t member)
+uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape)
 {
-    uint32_t nsteps = algo->nsteps(shape);
-    uint64_t received = 0;
+    uint128 received = 0;
 
-    for (uint32_t s = 0; s < nsteps; s++) {
-        uint32_t nmoves = algo->nmoves(shape, member, s);
-
-        for (uint32_t i = 0; i < nmoves; i++) {
-            struct coll_move move;
-
-            algo->move(shape, member, s, i, &move);
-            received += move.peer == member ? 0 : move.count;
-        }
+    for (uint32_t m = 0, next; m < shape->nmembers; m = next) {
+        next = algo->alike(shape, m);
+        received += (uint128)(next - m) * algo->received(shape, m);
     }
     return received;
+}
+
+uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member)
+{
+    (void)member;
+    return shape->nmembers;
+}
+
+uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member)
+{
+    (void)shape;
+    return member + 1;
+}
+
+uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member)
+{
+    if (member < shape->root)
+        return shape->root;
+    return member == shape->root ? member + 1 : shape->nmembers;
+}
+
+/* Chunks change their length at the first shorter one and, cyclically, at the first of all. */
+uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach)
+{
+    uint32_t longer = (uint32_t)(shape->count % shape->nmembers);
+    const uint32_t ends[] = {0, longer, shape->nmembers};
+
+    for (size_t i = 0; longer > 0 && i < sizeof ends / sizeof ends[0]; i++) {
+        if (member + reach < ends[i])
+            return ends[i] - reach;
+        if (member < ends[i] + reach)
+            return member + 1;
+    }
+    return shape->nmembers;
 }

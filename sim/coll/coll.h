@@ -1,8 +1,9 @@
 /* coll.h - a collective algorithm is a schedule: who pulls which elements from whom in step s.
  *
- * A schedule is pure data about `n` members; it names no device and moves nothing.  Three readers
- * share it: the runtime executes it with a thread per member (a barrier between steps), the plan
- * sums its bytes, tests walk it in one thread.  So what is priced is what is done.
+ * A schedule is pure data about `n` members; it names no device and moves nothing.  The runtime
+ * executes it with a thread per member (a barrier between steps); tests walk it in one thread.
+ * Beside each schedule stand the bytes that its moves come to, in closed form, so that a plan of a
+ * million members need not walk it; a test holds the two together for every row of the table.
  *
  * Every member has an operand (IN) and a result (OUT), each a run of elements numbered from 0; some
  * algorithms also pass elements on through a transport buffer (TMP), which is no device memory.  In
@@ -41,6 +42,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/uint128.h"
 
 enum coll_kind {
     COLL_ALL_REDUCE,
@@ -97,6 +100,12 @@ struct coll_algo {
     void (*move)(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out);
     uint64_t (*tmp_count)(const struct coll_shape *shape); /* elements of TMP; NULL: none */
+    /* What the moves come to, in closed form: elements that a member receives from others, and that
+     * others receive from it, over all steps. */
+    uint64_t (*received)(const struct coll_shape *shape, uint32_t member);
+    uint64_t (*sent)(const struct coll_shape *shape, uint32_t member);
+    /* The first member behind this one for which the two may differ; nmembers: none. */
+    uint32_t (*alike)(const struct coll_shape *shape, uint32_t member);
 };
 
 /* All algorithms, ended by NULL; the first of a kind is its default. */
@@ -120,8 +129,15 @@ uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uin
 uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i);
 uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
 
-/* Elements that `member` receives from other members, over all steps. */
-uint64_t coll_received_count(const struct coll_algo *algo, const struct coll_shape *shape,
-                             uint32_t member);
+/* Elements that all members receive from others, over all steps. */
+uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
+
+/* For `alike`: where the members do not differ; where each may be different; where only the root is;
+ * where bytes depend on the lengths of the chunks from `reach` before the member's own to `reach`
+ * behind it, cyclically. */
+uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member);
+uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member);
+uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member);
+uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach);
 
 #endif /* COLL_COLL_H */

@@ -63,6 +63,25 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* Members at and behind this one in the tree: up to the next with as many zeros behind it. */
+static uint32_t nbehind(const struct coll_shape *shape, uint32_t rank)
+{
+    uint32_t left = shape->nmembers - rank;
+    uint32_t own = rank & (0 - rank);
+
+    return rank == 0 || left < own ? left : own;
+}
+
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    return (nbehind(shape, from_root(shape, member)) - 1) * shape->count;
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : received(shape, member) + shape->count;
+}
+
 const struct coll_algo coll_gather_tree = {
     .kind = COLL_GATHER,
     .name = "tree",
@@ -72,5 +91,8 @@ const struct coll_algo coll_gather_tree = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
     .tmp_count = tmp_count,
 };

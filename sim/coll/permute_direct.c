@@ -36,6 +36,22 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t source = shape->source[member];
+
+    return source == COLL_NOBODY || source == member ? 0 : shape->count;
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    uint64_t count = 0;
+
+    for (uint32_t m = 0; m < shape->nmembers; m++)
+        count += shape->source[m] == member && m != member ? shape->count : 0;
+    return count;
+}
+
 const struct coll_algo coll_permute_direct = {
     .kind = COLL_PERMUTE,
     .name = "direct",
@@ -45,4 +61,7 @@ const struct coll_algo coll_permute_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
 };

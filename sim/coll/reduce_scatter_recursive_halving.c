@@ -48,6 +48,35 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* The range of `width` chunks that a member's own is in. */
+static uint64_t range_count(const struct coll_shape *shape, uint32_t member, uint32_t width)
+{
+    uint32_t first = member / width * width;
+
+    return coll_chunk_at(shape->count, shape->nmembers, first + width) -
+           coll_chunk_at(shape->count, shape->nmembers, first);
+}
+
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint64_t count = 0;
+
+    for (uint32_t width = shape->nmembers / 2; width > 0; width /= 2)
+        count += range_count(shape, member, width);
+    return count;
+}
+
+/* The halves that it does not keep: in the end all chunks but its own. */
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
+}
+
 const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .kind = COLL_REDUCE_SCATTER,
     .name = "recursive-halving",
@@ -57,5 +86,8 @@ const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = alike,
     .tmp_count = tmp_count,
 };

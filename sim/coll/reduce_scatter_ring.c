@@ -52,6 +52,25 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* All chunks but that of the member before it, which begins at this member. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t n = shape->nmembers;
+
+    return shape->count - coll_chunk_count(shape->count, n, (member + n - 1) % n);
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
+/* Bytes depend on the chunks of the member and of the one before it. */
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    return coll_alike_chunks(shape, member, 1);
+}
+
 const struct coll_algo coll_reduce_scatter_ring = {
     .kind = COLL_REDUCE_SCATTER,
     .name = "ring",
@@ -61,5 +80,8 @@ const struct coll_algo coll_reduce_scatter_ring = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = alike,
     .tmp_count = tmp_count,
 };

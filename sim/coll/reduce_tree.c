@@ -57,6 +57,22 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* From each member that is a power of two behind it and not behind another. */
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t rank = from_root(shape, member);
+    uint64_t count = 0;
+
+    for (uint64_t d = 1; d < shape->nmembers - rank && rank % (2 * d) == 0; d *= 2)
+        count += shape->count;
+    return count;
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : shape->count;
+}
+
 const struct coll_algo coll_reduce_tree = {
     .kind = COLL_REDUCE,
     .name = "tree",
@@ -66,5 +82,8 @@ const struct coll_algo coll_reduce_tree = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
     .tmp_count = tmp_count,
 };

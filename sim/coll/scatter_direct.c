@@ -34,6 +34,26 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root
+               ? shape->count - coll_chunk_count(shape->count, shape->nmembers, member)
+               : 0;
+}
+
+static uint32_t alike(const struct coll_shape *shape, uint32_t member)
+{
+    uint32_t chunks = coll_alike_chunks(shape, member, 0);
+    uint32_t root = coll_alike_root(shape, member);
+
+    return chunks < root ? chunks : root;
+}
+
 const struct coll_algo coll_scatter_direct = {
     .kind = COLL_SCATTER,
     .name = "direct",
@@ -43,4 +63,7 @@ const struct coll_algo coll_scatter_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = alike,
 };

@@ -69,6 +69,40 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+/* Members at and behind this one in the tree: up to the next with as many zeros behind it. */
+static uint32_t nbehind(const struct coll_shape *shape, uint32_t rank)
+{
+    uint32_t left = shape->nmembers - rank;
+    uint32_t own = rank & (0 - rank);
+
+    return rank == 0 || left < own ? left : own;
+}
+
+/* The chunks of the members at and behind a rank. */
+static uint64_t handed(const struct coll_shape *shape, uint32_t rank)
+{
+    uint32_t n = shape->nmembers;
+    uint32_t first = (uint32_t)(((uint64_t)rank + shape->root) % n);
+    uint64_t end = (uint64_t)first + nbehind(shape, rank);
+
+    if (end <= n)
+        return coll_chunk_at(shape->count, n, (uint32_t)end) -
+               coll_chunk_at(shape->count, n, first);
+    return shape->count - coll_chunk_at(shape->count, n, first) +
+           coll_chunk_at(shape->count, n, (uint32_t)(end - n));
+}
+
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : handed(shape, from_root(shape, member));
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return handed(shape, from_root(shape, member)) -
+           coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
 const struct coll_algo coll_scatter_tree = {
     .kind = COLL_SCATTER,
     .name = "tree",
@@ -78,5 +112,8 @@ const struct coll_algo coll_scatter_tree = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
     .tmp_count = tmp_count,
 };

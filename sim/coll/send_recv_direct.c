@@ -33,6 +33,16 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
+static uint64_t received(const struct coll_shape *shape, uint32_t member)
+{
+    return member == 1 ? shape->count : 0;
+}
+
+static uint64_t sent(const struct coll_shape *shape, uint32_t member)
+{
+    return member == 0 ? shape->count : 0;
+}
+
 const struct coll_algo coll_send_recv_direct = {
     .kind = COLL_SEND_RECV,
     .name = "direct",
@@ -42,4 +52,7 @@ const struct coll_algo coll_send_recv_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
+    .received = received,
+    .sent = sent,
+    .alike = coll_alike_none,
 };

@@ -4,44 +4,102 @@
 #include "cost/plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* Bytes of one op at one device; `from` has an entry a device, or is NULL. */
-static void walk_traffic(struct record *record, uint32_t i, int32_t device, uint128 *from)
+/* Figures of an op at a position. */
+struct figures {
+    struct program_moved moved;
+    uint64_t flops;
+};
+
+static struct figures figures_of(const struct program *program, const struct program_op *op,
+                                 int32_t position)
 {
-    const struct program *program = record->program;
-    uint64_t bytes = program_received_bytes(program, &program->ops[i], device, from);
-
-    record->op_received[(size_t)device * program->nops + i] = bytes;
-    record->received_bytes[device] += bytes;
+    return (struct figures){program_moved(program, op, position),
+                            program_flops(program, op, position)};
 }
 
-/* What a device got from each other one is what these sent. */
-static void count_sent(struct record *record)
+static void add(struct record *record, uint32_t row, const struct figures *f, uint64_t times)
 {
-    int32_t n = record->ndevices;
-
-    for (int32_t d = 0; record->matrix && d < n; d++)
-        for (int32_t s = 0; s < n; s++)
-            record->sent_bytes[s] += record->matrix[(size_t)d * (size_t)n + (size_t)s];
+    record->received_bytes[row] += (uint128)f->moved.received * times;
+    record->sent_bytes[row] += (uint128)f->moved.sent * times;
+    record->flops[row] += (uint128)f->flops * times;
 }
 
-void plan_walk(struct record *record)
+/* Add what `times` ops alike come to at every class.  Classes that differ on other axes than those
+ * of the mask have equal figures: they are asked for once. */
+static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t times,
+                    struct figures *known)
 {
     const struct program *program = record->program;
-    uint128 flops = 0, peak = program_peak_bytes(program);
 
-    for (uint32_t i = 0; i < program->nops; i++)
-        flops += program->ops[i].flops;
-    for (int32_t d = 0; d < record->ndevices; d++) {
-        uint128 *from =
-            record->matrix ? record->matrix + (size_t)d * (size_t)record->ndevices : NULL;
+    for (uint32_t row = 0; row < record->nrows; row++) {
+        uint32_t alike = program_classes_project(record->classes, row, axes);
 
-        record->flops[d] = flops;
-        record->peak_bytes[d] = peak;
-        for (uint32_t i = 0; i < program->nops; i++)
-            if (program_communicates(&program->ops[i]))
-                walk_traffic(record, i, d, from ? from : record->sent_bytes);
+        known[row] = alike < row ? known[alike]
+                                 : figures_of(program, &program->ops[i],
+                                              record_row(record, row).first);
+        add(record, row, &known[row], times);
     }
-    count_sent(record);
+}
+
+static void walk(struct record *record, struct figures *known)
+{
+    const struct program *program = record->program;
+    const struct program_classes *classes = record->classes;
+    uint128 flops = 0; /* of ops that are the same at every device */
+    uint64_t peak = program_peak_bytes(program);
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        uint32_t axes = program_flops_axes(program, &program->ops[i]);
+
+        if (axes)
+            walk_op(record, i, axes, 1, known);
+        else
+            flops += program_flops(program, &program->ops[i], 0);
+    }
+    for (uint32_t k = 0; k < classes->nmoves; k++)
+        walk_op(record, classes->moves[k].op, classes->moves[k].axes, classes->moves[k].times,
+                known);
+    for (uint32_t row = 0; row < record->nrows; row++) {
+        record->flops[row] += flops;
+        record->peak_bytes[row] = peak;
+    }
+}
+
+int plan_create(struct record **out, const struct program *program, struct shd_error *err)
+{
+    struct figures *known;
+    int status = record_create(out, program, RECORD_PLANNED, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    known = calloc((*out)->nrows, sizeof *known);
+    if (known) {
+        walk(*out, known);
+    } else {
+        record_destroy(*out);
+        *out = NULL;
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a plan");
+    }
+    free(known);
+    return status;
+}
+
+static bool add_transfer(void *arg, int32_t source, uint64_t bytes)
+{
+    uint128 *from = arg;
+
+    from[source] += bytes;
+    return true;
+}
+
+uint128 *plan_matrix(const struct program *program)
+{
+    size_t n = (size_t)shd_mesh_size(program->mesh);
+    uint128 *matrix = calloc(n * n, sizeof *matrix);
+
+    for (size_t d = 0; matrix && d < n; d++)
+        for (uint32_t i = 0; i < program->nops; i++)
+            program_transfers(program, &program->ops[i], (int32_t)d, add_transfer, matrix + d * n);
+    return matrix;
 }

@@ -3,6 +3,7 @@
 
 #include "draw/layouts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,6 +353,28 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint12
 
             cell->shade = most ? (double)bytes / (double)most : 0;
             figure_add_part(out, cell, FIGURE_PLAIN, bytes ? short_bytes(out, bytes) : "");
+        }
+    }
+    return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
+}
+
+int layouts_bytes(struct figure *out, const struct layouts_table *table, struct shd_error *err)
+{
+    struct box box = {2, {table->nrows, table->ncolumns}};
+    const char *const titles[] = {table->row_title, table->column_title};
+    int status = check_size(out, &box, err);
+
+    if (status != SHD_OK)
+        return status;
+    add_grids(out, &box, titles, mesh_label, NULL);
+    for (uint32_t r = 0; r < table->nrows && !out->failed; r++) {
+        out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
+        for (uint32_t c = 0; c < table->ncolumns; c++) {
+            uint64_t bytes = table->bytes[(size_t)r * table->ncolumns + c];
+
+            out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
+            figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
+                            bytes ? figure_print(out, "%" PRIu64, bytes) : "");
         }
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;

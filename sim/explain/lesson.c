@@ -14,6 +14,7 @@
 #define INDENT 6       /* of what is told about an op */
 #define COLUMN 16      /* where it begins, behind its title */
 #define BOXES_TOLD 8   /* of one device in one step */
+#define MOVES_TOLD 4096 /* into one device in one step, looked at for whom they come from */
 #define LINE_MAX_BYTES 1024
 
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
@@ -146,23 +147,45 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
     }
 }
 
+/* Whom a position receives from, each once for every move. */
+struct senders {
+    uint32_t n;
+    int32_t list[MOVES_TOLD];
+    bool more; /* moves that were not looked at */
+};
+
+static bool add_sender(void *arg, int32_t source, uint64_t bytes)
+{
+    struct senders *s = arg;
+
+    s->more = s->n == MOVES_TOLD;
+    if (bytes && !s->more)
+        s->list[s->n++] = source;
+    return !s->more;
+}
+
+static int compare_positions(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
 /* "1, 2, 3": whom a position receives from. */
 static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
 {
-    int32_t ndevices = l->record->ndevices, told = 0;
-    uint128 *from = calloc((size_t)ndevices, sizeof *from);
+    struct senders s = {.n = 0};
+    uint32_t told = 0;
 
-    if (!from) {
-        t->failed = true;
-        return;
-    }
-    program_received_bytes(l->record->program, op, l->position, from);
-    for (int32_t p = 0; p < ndevices; p++)
-        if (from[p] && told++ < 2 * BOXES_TOLD)
-            text_addf(t, "%s%d", told > 1 ? ", " : "", (int)device_id(l, p));
-    if (told > 2 * BOXES_TOLD)
+    program_transfers(l->record->program, op, l->position, add_sender, &s);
+    qsort(s.list, s.n, sizeof s.list[0], compare_positions);
+    for (uint32_t i = 0; i < s.n; i++)
+        if ((i == 0 || s.list[i] != s.list[i - 1]) && told++ < 2 * BOXES_TOLD)
+            text_addf(t, "%s%d", told > 1 ? ", " : "", (int)device_id(l, s.list[i]));
+    if (s.more)
+        text_add(t, " and others");
+    else if (told > 2 * BOXES_TOLD)
         text_addf(t, " and %d more", (int)(told - 2 * BOXES_TOLD));
-    free(from);
 }
 
 /* Steps that combine. */
@@ -203,7 +226,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
     char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
-    uint64_t received = program_received_bytes(program, op, l->position, NULL);
+    uint64_t received = record_received_in(l->record, i, l->position);
 
     if (!program_communicates(op)) {
         tell(l, out, "moves", "nothing: each device has what it needs");

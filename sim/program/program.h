@@ -150,10 +150,32 @@ const char *program_step_name(const struct program_op *op);
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape);
 
-/* Bytes that a position receives from other devices in an op.  When `from` is not NULL, adds what
- * comes from each position to from[position]. */
-uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
-                                int32_t position, uint128 *from);
+/* Flops of the device at a position in an op, and the axes (a bit each) that they may depend on:
+ * those that cut a dimension in which the op's kernel is told its offset. */
+uint64_t program_flops(const struct program *program, const struct program_op *op,
+                       int32_t position);
+uint32_t program_flops_axes(const struct program *program, const struct program_op *op);
+
+/* Bytes that the device at a position receives from others in an op and sends to others, by the
+ * algorithm's closed form or by the boxes: nothing is walked. */
+struct program_moved {
+    uint64_t received, sent;
+};
+struct program_moved program_moved(const struct program *program, const struct program_op *op,
+                                   int32_t position);
+
+/* Bytes that all devices receive in an op, and in a step that is not yet an op, for an array of
+ * `shape`, under the algorithms asked for (by collective; entries may be NULL).  Neither takes
+ * longer for more devices, but where members of a group receive different amounts. */
+uint128 program_received_by_all(const struct program *program, const struct program_op *op);
+uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
+                              enum shd_dtype dtype, const struct coll_algo *const *algos);
+
+/* Call for each move of the schedule, or box, that brings bytes to a position in an op from another
+ * one, which may come several times; until the call returns false. */
+typedef bool (*program_transfer_fn)(void *arg, int32_t source, uint64_t bytes);
+void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
+                       program_transfer_fn fn, void *arg);
 
 #define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
 

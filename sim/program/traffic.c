@@ -1,4 +1,4 @@
-/* Who receives what in one op: read off the schedule, or off the boxes that are fetched.
+/* Who receives and sends what in one op: told by the algorithm, or by the boxes that are fetched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +9,11 @@
 #include <shd/group.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
-int program_coll_kind(const struct program_op *op)
+static int coll_kind_of(const struct shd_reshard_step *step)
 {
-    if (op->kind != PROGRAM_RESHARD)
-        return -1;
-    switch (op->reshard.kind) {
+    switch (step->kind) {
     case SHD_RESHARD_ALL_GATHER:
         return COLL_ALL_GATHER;
     case SHD_RESHARD_ALL_TO_ALL:
@@ -26,6 +25,18 @@ int program_coll_kind(const struct program_op *op)
     default:
         return -1;
     }
+}
+
+int program_coll_kind(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD ? coll_kind_of(&op->reshard) : -1;
+}
+
+uint64_t program_flops(const struct program *program, const struct program_op *op, int32_t position)
+{
+    (void)program;
+    (void)position;
+    return op->flops;
 }
 
 const char *program_kind_name(enum program_op_kind kind)
@@ -96,85 +107,162 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
     return used;
 }
 
-const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
-                                     struct coll_shape *shape)
+uint32_t program_flops_axes(const struct program *program, const struct program_op *op)
 {
-    int kind = program_coll_kind(op);
-    const struct program_buffer *in = &program->buffers[op->inputs[0]];
+    uint32_t axes = 0;
+
+    for (uint32_t k = 0; op->kind == PROGRAM_KERNEL && k < op->noffsets; k++) {
+        const struct program_buffer *b = &program->buffers[op->offsets[k].buffer];
+        const struct shd_dim_axes *dim = &b->sharding.dims[op->offsets[k].dim];
+
+        for (uint8_t i = 0; i < dim->naxes; i++)
+            axes |= UINT32_C(1) << dim->axes[i];
+    }
+    return axes;
+}
+
+/* The algorithm of a step's collective over groups of `nmembers`. */
+static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
+                                       const struct coll_algo *const *algos, uint32_t *nmembers)
+{
+    int kind = coll_kind_of(step);
     const struct coll_algo *algo;
 
     if (kind < 0)
         return NULL;
+    *nmembers = 1;
+    for (uint8_t a = 0; a < step->naxes; a++)
+        *nmembers *= (uint32_t)shd_mesh_axis_size(step->from.mesh, step->axes[a]);
+    algo = algos[kind];
+    return algo && coll_serves(algo, *nmembers) ? algo : coll_find((enum coll_kind)kind, NULL);
+}
+
+const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
+                                     struct coll_shape *shape)
+{
+    enum shd_dtype dtype = program->buffers[op->inputs[0]].dtype;
+
+    if (program_coll_kind(op) < 0)
+        return NULL;
     *shape = (struct coll_shape){.nmembers = 1};
-    for (uint8_t a = 0; a < op->reshard.naxes; a++)
-        shape->nmembers *= (uint32_t)shd_mesh_axis_size(program->mesh, op->reshard.axes[a]);
     for (uint32_t k = 0; k < op->ninputs; k++)
-        shape->count += program->buffers[op->inputs[k]].bytes / shd_dtype_size(in->dtype);
-    algo = program->algos[kind];
-    return algo && coll_serves(algo, shape->nmembers) ? algo : coll_find(kind, NULL);
+        shape->count += program->buffers[op->inputs[k]].bytes / shd_dtype_size(dtype);
+    return algo_of(&op->reshard, program->algos, &shape->nmembers);
 }
 
-/* Bytes of the boxes that a position fetches from others. */
-static uint64_t fetched_bytes(const struct program *program, const struct program_op *op,
-                              int32_t position, uint128 *from)
+/* The bytes of `nmembers`-sized groups of a mesh, each of `count` elements. */
+static uint128 bytes_of_groups(const struct shd_mesh *mesh, uint32_t nmembers, uint128 count,
+                               enum shd_dtype dtype)
 {
-    const struct program_buffer *b = &program->buffers[op->outputs[0]];
-    int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
-    uint64_t total = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        struct shd_fetch box;
-        uint64_t bytes = shd_dtype_size(b->dtype);
-
-        shd_reshard_fetch(&op->reshard, b->shape, position, i, &box);
-        if (box.source == position)
-            continue;
-        for (uint32_t d = 0; d < b->rank; d++)
-            bytes *= (uint64_t)box.extent[d];
-        total += bytes;
-        if (from)
-            from[box.source] += bytes;
-    }
-    return total;
+    return (uint128)shd_mesh_size(mesh) / nmembers * count * shd_dtype_size(dtype);
 }
 
-static uint64_t scheduled_bytes(const struct program *program, const struct program_op *op,
-                                const struct coll_algo *algo, const struct coll_shape *shape,
-                                int32_t position, uint128 *from)
+uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
+                              enum shd_dtype dtype, const struct coll_algo *const *algos)
 {
-    struct shd_groups groups;
-    uint64_t size = shd_dtype_size(program->buffers[op->inputs[0]].dtype), total = 0;
-    uint32_t member;
-    int32_t group;
+    struct coll_shape call = {.count = 1};
+    const struct coll_algo *algo = algo_of(step, algos, &call.nmembers);
 
-    if (shd_groups_init(&groups, program->mesh, op->reshard.axes, op->reshard.naxes, NULL))
-        return 0; /* the planner's own axes: cannot fail */
-    group = shd_groups_find(&groups, position);
-    member = (uint32_t)shd_groups_member(&groups, position);
-    for (uint32_t s = 0; s < algo->nsteps(shape); s++)
-        for (uint32_t i = 0; i < algo->nmoves(shape, member, s); i++) {
-            struct coll_move move;
-
-            algo->move(shape, member, s, i, &move);
-            if (move.peer == member)
-                continue;
-            total += move.count * size;
-            if (from)
-                from[shd_groups_position(&groups, group, (int32_t)move.peer)] += move.count * size;
-        }
-    return total;
+    if (!algo)
+        return step->received_bytes;
+    for (uint32_t d = 0; d < step->from.rank; d++)
+        call.count *= (uint64_t)(shape[d] / shd_sharding_nshards(&step->from, d));
+    return bytes_of_groups(step->from.mesh, call.nmembers, coll_received_by_all(algo, &call),
+                           dtype);
 }
 
-uint64_t program_received_bytes(const struct program *program, const struct program_op *op,
-                                int32_t position, uint128 *from)
+uint128 program_received_by_all(const struct program *program, const struct program_op *op)
 {
-    struct coll_shape shape;
+    struct coll_shape call;
     const struct coll_algo *algo;
 
     if (!program_communicates(op))
         return 0;
-    algo = program_algo(program, op, &shape);
-    if (algo)
-        return scheduled_bytes(program, op, algo, &shape, position, from);
-    return fetched_bytes(program, op, position, from);
+    algo = program_algo(program, op, &call);
+    if (!algo)
+        return op->reshard.received_bytes;
+    return bytes_of_groups(program->mesh, call.nmembers, coll_received_by_all(algo, &call),
+                           program->buffers[op->inputs[0]].dtype);
+}
+
+/* The groups of a step; its axes are the planner's own, so that there are such. */
+static struct shd_groups groups_of(const struct program *program, const struct program_op *op)
+{
+    struct shd_groups groups;
+
+    if (shd_groups_init(&groups, program->mesh, op->reshard.axes, op->reshard.naxes, NULL))
+        abort();
+    return groups;
+}
+
+struct program_moved program_moved(const struct program *program, const struct program_op *op,
+                                   int32_t position)
+{
+    const struct program_buffer *b = &program->buffers[op->outputs[0]];
+    uint64_t size = shd_dtype_size(b->dtype);
+    const struct coll_algo *algo;
+    struct shd_groups groups;
+    struct coll_shape call;
+    uint32_t member;
+
+    if (!program_communicates(op))
+        return (struct program_moved){0, 0};
+    algo = program_algo(program, op, &call);
+    if (!algo)
+        return (struct program_moved){
+            shd_reshard_step_received(&op->reshard, b->shape, b->dtype, position),
+            shd_reshard_step_sent(&op->reshard, b->shape, b->dtype, position)};
+    groups = groups_of(program, op);
+    member = (uint32_t)shd_groups_member(&groups, position);
+    return (struct program_moved){algo->received(&call, member) * size,
+                                  algo->sent(&call, member) * size};
+}
+
+static void fetch_transfers(const struct program *program, const struct program_op *op,
+                            int32_t position, program_transfer_fn fn, void *arg)
+{
+    const struct program_buffer *b = &program->buffers[op->outputs[0]];
+    int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
+    bool goes_on = true;
+
+    for (int64_t i = 0; i < n && goes_on; i++) {
+        struct shd_fetch box;
+
+        shd_reshard_fetch(&op->reshard, b->shape, position, i, &box);
+        if (box.source != position)
+            goes_on = fn(arg, box.source, shd_fetch_bytes(&box, b->rank, b->dtype));
+    }
+}
+
+void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
+                       program_transfer_fn fn, void *arg)
+{
+    struct coll_shape call;
+    const struct coll_algo *algo;
+    struct shd_groups groups;
+    uint64_t size;
+    uint32_t member;
+    int32_t group;
+    bool goes_on = true;
+
+    if (!program_communicates(op))
+        return;
+    algo = program_algo(program, op, &call);
+    if (!algo) {
+        fetch_transfers(program, op, position, fn, arg);
+        return;
+    }
+    groups = groups_of(program, op);
+    size = shd_dtype_size(program->buffers[op->inputs[0]].dtype);
+    member = (uint32_t)shd_groups_member(&groups, position);
+    group = shd_groups_find(&groups, position);
+    for (uint32_t s = 0; s < algo->nsteps(&call) && goes_on; s++)
+        for (uint32_t i = 0; i < algo->nmoves(&call, member, s) && goes_on; i++) {
+            struct coll_move move;
+
+            algo->move(&call, member, s, i, &move);
+            if (move.peer != member)
+                goes_on = fn(arg, shd_groups_position(&groups, group, (int32_t)move.peer),
+                             move.count * size);
+        }
 }

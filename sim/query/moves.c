@@ -47,7 +47,7 @@ static int write_planned(struct json_out *out, const struct record *planned, str
     json_out_key(out, "per_device");
     json_out_begin_array(out);
     for (int32_t d = 0; d < planned->ndevices; d++)
-        json_out_uint(out, planned->received_bytes[d]);
+        json_out_uint(out, planned->received_bytes[record_row_of(planned, d)]);
     json_out_end_array(out);
     json_out_end_object(out);
     write_collectives(out, &traffic);
@@ -62,14 +62,12 @@ int moves_write(struct json_out *out, const struct program *program, struct shd_
     int status = limits_check(program, false, err);
 
     if (status == SHD_OK)
-        status = record_create(&planned, program, RECORD_PLANNED, false, err);
+        status = plan_create(&planned, program, err);
 
     if (status == SHD_OK)
         status = record_create(&executed, program, RECORD_EXECUTED, false, err);
-    if (status == SHD_OK) {
-        plan_walk(planned);
+    if (status == SHD_OK)
         status = write_planned(out, planned, err);
-    }
     if (status == SHD_OK)
         status = walk_run(executed, &opts, err);
     if (status == SHD_OK) {

@@ -7,40 +7,48 @@
 
 static bool allocate(struct record *r, bool times)
 {
-    size_t n = (size_t)r->ndevices, cells = n * r->program->nops;
+    size_t n = r->nrows, cells = n * r->program->nops;
+    bool executed = r->mode == RECORD_EXECUTED, matrix = executed && n <= RECORD_MATRIX_MAX;
 
-    r->op_received = calloc(cells + 1, sizeof *r->op_received);
     r->received_bytes = calloc(n, sizeof *r->received_bytes);
     r->sent_bytes = calloc(n, sizeof *r->sent_bytes);
     r->flops = calloc(n, sizeof *r->flops);
     r->peak_bytes = calloc(n, sizeof *r->peak_bytes);
     r->checks = calloc(r->program->nresults + 1, sizeof *r->checks);
+    if (executed)
+        r->op_received = calloc(cells + 1, sizeof *r->op_received);
     if (times)
         r->times = calloc(cells + 1, sizeof *r->times);
-    if (n <= RECORD_MATRIX_MAX)
+    if (matrix)
         r->matrix = calloc(n * n, sizeof *r->matrix);
-    return r->op_received && r->received_bytes && r->sent_bytes && r->flops && r->peak_bytes &&
-           r->checks && (r->times || !times) && (r->matrix || n > RECORD_MATRIX_MAX);
+    return r->received_bytes && r->sent_bytes && r->flops && r->peak_bytes && r->checks &&
+           (r->op_received || !executed) && (r->times || !times) && (r->matrix || !matrix);
 }
 
 int record_create(struct record **out, const struct program *program, enum record_mode mode,
                   bool times, struct shd_error *err)
 {
     struct record *r = calloc(1, sizeof *r);
+    int status = SHD_OK;
 
     if (!r)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a record");
     r->mode = mode;
     r->program = program;
     r->ndevices = shd_mesh_size(program->mesh);
-    if (!allocate(r, times)) {
-        int32_t n = r->ndevices;
-
+    r->nrows = (uint32_t)r->ndevices;
+    if (mode == RECORD_PLANNED)
+        status = program_classes_create(&r->classes, program, err);
+    if (r->classes)
+        r->nrows = r->classes->nclasses;
+    if (status == SHD_OK && !allocate(r, times))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a record of %d devices",
+                               (int)r->ndevices);
+    if (status == SHD_OK)
+        *out = r;
+    else
         record_destroy(r);
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a record of %d devices", (int)n);
-    }
-    *out = r;
-    return SHD_OK;
+    return status;
 }
 
 struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops)
@@ -70,6 +78,7 @@ void record_destroy(struct record *record)
 {
     if (!record)
         return;
+    program_classes_destroy(record->classes);
     free(record->op_received);
     free(record->times);
     free(record->received_bytes);
@@ -82,22 +91,50 @@ void record_destroy(struct record *record)
     free(record);
 }
 
+struct program_class record_row(const struct record *record, uint32_t row)
+{
+    if (record->classes)
+        return program_classes_get(record->classes, row);
+    return program_class_of_device(record->program, (int32_t)row);
+}
+
+uint32_t record_row_of(const struct record *record, int32_t position)
+{
+    return record->classes ? program_classes_find(record->classes, position) : (uint32_t)position;
+}
+
+uint64_t record_received_in(const struct record *record, uint32_t op, int32_t position)
+{
+    const struct program *program = record->program;
+
+    if (record->op_received)
+        return record->op_received[(size_t)position * program->nops + op];
+    return program_moved(program, &program->ops[op], position).received;
+}
+
 uint128 record_op_received(const struct record *record, uint32_t op)
 {
     uint128 total = 0;
 
+    if (!record->op_received)
+        return program_received_by_all(record->program, &record->program->ops[op]);
     for (int32_t d = 0; d < record->ndevices; d++)
-        total += record->op_received[(size_t)d * record->program->nops + op];
+        total += record_received_in(record, op, d);
+    return total;
+}
+
+uint128 record_sum(const struct record *record, const uint128 *rows)
+{
+    uint128 total = 0;
+
+    for (uint32_t i = 0; i < record->nrows; i++)
+        total += rows[i] * (uint128)record_row(record, i).ndevices;
     return total;
 }
 
 uint128 record_received(const struct record *record)
 {
-    uint128 total = 0;
-
-    for (int32_t d = 0; d < record->ndevices; d++)
-        total += record->received_bytes[d];
-    return total;
+    return record_sum(record, record->received_bytes);
 }
 
 bool record_verified_ok(const struct record *record)
@@ -108,19 +145,21 @@ bool record_verified_ok(const struct record *record)
     return record->nchecks > 0;
 }
 
-struct record_balance record_balance_of(const uint128 *values, int32_t ndevices)
+struct record_balance record_balance_of(const struct record *record, const uint128 *rows)
 {
     struct record_balance b = {0, 0, 1, 0};
     double sum = 0;
 
-    for (int32_t d = 0; d < ndevices; d++) {
-        sum += (double)values[d];
-        if (values[d] > b.max) {
-            b.max = values[d];
-            b.slowest = d;
+    for (uint32_t i = 0; i < record->nrows; i++) {
+        struct program_class row = record_row(record, i);
+
+        sum += (double)rows[i] * row.ndevices;
+        if (rows[i] > b.max || (rows[i] == b.max && row.first < b.slowest)) {
+            b.max = rows[i];
+            b.slowest = row.first;
         }
     }
-    b.mean = ndevices ? sum / ndevices : 0;
+    b.mean = sum / record->ndevices;
     b.ratio = b.max ? b.mean / (double)b.max : 1;
     return b;
 }

@@ -1,10 +1,13 @@
 /* record.h - what happened, per device and op: bytes, flops, memory, times, and what was verified.
  *
  * `run` and `cost` fill the same record from the same program, so that a report cannot tell which
- * of them made it except by its label.
+ * of them made it except by its label.  Figures are kept in rows: of an executed step one for each
+ * device, of a planned one for each class of devices that the program treats alike, so that a
+ * million devices need no more than a few.  Who reads a record asks for rows and how many devices
+ * each stands for, and need not know which of both it is.
  *
- * Thread class: while devices run, row d of every per-device array is written by device d alone;
- * immutable afterwards.
+ * Thread class: while devices run, row d of every array is written by device d alone; immutable
+ * afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +20,7 @@
 #include <shd/error.h>
 
 #include "base/uint128.h"
-#include "program/program.h"
+#include "program/classes.h"
 
 enum record_mode { RECORD_EXECUTED, RECORD_PLANNED };
 
@@ -69,14 +72,16 @@ struct record {
     enum record_mode mode;
     const struct program *program; /* not owned */
     int32_t ndevices;
-    uint64_t *op_received;     /* [device][op] bytes from other devices */
+    struct program_classes *classes; /* planned: a row is one of these; NULL: a device */
+    uint32_t nrows;
+    uint64_t *op_received;     /* [device][op] bytes from other devices; NULL when planned */
     struct record_time *times; /* [device][op]; NULL when not measured */
-    /* [device], whole step: */
+    /* [row], of one device in the whole step: */
     uint128 *received_bytes;
     uint128 *sent_bytes;
     uint128 *flops;
     uint128 *peak_bytes;
-    uint128 *matrix; /* [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
+    uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, arguments filled before. */
     uint32_t repeats; /* of the step */
     int64_t first_step_ns;
@@ -101,9 +106,17 @@ void record_destroy(struct record *record); /* NULL is allowed */
 struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops);
 void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
 
-/* Bytes received by all devices in one op, and in the step. */
+/* The devices that a row stands for, and the row of a position. */
+struct program_class record_row(const struct record *record, uint32_t row);
+uint32_t record_row_of(const struct record *record, int32_t position);
+
+/* Bytes received in one op: by the device at a position, and by all. */
+uint64_t record_received_in(const struct record *record, uint32_t op, int32_t position);
 uint128 record_op_received(const struct record *record, uint32_t op);
-uint128 record_received(const struct record *record);
+
+/* One of the record's arrays of rows, summed over all devices. */
+uint128 record_sum(const struct record *record, const uint128 *rows);
+uint128 record_received(const struct record *record); /* bytes, in the step */
 
 /* All checks within the tolerance (and there are some). */
 bool record_verified_ok(const struct record *record);
@@ -115,6 +128,6 @@ struct record_balance {
     double ratio;
     int32_t slowest; /* the lowest device that has the maximum */
 };
-struct record_balance record_balance_of(const uint128 *values, int32_t ndevices);
+struct record_balance record_balance_of(const struct record *record, const uint128 *rows);
 
 #endif /* RECORD_RECORD_H */

@@ -118,8 +118,8 @@ static int set_traffic(struct compare_row *row, const struct record *r, struct s
 
 static void set_devices(struct compare_row *row, const struct record *r)
 {
-    struct record_balance flops = record_balance_of(r->flops, r->ndevices);
-    struct record_balance peak = record_balance_of(r->peak_bytes, r->ndevices);
+    struct record_balance flops = record_balance_of(r, r->flops);
+    struct record_balance peak = record_balance_of(r, r->peak_bytes);
 
     set_whole(row, COMPARE_FLOPS, flops.max);
     set_number(row, COMPARE_FLOPS_BALANCE, flops.ratio);

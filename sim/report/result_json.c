@@ -3,6 +3,8 @@
 
 #include "report/result.h"
 
+#include <stdlib.h>
+
 #include "report/replayed.h"
 #include "report/traffic.h"
 
@@ -61,30 +63,83 @@ static void write_row(struct json_out *out, const struct traffic_row *row)
     json_out_end_object(out);
 }
 
-/* A number for each device; in large plans a class for each run of equal numbers. */
-static void write_devices(struct json_out *out, const char *key, const uint128 *values,
-                          const struct record *record)
+/* Devices of equal value. */
+struct alike {
+    uint128 value;
+    int32_t first, ndevices;
+};
+
+static int compare_values(const void *a, const void *b)
 {
-    bool classes = record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE;
+    const struct alike *x = a, *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int compare_firsts(const void *a, const void *b)
+{
+    const struct alike *x = a, *y = b;
+
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The different values of the rows, by the first device that has each; for free(). */
+static struct alike *find_alike(size_t *n, const uint128 *rows, const struct record *record)
+{
+    struct alike *list = calloc(record->nrows, sizeof *list);
+
+    *n = 0;
+    for (uint32_t i = 0; list && i < record->nrows; i++) {
+        struct program_class row = record_row(record, i);
+
+        list[i] = (struct alike){rows[i], row.first, row.ndevices};
+    }
+    if (!list)
+        return NULL;
+    qsort(list, record->nrows, sizeof *list, compare_values);
+    for (uint32_t i = 0; i < record->nrows; i++)
+        if (*n && list[*n - 1].value == list[i].value)
+            list[*n - 1].ndevices += list[i].ndevices;
+        else
+            list[(*n)++] = list[i];
+    qsort(list, *n, sizeof *list, compare_firsts);
+    return list;
+}
+
+static void write_alike(struct json_out *out, const struct alike *alike)
+{
+    json_out_begin_object(out);
+    json_out_key(out, "devices");
+    json_out_int(out, alike->ndevices);
+    json_out_key(out, "first");
+    json_out_int(out, alike->first);
+    key_uint(out, "value", alike->value);
+    json_out_end_object(out);
+}
+
+/* A number for each device; in large plans one for all that have the same, with the first of them. */
+static int write_devices(struct json_out *out, const char *key, const uint128 *rows,
+                         const struct record *record)
+{
+    struct alike *list = NULL;
+    size_t n = 0;
 
     json_out_key(out, key);
     json_out_begin_flat_array(out);
-    for (int32_t d = 0, n; d < record->ndevices; d += n) {
-        for (n = 1; classes && d + n < record->ndevices && values[d + n] == values[d]; n++)
-            ;
-        if (!classes) {
-            json_out_uint(out, values[d]);
-            continue;
-        }
-        json_out_begin_object(out);
-        json_out_key(out, "devices");
-        json_out_int(out, n);
-        json_out_key(out, "first");
-        json_out_int(out, d);
-        key_uint(out, "value", values[d]);
-        json_out_end_object(out);
+    if (record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE) {
+        list = find_alike(&n, rows, record);
+        for (size_t i = 0; i < n; i++)
+            write_alike(out, &list[i]);
+        json_out_end_array(out);
+        free(list);
+        return n ? SHD_OK : SHD_ENOMEM;
     }
+    for (int32_t d = 0; d < record->ndevices; d++)
+        json_out_uint(out, rows[record_row_of(record, d)]);
     json_out_end_array(out);
+    return SHD_OK;
 }
 
 static void write_sums(struct json_out *out, const char *key, const struct traffic_sum *sums,
@@ -97,9 +152,11 @@ static void write_sums(struct json_out *out, const char *key, const struct traff
     json_out_end_object(out);
 }
 
-static void write_traffic(struct json_out *out, const struct traffic *t,
-                          const struct record *record)
+static int write_traffic(struct json_out *out, const struct traffic *t,
+                         const struct record *record)
 {
+    int status;
+
     json_out_key(out, "collectives");
     json_out_begin_array(out);
     for (size_t r = 0; r < t->nrows; r++)
@@ -108,17 +165,18 @@ static void write_traffic(struct json_out *out, const struct traffic *t,
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
     key_uint(out, "total", record_received(record));
-    write_devices(out, "per_device", record->received_bytes, record);
+    status = write_devices(out, "per_device", record->received_bytes, record);
     write_sums(out, "by_axis", t->by_axis, t->nby_axis);
     write_sums(out, "by_op", t->by_op, t->nby_op);
     write_sums(out, "by_phase", t->by_phase, t->nby_phase);
     json_out_end_object(out);
+    return status;
 }
 
-static void write_balance(struct json_out *out, const char *key, const uint128 *values,
-                          int32_t ndevices)
+static void write_balance(struct json_out *out, const char *key, const struct record *r,
+                          const uint128 *rows)
 {
-    struct record_balance b = record_balance_of(values, ndevices);
+    struct record_balance b = record_balance_of(r, rows);
 
     json_out_key(out, key);
     json_out_begin_flat_object(out);
@@ -134,10 +192,10 @@ static void write_balances(struct json_out *out, const struct record *r)
 {
     json_out_key(out, "balance");
     json_out_begin_object(out);
-    write_balance(out, "flops", r->flops, r->ndevices);
-    write_balance(out, "received_bytes", r->received_bytes, r->ndevices);
-    write_balance(out, "sent_bytes", r->sent_bytes, r->ndevices);
-    write_balance(out, "peak_memory", r->peak_bytes, r->ndevices);
+    write_balance(out, "flops", r, r->flops);
+    write_balance(out, "received_bytes", r, r->received_bytes);
+    write_balance(out, "sent_bytes", r, r->sent_bytes);
+    write_balance(out, "peak_memory", r, r->peak_bytes);
     if (r->replay) {
         json_out_key(out, "busy_seconds");
         replayed_json_balance(out, r);
@@ -192,6 +250,22 @@ static int write_time(struct json_out *out, const struct record *r, struct shd_e
     return status;
 }
 
+static int write_memory(struct json_out *out, const struct result *result)
+{
+    int status;
+
+    json_out_key(out, "memory");
+    json_out_begin_object(out);
+    status = write_devices(out, "peak_bytes", result->record->peak_bytes, result->record);
+    json_out_key(out, "limit_bytes");
+    if (result->memory_limit_bytes)
+        json_out_uint(out, result->memory_limit_bytes);
+    else
+        json_out_null(out);
+    json_out_end_object(out);
+    return status;
+}
+
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -206,19 +280,16 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     key_string(out, "strategy", result->strategy);
     key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
     write_mesh(out, r->program->asked_mesh);
-    write_traffic(out, &traffic, r);
+    status = write_traffic(out, &traffic, r);
     write_balances(out, r);
-    json_out_key(out, "memory");
-    json_out_begin_object(out);
-    write_devices(out, "peak_bytes", r->peak_bytes, r);
-    json_out_key(out, "limit_bytes");
-    if (result->memory_limit_bytes)
-        json_out_uint(out, result->memory_limit_bytes);
+    if (status == SHD_OK)
+        status = write_memory(out, result);
+    if (status == SHD_OK)
+        status = write_devices(out, "flops", r->flops, r);
+    if (status != SHD_OK)
+        (void)shd_error_set(err, status, "no memory for the report");
     else
-        json_out_null(out);
-    json_out_end_object(out);
-    write_devices(out, "flops", r->flops, r);
-    status = write_time(out, r, err);
+        status = write_time(out, r, err);
     if (r->verified)
         write_verify(out, r);
     json_out_end_object(out);

@@ -135,10 +135,10 @@ static void print_totals(const struct traffic *t, const struct record *r, struct
 }
 
 /* mean / max over the devices, and who has the most where they differ. */
-static void print_balance(const char *what, const uint128 *values, int32_t ndevices, bool bytes,
+static void print_balance(const char *what, const struct record *r, const uint128 *rows, bool bytes,
                           struct text *out)
 {
-    struct record_balance b = record_balance_of(values, ndevices);
+    struct record_balance b = record_balance_of(r, rows);
     char most[UNITS_TEXT_MAX];
 
     if (bytes)
@@ -155,16 +155,15 @@ static void print_balance(const char *what, const uint128 *values, int32_t ndevi
 static void print_balances(const struct record *r, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
-    print_balance("flops", r->flops, r->ndevices, false, out);
-    print_balance("received", r->received_bytes, r->ndevices, true, out);
-    print_balance("sent", r->sent_bytes, r->ndevices, true, out);
-    print_balance("peak memory", r->peak_bytes, r->ndevices, true, out);
+    print_balance("flops", r, r->flops, false, out);
+    print_balance("received", r, r->received_bytes, true, out);
+    print_balance("sent", r, r->sent_bytes, true, out);
+    print_balance("peak memory", r, r->peak_bytes, true, out);
 }
 
 static void print_memory(const struct result *result, struct text *out)
 {
-    struct record_balance b =
-        record_balance_of(result->record->peak_bytes, result->record->ndevices);
+    struct record_balance b = record_balance_of(result->record, result->record->peak_bytes);
     char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
 
     if (!result->memory_limit_bytes)

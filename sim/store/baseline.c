@@ -156,12 +156,10 @@ static int add_collectives(struct baseline *b, const struct traffic *t)
     return SHD_OK;
 }
 
-static void set_total(uint128 *all, uint128 *most, const uint128 *values, int32_t n)
+static void set_total(uint128 *all, uint128 *most, const struct record *r, const uint128 *rows)
 {
-    for (int32_t d = 0; d < n; d++) {
-        *all += values[d];
-        *most = values[d] > *most ? values[d] : *most;
-    }
+    *all = record_sum(r, rows);
+    *most = record_balance_of(r, rows).max;
 }
 
 int baseline_init(struct baseline *out, const char *strategy, const struct record *r,
@@ -177,9 +175,9 @@ int baseline_init(struct baseline *out, const char *strategy, const struct recor
     out->mesh = strdup(mesh);
     if (!out->name || !out->mesh)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the baseline");
-    set_total(&t->received_bytes, &t->received_bytes_most, r->received_bytes, r->ndevices);
-    set_total(&t->peak_memory_bytes, &t->peak_memory_bytes_most, r->peak_bytes, r->ndevices);
-    set_total(&t->flops, &t->flops_most, r->flops, r->ndevices);
+    set_total(&t->received_bytes, &t->received_bytes_most, r, r->received_bytes);
+    set_total(&t->peak_memory_bytes, &t->peak_memory_bytes_most, r, r->peak_bytes);
+    set_total(&t->flops, &t->flops_most, r, r->flops);
     status = traffic_init(&traffic, r, err);
     if (status != SHD_OK)
         return status;

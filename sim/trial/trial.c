@@ -185,11 +185,7 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
 
 int trial_plan(struct trial *trial, struct shd_error *err)
 {
-    int status = record_create(&trial->record, trial->program, RECORD_PLANNED, false, err);
-
-    if (status == SHD_OK)
-        plan_walk(trial->record);
-    return status;
+    return plan_create(&trial->record, trial->program, err);
 }
 
 bool trial_fits(const struct trial *trial)

@@ -1,0 +1,45 @@
+/* reshard_tangle.h - dimensions cut before and after by axes that they share.
+ *
+ * What a device's old and new shard have in common is the product of what its old and new interval
+ * have in common along each dimension.  Where the intervals of each dimension lie within each other,
+ * a product is either 0 or always the same, and which of them it is depends on whether some digits
+ * of the device's coordinates are equal: two intervals meet where their starts agree in all digits
+ * that are worth at least the longer one.  So the sum over all coordinates is that product times a
+ * number of coordinates, which is a product over those digits that are free.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RESHARD_TANGLE_H
+#define RESHARD_TANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/sharding.h>
+
+/* A dimension without the axes that lead it on both sides. */
+struct cut {
+    uint64_t extent;
+    size_t ncommon;
+    const struct shd_dim_axes *from;
+    const struct shd_dim_axes *to;
+    uint64_t nfrom; /* intervals before and after */
+    uint64_t nto;
+};
+
+struct tangle {
+    const struct shd_mesh *mesh;
+    size_t ncuts;
+    struct cut cuts[SHD_RANK_MAX];
+    size_t naxes; /* all that cut these dimensions, before or after */
+    uint8_t axes[SHD_MESH_AXES_MAX];
+};
+
+/* The sum over all coordinates of the tangle's axes of what old and new intervals have in common;
+ * false where some intervals, or the digits that two dimensions need of one axis, straddle. */
+bool reshard_count_nested(const struct tangle *tangle, uint64_t *sum);
+
+#endif /* RESHARD_TANGLE_H */
