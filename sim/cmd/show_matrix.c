@@ -45,8 +45,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int draw_devices(struct figure *figure, const struct record *record, struct shd_error *err)
 {
     bool planned = record->mode == RECORD_PLANNED;
-    uint64_t *own = planned ? plan_matrix(record->program) : NULL;
-    const uint64_t *matrix = planned ? own : record->matrix;
+    uint128 *own = planned ? plan_matrix(record->program) : NULL;
+    const uint128 *matrix = planned ? own : record->matrix;
     int status;
 
     if (matrix)
