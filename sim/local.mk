@@ -375,6 +375,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \
 	%D%/store/baseline_fields.h \
+	%D%/store/baseline_folder.c \
+	%D%/store/baseline_folder.h \
 	%D%/store/baseline_text.c \
 	%D%/store/folder.c \
 	%D%/store/folder.h \
