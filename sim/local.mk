@@ -15,6 +15,8 @@ noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
+	%D%/base/escape.c \
+	%D%/base/escape.h \
 	%D%/base/file.c \
 	%D%/base/file.h \
 	%D%/base/json_out.c \

@@ -22,6 +22,7 @@ check_PROGRAMS += \
 	%D%/diag \
 	%D%/dtype \
 	%D%/error \
+	%D%/escape \
 	%D%/failure \
 	%D%/figure \
 	%D%/gradient \
@@ -208,6 +209,7 @@ test_scripts = \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
+	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \

@@ -37,7 +37,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         if (!ends_with(arg, ".svg") && !ends_with(arg, ".txt"))
-            argp_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
+            args_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
         s->output = arg;
         return 0;
     case KEY_ASCII:
@@ -45,7 +45,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_COLOR:
         if (!screen_parse_colour(&colour, arg ? arg : "always"))
-            argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+            args_error(state, "--color is '%s'; expected auto, always or never", arg);
         screen_init(&screen, stdout, colour);
         s->style.colour = screen.colour;
         return 0;
@@ -67,7 +67,7 @@ void canvas_init(struct canvas *canvas)
 
 static int file_error(const char *path)
 {
-    fprintf(stderr, "shardsim: error: %s: %s\n", path, strerror(errno));
+    cmd_error("%s: %s", path, strerror(errno));
     return CMD_CANNOT;
 }
 
@@ -80,7 +80,7 @@ static int put_file(const char *path, const struct text *text)
 
     text_addf(&part, "%s.%ld.part", path, (long)getpid());
     if (part.failed || text->failed) {
-        fprintf(stderr, "shardsim: error: no memory for the output\n");
+        cmd_error("no memory for the output");
         text_fini(&part);
         return CMD_CANNOT;
     }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/args.h"
@@ -78,19 +79,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_WHOLE:
         if (units_parse_bytes(&c->whole_bytes, arg, &err) != SHD_OK)
-            argp_error(state, "--whole: %s", err.text);
+            args_error(state, "--whole: %s", err.text);
         return 0;
     case 'q':
         c->quiet = true;
         return 0;
     case ARGP_KEY_ARG:
         if (c->dir)
-            argp_error(state, "one folder at a time; '%s' is another", arg);
+            args_error(state, "one folder at a time; '%s' is another", arg);
         c->dir = arg;
         return 0;
     case ARGP_KEY_END:
         if (c->prune && !c->update)
-            argp_error(state, "--prune goes with --update");
+            args_error(state, "--prune goes with --update");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,7 +108,7 @@ static bool is_on(const char *name)
 
 static int no_memory(void)
 {
-    fprintf(stderr, "shardsim: error: no memory for the check\n");
+    cmd_error("no memory for the check");
     return CMD_CANNOT;
 }
 
@@ -291,7 +292,7 @@ static int write_baseline(struct file_check *f)
     }
     text_fini(&text);
     if (status != SHD_OK)
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
@@ -361,7 +362,9 @@ static int list_pruned(const char *path)
     struct text text = TEXT_INIT;
     int exit;
 
-    text_addf(&text, "# to be removed: %s\n", path);
+    text_add(&text, "# to be removed: ");
+    escape_add(&text, path);
+    text_add(&text, "\n");
     exit = cmd_put(&text);
     text_fini(&text);
     return exit;
@@ -378,7 +381,7 @@ static int check_orphan(struct check *c, const char *suite, const char *path)
     if (unlink(path) == 0)
         return add_words(c, OUTCOME_PASSED, path, suite, "",
                          "a baseline without a scenario, removed");
-    fprintf(stderr, "shardsim: error: %s cannot be removed: %s\n", path, strerror(errno));
+    cmd_error("%s cannot be removed: %s", path, strerror(errno));
     return CMD_CANNOT;
 }
 
@@ -418,7 +421,7 @@ static int write_junit(const struct check *c)
     status = store_write(c->junit, &text, &err);
     text_fini(&text);
     if (status != SHD_OK)
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
@@ -469,14 +472,14 @@ static int check_folder(struct check *c)
     int status;
 
     if (!is_folder(c->dir)) {
-        fprintf(stderr, "shardsim: error: there is no folder '%s'; expected 'shardsim check DIR', where "
-                        "the scenarios are\n",
-                c->dir);
+        cmd_error("there is no folder '%s'; expected 'shardsim check DIR', where "
+                  "the scenarios are",
+                  c->dir);
         return CMD_USAGE;
     }
     status = baseline_folder_find(&c->folder, c->dir, c->baselines, &err);
     if (status != SHD_OK) {
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
         return status == SHD_EINVAL ? CMD_USAGE : CMD_CANNOT;
     }
     status = folder_init(&scenarios, c->dir, ENDING, without, &err);
@@ -488,7 +491,7 @@ static int check_folder(struct check *c)
     if (status == SHD_OK)
         exit = check_files(c, &scenarios, &baselines);
     else
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     folder_fini(&scenarios);
     folder_fini(&baselines);
     return exit;
@@ -522,8 +525,8 @@ static int run(int argc, char **argv)
     args_parse(&argp, argc, argv, &c);
     c.dir = c.dir ? c.dir : "scenarios";
     if (c.update && is_on("CI")) {
-        fprintf(stderr, "shardsim: error: --update is refused where CI is set: accept changes where "
-                        "a person looks at them\n");
+        cmd_error("--update is refused where CI is set: accept changes where "
+                  "a person looks at them");
         return CMD_USAGE;
     }
     exit = check_folder(&c);

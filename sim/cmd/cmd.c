@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/args.h"
@@ -46,16 +47,25 @@ static void watch_signals(void)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
 }
 
+void cmd_error(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_put(stderr, "error: ", fmt, args);
+    va_end(args);
+}
+
 int cmd_put(const struct text *text)
 {
     if (text->failed) {
-        fprintf(stderr, "shardsim: error: no memory for the output\n");
+        cmd_error("no memory for the output");
         return CMD_CANNOT;
     }
     if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
         return CMD_OK;
     if (errno != EPIPE)
-        fprintf(stderr, "shardsim: error: standard output: %s\n", strerror(errno));
+        cmd_error("standard output: %s", strerror(errno));
     return CMD_CANNOT;
 }
 
@@ -93,8 +103,8 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
         }
         nearest_add(&near, (*table)->name);
     }
-    fprintf(stderr, "shardsim: error: %s '%s'%s\nTry '%s --help'.\n", missing, argv[1],
-            nearest_hint(&near, hint, sizeof hint), program);
+    cmd_error("%s '%s'%s", missing, argv[1], nearest_hint(&near, hint, sizeof hint));
+    fprintf(stderr, "Try '%s --help'.\n", program);
     return CMD_USAGE;
 }
 

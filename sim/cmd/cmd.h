@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include <shd/export.h>
+
 enum cmd_exit {
     CMD_OK = 0,
     CMD_FAILED = 1,     /* the check failed: wrong numbers, does not fit */
@@ -51,6 +53,9 @@ extern int cmd_stop_request;
 /* Write to stdout what is in hand; CMD_CANNOT with a message when that fails. */
 struct text;
 int cmd_put(const struct text *text);
+
+/* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
+void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);

@@ -108,17 +108,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LINK:
         if (o->nlinks == SHD_LINK_TIERS_MAX)
-            argp_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
+            args_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
         o->links[o->nlinks++] = arg;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is too much; everything is given by options", arg);
+        args_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
     case ARGP_KEY_END:
         if (!o->mesh || !o->shape)
-            argp_error(state, "expected --mesh and --shape (and --from, --to)");
+            args_error(state, "expected --mesh and --shape (and --from, --to)");
         if (o->to_first && !o->to_mesh)
-            argp_error(state, "--to-first is of another mesh; expected --to-mesh too");
+            args_error(state, "--to-first is of another mesh; expected --to-mesh too");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

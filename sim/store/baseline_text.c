@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/yaml.h"
 #include "store/baseline.h"
 #include "store/baseline_fields.h"
@@ -69,8 +70,10 @@ static void print_one(const struct baseline *b, struct text *out)
 
 void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out)
 {
-    text_addf(out, HEADER_BEGIN "%s" HEADER_END "\nversion: %d\nstrategies:%s\n", of,
-              BASELINE_VERSION, count ? "" : " []");
+    text_add(out, HEADER_BEGIN);
+    escape_add(out, of); /* which may have a line's end in it */
+    text_addf(out, HEADER_END "\nversion: %d\nstrategies:%s\n", BASELINE_VERSION,
+              count ? "" : " []");
     for (size_t i = 0; i < count; i++)
         print_one(&list[i], out);
 }
