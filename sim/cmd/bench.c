@@ -393,7 +393,7 @@ static const struct coll_algo *find_algo(int kind, const char *name, uint32_t nd
         return algo;
     if (algo) {
         cmd_error("%s/%s does not serve groups of %" PRIu32 " devices; it is for "
-                  "%s\n",
+                  "%s",
                   coll_kind_name(algo->kind), algo->name, ndevices,
                   algo->limits == COLL_POW2 ? "powers of two" : "pairs");
         return NULL;

@@ -435,7 +435,7 @@ static int finish(struct check *c, int exit)
     else
         text_addf(&plan, "Bail out! %s\n",
                   exit == CMD_INTERRUPTED ? "interrupted" : "cannot go on here");
-    written = cmd_put(&plan);
+    written = cmd_put_last(&plan);
     text_fini(&plan);
     if (exit == CMD_OK)
         exit = written;

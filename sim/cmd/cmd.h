@@ -47,12 +47,15 @@ extern const struct cmd *const cmds[];
 /* The whole program: find the subcommand and run it. */
 int cmd_main(int argc, char **argv);
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it. */
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by itself
+ * within half a second is ended, with CMD_INTERRUPTED. */
 extern int cmd_stop_request;
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails. */
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop gets
+ * no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
 struct text;
 int cmd_put(const struct text *text);
+int cmd_put_last(const struct text *text);
 
 /* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
