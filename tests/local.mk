@@ -218,7 +218,8 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
-	%D%/show_tree.sh
+	%D%/show_tree.sh \
+	%D%/stop.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress

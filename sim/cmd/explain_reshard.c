@@ -22,6 +22,7 @@
 
 #define PLAN_TEXT_MAX 16384
 #define WAYS_TOLD 12
+#define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
 
 struct options {
     struct canvas canvas;
@@ -230,6 +231,12 @@ static int parse_meshes(struct question *q, const struct options *o)
     q->to_mesh = q->mesh && o->to_mesh ? show_parse_mesh(o->to_mesh) : q->mesh;
     if (!q->mesh || !q->to_mesh)
         return CMD_USAGE;
+    if (shd_mesh_size(q->mesh) > DEVICES_MAX || shd_mesh_size(q->to_mesh) > DEVICES_MAX) {
+        cmd_error("a mesh of %d devices; at most %d are looked at, one after the other",
+                  (int)shd_mesh_size(shd_mesh_size(q->mesh) > DEVICES_MAX ? q->mesh : q->to_mesh),
+                  DEVICES_MAX);
+        return CMD_CANNOT;
+    }
     if (!o->to_first)
         return CMD_OK;
     moved = mesh_from(q->to_mesh, o->to_first, &err);

@@ -168,8 +168,6 @@ static void end_gone(void *arg)
 {
     struct shd_device *dev = arg;
 
-    dev->gave_up = 0;
-    dev->error = (struct shd_error){SHD_OK, ""};
     end_device(dev, shd_error_set(&dev->error, SHD_EINVAL,
                                   "its thread was ended (pthread_exit, pthread_cancel) before its "
                                   "function returned"));
