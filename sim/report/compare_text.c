@@ -35,15 +35,15 @@ static void add_sums(struct text *out, const char *sums)
     }
 }
 
-/* base / value in words. */
+/* value / base in words. */
 static void add_times(struct text *out, const struct compare_column *column, double ratio)
 {
     if (fabs(ratio - 1) < SAME)
         text_add(out, "same");
-    else if (ratio > 1)
-        text_addf(out, "%.2fx %s", ratio, column->less);
-    else if (ratio > 0)
-        text_addf(out, "%.2fx %s", 1 / ratio, column->more);
+    else if (ratio < 1)
+        text_addf(out, "%.2fx %s", 1 / ratio, column->less);
+    else if (isfinite(ratio))
+        text_addf(out, "%.2fx %s", ratio, column->more);
     else
         text_addf(out, "%s than none", column->more);
 }
