@@ -15,6 +15,8 @@ noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
+	%D%/base/escape.c \
+	%D%/base/escape.h \
 	%D%/base/file.c \
 	%D%/base/file.h \
 	%D%/base/json_out.c \
@@ -394,6 +396,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \
 	%D%/store/baseline_fields.h \
+	%D%/store/baseline_folder.c \
+	%D%/store/baseline_folder.h \
 	%D%/store/baseline_text.c \
 	%D%/store/folder.c \
 	%D%/store/folder.h \

@@ -10,10 +10,10 @@ unset CI GITHUB_ACTIONS
 # A project with two scenarios and their baselines, below $tmp/NAME.
 project() {
     rm -rf "${tmp:?}/$1"
-    mkdir -p "$tmp/$1/scenarios" "$tmp/$1/results/baselines"
+    mkdir -p "$tmp/$1/scenarios" "$tmp/$1/results/baselines/scenarios"
     for file in dp_tp strategies; do
         cp "$scenarios/$file.yaml" "$tmp/$1/scenarios"
-        cp "$top_srcdir/results/baselines/$file.yaml" "$tmp/$1/results/baselines"
+        cp "$top_srcdir/results/baselines/scenarios/$file.yaml" "$tmp/$1/results/baselines/scenarios"
     done
     chmod -R u+w "$tmp/$1"
 }
@@ -82,13 +82,13 @@ PY
     CI=true check --plan --update
     is 2 "--update where CI is set: status 2"
     silent out "--update where CI is set: nothing done"
-    cp "$tmp/p/results/baselines/dp_tp.yaml" "$tmp/before"
+    cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
     check --update
     is 0 "--update: status 0"
     says out 'accepted:' "--update: says what"
-    ! cmp -s "$tmp/before" "$tmp/p/results/baselines/dp_tp.yaml"
+    ! cmp -s "$tmp/before" "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
     ok $? "--update: another baseline"
-    cmp -s "$top_srcdir/results/baselines/strategies.yaml" "$tmp/p/results/baselines/strategies.yaml"
+    cmp -s "$top_srcdir/results/baselines/scenarios/strategies.yaml" "$tmp/p/results/baselines/scenarios/strategies.yaml"
     ok $? "--update: what did not change is byte for byte the same"
     [ "$(find "$tmp/p/results/baselines" -type f | wc -l)" -eq 2 ]
     ok $? "--update: nothing else left there"
@@ -140,11 +140,20 @@ test_files() {
     says out '^not ok 7 - strategies.yaml: data$' "a strategy that is gone: told"
     says out '^not ok 8 - dp_tp.yaml$' "an orphaned baseline: told"
     check --plan --update
-    is 0 "new and orphaned, --update: status 0"
-    [ ! -e "$tmp/p/results/baselines/dp_tp.yaml" ] && [ -s "$tmp/p/results/baselines/new.yaml" ]
-    ok $? "new and orphaned, --update: made and removed"
+    is 1 "new and orphaned, --update: status 1, for one is left over"
+    says out "a baseline without a scenario; 'shardsim check --update --prune' removes it" \
+        "new and orphaned, --update: how to remove it"
+    [ -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" ] && [ -s "$tmp/p/results/baselines/scenarios/new.yaml" ]
+    ok $? "new and orphaned, --update: made, and nothing removed"
+    check --plan --update --prune
+    is 0 "new and orphaned, --prune: status 0"
+    says out '^# to be removed: results/baselines/scenarios/dp_tp.yaml$' "--prune: lists first"
+    [ ! -e "$tmp/p/results/baselines/scenarios/dp_tp.yaml" ] && [ -s "$tmp/p/results/baselines/scenarios/new.yaml" ]
+    ok $? "new and orphaned, --prune: removed"
     check --plan
     is 0 "new and orphaned: accepted"
+    check --plan --prune
+    is 2 "--prune without --update: status 2"
     project p
     echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
     check scenarios/dp_tp.yaml
@@ -155,21 +164,84 @@ test_files() {
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
     says out '^ok 2 - dp_tp.yaml: default$' "a scenario that cannot be read: the others are checked"
     project p
-    echo 'version: 7' >"$tmp/p/results/baselines/dp_tp.yaml"
+    edit results/baselines/scenarios/dp_tp.yaml 's/^version: 1/version: 7/'
     check --plan
     is 1 "a broken baseline: status 1"
     says out 'not a baseline of version 1' "a broken baseline: said"
     mkdir "$tmp/p/scenarios/sub" "$tmp/p/scenarios/hardware"
     mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/sub"
     echo 'chip: x' >"$tmp/p/scenarios/hardware/chip.yaml"
-    rm "$tmp/p/results/baselines/dp_tp.yaml"
+    rm "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
     check --plan --update
-    [ -s "$tmp/p/results/baselines/sub/dp_tp.yaml" ]
+    [ -s "$tmp/p/results/baselines/scenarios/sub/dp_tp.yaml" ]
     ok $? "folders below: the same below the baselines; hardware is none of them"
     shardsim check "$tmp/nothing"
     is 2 "no such folder: status 2"
     shardsim check "$tmp/p/scenarios/hardware/.."
     is 0 "a folder by a longer way: its own baselines"
+}
+
+# refused TITLE ARGUMENT...: folders that lie in one another, by which nothing is changed
+refused() {
+    title=$1
+    shift
+    find "$tmp/p" -type f -exec cksum {} + | sort >"$tmp/before"
+    check --plan --update --prune "$@"
+    is 2 "$title: status 2"
+    says err 'would lie in one another; expected folders apart' "$title: said"
+    find "$tmp/p" -type f -exec cksum {} + | sort >"$tmp/after"
+    cmp -s "$tmp/before" "$tmp/after"
+    ok $? "$title: nothing changed"
+}
+
+# What is not the program's own, or another folder's, stays as it is.
+test_others() {
+    project p
+    mkdir "$tmp/p/layouts" "$tmp/p/b"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/layouts/mine.yaml"
+    echo 'a: stranger' >"$tmp/p/stranger.yaml"
+    ln -s scenarios "$tmp/p/link"
+    ln -s ../scenarios "$tmp/p/b/scenarios"
+    refused "--baselines=. (they would be the scenarios)" --baselines=. layouts
+    refused "the scenarios as baselines" --baselines=scenarios scenarios
+    refused "by a link" --baselines=link scenarios/
+    refused "by a link that is called as the scenarios" --baselines=b scenarios
+    refused "by .." --baselines=none/../scenarios/below scenarios
+    refused "by a path from the root" "--baselines=$tmp/p/scenarios//" ./scenarios
+    refused "scenarios in baselines" --baselines=.. "$tmp/p/scenarios/../../p/b/.."
+    rm -r "$tmp/p/b" "$tmp/p/link"
+    check --plan --update --prune layouts
+    is 0 "another folder: status 0"
+    [ -s "$tmp/p/results/baselines/layouts/mine.yaml" ] &&
+        [ "$(find "$tmp/p/results/baselines/scenarios" -name '*.yaml' | wc -l)" -eq 2 ]
+    ok $? "another folder: the baselines of the first are there still"
+    check --plan scenarios/
+    is 0 "another folder: none of the first one's business"
+
+    file=results/baselines/scenarios/dp_tp.yaml
+    edit $file "1s/What/Who/"
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
+    echo 'a: stranger' >"$tmp/p/results/baselines/scenarios/stranger.yaml"
+    mkdir "$tmp/p/results/baselines/scenarios/strategies"
+    cp "$tmp/p/$file" "$tmp/before"
+    check --plan --update --prune
+    is 1 "a damaged first line: status 1"
+    says out '^not ok 1 - dp_tp.yaml$' "a damaged first line: told"
+    says out 'first line is not that of a baseline, so this is left as it is' "a damaged first line: why"
+    cmp -s "$tmp/p/$file" "$tmp/before"
+    ok $? "a damaged first line: left as it is"
+    says out '^not ok 7 - stranger.yaml$' "a stranger: told"
+    ! grep -q '^# to be removed' "$tmp/out"
+    ok $? "a stranger: not listed"
+    [ "$(cat "$tmp/p/results/baselines/scenarios/stranger.yaml")" = 'a: stranger' ]
+    ok $? "a stranger: left as it is"
+    [ "$(cat "$tmp/p/stranger.yaml")" = 'a: stranger' ]
+    ok $? "a stranger above: never looked at"
+    rm "$tmp/p/$file"
+    ln -s ../../../scenarios/dp_tp.yaml "$tmp/p/$file"
+    check --plan --update
+    [ -L "$tmp/p/$file" ] && grep -q 'layers: 3' "$tmp/p/scenarios/dp_tp.yaml"
+    ok $? "a baseline that is a link to its scenario: both left as they are"
 }
 
 # Every kind of outcome, with names that XML must escape, by the schema.
@@ -182,7 +254,7 @@ test_junit() {
     edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|'
     edit scenarios/strategies.yaml "s/name: data$/name: 'a<b>\\&\"c\"'/"
     cp "$scenarios/sweep.yaml" "$tmp/p/scenarios"
-    cp "$top_srcdir/results/baselines/sweep.yaml" "$tmp/p/results/baselines"
+    cp "$top_srcdir/results/baselines/scenarios/sweep.yaml" "$tmp/p/results/baselines/scenarios"
     echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
     check --plan --junit check.xml
     xmllint --noout --schema "$top_srcdir/tests/junit.xsd" "$tmp/p/check.xml" >"$tmp/wrong" 2>&1
@@ -256,6 +328,7 @@ test_shipped
 test_regression
 test_other_changes
 test_files
+test_others
 test_junit
 test_hook
 test_workflow

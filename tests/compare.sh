@@ -26,7 +26,7 @@ assert r["schema"] == "shardsim.compare/1" and r["base"]["strategy"] == "tensor"
 received = {x["strategy"]: x["received_bytes"]["total"] for x in r["results"]}
 rows = {x["strategy"]: x for x in r["strategies"]}
 for name, row in rows.items():
-    assert abs(row["received_bytes_ratio"] - received["tensor"] / received[name]) < 1e-12
+    assert abs(row["received_bytes_ratio"] - received[name] / received["tensor"]) < 1e-12
     assert ("received_bytes" in row["best"]) == (received[name] == min(received.values()))
 def criteria(x):
     return (x["devices"], x["received_bytes"]["total"], max(x["memory"]["peak_bytes"]),

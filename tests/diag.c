@@ -82,8 +82,8 @@ static void test_text(void)
     memset(big, 'x', sizeof(big) - 1);
     diag_error(&messages, (struct place){name, 1, 2}, "a\nb\033[31m\xff\xc3\xa9\x7f");
     name[0] = 'Z';
-    ok(prints(&messages, "f?ile:1:2: error: a?b?[31m?\xc3\xa9?\n"),
-       "control and bad bytes are replaced; the file name is copied");
+    ok(prints(&messages, "f\\nile:1:2: error: a\\nb\\x1b[31m\\xff\xc3\xa9\\x7f\n"),
+       "control and bad bytes are escaped; the file name is copied");
     diag_fini(&messages);
     diag_error(&messages, (struct place){"f", 1, 1}, "%s", big);
     ok(messages.nmessages == 1 && strlen(messages.messages[0].text) < 1000,

@@ -167,4 +167,13 @@ test_width
 test_collective
 test_reshard
 test_bad_input
+shardsim explain reshard --mesh x=4,y=4 --shape 64,64 --from x,y --to '[],x' --link 4:1us:900GB/s --link all:10us:1GB/s
+tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
+says line 'all-gather, all-gather, slice: [^:;*]* 20.0 KiB needed, 25.1 us; ruled out by its memory' \
+    "reshard: a faster way that needs too much says so"
+says line '\* exchange: .* 5.00 KiB needed, 34.1 us *$' "reshard: the one that is taken does not"
+shardsim explain reshard --mesh x=4,y=4 --shape 64,64 --from x,y --to '[],x' --link 4:1us:900GB/s --link all:10us:1GB/s \
+    --memory any
+tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
+says line '\* all-gather, all-gather, slice' "reshard: with any memory it is taken"
 done_testing

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <shd/run.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,37 @@ static int ignore(struct shd_device *dev, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
+static int exit_thread(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    int status = sum_over(dev, NULL, 4, err);
+
+    dawdle(dev, *(int *)arg);
+    if (status == SHD_OK && shd_device_position(dev) == 6)
+        pthread_exit(NULL);
+    return status == SHD_OK ? shd_device_barrier(dev, NULL, err) : status;
+}
+
+/* Device 2 is no more when others are about to call it all off: that is not what it says. */
+static int exit_after_failure(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    dawdle(dev, *(int *)arg);
+    if (shd_device_position(dev) == 4)
+        return shd_error_set(err, SHD_EINVAL, "made to fail");
+    if (shd_device_barrier(dev, NULL, err) != SHD_OK && shd_device_position(dev) == 2)
+        pthread_exit(NULL);
+    return SHD_OK;
+}
+
+static int cancel_thread(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    dawdle(dev, *(int *)arg);
+    if (shd_device_position(dev) == 1) {
+        pthread_cancel(pthread_self());
+        pthread_testcancel();
+    }
+    return shd_device_barrier(dev, NULL, err);
+}
+
 static const struct {
     const char *what;
     shd_device_fn fn;
@@ -224,6 +256,12 @@ static const struct {
     {"crossed barriers", cross, BUSY_TIMES, SHD_ESTUCK, 0,
      "device 0 waits in barrier (x) for device 4, which waits in barrier (y) for device 6, which "
      "waits in barrier (x) for device 2, which waits in barrier (y) for device 0"},
+    {"one ends its thread", exit_thread, TIMES, SHD_EINVAL, 6,
+     "device 6: its thread was ended (pthread_exit, pthread_cancel) before its function returned"},
+    {"one's thread is cancelled", cancel_thread, TIMES, SHD_EINVAL, 1,
+     "device 1: its thread was ended (pthread_exit, pthread_cancel) before its function returned"},
+    {"one fails, another ends its thread for it", exit_after_failure, TIMES, SHD_EINVAL, 4,
+     "device 4: made to fail"},
     {"the failed wait ignored", ignore, TIMES, SHD_ESTUCK, 1,
      "device 1 waits in barrier (all axes) for device 0, which has ended"},
 };

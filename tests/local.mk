@@ -24,6 +24,7 @@ check_PROGRAMS += \
 	%D%/diag \
 	%D%/dtype \
 	%D%/error \
+	%D%/escape \
 	%D%/failure \
 	%D%/figure \
 	%D%/gradient \
@@ -212,6 +213,7 @@ test_scripts = \
 	%D%/exports.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
+	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
@@ -222,7 +224,8 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
-	%D%/show_tree.sh
+	%D%/show_tree.sh \
+	%D%/stop.sh
 
 # Many threads for long, best with --enable-sanitizer=thread, and many questions that are wrong, best
 # with address,undefined; not part of `make check`.

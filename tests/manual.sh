@@ -55,13 +55,14 @@ while read -r page; do
 done <"$tmp/real"
 
 # A folder in which every example can be run.
-mkdir -p "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines"
+mkdir -p "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines/scenarios"
 for file in dp_tp fsdp fsdp_tp strategies sweep tensor_parallel; do
     cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
-    cp "$top_srcdir/results/baselines/$file.yaml" "$tmp/here/results/baselines"
+    cp "$top_srcdir/results/baselines/scenarios/$file.yaml" "$tmp/here/results/baselines/scenarios"
 done
 chmod -R u+w "$tmp/here"
 cp -r "$tmp/here/scenarios" "$tmp/here/layouts"
+cp -r "$tmp/here/results/baselines/scenarios" "$tmp/here/results/baselines/layouts"
 cat >"$tmp/here/llama/config.json" <<'END'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
  "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -520,7 +520,8 @@ static const struct {
      "4:16: error: model.dtype is a list; expected one of float32"},
     {"step empty", HEAD "step: []\n", "5:7: error: step is a list; expected [forward] or"},
     {"step without forward", HEAD "step: [backward]\n", "5:7: error: step is a list; expected"},
-    {"step twice", HEAD "step: [forward, forward]\n", "5:17: error: step has 'forward' here; expected forward and backward, once each"},
+    {"step twice", HEAD "step: [forward, forward]\n",
+     "5:17: error: step has 'forward' here; expected forward and backward, once each"},
     {"step of an unknown phase", HEAD "step: [forward, backwards]\n",
      "5:17: error: step has 'backwards' here; expected forward and backward, once each; did you "
      "mean 'backward'?"},
@@ -683,7 +684,7 @@ static const struct {
     {"seed", HEAD "seed: -1\n", "5:7: error: seed is '-1'; expected a whole number, at least 0"},
     {"seed fraction", HEAD "seed: 1.5\n", "5:7: error: seed is '1.5'; expected a whole number"},
     {"name", HEAD "name: [a]\n", "5:7: error: name is a list; expected printable text"},
-    {"name control", HEAD "name: \"a\\nb\"\n", "5:7: error: name is 'a?b'; expected printable"},
+    {"name control", HEAD "name: \"a\\nb\"\n", "5:7: error: name is 'a\\nb'; expected printable"},
     {"strategies map", HEAD "strategies: {a: b}\n", "5:13: error: strategies is a map; expected"},
     {"strategies empty", HEAD "strategies: []\n", "5:13: error: strategies is empty; expected a l"},
     {"strategies null", HEAD "strategies:\n", "5:12: error: strategies is null; expected a list"},

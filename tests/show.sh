@@ -132,6 +132,11 @@ test_colours() {
         skip "colours: on a terminal" "no script(1)"
         return
     }
+    script -qc true /dev/null >"$tmp/which" 2>&1 </dev/null || {
+        skip "colours: on a terminal" "no pseudo-terminal: $(head -n 1 "$tmp/which")"
+        skip "colours: not with NO_COLOR" "no pseudo-terminal"
+        return
+    }
     script -qc "$shardsim show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null
     says out "$escape.30;48;5;" "colours: on a terminal"
     NO_COLOR=1 script -qc "$shardsim show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null

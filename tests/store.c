@@ -4,10 +4,14 @@
  */
 #include "config.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -73,6 +77,49 @@ static void test_write(void)
     ok(folder_init(&all, dir, "", NULL, &err) == SHD_OK && all.npaths == 2,
        "write: nothing is left beside");
     folder_fini(&all);
+}
+
+/* Entries of the folder, hidden ones too; -1: cannot be read. */
+static int count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    int n = 0;
+
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return folder ? n - 2 : -1;
+}
+
+/* The process is killed in the middle of writing: the limit of a file's size does so. */
+static void test_killed(void)
+{
+    static char words[100000];
+    struct rlimit limit = {4096, 4096};
+    int status = 0;
+    pid_t child;
+
+    memset(words, 'x', sizeof words - 1);
+    mkdir(path_of("kill"), 0777);
+    if (!write_words(path_of("kill/a.yaml"), "one"))
+        diag("cannot be written");
+    child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        _exit(write_words(path_of("kill/a.yaml"), words));
+    }
+    ok(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status),
+       "killed: in the middle of it");
+    ok(holds(path_of("kill/a.yaml"), "one") && count_entries(path_of("kill")) == 1,
+       "killed: the old file, and nothing beside it");
+    ok(write_words(path_of("kill/.a.yaml.XXXXXX"), "stale") &&
+           write_words(path_of("kill/a.yaml"), "two") && holds(path_of("kill/a.yaml"), "two") &&
+           count_entries(path_of("kill")) == 1,
+       "killed: what was left is taken by the next to write");
+    unlink(path_of("kill/a.yaml"));
+    rmdir(path_of("kill"));
 }
 
 static void test_folder(void)
@@ -213,6 +260,7 @@ int main(void)
     if (!mkdtemp(dir))
         return 1;
     test_write();
+    test_killed();
     test_folder();
     test_text();
     test_diff();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 
 #define MESSAGE_BYTES_MAX 600
@@ -25,21 +26,13 @@ void diag_fini(struct diag *diag)
     diag_init(diag);
 }
 
-/* Append a text without what would harm a terminal or break the line, cut if long. */
-static void add_printable(struct text *out, const char *string)
+/* Append a text as it may be shown, cut if long. */
+static void add_shown(struct text *out, const char *string)
 {
     size_t length = strlen(string);
     size_t end = utf8_cut(string, length, MESSAGE_BYTES_MAX);
 
-    for (size_t at = 0; at < end;) {
-        uint32_t code;
-        size_t n = utf8_next(string + at, end - at, &code);
-        if (n == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0))
-            text_add_char(out, '?');
-        else
-            text_add_bytes(out, string + at, n);
-        at += n ? n : 1;
-    }
+    escape_add_bytes(out, string, end);
     if (end < length)
         text_add(out, "...");
 }
@@ -107,7 +100,7 @@ void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
     va_start(args, fmt);
     text_addv(&raw, fmt, args);
     va_end(args);
-    add_printable(&text, text_get(&raw));
+    add_shown(&text, text_get(&raw));
     if (!is_known(diag, place, text_get(&text))) {
         diag->nerrors++;
         keep(diag, place, &text);
@@ -145,7 +138,7 @@ static int compare_messages(const void *a, const void *b)
 static void print_message(const struct diag_message *m, struct text *out)
 {
     if (m->file)
-        add_printable(out, m->file);
+        add_shown(out, m->file);
     if (m->file && m->line > 0)
         text_addf(out, ":%d:%d", m->line, m->column);
     text_addf(out, "%serror: %s\n", m->file ? ": " : "", m->text);

@@ -12,6 +12,7 @@
 
 #include <shd/error.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 
 #define FLUSH_BYTES ((size_t)64 << 10)
@@ -152,7 +153,10 @@ static void add_escaped(struct text *text, const char *at, size_t nbytes, uint32
         text_addf(text, "\\%c", (char)code);
     else if (code >= 8 && code <= 13 && code != 11)
         text_addf(text, "\\%c", letters[code - 8]);
-    else if (code < 0x20 || code == 0x7f)
+    else if (escape_is_needed(code) && code > 0xffff) /* a pair of surrogates */
+        text_addf(text, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
+                  (unsigned)(0xdc00 + (code & 0x3ff)));
+    else if (escape_is_needed(code))
         text_addf(text, "\\u%04x", (unsigned)code);
     else
         text_add_bytes(text, at, nbytes);
@@ -246,7 +250,16 @@ void json_out_null(struct json_out *out)
 void json_out_raw(struct json_out *out, const char *json, size_t length)
 {
     begin_value(out);
-    text_add_bytes(out->text, json, length);
+    for (size_t at = 0; at < length;) {
+        uint32_t code = 0;
+        size_t n = utf8_next(json + at, length - at, &code);
+
+        if (n > 0 && code >= 0x7f && escape_is_needed(code)) /* stands in a string */
+            add_escaped(out->text, json + at, n, code);
+        else
+            text_add_bytes(out->text, json + at, n ? n : 1);
+        at += n ? n : 1;
+    }
 }
 
 void json_out_newline(struct json_out *out)

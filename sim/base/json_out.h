@@ -1,9 +1,10 @@
 /* base/json_out.h - write JSON as it comes, without a tree in memory.
  *
  * Calls come in document order: inside an object each value is preceded by json_out_key().  A call
- * out of order is a fault of the program (assert).  Strings are escaped; bytes that are no UTF-8
- * become U+FFFD.  Integers are exact, of any size in plain digits, doubles the shortest text that
- * reads back to the same bits; infinities and NaN become null.
+ * out of order is a fault of the program (assert).  Strings are escaped, also what
+ * base/escape.h does not show as it is; bytes that are no UTF-8 become U+FFFD.  Integers are exact,
+ * of any size in plain digits, doubles the shortest text that reads back to the same bits;
+ * infinities and NaN become null.
  *
  * Thread class: owned by one thread.
  *
@@ -71,7 +72,8 @@ void json_out_double(struct json_out *out, double value);
 void json_out_bool(struct json_out *out, bool value);
 void json_out_null(struct json_out *out);
 
-/* A value that is JSON already; copied as it is. */
+/* A value that is JSON already; copied as it is, but for characters in it that are to be escaped.
+ */
 void json_out_raw(struct json_out *out, const char *json, size_t length);
 
 /* End a line between values at the top level: for JSON lines. */

@@ -8,9 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/escape.h"
+#include "base/utf8.h"
+
 #define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
 #define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
 #define FILE_FIRST_NS INT64_C(1000000000)
+#define LINE_BYTES_MAX 8192
 
 static int64_t read_clock(void)
 {
@@ -34,15 +38,25 @@ static void wipe(struct log *log)
     log->line_open = false;
 }
 
+void log_put(FILE *file, const char *kind, const char *fmt, va_list args)
+{
+    char line[LINE_BYTES_MAX]; /* no memory is needed to say that there is none */
+    int length = vsnprintf(line, sizeof line, fmt, args);
+
+    if (length >= LINE_BYTES_MAX)
+        line[utf8_cut(line, sizeof line, sizeof line - 1)] = '\0';
+    fprintf(file, "shardsim: %s", kind);
+    escape_put(file, length < 0 ? fmt : line);
+    fputc('\n', file);
+}
+
 static void say(struct log *log, const char *kind, const char *fmt, va_list args)
     SHD_PRINTF(3, 0);
 
 static void say(struct log *log, const char *kind, const char *fmt, va_list args)
 {
     wipe(log);
-    fprintf(log->file, "shardsim: %s", kind);
-    vfprintf(log->file, fmt, args);
-    fputc('\n', log->file);
+    log_put(log->file, kind, fmt, args);
 }
 
 void log_note(struct log *log, const char *fmt, ...)
@@ -87,7 +101,9 @@ void log_progress(struct log *log, uint64_t ndone, uint64_t ntotal, const char *
     if (elapsed_ns < log->next_ns)
         return;
     wipe(log);
-    fprintf(log->file, "shardsim: %s: %" PRIu64 "/%" PRIu64, what, ndone, ntotal);
+    fputs("shardsim: ", log->file);
+    escape_put(log->file, what);
+    fprintf(log->file, ": %" PRIu64 "/%" PRIu64, ndone, ntotal);
     if (log->is_tty) {
         log->line_open = true;
         log->next_ns = elapsed_ns + TTY_NEXT_NS;

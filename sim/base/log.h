@@ -10,6 +10,7 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,10 @@ void log_init(struct log *log, FILE *file);
 void log_note(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);    /* "shardsim: ..." */
 void log_warning(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3); /* "shardsim: warning: " */
 void log_error(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);   /* "shardsim: error: " */
+
+/* The same onto a file that has no progress line: "shardsim: ", the kind and the message, in which
+ * names are shown as base/escape.h says. */
+void log_put(FILE *file, const char *kind, const char *fmt, va_list args) SHD_PRINTF(3, 0);
 
 /* Work begins, goes on (as often as you like), ends; the text says what is being done. */
 void log_progress_begin(struct log *log);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/escape.h"
+
 static size_t columns_of(const char *word, size_t length)
 {
     size_t columns = 0;
@@ -14,7 +16,8 @@ static size_t columns_of(const char *word, size_t length)
     return columns;
 }
 
-void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence)
+static void add_words(struct text *out, size_t width, size_t used, size_t indent,
+                      const char *sentence)
 {
     size_t column = used;
     bool first = true; /* on its line: no space before */
@@ -35,4 +38,14 @@ void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const 
         sentence += length + strspn(sentence + length, " ");
     }
     text_add(out, "\n");
+}
+
+void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence)
+{
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, sentence);
+    add_words(out, width, used, indent, text_get(&shown));
+    out->failed |= shown.failed;
+    text_fini(&shown);
 }

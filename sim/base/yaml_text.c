@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -161,13 +162,6 @@ static bool can_be_plain(const char *text)
     return true;
 }
 
-static bool is_printable(uint32_t code)
-{
-    if (code < 0xa0)
-        return code >= 0x20 && code < 0x7f;
-    return code != 0x2028 && code != 0x2029 && code != 0xfeff && code != 0xfffe && code != 0xffff;
-}
-
 /* Every character can stand in single quotes, which escape nothing. */
 static bool can_be_single_quoted(const char *text)
 {
@@ -176,7 +170,7 @@ static bool can_be_single_quoted(const char *text)
     for (size_t at = 0; at < length;) {
         uint32_t code;
         size_t n = utf8_next(text + at, length - at, &code);
-        if (n == 0 || !is_printable(code))
+        if (n == 0 || escape_is_needed(code))
             return false;
         at += n;
     }
@@ -204,7 +198,7 @@ static void print_double_quoted(struct text *out, const char *text)
         size_t n = utf8_next(text + at, length - at, &code);
         if (code == '"' || code == '\\')
             text_addf(out, "\\%c", (char)code);
-        else if (!is_printable(code))
+        else if (escape_is_needed(code))
             text_addf(out, "\\U%08X", (unsigned)code);
         else if (n == 0)
             text_add(out, "\xef\xbf\xbd");

@@ -3,12 +3,15 @@
 
 #include "cmd/args.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 
 #define NAME_MAX_BYTES 64
@@ -50,8 +53,30 @@ static bool short_takes_value(const struct argp *argp, int key)
     return false;
 }
 
-/* End the program for a long option that nothing begins with but something is near to; others argp
- * refuses itself.  Returns whether the next word is this one's value. */
+static bool has_short(const struct argp *argp, int key)
+{
+    for (const struct argp_option *o = argp->options; o && !is_end(o); o++)
+        if (o->key == key)
+            return true;
+    for (const struct argp_child *c = argp->children; c && c->argp; c++)
+        if (has_short(c->argp, key))
+            return true;
+    return false;
+}
+
+/* End the program: the message of getopt would have the word as it was given. */
+static void refuse(const char *program, const char *what, const char *word, const char *hint)
+{
+    fprintf(stderr, "%s: %s '", program, what);
+    escape_put(stderr, word);
+    fputs("'", stderr);
+    escape_put(stderr, hint);
+    fprintf(stderr, "\nTry '%s --help' for more information.\n", program);
+    exit(CMD_USAGE);
+}
+
+/* End the program for a long option that nothing begins with.  Returns whether the next word is
+ * this one's value. */
 static bool check_long(const struct argp *argp, const char *program, const char *word)
 {
     char name[NAME_MAX_BYTES], hint[NEAREST_HINT_MAX], meant[NAME_MAX_BYTES];
@@ -65,13 +90,44 @@ static bool check_long(const struct argp *argp, const char *program, const char 
     nearest_add(&near, "usage");
     if (find_long(argp, name, &takes_value, &near))
         return takes_value && !word[length];
-    if (!near.best || !strncmp(near.best, name, strlen(name)))
-        return false;
-    snprintf(meant, sizeof meant, "--%s", near.best);
-    near.best = meant;
-    fprintf(stderr, "%s: unrecognized option '--%s'%s\nTry '%s --help' for more information.\n",
-            program, name, nearest_hint(&near, hint, sizeof hint), program);
-    exit(CMD_USAGE);
+    if (near.best && !strncmp(near.best, name, strlen(name)))
+        return false; /* one of argp's own */
+    if (near.best) {
+        snprintf(meant, sizeof meant, "--%s", near.best);
+        near.best = meant;
+    }
+    snprintf(name, sizeof name, "--%.*s", (int)(length < 48 ? length : 48), word);
+    refuse(program, "unrecognized option", name, nearest_hint(&near, hint, sizeof hint));
+    return false;
+}
+
+/* End the program for a letter that is none of the options in a word such as "qs"; only argp's own
+ * '?' is there without being in a table.  Returns whether the next word is the last one's value. */
+static bool check_short(const struct argp *argp, const char *program, const char *letters)
+{
+    for (; *letters; letters++) {
+        char one[2] = {*letters, '\0'};
+
+        if (short_takes_value(argp, *letters))
+            return !letters[1];
+        if (!has_short(argp, *letters) && *letters != '?')
+            refuse(program, "invalid option --", one, "");
+    }
+    return false;
+}
+
+void args_error(const struct argp_state *state, const char *fmt, ...)
+{
+    struct text raw = TEXT_INIT, shown = TEXT_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    text_addv(&raw, fmt, args);
+    va_end(args);
+    escape_add(&shown, text_get(&raw));
+    argp_error(state, "%s", shown.failed || raw.failed ? "no memory to say why" : text_get(&shown));
+    text_fini(&raw);
+    text_fini(&shown);
 }
 
 void args_parse(const struct argp *argp, int argc, char **argv, void *input)
@@ -79,8 +135,8 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input)
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (!strncmp(argv[i], "--", 2))
             i += check_long(argp, argv[0], argv[i] + 2);
-        else if (argv[i][0] == '-' && argv[i][1] && !argv[i][2])
-            i += short_takes_value(argp, argv[i][1]);
+        else if (argv[i][0] == '-')
+            i += check_short(argp, argv[0], argv[i] + 1);
     }
     argp_parse(argp, argc, argv, 0, NULL, input);
 }

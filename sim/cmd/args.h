@@ -16,6 +16,8 @@
 
 #include <argp.h>
 
+#include <shd/export.h>
+
 #define ARGS_COLOUR "auto|always|never"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
@@ -27,5 +29,8 @@
 
 /* Parse a command line; does not return when it is not good, nor after --help. */
 void args_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* argp_error(), with names shown as base/escape.h says. */
+void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 #endif /* CMD_ARGS_H */

@@ -69,7 +69,7 @@ static void parse_number(uint64_t *out, const char *option, const char *arg, uin
     unsigned long long n = strtoull(arg, &end, 10);
 
     if (end == arg || *end || arg[0] == '-' || n < least || n > most)
-        argp_error(state, "--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
+        args_error(state, "--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
                    option, arg, least, most);
     else
         *out = n;
@@ -80,14 +80,14 @@ static void parse_size(uint64_t *out, const char *arg, const struct argp_state *
     struct shd_error err;
 
     if (units_parse_bytes(out, arg, &err) != SHD_OK)
-        argp_error(state, "%s", err.text);
+        args_error(state, "%s", err.text);
 }
 
 static void parse_sizes(struct options *o, char *arg, const struct argp_state *state)
 {
     for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg)) {
         if (o->nsizes == SIZES_MAX)
-            argp_error(state, "more than %d sizes", SIZES_MAX);
+            args_error(state, "more than %d sizes", SIZES_MAX);
         else
             parse_size(&o->sizes[o->nsizes++], part, state);
     }
@@ -103,10 +103,10 @@ static void add_op(struct options *o, const char *name, const struct argp_state 
         nearest_init(&near, name);
         for (int k = 0; k < COLL_NKINDS; k++)
             nearest_add(&near, coll_kind_name((enum coll_kind)k));
-        argp_error(state, "there is no collective '%s'%s", name,
+        args_error(state, "there is no collective '%s'%s", name,
                    nearest_hint(&near, hint, sizeof hint));
     } else if (o->nops == OPS_MAX) {
-        argp_error(state, "more than %d collectives", OPS_MAX);
+        args_error(state, "more than %d collectives", OPS_MAX);
     } else {
         o->ops[o->nops++] = kind;
     }
@@ -128,7 +128,7 @@ static void parse_ops(struct options *o, char *arg, const struct argp_state *sta
 static void parse_dtype(struct options *o, const char *arg, const struct argp_state *state)
 {
     if (shd_dtype_parse(&o->dtype, arg, NULL) != SHD_OK || o->dtype >= SHD_NCOMPUTE_DTYPES)
-        argp_error(state, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
+        args_error(state, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
 }
 
 static const char *const red_names[] = {
@@ -141,7 +141,7 @@ static void parse_red(struct options *o, const char *arg, const struct argp_stat
             o->red = (enum shd_reduce_op)r;
             return;
         }
-    argp_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
+    args_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
 }
 
 static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
@@ -149,7 +149,7 @@ static void parse_memory(struct options *o, const char *arg, const struct argp_s
     if (backend_find(arg))
         o->memory = arg;
     else
-        argp_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
+        args_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
                    backend_find("jemalloc") ? " or jemalloc" : "");
 }
 
@@ -204,7 +204,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->form = FORM_CSV;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is not an option; bench takes no arguments", arg);
+        args_error(state, "'%s' is not an option; bench takes no arguments", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -371,7 +371,7 @@ static int measure_sizes(struct printer *p, struct measure_opts *m)
         if (status == SHD_OK)
             print_one(p, m, &r);
         else
-            fprintf(stderr, "shardsim: error: %s\n", err.text);
+            cmd_error("%s", err.text);
         if (status != SHD_OK || r.nwrong > 0)
             exit = status != SHD_OK ? cmd_exit_of(status) : CMD_FAILED;
         if (status != SHD_OK)
@@ -392,19 +392,18 @@ static const struct coll_algo *find_algo(int kind, const char *name, uint32_t nd
     if (algo && coll_serves(algo, ndevices))
         return algo;
     if (algo) {
-        fprintf(stderr,
-                "shardsim: error: %s/%s does not serve groups of %" PRIu32 " devices; it is for "
-                "%s\n",
-                coll_kind_name(algo->kind), algo->name, ndevices,
-                algo->limits == COLL_POW2 ? "powers of two" : "pairs");
+        cmd_error("%s/%s does not serve groups of %" PRIu32 " devices; it is for "
+                  "%s",
+                  coll_kind_name(algo->kind), algo->name, ndevices,
+                  algo->limits == COLL_POW2 ? "powers of two" : "pairs");
         return NULL;
     }
     nearest_init(&near, name);
     for (int k = 0; coll_algos[k]; k++)
         if ((int)coll_algos[k]->kind == kind)
             nearest_add(&near, coll_algos[k]->name);
-    fprintf(stderr, "shardsim: error: %s has no algorithm '%s'%s\n",
-            coll_kind_name((enum coll_kind)kind), name, nearest_hint(&near, hint, sizeof hint));
+    cmd_error("%s has no algorithm '%s'%s", coll_kind_name((enum coll_kind)kind), name,
+              nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
 
@@ -489,8 +488,9 @@ static int run(int argc, char **argv)
 
     args_parse(&argp, argc, argv, &o);
     if (!step_sizes(&o)) {
-        fprintf(stderr, "shardsim: error: no sizes, or more than %d, from --min-bytes to "
-                        "--max-bytes\n", SIZES_MAX);
+        cmd_error("no sizes, or more than %d, from --min-bytes to "
+                  "--max-bytes",
+                  SIZES_MAX);
         return CMD_USAGE;
     }
     return print_all(&p);

@@ -3,14 +3,12 @@
 
 #include "cmd/canvas.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "store/write.h"
 
 enum { KEY_ASCII = 2000, KEY_COLOR };
 
@@ -37,7 +35,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         if (!ends_with(arg, ".svg") && !ends_with(arg, ".txt"))
-            argp_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
+            args_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
         s->output = arg;
         return 0;
     case KEY_ASCII:
@@ -45,7 +43,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_COLOR:
         if (!screen_parse_colour(&colour, arg ? arg : "always"))
-            argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+            args_error(state, "--color is '%s'; expected auto, always or never", arg);
         screen_init(&screen, stdout, colour);
         s->style.colour = screen.colour;
         return 0;
@@ -65,38 +63,16 @@ void canvas_init(struct canvas *canvas)
     *canvas = (struct canvas){{.width = screen.columns, .colour = screen.colour}, NULL};
 }
 
-static int file_error(const char *path)
-{
-    fprintf(stderr, "shardsim: error: %s: %s\n", path, strerror(errno));
-    return CMD_CANNOT;
-}
-
-/* Into a file beside it first, so that the name never stands for half a drawing. */
 static int put_file(const char *path, const struct text *text)
 {
-    struct text part = TEXT_INIT;
-    FILE *file;
-    int status = CMD_OK;
+    struct shd_error err;
 
-    text_addf(&part, "%s.%ld.part", path, (long)getpid());
-    if (part.failed || text->failed) {
-        fprintf(stderr, "shardsim: error: no memory for the output\n");
-        text_fini(&part);
-        return CMD_CANNOT;
-    }
-    file = fopen(text_get(&part), "w");
-    if (!file) {
-        status = file_error(path);
-    } else {
-        bool whole = fwrite(text_get(text), 1, text->length, file) == text->length;
-
-        if (fclose(file) != 0 || !whole || rename(text_get(&part), path) != 0) {
-            status = file_error(path);
-            unlink(text_get(&part));
-        }
-    }
-    text_fini(&part);
-    return status;
+    if (cmd_stop_request)
+        return CMD_INTERRUPTED;
+    if (store_write(path, text, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
 }
 
 int canvas_draw(const struct canvas *canvas, const struct figure *figure)

@@ -11,39 +11,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/check_strategy.h"
 #include "cmd/cmd.h"
 #include "report/outcome.h"
+#include "store/baseline_folder.h"
 #include "store/folder.h"
 #include "store/write.h"
 
 #define BASELINE_BYTES_MAX ((size_t)16 << 20)
 #define WHOLE_BYTES (UINT64_C(64) << 20)
 #define ENDING ".yaml"
+#define FOREIGN "the first line is not that of a baseline, so this is left as it is; move it away"
 
 struct check {
-    const char *dir, *baselines, *junit; /* baselines: NULL until derived from dir */
-    char *own_baselines;
-    bool plan, update, quiet;
+    const char *dir, *baselines, *junit; /* baselines: NULL for those beside dir */
+    char *folder; /* of the baselines of this folder */
+    bool plan, update, prune, quiet;
     uint64_t whole_bytes;
     struct outcome *outcomes;
     size_t noutcomes;
     bool failed;
 };
 
-enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE };
+enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE };
 
 static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
      0},
     {"update", KEY_UPDATE, NULL, 0,
      "Accept what there is as the new baselines; refused where CI is set, for a person must look", 0},
+    {"prune", KEY_PRUNE, NULL, 0,
+     "With --update: remove the baselines of scenarios that are no more; without it they are told", 0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
     {"baselines", KEY_BASELINES, "DIR", 0,
-     "Where the baselines are; otherwise results/baselines beside the folder", 0},
+     "Where the baselines are, in a folder of the same name as DIR; otherwise results/baselines "
+     "beside DIR",
+     0},
     {"whole", KEY_WHOLE, "SIZE", 0,
      "Weights above this are not to lie whole on several devices (64MiB)", 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
@@ -61,6 +68,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_UPDATE:
         c->update = true;
         return 0;
+    case KEY_PRUNE:
+        c->prune = true;
+        return 0;
     case KEY_JUNIT:
         c->junit = arg;
         return 0;
@@ -69,15 +79,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_WHOLE:
         if (units_parse_bytes(&c->whole_bytes, arg, &err) != SHD_OK)
-            argp_error(state, "--whole: %s", err.text);
+            args_error(state, "--whole: %s", err.text);
         return 0;
     case 'q':
         c->quiet = true;
         return 0;
     case ARGP_KEY_ARG:
         if (c->dir)
-            argp_error(state, "one folder at a time; '%s' is another", arg);
+            args_error(state, "one folder at a time; '%s' is another", arg);
         c->dir = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (c->prune && !c->update)
+            args_error(state, "--prune goes with --update");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -94,7 +108,7 @@ static bool is_on(const char *name)
 
 static int no_memory(void)
 {
-    fprintf(stderr, "shardsim: error: no memory for the check\n");
+    cmd_error("no memory for the check");
     return CMD_CANNOT;
 }
 
@@ -107,28 +121,6 @@ static char *join(const char *dir, const char *name)
         length--;
     text_addf(&text, "%.*s/%s", (int)length, dir, name);
     return text_take(&text);
-}
-
-/* results/baselines beside the folder: "scenarios" has it in the folder that both are in. */
-static bool find_baselines(struct check *c)
-{
-    char *real = c->baselines ? NULL : realpath(c->dir, NULL);
-    const char *name = strrchr(c->dir, '/');
-    char *slash;
-
-    if (c->baselines)
-        return true;
-    if (!real) /* no such folder: told when it is read */
-        c->own_baselines = strdup("results/baselines");
-    else if (!name && strcmp(c->dir, ".") != 0 && strcmp(c->dir, "..") != 0)
-        c->own_baselines = strdup("results/baselines");
-    else if ((slash = strrchr(real, '/')) != NULL) {
-        *slash = '\0';
-        c->own_baselines = join(real, "results/baselines");
-    }
-    free(real);
-    c->baselines = c->own_baselines;
-    return c->baselines != NULL;
 }
 
 /* ---- outcomes ---- */
@@ -192,6 +184,7 @@ struct file_check {
     const char *suite;  /* below the folder */
     char *path, *baseline_path;
     struct text before; /* the baseline as it is stored, "" for none */
+    bool is_foreign;    /* what is in the place of the baseline is none, or cannot be read */
     struct baseline_file was;
     struct baseline *now;
     size_t nnow;
@@ -200,13 +193,21 @@ struct file_check {
 
 static int read_baseline(struct file_check *f, struct diag *faults)
 {
+    struct place place = {f->baseline_path, 1, 1};
     struct shd_error err;
+    struct stat info;
 
-    if (access(f->baseline_path, F_OK) != 0)
+    if (lstat(f->baseline_path, &info) != 0 && errno == ENOENT)
         return SHD_OK;
+    f->is_foreign = true;
     if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
-        diag_error(faults, (struct place){f->baseline_path, 1, 1}, "%s", err.text);
+        diag_error(faults, place, "%s", err.text);
         return err.status;
+    }
+    f->is_foreign = !baseline_is_own(&f->before);
+    if (f->is_foreign) {
+        diag_error(faults, place, FOREIGN);
+        return SHD_EINVAL;
     }
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
@@ -291,7 +292,7 @@ static int write_baseline(struct file_check *f)
     }
     text_fini(&text);
     if (status != SHD_OK)
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
@@ -300,10 +301,12 @@ static int check_loaded(struct file_check *f, struct work *w)
     struct diag faults = DIAG_INIT;
     int exit = CMD_OK;
 
-    if (read_baseline(f, &faults) != SHD_OK && !f->check->update)
+    if (read_baseline(f, &faults) != SHD_OK && (f->is_foreign || !f->check->update)) {
+        f->wrong = true;
         exit = add_outcome(f->check, OUTCOME_FAILED, f->path, f->suite, "", &faults);
-    else
+    } else {
         exit = check_strategies(f, w);
+    }
     diag_fini(&faults);
     if (exit == CMD_OK)
         exit = check_left_over(f);
@@ -313,7 +316,7 @@ static int check_loaded(struct file_check *f, struct work *w)
 static int check_file(struct check *c, const char *suite)
 {
     struct file_check f = {.check = c, .suite = suite, .path = join(c->dir, suite),
-                           .baseline_path = join(c->baselines, suite), .before = TEXT_INIT};
+                           .baseline_path = join(c->folder, suite), .before = TEXT_INIT};
     struct work w = {.diag = DIAG_INIT};
     int exit = CMD_CANNOT;
 
@@ -343,21 +346,66 @@ static int check_file(struct check *c, const char *suite)
 
 /* ---- all files ---- */
 
-static int check_orphan(struct check *c, const char *suite)
+/* Whether a file is a baseline; what cannot be read is none. */
+static bool is_baseline(const char *path)
 {
-    char *path = join(c->baselines, suite);
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    bool own = file_read(&text, path, BASELINE_BYTES_MAX, &err) == SHD_OK && baseline_is_own(&text);
+
+    text_fini(&text);
+    return own;
+}
+
+static int list_pruned(const char *path)
+{
+    struct text text = TEXT_INIT;
     int exit;
 
-    if (!path)
-        return no_memory();
-    if (c->update && unlink(path) != 0) {
-        fprintf(stderr, "shardsim: error: %s cannot be removed: %s\n", path, strerror(errno));
-        free(path);
-        return CMD_CANNOT;
-    }
-    exit = add_words(c, c->update ? OUTCOME_PASSED : OUTCOME_FAILED, path, suite, "",
-                     "a baseline without a scenario; 'shardsim check --update' removes it");
-    free(path);
+    text_add(&text, "# to be removed: ");
+    escape_add(&text, path);
+    text_add(&text, "\n");
+    exit = cmd_put(&text);
+    text_fini(&text);
+    return exit;
+}
+
+static int check_orphan(struct check *c, const char *suite, const char *path)
+{
+    if (!is_baseline(path))
+        return add_words(c, OUTCOME_FAILED, path, suite, "", FOREIGN);
+    if (!c->prune)
+        return add_words(c, OUTCOME_FAILED, path, suite, "",
+                         "a baseline without a scenario; 'shardsim check --update --prune' removes "
+                         "it");
+    if (unlink(path) == 0)
+        return add_words(c, OUTCOME_PASSED, path, suite, "",
+                         "a baseline without a scenario, removed");
+    cmd_error("%s cannot be removed: %s", path, strerror(errno));
+    return CMD_CANNOT;
+}
+
+/* Baselines of scenarios that are no more: those to be removed are all listed first. */
+static int check_orphans(struct check *c, const struct folder *scenarios,
+                         const struct folder *baselines)
+{
+    int exit = CMD_OK;
+
+    for (int listed = !c->prune; listed < 2; listed++)
+        for (size_t i = 0; i < baselines->npaths && exit == CMD_OK; i++) {
+            char *path;
+
+            if (folder_has(scenarios, baselines->paths[i]))
+                continue;
+            path = join(c->folder, baselines->paths[i]);
+            if (!path)
+                exit = no_memory();
+            else if (listed)
+                exit = check_orphan(c, baselines->paths[i], path);
+            else if (is_baseline(path))
+                exit = list_pruned(path);
+            free(path);
+        }
     return exit;
 }
 
@@ -373,7 +421,7 @@ static int write_junit(const struct check *c)
     status = store_write(c->junit, &text, &err);
     text_fini(&text);
     if (status != SHD_OK)
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
@@ -387,7 +435,7 @@ static int finish(struct check *c, int exit)
     else
         text_addf(&plan, "Bail out! %s\n",
                   exit == CMD_INTERRUPTED ? "interrupted" : "cannot go on here");
-    written = cmd_put(&plan);
+    written = cmd_put_last(&plan);
     text_fini(&plan);
     if (exit == CMD_OK)
         exit = written;
@@ -403,9 +451,8 @@ static int check_files(struct check *c, const struct folder *scenarios,
 
     for (size_t i = 0; i < scenarios->npaths && exit == CMD_OK; i++)
         exit = cmd_stop_request ? CMD_INTERRUPTED : check_file(c, scenarios->paths[i]);
-    for (size_t i = 0; i < baselines->npaths && exit == CMD_OK; i++)
-        if (!folder_has(scenarios, baselines->paths[i]))
-            exit = check_orphan(c, baselines->paths[i]);
+    if (exit == CMD_OK)
+        exit = check_orphans(c, scenarios, baselines);
     return finish(c, exit);
 }
 
@@ -425,22 +472,26 @@ static int check_folder(struct check *c)
     int status;
 
     if (!is_folder(c->dir)) {
-        fprintf(stderr, "shardsim: error: there is no folder '%s'; expected 'shardsim check DIR', where "
-                        "the scenarios are\n",
-                c->dir);
+        cmd_error("there is no folder '%s'; expected 'shardsim check DIR', where "
+                  "the scenarios are",
+                  c->dir);
         return CMD_USAGE;
     }
+    status = baseline_folder_find(&c->folder, c->dir, c->baselines, &err);
+    if (status != SHD_OK) {
+        cmd_error("%s", err.text);
+        return status == SHD_EINVAL ? CMD_USAGE : CMD_CANNOT;
+    }
     status = folder_init(&scenarios, c->dir, ENDING, without, &err);
-
-    if (status == SHD_OK && access(c->baselines, F_OK) == 0)
-        status = folder_init(&baselines, c->baselines, ENDING, NULL, &err);
+    if (status == SHD_OK && access(c->folder, F_OK) == 0)
+        status = folder_init(&baselines, c->folder, ENDING, NULL, &err);
     if (status == SHD_OK && scenarios.npaths == 0)
         status = shd_error_set(&err, SHD_ENOTFOUND, "%.150s has no scenario, which ends in %s",
                                c->dir, ENDING);
     if (status == SHD_OK)
         exit = check_files(c, &scenarios, &baselines);
     else
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     folder_fini(&scenarios);
     folder_fini(&baselines);
     return exit;
@@ -474,15 +525,15 @@ static int run(int argc, char **argv)
     args_parse(&argp, argc, argv, &c);
     c.dir = c.dir ? c.dir : "scenarios";
     if (c.update && is_on("CI")) {
-        fprintf(stderr, "shardsim: error: --update is refused where CI is set: accept changes where "
-                        "a person looks at them\n");
+        cmd_error("--update is refused where CI is set: accept changes where "
+                  "a person looks at them");
         return CMD_USAGE;
     }
-    exit = find_baselines(&c) ? check_folder(&c) : no_memory();
+    exit = check_folder(&c);
     for (size_t i = 0; i < c.noutcomes; i++)
         outcome_fini(&c.outcomes[i]);
     free(c.outcomes);
-    free(c.own_baselines);
+    free(c.folder);
     return exit;
 }
 

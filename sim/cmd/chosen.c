@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 
 static const struct argp_option option_table[] = {
@@ -21,7 +22,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 's':
         if (c->nsets == CHOSEN_SETS_MAX)
-            argp_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
+            args_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
         else
             c->sets[c->nsets++] = arg;
         return 0;
@@ -30,11 +31,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (c->path)
-            argp_error(state, "one scenario at a time; '%s' is too much", arg);
+            args_error(state, "one scenario at a time; '%s' is too much", arg);
         c->path = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no scenario file given ('-' is standard input)");
+        args_error(state, "no scenario file given ('-' is standard input)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

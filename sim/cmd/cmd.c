@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/args.h"
@@ -30,33 +33,83 @@ const struct cmd *const cmds[] = { /* in the order of --help */
 
 int cmd_stop_request;
 
-static void on_signal(int number)
+/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is, be
+ * it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in one
+ * step (store/write.h), and a result goes out when it is whole. */
+#define STOP_NS 500000000
+
+static timer_t stop_timer;
+
+static void on_late(int number)
 {
     (void)number;
+    _Exit(CMD_INTERRUPTED);
+}
+
+static void on_signal(int number)
+{
+    static const struct itimerspec once = {.it_value = {.tv_nsec = STOP_NS}};
+
     if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
-        _Exit(CMD_INTERRUPTED); /* asked twice: at once */
+        on_late(number); /* asked twice: at once */
+    if (timer_settime(stop_timer, 0, &once, NULL) != 0)
+        on_late(number);
 }
 
 static void watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
 
+    sigaction(SIGALRM, &late, NULL);
+    if (timer_create(CLOCK_MONOTONIC, NULL, &stop_timer) != 0) /* as SIGALRM */
+        action = late;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
 }
 
-int cmd_put(const struct text *text)
+void cmd_error(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_put(stderr, "error: ", fmt, args);
+    va_end(args);
+}
+
+static bool write_failed; /* of standard output, and was told */
+
+int cmd_put_last(const struct text *text)
 {
     if (text->failed) {
-        fprintf(stderr, "shardsim: error: no memory for the output\n");
+        cmd_error("no memory for the output");
         return CMD_CANNOT;
     }
     if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
         return CMD_OK;
     if (errno != EPIPE)
-        fprintf(stderr, "shardsim: error: standard output: %s\n", strerror(errno));
+        cmd_error("standard output: %s", strerror(errno));
+    write_failed = true;
     return CMD_CANNOT;
+}
+
+int cmd_put(const struct text *text)
+{
+    return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
+}
+
+/* What argp and printf left in the buffer, and all that was written before: a full disk is no
+ * success.  Runs at the end of the program, whatever it was. */
+static void close_output(void)
+{
+    bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
+
+    failed |= fclose(stdout) != 0 && (pending || errno != EBADF); /* none was given, none is needed */
+    if (!failed)
+        return;
+    if (!write_failed && errno != EPIPE)
+        cmd_error("standard output: %s", strerror(errno));
+    _Exit(cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT);
 }
 
 int cmd_exit_of(int status)
@@ -93,8 +146,8 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
         }
         nearest_add(&near, (*table)->name);
     }
-    fprintf(stderr, "shardsim: error: %s '%s'%s\nTry '%s --help'.\n", missing, argv[1],
-            nearest_hint(&near, hint, sizeof hint), program);
+    cmd_error("%s '%s'%s", missing, argv[1], nearest_hint(&near, hint, sizeof hint));
+    fprintf(stderr, "Try '%s --help'.\n", program);
     return CMD_USAGE;
 }
 
@@ -123,6 +176,7 @@ static void print_help(FILE *file)
 
 int cmd_main(int argc, char **argv)
 {
+    atexit(close_output);
     if (argc < 2) {
         print_help(stderr);
         return CMD_USAGE;

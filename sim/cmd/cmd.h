@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include <shd/export.h>
+
 enum cmd_exit {
     CMD_OK = 0,
     CMD_FAILED = 1,     /* the check failed: wrong numbers, does not fit */
@@ -45,12 +47,18 @@ extern const struct cmd *const cmds[];
 /* The whole program: find the subcommand and run it. */
 int cmd_main(int argc, char **argv);
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it. */
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by itself
+ * within half a second is ended, with CMD_INTERRUPTED. */
 extern int cmd_stop_request;
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails. */
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop gets
+ * no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
 struct text;
 int cmd_put(const struct text *text);
+int cmd_put_last(const struct text *text);
+
+/* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
+void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);

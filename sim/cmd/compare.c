@@ -50,7 +50,7 @@ static void parse_format(struct options *o, const char *arg, const struct argp_s
             o->has_format = true;
             return;
         }
-    argp_error(state, "--format is '%s'; expected table, markdown, csv or json", arg);
+    args_error(state, "--format is '%s'; expected table, markdown, csv or json", arg);
 }
 
 static void find_format(struct options *o, const struct argp_state *state)
@@ -58,8 +58,9 @@ static void find_format(struct options *o, const struct argp_state *state)
     if (o->has_format || !o->path)
         return;
     if (!compare_format_of(&o->format, o->path))
-        argp_error(state, "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
-                          "or --format",
+        args_error(state,
+                   "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
+                   "or --format",
                    o->path);
 }
 
@@ -89,7 +90,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_COLOUR:
         if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
-            argp_error(state, "--color is '%s'; expected auto, always or never", arg);
+            args_error(state, "--color is '%s'; expected auto, always or never", arg);
         return 0;
     case ARGP_KEY_END:
         find_format(o, state);

@@ -61,8 +61,7 @@ static long parse_number(const char *what, const char *text, long first, long la
 
     if (end != text && !*end && n >= first && n <= last)
         return n;
-    fprintf(stderr, "shardsim: error: %s is '%s'; expected a whole number from %ld to %ld\n", what,
-            text, first, last);
+    cmd_error("%s is '%s'; expected a whole number from %ld to %ld", what, text, first, last);
     return -1;
 }
 
@@ -204,11 +203,11 @@ static error_t parse_collective(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->kind)
-            argp_error(state, "one collective at a time; '%s' is too much", arg);
+            args_error(state, "one collective at a time; '%s' is too much", arg);
         o->kind = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no collective given; expected e.g. all-reduce");
+        args_error(state, "no collective given; expected e.g. all-reduce");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -226,8 +225,7 @@ static int find_kind(const char *name)
     nearest_init(&near, name);
     for (int k = 0; k < COLL_NKINDS; k++)
         nearest_add(&near, coll_kind_name((enum coll_kind)k));
-    fprintf(stderr, "shardsim: error: there is no collective '%s'%s\n", name,
-            nearest_hint(&near, hint, sizeof hint));
+    cmd_error("there is no collective '%s'%s", name, nearest_hint(&near, hint, sizeof hint));
     return -1;
 }
 
@@ -243,8 +241,8 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
     for (size_t i = 0; coll_algos[i]; i++)
         if (coll_algos[i]->kind == kind)
             nearest_add(&near, coll_algos[i]->name);
-    fprintf(stderr, "shardsim: error: %s has no algorithm '%s'%s\n", coll_kind_name(kind), name,
-            nearest_hint(&near, hint, sizeof hint));
+    cmd_error("%s has no algorithm '%s'%s", coll_kind_name(kind), name,
+              nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
 
@@ -321,8 +319,7 @@ static int run(int argc, char **argv)
     int verb = 1;
 
     if (argc > 1 && coll_kind_parse(argv[1]) >= 0 && access(argv[1], F_OK) != 0) {
-        fprintf(stderr, "shardsim: error: '%s' is a collective; expected 'explain collective %s'\n",
-                argv[1], argv[1]);
+        cmd_error("'%s' is a collective; expected 'explain collective %s'", argv[1], argv[1]);
         return CMD_USAGE;
     }
 
@@ -330,8 +327,7 @@ static int run(int argc, char **argv)
         const char *word = nearest_find(argv[1], words, 2);
 
         if (word && strcmp(argv[1], word) != 0) {
-            fprintf(stderr, "shardsim: error: there is no '%s' to explain; did you mean '%s'?\n",
-                    argv[1], word);
+            cmd_error("there is no '%s' to explain; did you mean '%s'?", argv[1], word);
             return CMD_USAGE;
         }
     }

@@ -22,6 +22,7 @@
 
 #define PLAN_TEXT_MAX 16384
 #define WAYS_TOLD 12
+#define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
 
 struct options {
     struct canvas canvas;
@@ -108,17 +109,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LINK:
         if (o->nlinks == SHD_LINK_TIERS_MAX)
-            argp_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
+            args_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
         o->links[o->nlinks++] = arg;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is too much; everything is given by options", arg);
+        args_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
     case ARGP_KEY_END:
         if (!o->mesh || !o->shape)
-            argp_error(state, "expected --mesh and --shape (and --from, --to)");
+            args_error(state, "expected --mesh and --shape (and --from, --to)");
         if (o->to_first && !o->to_mesh)
-            argp_error(state, "--to-first is of another mesh; expected --to-mesh too");
+            args_error(state, "--to-first is of another mesh; expected --to-mesh too");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -230,6 +231,12 @@ static int parse_meshes(struct question *q, const struct options *o)
     q->to_mesh = q->mesh && o->to_mesh ? show_parse_mesh(o->to_mesh) : q->mesh;
     if (!q->mesh || !q->to_mesh)
         return CMD_USAGE;
+    if (shd_mesh_size(q->mesh) > DEVICES_MAX || shd_mesh_size(q->to_mesh) > DEVICES_MAX) {
+        cmd_error("a mesh of %d devices; at most %d are looked at, one after the other",
+                  (int)shd_mesh_size(shd_mesh_size(q->mesh) > DEVICES_MAX ? q->mesh : q->to_mesh),
+                  DEVICES_MAX);
+        return CMD_CANNOT;
+    }
     if (!o->to_first)
         return CMD_OK;
     moved = mesh_from(q->to_mesh, o->to_first, &err);
@@ -330,8 +337,20 @@ static bool alike(const struct shd_reshard_plan *a, const struct shd_reshard_pla
     return true;
 }
 
+/* Better than the one that is taken: only its memory can have ruled it out, as the best of those
+ * that do with what is allowed is taken. */
+static bool is_ruled_out(const struct shd_reshard_figures *way,
+                         const struct shd_reshard_figures *taken)
+{
+    bool better =
+        taken->ntiers ? way->seconds < taken->seconds : way->received_bytes < taken->received_bytes;
+
+    return better && way->peak_bytes > taken->peak_bytes;
+}
+
 static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard_figures *figures,
-                    bool chosen, struct text *out, size_t width)
+                    const struct shd_reshard_figures *taken, bool chosen, struct text *out,
+                    size_t width)
 {
     char received[UNITS_TEXT_MAX], peak[UNITS_TEXT_MAX], sent[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
     struct text t = TEXT_INIT;
@@ -345,6 +364,8 @@ static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard
               units_print_bytes(peak, sizeof peak, figures->peak_bytes));
     if (figures->ntiers)
         text_addf(&t, ", %s", units_print_seconds(time, sizeof time, figures->seconds));
+    if (is_ruled_out(figures, taken))
+        text_add(&t, "; ruled out by its memory (--memory)");
     wrap_add(out, width, 0, 4, text_get(&t));
     out->failed |= t.failed;
     text_fini(&t);
@@ -355,11 +376,13 @@ static int add_ways(const struct question *q, const struct shd_reshard_plan *pla
                     size_t width, struct shd_error *err)
 {
     struct shd_reshard_plan *ways = calloc(WAYS_TOLD, sizeof *ways);
+    struct shd_reshard_figures taken;
     size_t n = 0;
-    int status = SHD_OK;
+    int status;
 
     if (!ways)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the ways");
+    status = shd_reshard_measure(&taken, plan, q->shape, &q->opts, err);
     text_add(out, "ways tried (* is taken):\n");
     for (size_t i = 0; n < WAYS_TOLD && status == SHD_OK; i++) {
         struct shd_reshard_figures figures;
@@ -373,7 +396,7 @@ static int add_ways(const struct question *q, const struct shd_reshard_plan *pla
             continue;
         status = shd_reshard_measure(&figures, &ways[n], q->shape, &q->opts, err);
         if (status == SHD_OK)
-            add_way(&ways[n], &figures, alike(&ways[n], plan), out, width);
+            add_way(&ways[n], &figures, &taken, alike(&ways[n], plan), out, width);
         n++;
     }
     free(ways);

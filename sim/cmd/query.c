@@ -16,7 +16,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     (void)arg;
     if (key != ARGP_KEY_ARG)
         return ARGP_ERR_UNKNOWN;
-    argp_error(state, "questions come on standard input, not as arguments");
+    args_error(state, "questions come on standard input, not as arguments");
     return 0;
 }
 
@@ -41,7 +41,7 @@ static int run(int argc, char **argv)
     args_parse(&argp, argc, argv, NULL);
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)
-        fprintf(stderr, "shardsim: error: %s\n", err.text);
+        cmd_error("%s", err.text);
     return cmd_stop_request ? CMD_INTERRUPTED : status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 

@@ -30,7 +30,7 @@ static const struct cmd *const subjects[] = {
 
 int show_error(const char *what, const char *message)
 {
-    fprintf(stderr, "shardsim: error: %s: %s\n", what, message);
+    cmd_error("%s: %s", what, message);
     return CMD_USAGE;
 }
 
@@ -84,7 +84,7 @@ struct shd_mesh *show_parse_mesh(const char *text)
     if (!fault && shd_mesh_create(&mesh, (const char *const *)names, sizes, n, &err) != SHD_OK)
         fault = err.text;
     if (fault)
-        fprintf(stderr, "shardsim: error: mesh '%s': %s\n", text, fault);
+        cmd_error("mesh '%s': %s", text, fault);
     for (size_t i = 0; i < SHD_MESH_AXES_MAX; i++)
         free(names[i]);
     return mesh;

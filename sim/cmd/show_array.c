@@ -31,11 +31,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s' is too much; everything is given by options", arg);
+        args_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
     case ARGP_KEY_END:
         if (!o->mesh || !o->shape)
-            argp_error(state, "expected --mesh and --shape (and --spec)");
+            args_error(state, "expected --mesh and --shape (and --spec)");
         return 0;
     default:
         return show_parse_option(key, arg, state);

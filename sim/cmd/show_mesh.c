@@ -20,12 +20,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (o->mesh)
-            argp_error(state, "one mesh at a time; '%s' is too much", arg);
+            args_error(state, "one mesh at a time; '%s' is too much", arg);
         o->mesh = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->mesh)
-            argp_error(state, "no mesh given; expected e.g. dp=2,tp=4");
+            args_error(state, "no mesh given; expected e.g. dp=2,tp=4");
         return 0;
     default:
         return show_parse_option(key, arg, state);
@@ -91,8 +91,8 @@ int show_parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct
             nearest_init(&near, name);
             for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
                 nearest_add(&near, shd_mesh_axis_name(mesh, a));
-            fprintf(stderr, "shardsim: error: axes: the mesh has no axis '%s'%s\n", name,
-                    nearest_hint(&near, hint, sizeof hint));
+            cmd_error("axes: the mesh has no axis '%s'%s", name,
+                      nearest_hint(&near, hint, sizeof hint));
             return CMD_USAGE;
         }
         axes[(*naxes)++] = (uint8_t)axis;

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/escape.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
@@ -71,11 +72,11 @@ static error_t parse_path(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (*path)
-            argp_error(state, "one scenario at a time; '%s' is too much", arg);
+            args_error(state, "one scenario at a time; '%s' is too much", arg);
         *path = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no scenario file given ('-' is standard input)");
+        args_error(state, "no scenario file given ('-' is standard input)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -100,8 +101,10 @@ static int run_strategies(int argc, char **argv)
 
     args_parse(&argp, argc, argv, &path);
     if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
-        for (size_t i = 0; i < file->nscenarios; i++)
-            text_addf(&text, "%s\n", file->scenarios[i].strategy);
+        for (size_t i = 0; i < file->nscenarios; i++) {
+            escape_add(&text, file->scenarios[i].strategy);
+            text_add_char(&text, '\n');
+        }
         status = cmd_put(&text);
     }
     diag_write(&diag, stderr);

@@ -39,7 +39,7 @@ static void parse_number(struct options *o, const char *arg, struct argp_state *
 
     o->min_elements = strtoll(arg, &end, 10);
     if (end == arg || *end || o->min_elements < 0)
-        argp_error(state, "--min-elements is '%s'; expected a whole number", arg);
+        args_error(state, "--min-elements is '%s'; expected a whole number", arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -65,16 +65,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LARGE:
         if (units_parse_bytes(&o->large_bytes, arg, &err) != SHD_OK)
-            argp_error(state, "--large: %s", err.text);
+            args_error(state, "--large: %s", err.text);
         return 0;
     case ARGP_KEY_ARG:
         if (o->model)
-            argp_error(state, "one model at a time; '%s' is too much", arg);
+            args_error(state, "one model at a time; '%s' is too much", arg);
         o->model = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
-            argp_error(state, !o->model  ? "no model given"
+            args_error(state, !o->model  ? "no model given"
                               : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
                                          : "give either --rules FILE or --auto");
         return 0;
@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
         status = show(&layout, o.json);
     } else {
         if (diag.nerrors == 0)
-            fprintf(stderr, "shardsim: error: no memory for this model\n");
+            cmd_error("no memory for this model");
         status = diag.nerrors ? CMD_USAGE : CMD_CANNOT;
     }
     tree_layout_fini(&layout);

@@ -12,6 +12,7 @@
 #include <shd/regex.h>
 #include <shd/sharding.h>
 
+#include "base/escape.h"
 #include "base/json_out.h"
 #include "base/nearest.h"
 #include "base/units.h"
@@ -27,11 +28,13 @@ static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...) S
 
 static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...)
 {
+    size_t from = l->warnings.length;
     va_list args;
 
     va_start(args, fmt);
     text_addv(&l->warnings, fmt, args);
     va_end(args);
+    escape_from(&l->warnings, from);
     text_add_char(&l->warnings, '\n');
     l->nwarnings++;
 }
@@ -286,7 +289,9 @@ static void print_totals(const struct tree_layout *l, struct text *out)
               a->nleaves == 1 ? "" : "s",
               units_print_count(count, sizeof(count), (uint64_t)a->totals.total_parameters),
               units_print_bytes(all, sizeof(all), a->total_bytes));
-    text_addf(out, "mesh %s (%" PRId32 " devices): %s on the fullest device, balance %.3f\n", mesh,
+    text_add(out, "mesh ");
+    escape_add(out, mesh);
+    text_addf(out, " (%" PRId32 " devices): %s on the fullest device, balance %.3f\n",
               shd_mesh_size(l->mesh), units_print_bytes(one, sizeof(one), a->device_bytes),
               a->balance);
     text_addf(out,

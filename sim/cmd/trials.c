@@ -41,7 +41,7 @@ static void parse_count(int *out, const char *option, const char *arg, int max,
     long n = strtol(arg, &end, 10);
 
     if (end == arg || *end || n < 1 || n > max)
-        argp_error(state, "--%s is '%s'; expected a whole number from 1 to %d", option, arg, max);
+        args_error(state, "--%s is '%s'; expected a whole number from 1 to %d", option, arg, max);
     else
         *out = (int)n;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "model/model.h"
@@ -38,7 +39,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         w->names[w->nnames++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no scenario file given ('-' is standard input)");
+        args_error(state, "no scenario file given ('-' is standard input)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

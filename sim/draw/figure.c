@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 void figure_init(struct figure *figure)
 {
     *figure = (struct figure){.title = ""};
@@ -58,6 +60,7 @@ const char *figure_print(struct figure *figure, const char *fmt, ...)
     va_start(args, fmt);
     text_addv(&text, fmt, args);
     va_end(args);
+    escape_from(&text, 0);
     string = text_take(&text);
     if (!string) {
         figure->failed = true;

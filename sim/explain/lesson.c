@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
 
@@ -417,9 +418,11 @@ static void tell_head(const struct lesson *l, struct text *out)
     for (uint32_t i = 0; i < program->nops; i++)
         n += program_communicates(&program->ops[i]);
     shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
-    text_add(out, l->scenario);
-    if (strcmp(l->strategy, "default") != 0)
-        text_addf(out, ": %s", l->strategy);
+    escape_add(out, l->scenario);
+    if (strcmp(l->strategy, "default") != 0) {
+        text_add(out, ": ");
+        escape_add(out, l->strategy);
+    }
     text_add(out, "\n");
     text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received in all.",
               mesh, (int)l->record->ndevices, program->nops, n,

@@ -3,7 +3,11 @@
 
 #include "record/record.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "base/units.h"
 
 static bool allocate(struct record *r, bool times)
 {
@@ -25,6 +29,40 @@ static bool allocate(struct record *r, bool times)
            (r->op_received || !executed) && (r->times || !times) && (r->matrix || !matrix);
 }
 
+/* Bytes that are kept for all rows; what no number holds is more than any machine has. */
+static uint64_t needed_bytes(const struct record *r, bool times)
+{
+    uint64_t of_op =
+        (r->mode == RECORD_EXECUTED ? sizeof *r->op_received : 0) + (times ? sizeof *r->times : 0);
+    uint64_t of_row = sizeof *r->received_bytes + sizeof *r->sent_bytes + sizeof *r->flops +
+                      sizeof *r->peak_bytes;
+    uint64_t bytes;
+
+    if (__builtin_mul_overflow((uint64_t)r->program->nops, of_op, &bytes) ||
+        __builtin_add_overflow(bytes, of_row, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)r->nrows, &bytes))
+        return UINT64_MAX;
+    return bytes;
+}
+
+/* Memory is given before it is there: more than the machine has is refused here, not when it is
+ * used and the system ends whom it likes. */
+static int check_size(const struct record *r, bool times, struct shd_error *err)
+{
+    long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t needed = needed_bytes(r, times), has = (uint64_t)npages * (uint64_t)page;
+    char texts[2][UNITS_TEXT_MAX];
+
+    if (npages <= 0 || page <= 0 || needed <= has)
+        return SHD_OK;
+    return shd_error_set(
+        err, SHD_ENOMEM,
+        "a record of %" PRId32 " devices and %" PRIu32 " ops has %s, and there are "
+        "%s of memory here",
+        r->ndevices, r->program->nops, units_print_bytes(texts[0], sizeof texts[0], needed),
+        units_print_bytes(texts[1], sizeof texts[1], has));
+}
+
 int record_create(struct record **out, const struct program *program, enum record_mode mode,
                   bool times, struct shd_error *err)
 {
@@ -41,6 +79,8 @@ int record_create(struct record **out, const struct program *program, enum recor
         status = program_classes_create(&r->classes, program, err);
     if (r->classes)
         r->nrows = r->classes->nclasses;
+    if (status == SHD_OK)
+        status = check_size(r, times, err);
     if (status == SHD_OK && !allocate(r, times))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a record of %d devices",
                                (int)r->ndevices);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "report/compare_rows.h"
 #include "report/compare_text.h"
 
@@ -41,19 +42,19 @@ bool compare_format_of(enum compare_format *out, const char *path)
 
 /* ---- CSV, as RFC 4180 has it ---- */
 
+/* It is printed to terminals too, so names are shown as base/escape.h says. */
 static void add_csv_text(struct text *out, const char *value)
 {
-    if (!value[strcspn(value, ",\"\r\n")]) {
-        text_add(out, value);
-        return;
-    }
-    text_add_char(out, '"');
-    for (; *value; value++) {
-        if (*value == '"')
-            text_add_char(out, '"');
-        text_add_char(out, *value);
-    }
-    text_add_char(out, '"');
+    bool quoted = value[strcspn(value, ",\"")];
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, value);
+    text_add(out, quoted ? "\"" : "");
+    for (const char *c = text_get(&shown); *c; c++)
+        text_addf(out, *c == '"' ? "\"\"" : "%c", *c);
+    text_add(out, quoted ? "\"" : "");
+    out->failed |= shown.failed;
+    text_fini(&shown);
 }
 
 static void add_csv_value(struct text *out, size_t c, const struct compare_value *v)

@@ -3,6 +3,7 @@
 
 #include "report/compare_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,13 +180,14 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
 
 /* ---- one strategy against the others ---- */
 
+/* This one's value in those of the base. */
 static void set_ratio(struct compare_row *row, const struct compare_row *base, enum compare_id from,
                       enum compare_id to)
 {
     const struct compare_value *a = &base->values[from], *b = &row->values[from];
 
     if (a->known && b->known && b->number > 0)
-        set_number(row, to, a->number / b->number);
+        set_number(row, to, a->number > 0 ? b->number / a->number : INFINITY);
     else if (a->known && b->known && a->number <= 0)
         set_number(row, to, 1); /* none, as the base */
 }

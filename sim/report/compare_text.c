@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
 #include "report/table.h"
@@ -34,15 +35,15 @@ static void add_sums(struct text *out, const char *sums)
     }
 }
 
-/* base / value in words. */
+/* value / base in words. */
 static void add_times(struct text *out, const struct compare_column *column, double ratio)
 {
     if (fabs(ratio - 1) < SAME)
         text_add(out, "same");
-    else if (ratio > 1)
-        text_addf(out, "%.2fx %s", ratio, column->less);
-    else if (ratio > 0)
-        text_addf(out, "%.2fx %s", 1 / ratio, column->more);
+    else if (ratio < 1)
+        text_addf(out, "%.2fx %s", 1 / ratio, column->less);
+    else if (isfinite(ratio))
+        text_addf(out, "%.2fx %s", ratio, column->more);
     else
         text_addf(out, "%s than none", column->more);
 }
@@ -51,6 +52,7 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
 {
     const struct compare_value *v = &rows->rows[row].values[c];
     bool relative = compare_columns[c].kind == COMPARE_TIMES;
+    size_t from = out->length;
     char buf[UNITS_TEXT_MAX];
 
     if (c == COMPARE_STRATEGY)
@@ -75,6 +77,7 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
         text_addf(out, "%.1e", v->number);
     else
         add_times(out, &compare_columns[c], v->number);
+    escape_from(out, from);
 }
 
 static bool is_left(size_t c)
@@ -267,7 +270,9 @@ static void print_skipped(const struct compare *c, struct text *out)
             text_add(out, "\n ");
             from = out->length - 1;
         }
-        text_addf(out, " %s%s", c->skipped[i].strategy, i + 1 < c->nskipped ? "," : "\n");
+        text_add_char(out, ' ');
+        escape_add(out, c->skipped[i].strategy);
+        text_add(out, i + 1 < c->nskipped ? "," : "\n");
     }
 }
 
@@ -424,8 +429,10 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
     text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
     for (size_t i = 0; i < rows->compare->nskipped; i++) {
         text_add(out, i ? "" : "\n");
-        text_addf(out, "- skipped `%s`: ", rows->compare->skipped[i].strategy);
-        add_markdown(out, rows->compare->skipped[i].why);
+        text_add(out, "- skipped `");
+        escape_add(out, rows->compare->skipped[i].strategy);
+        text_add(out, "`: ");
+        add_markdown(out, rows->compare->skipped[i].why); /* a message: shown as it may be */
         text_add_char(out, '\n');
     }
     out->failed |= value.failed;

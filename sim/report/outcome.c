@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/json_out.h"
 
 bool outcome_init(struct outcome *out, const char *file, const char *suite, const char *name)
@@ -82,8 +83,10 @@ static void add_title(const struct outcome *o, struct text *out)
     struct text title = TEXT_INIT;
 
     text_addf(&title, "%s%s%s", o->suite, o->name[0] ? ": " : "", o->name);
+    escape_from(&title, 0);
     for (const char *c = text_get(&title); *c; c++)
         text_add_char(out, *c == '#' ? '_' : *c);
+    out->failed |= title.failed;
     text_fini(&title);
 }
 
@@ -91,8 +94,10 @@ void outcome_print_tap(const struct outcome *o, size_t number, struct text *out)
 {
     text_addf(out, "%s %zu - ", o->kind == OUTCOME_FAILED ? "not ok" : "ok", number);
     add_title(o, out);
-    if (o->kind == OUTCOME_SKIPPED)
-        text_addf(out, " # SKIP %s", o->reasons.nmessages ? o->reasons.messages[0].text : "");
+    if (o->kind == OUTCOME_SKIPPED) {
+        text_add(out, " # SKIP ");
+        escape_add(out, o->reasons.nmessages ? o->reasons.messages[0].text : "");
+    }
     text_add(out, "\n");
     if (o->kind != OUTCOME_SKIPPED && o->reasons.nmessages)
         add_block(o, out);
@@ -100,16 +105,21 @@ void outcome_print_tap(const struct outcome *o, size_t number, struct text *out)
 
 /* ---- GitHub Actions ---- */
 
-/* As its runner reads them: a property's value has two characters more to hide. */
+/* As its runner reads them: a property's value has two characters more to hide.  The file is named
+ * as it may be shown, too. */
 static void add_escaped(struct text *out, const char *string, bool property)
 {
-    for (; *string; string++) {
-        if (*string == '%' || *string == '\n' || *string == '\r' ||
-            (property && (*string == ':' || *string == ',')))
-            text_addf(out, "%%%02X", (unsigned char)*string);
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, string);
+    for (const char *c = text_get(&shown); *c; c++) {
+        if (*c == '%' || (property && (*c == ':' || *c == ',')))
+            text_addf(out, "%%%02X", (unsigned char)*c);
         else
-            text_add_char(out, *string);
+            text_add_char(out, *c);
     }
+    out->failed |= shown.failed;
+    text_fini(&shown);
 }
 
 void outcome_print_annotation(const struct outcome *o, struct text *out)
@@ -134,18 +144,24 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
 
 /* ---- JUnit ---- */
 
+/* What is shown is UTF-8 and of the characters that XML 1.0 allows. */
 static void add_xml(struct text *out, const char *string)
 {
-    for (; *string; string++) {
-        static const char special[] = "&<>\"\n";
-        static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#10;"};
-        const char *at = strchr(special, *string);
+    static const char special[] = "&<>\"";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, string);
+    for (const char *c = text_get(&shown); *c; c++) {
+        const char *at = strchr(special, *c);
 
         if (at)
             text_add(out, names[at - special]);
         else
-            text_add_char(out, (unsigned char)*string < 0x20 ? '?' : *string);
+            text_add_char(out, *c);
     }
+    out->failed |= shown.failed;
+    text_fini(&shown);
 }
 
 static void add_attribute(struct text *out, const char *name, const char *value)
@@ -169,12 +185,13 @@ static void add_case(const struct outcome *o, struct text *out)
     }
     text_addf(out, ">\n      <%s", o->kind == OUTCOME_FAILED ? "failure" : "skipped");
     add_attribute(out, "message", first);
-    for (size_t i = 0; o->kind == OUTCOME_FAILED && i < o->reasons.nmessages; i++) {
-        add_reason(o, &o->reasons.messages[i], &reasons);
-        text_add(&reasons, "\n");
-    }
     text_add(out, o->kind == OUTCOME_FAILED ? " type=\"changed\">" : ">");
-    add_xml(out, text_get(&reasons));
+    for (size_t i = 0; o->kind == OUTCOME_FAILED && i < o->reasons.nmessages; i++) {
+        text_clear(&reasons);
+        add_reason(o, &o->reasons.messages[i], &reasons);
+        add_xml(out, text_get(&reasons));
+        text_add(out, "\n");
+    }
     text_addf(out, "</%s>\n    </testcase>\n",
               o->kind == OUTCOME_FAILED ? "failure" : "skipped");
     out->failed |= reasons.failed;

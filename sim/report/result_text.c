@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/units.h"
 #include "report/replayed.h"
 #include "report/table.h"
@@ -21,8 +22,13 @@ struct para {
 };
 
 /* Items are kept whole: a number stays with its unit. */
-static void para_add(struct para *p, const char *item, size_t length)
+static void para_add(struct para *p, const char *item, size_t nbytes)
 {
+    struct text shown = TEXT_INIT;
+    size_t length;
+
+    escape_add_bytes(&shown, item, nbytes);
+    length = shown.length;
     if (p->column > p->indent && p->column + 1 + length > LINE_COLUMNS) {
         text_addf(p->out, "\n%*s", (int)p->indent, "");
         p->column = p->indent;
@@ -30,8 +36,10 @@ static void para_add(struct para *p, const char *item, size_t length)
         text_add_char(p->out, ' ');
         p->column++;
     }
-    text_add_bytes(p->out, item, length);
+    text_add(p->out, text_get(&shown));
     p->column += length;
+    p->out->failed |= shown.failed;
+    text_fini(&shown);
 }
 
 /* Add a sentence's words after what fills the line up to column `indent`, and end the line. */
@@ -54,13 +62,16 @@ static void print_head(const struct result *result, struct text *out)
     char mesh[256];
 
     shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
-    text_addf(out, "%s", result->scenario);
-    if (strcmp(result->strategy, "default") != 0)
-        text_addf(out, ": %s", result->strategy);
+    escape_add(out, result->scenario);
+    if (strcmp(result->strategy, "default") != 0) {
+        text_add(out, ": ");
+        escape_add(out, result->strategy);
+    }
     text_addf(out, "\n  %-9s ", r->mode == RECORD_PLANNED ? "planned" : "executed");
     print_wrapped(out, 12, result->what);
-    text_addf(out, "  mesh      %s: %d device%s\n", mesh[0] ? mesh : "of no axes", (int)r->ndevices,
-              r->ndevices == 1 ? "" : "s");
+    text_add(out, "  mesh      ");
+    escape_add(out, mesh[0] ? mesh : "of no axes");
+    text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
 }
 
 static void print_rows(const struct traffic *t, struct text *out)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 void table_init(struct table *table, const char *columns)
 {
     *table = (struct table){.columns = columns, .ncolumns = strlen(columns)};
@@ -40,6 +42,7 @@ void table_add(struct table *table, const char *fmt, ...)
     va_start(args, fmt);
     text_addv(&cell, fmt, args);
     va_end(args);
+    escape_from(&cell, 0);
     table->cells[table->ncells] = text_take(&cell);
     if (table->cells[table->ncells])
         table->ncells++;

@@ -166,6 +166,26 @@ static void end_device(struct shd_device *dev, int status)
         wait_signal(&dev->run->ended);
 }
 
+/* The function did not return: it ended its thread, or somebody else did. */
+static void end_gone(void *arg)
+{
+    struct shd_device *dev = arg;
+
+    end_device(dev, shd_error_set(&dev->error, SHD_EINVAL,
+                                  "its thread was ended (pthread_exit, pthread_cancel) before its "
+                                  "function returned"));
+}
+
+static void run_function(struct shd_device *dev)
+{
+    int status;
+
+    pthread_cleanup_push(end_gone, dev);
+    status = dev->run->fn(dev, dev->run->arg, &dev->error);
+    pthread_cleanup_pop(0);
+    end_device(dev, status);
+}
+
 static void *device_main(void *arg)
 {
     struct shd_device *dev = arg;
@@ -179,7 +199,7 @@ static void *device_main(void *arg)
         wait_event(&run->gate_event, seen, -1);
     }
     if (atomic_load(&run->gate) == GATE_OPEN)
-        end_device(dev, run->fn(dev, run->arg, &dev->error));
+        run_function(dev);
     return NULL;
 }
 

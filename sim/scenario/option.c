@@ -289,8 +289,9 @@ const struct option option_table[] = {
         .type = OPTION_OPS,
         .required = true,
         .kinds = OF_GRAPH,
-        .help = "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim show "
-                "functions' lists what can be called",
+        .help =
+            "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim show "
+            "functions' lists what can be called",
     },
     {
         .section = "graph",
@@ -329,8 +330,9 @@ const struct option option_table[] = {
         .key = "params",
         .type = OPTION_PARAMS,
         .standard = "[]",
-        .help =
-            "how parameters are sharded; the first pattern found in a name wins, none: replicated",
+        .help = "how parameters are sharded; the first pattern found in a name wins, and a name "
+                "without "
+                "one is an error: [.*, []] at the end replicates what is left",
     },
     {
         .key = "axes",

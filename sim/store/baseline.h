@@ -10,6 +10,8 @@
 #ifndef STORE_BASELINE_H
 #define STORE_BASELINE_H
 
+#include <stdbool.h>
+
 #include <shd/error.h>
 
 #include "base/diag.h"
@@ -69,6 +71,9 @@ void baseline_fini(struct baseline *baseline);
 
 /* `of` is the scenario's file, for the comment on top. */
 void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out);
+
+/* Whether a file begins with that comment: only such a file is ever replaced or removed. */
+bool baseline_is_own(const struct text *text);
 
 /* What baseline_print() wrote.  Errors go to `diag`. */
 SHD_MUST_CHECK int baseline_parse(struct baseline_file *out, const char *path,

@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/yaml.h"
 #include "store/baseline.h"
 #include "store/baseline_fields.h"
 
 #define FINDINGS "accepted"
+#define HEADER_BEGIN "# What 'shardsim check' expects of "
+#define HEADER_END "; 'shardsim check --update' accepts changes."
 
 static void print_field(const void *item, const struct baseline_field *f, struct text *out)
 {
@@ -66,12 +69,21 @@ static void print_one(const struct baseline *b, struct text *out)
 
 void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out)
 {
-    text_addf(out,
-              "# What 'shardsim check' expects of %s; 'shardsim check --update' accepts changes.\n"
-              "version: %d\nstrategies:%s\n",
-              of, BASELINE_VERSION, count ? "" : " []");
+    text_add(out, HEADER_BEGIN);
+    escape_add(out, of); /* which may have a line's end in it */
+    text_addf(out, HEADER_END "\nversion: %d\nstrategies:%s\n", BASELINE_VERSION,
+              count ? "" : " []");
     for (size_t i = 0; i < count; i++)
         print_one(&list[i], out);
+}
+
+bool baseline_is_own(const struct text *text)
+{
+    const char *line = text_get(text), *name = line + strlen(HEADER_BEGIN);
+    size_t length = strcspn(line, "\n"), end = strlen(HEADER_END);
+
+    return length > strlen(HEADER_BEGIN) + end && !strncmp(line, HEADER_BEGIN, (size_t)(name - line)) &&
+           !strncmp(line + length - end, HEADER_END, end);
 }
 
 /* ---- reading ---- */

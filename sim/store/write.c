@@ -5,11 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define TRIES 100 /* others that write the same file at once */
 
 static int fail(struct shd_error *err, const char *path)
 {
@@ -42,31 +46,91 @@ static mode_t mode_for(const char *path)
     return stat(path, &info) == 0 ? info.st_mode & 07777 : 0666 & ~mask;
 }
 
-static int replace(const char *path, const struct text *text, struct shd_error *err)
+/* What a file is to hold, onto the disk. */
+static int fill(int fd, const char *path, const struct text *text, struct shd_error *err)
 {
-    struct text name = TEXT_INIT;
-    int status = SHD_OK, fd;
-    char *beside;
+    int status = SHD_OK;
 
-    text_addf(&name, "%s.XXXXXX", path);
-    beside = text_take(&name);
-    if (!beside)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the name of a file");
-    fd = mkstemp(beside);
-    if (fd < 0) {
-        status = fail(err, path);
-        free(beside);
-        return status;
-    }
     if (write_all(fd, text) < 0 || fchmod(fd, mode_for(path)) < 0 || fsync(fd) < 0)
         status = fail(err, path);
+    return status;
+}
+
+/* Give a file without a name its name.  Where that is taken it needs another one for a moment, as
+ * rename() is what replaces: always the same, so that what a kill leaves behind is taken by the
+ * next to write.  Nothing but a kill comes in between. */
+static int name_file(int fd, const char *path, const char *beside)
+{
+    char self[64];
+    sigset_t all, before;
+    int failed;
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    for (int i = 0; failed && errno == EEXIST && i < TRIES; i++) {
+        failed = linkat(AT_FDCWD, self, AT_FDCWD, beside, AT_SYMLINK_FOLLOW);
+        if (!failed)
+            failed = rename(beside, path);
+        else if (errno == EEXIST && unlink(beside) == 0)
+            errno = EEXIST;
+        if (failed && errno == ENOENT) /* another one who writes the same took it */
+            errno = EEXIST;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+/* Through a file without a name, which is gone with the process. */
+static int replace_nameless(int fd, const char *path, const char *beside, const struct text *text,
+                            struct shd_error *err)
+{
+    int status = fill(fd, path, text, err);
+
+    if (status == SHD_OK && name_file(fd, path, beside) != 0) {
+        status = fail(err, path);
+        unlink(beside);
+    }
+    close(fd);
+    return status;
+}
+
+/* Where the file system has no files without a name. */
+static int replace_named(const char *path, char *beside, const struct text *text,
+                         struct shd_error *err)
+{
+    int fd = mkstemp(beside), status;
+
+    if (fd < 0)
+        return fail(err, path);
+    status = fill(fd, path, text, err);
     if (close(fd) < 0 && status == SHD_OK)
         status = fail(err, path);
     if (status == SHD_OK && rename(beside, path) < 0)
         status = fail(err, path);
     if (status != SHD_OK)
         unlink(beside);
-    free(beside);
+    return status;
+}
+
+static int replace(const char *path, const struct text *text, struct shd_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct text folder = TEXT_INIT, hidden = TEXT_INIT;
+    int status, fd;
+
+    text_addf(&folder, "%.*s.", (int)(name - path), path);
+    text_addf(&hidden, "%.*s.%s.XXXXXX", (int)(name - path), path, name);
+    if (folder.failed || hidden.failed) {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the name of a file");
+    } else {
+        fd = open(text_get(&folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        status = fd >= 0 ? replace_nameless(fd, path, text_get(&hidden), text, err)
+                         : replace_named(path, hidden.data, text, err);
+    }
+    text_fini(&folder);
+    text_fini(&hidden);
     return status;
 }
 

@@ -11,9 +11,11 @@
 
 #include "base/text.h"
 
-/* Write a text to a file: to a new one beside it first, which takes its name when all is on the
- * disk.  Whatever happens, the file is the old one or the new one.  What is no regular file (a pipe,
- * /dev/stdout) is written to as it is.  SHD_ENOMEM (the text failed), SHD_ESYSTEM. */
+/* Write a text to a file: to a new one without a name first, which takes its name when all is on
+ * the disk.  Whatever happens, the file is the old one or the new one, and nothing is left beside
+ * it (but by a kill between two system calls, and then until the next write, a hidden file).  What
+ * is no regular file (a pipe, /dev/stdout) is written to as it is.  SHD_ENOMEM (the text failed),
+ * SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_write(const char *path, const struct text *text, struct shd_error *err);
 
 /* Make the folder that a file is to be in, and those above it.  SHD_ESYSTEM. */

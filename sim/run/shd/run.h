@@ -69,7 +69,8 @@ struct shd_run_stats {
  *
  * The run's status and error are those of the lowest position that failed by itself, so they are
  * the same each time.  SHD_ESTUCK: nobody failed but some waited in vain.  SHD_ESTOPPED: by
- * request.  SHD_EINVAL: bad options.  SHD_ENOMEM.  SHD_ESYSTEM: a thread could not be started.
+ * request.  SHD_EINVAL: bad options, or a device's thread was ended before its function returned.
+ * SHD_ENOMEM.  SHD_ESYSTEM: a thread could not be started.
  * `stats` (may be NULL) is filled on failure as well, with zeros when nothing ran; free it with
  * shd_run_stats_fini().
  */
