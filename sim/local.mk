@@ -107,6 +107,10 @@ libsim_la_SOURCES = \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
 	%D%/cost/replay.h \
+	%D%/cost/steady.c \
+	%D%/cost/steady.h \
+	%D%/cost/works.c \
+	%D%/cost/works.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/figure.c \
@@ -398,6 +402,8 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
+	%D%/trial/timing.c \
+	%D%/trial/timing.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/work.h"
+#include "cost/steady.h"
 #include "report/compare.h"
 #include "store/write.h"
 
@@ -21,9 +24,15 @@ struct options {
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
+    int seconds;         /* for all executions; no round begins after them */
+    struct works *works; /* of all strategies */
 };
 
-enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR };
+enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS };
+
+/* Some ten rounds of the shipped scenarios, and no longer than one waits for a table. */
+#define SECONDS_DEFAULT 5
+#define SECONDS_MAX 86400
 
 /* What is executed without being asked: a minute or so of work that fits. */
 #define EXECUTED_DEVICES_MAX 1024
@@ -34,6 +43,10 @@ static const struct argp_option option_table[] = {
      "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
      0},
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
+    {"seconds", KEY_SECONDS, "N", 0,
+     "Repeat steps until replayed times are steady, but for about N seconds in all at most (5); with 0 "
+     "each is executed once",
+     0},
     {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
@@ -63,6 +76,18 @@ static void find_format(struct options *o, const struct argp_state *state)
                    o->path);
 }
 
+static void parse_seconds(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 0 || n > SECONDS_MAX)
+        argp_error(state, "--seconds is '%s'; expected a whole number from 0 to %d", arg,
+                   SECONDS_MAX);
+    else
+        o->seconds = (int)n;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -86,6 +111,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         parse_format(o, arg, state);
+        return 0;
+    case KEY_SECONDS:
+        parse_seconds(o, arg, state);
         return 0;
     case KEY_COLOUR:
         if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
@@ -204,6 +232,87 @@ static int print(struct options *o, const struct compare *compare)
     return exit;
 }
 
+/* ---- rounds ---- */
+
+static bool is_executed(const struct work_item *item)
+{
+    return item->trial.record && item->trial.record->mode == RECORD_EXECUTED;
+}
+
+/* Every executed strategy once more; false when it was not to be, and the round does not count. */
+static bool measure_round(struct options *o, uint32_t round, int64_t ends_ns, int *exit)
+{
+    struct work *w = &o->work;
+    char line[64];
+
+    snprintf(line, sizeof line, "measuring, round %" PRIu32 "; strategies done", round);
+    for (size_t i = 0; i < w->nitems; i++) {
+        struct shd_error err;
+        int status;
+
+        if (!is_executed(&w->items[i]))
+            continue;
+        if (w->log.now() >= ends_ns)
+            return false;
+        log_progress(&w->log, i, w->nitems, line);
+        status = trial_time(&w->items[i].trial, round, &cmd_stop_request, &err);
+        if (status == SHD_OK)
+            continue;
+        log_error(&w->log, "%s: %s: %s", w->items[i].scenario->place.file,
+                  w->items[i].scenario->strategy, err.text);
+        *exit = cmd_exit_of(status);
+        return false;
+    }
+    return true;
+}
+
+/* Also of those that no round has measured: others may have done the same work. */
+static int replay_all(struct options *o, uint32_t nrounds, const struct record **records, size_t *n)
+{
+    struct work *w = &o->work;
+
+    *n = 0;
+    for (size_t i = 0; i < w->nitems; i++) {
+        struct shd_error err;
+        int status;
+
+        if (!is_executed(&w->items[i]))
+            continue;
+        status = trial_replay(&w->items[i].trial, nrounds, &err);
+        if (status != SHD_OK) {
+            log_error(&w->log, "%s", err.text);
+            return cmd_exit_of(status);
+        }
+        records[(*n)++] = w->items[i].trial.record;
+    }
+    return CMD_OK;
+}
+
+/* Rounds, in which the strategies take turns, until their replayed steps are steady. */
+static int measure(struct options *o, int64_t began_ns, const struct record **records)
+{
+    struct work *w = &o->work;
+    int64_t limit_ns = INT64_C(1000000000) * o->seconds;
+    uint32_t nrounds = 0;
+    size_t n;
+    int exit = replay_all(o, 0, records, &n);
+
+    while (exit == CMD_OK && n > 0 &&
+           !steady_ends(records, n, nrounds, w->log.now() - began_ns, limit_ns) &&
+           measure_round(o, nrounds + 1, began_ns + limit_ns, &exit))
+        exit = replay_all(o, ++nrounds, records, &n);
+    return exit;
+}
+
+static int measure_all(struct options *o, int64_t began_ns)
+{
+    const struct record **records = calloc(o->work.nitems + 1, sizeof *records);
+    int exit = records ? measure(o, began_ns, records) : CMD_CANNOT;
+
+    free(records);
+    return exit;
+}
+
 /* Try all; what could not be tried is told and left out. */
 static int try_all(struct options *o, size_t base, struct result *results,
                    struct compare_skipped *skipped)
@@ -211,7 +320,8 @@ static int try_all(struct options *o, size_t base, struct result *results,
     struct work *w = &o->work;
     struct compare compare = {.results = results, .skipped = skipped, .nskipped = w->nskipped};
     enum record_mode mode = choose_mode(o);
-    int exit = CMD_OK;
+    int64_t began_ns = w->log.now();
+    int exit = CMD_OK, measured;
 
     for (size_t i = 0; i < w->nskipped; i++)
         skipped[i] = (struct compare_skipped){w->skipped[i].scenario->name,
@@ -219,7 +329,10 @@ static int try_all(struct options *o, size_t base, struct result *results,
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
         struct result *result = &results[compare.nresults];
-        int one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
+        int one;
+
+        w->items[i].trial.works = o->works;
+        one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
 
         exit = one > exit ? one : exit;
         if (!result->record)
@@ -228,6 +341,8 @@ static int try_all(struct options *o, size_t base, struct result *results,
             compare.base = compare.nresults;
         compare.nresults++;
     }
+    measured = exit < CMD_USAGE ? measure_all(o, began_ns) : CMD_OK;
+    exit = measured > exit ? measured : exit;
     log_progress_end(&w->log);
     if (exit < CMD_USAGE && compare.nresults > 0) {
         int printed = print(o, &compare);
@@ -244,10 +359,12 @@ static int compare_all(struct options *o)
     size_t base;
     int exit = CMD_CANNOT;
 
-    if (results && skipped)
+    o->works = works_create();
+    if (results && skipped && o->works)
         exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
     free(results);
     free(skipped);
+    works_destroy(o->works);
     return exit;
 }
 
@@ -271,7 +388,7 @@ static int run(int argc, char **argv)
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o table.md\n\n"
         ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children, NULL, NULL};
-    struct options o = {.format = COMPARE_TABLE};
+    struct options o = {.format = COMPARE_TABLE, .seconds = SECONDS_DEFAULT};
     int exit;
 
     if (!work_init(&o.work, argc))

@@ -189,6 +189,13 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     json_out_begin_object(out);
     key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
+    json_out_key(out, "spread");
+    if (replay->spread >= 0)
+        json_out_double(out, replay->spread);
+    else
+        json_out_null(out);
+    json_out_key(out, "repeats");
+    json_out_uint(out, replay->repeats);
     for (size_t p = 0; p < NPARTS; p++)
         key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
     json_out_key(out, "transfers");

@@ -359,10 +359,8 @@ static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
     t->start_ns = clock_ns(CLOCK_MONOTONIC);
     cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     status = walk_op(w, i, err);
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     t->end_ns = clock_ns(CLOCK_MONOTONIC);
-    if (w->repeat < 2 || cpu_ns < t->cpu_ns)
-        t->cpu_ns = cpu_ns;
     return status;
 }
 
@@ -397,6 +395,17 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
+/* All have ended the repeat, and begin none until this one comes to the next barrier. */
+static int end_repeat(struct walker *w, struct shd_error *err)
+{
+    const struct walk_opts *opts = w->walk->opts;
+    int status = opts->repeated ? shd_device_barrier(w->dev, NULL, err) : SHD_OK;
+
+    if (status == SHD_OK && opts->repeated && w->position == 0)
+        opts->repeated(opts->repeated_arg, w->repeat);
+    return status;
+}
+
 /* What the step left, but the arguments. */
 static void free_results(struct walker *w)
 {
@@ -419,6 +428,8 @@ static int walk_ops(struct walker *w, struct shd_error *err)
         if (w->repeat > 0)
             free_results(w);
         status = walk_step(w, i, err);
+        if (status == SHD_OK)
+            status = end_repeat(w, err);
     }
     return status;
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/timing.h"
+
+#include <stdlib.h>
+
+#include "cost/steady.h"
+
+int timing_init(struct timing *out, struct record *record, struct works *shared,
+                struct shd_error *err)
+{
+    struct timing t = {.works = shared, .owned = !shared, .record = record};
+    int status;
+
+    if (t.owned)
+        t.works = works_create();
+    if (!t.works)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for times");
+    status = works_number(&t.ids, t.works, record->program, err);
+    if (status == SHD_OK)
+        *out = t;
+    else
+        timing_fini(&t);
+    return status;
+}
+
+void timing_fini(struct timing *timing)
+{
+    if (timing->owned)
+        works_destroy(timing->works);
+    free(timing->ids);
+    *timing = (struct timing){.works = NULL};
+}
+
+static void take(struct timing *t, uint32_t column, int32_t first, int32_t stride)
+{
+    works_take(t->works, column, t->ids, t->record, first, stride);
+}
+
+/* A walk_repeated_fn. */
+static void take_repeat(void *arg, uint32_t repeat)
+{
+    struct timing *t = arg;
+    uint32_t nwarm = t->repeats > 1, n = t->repeats - nwarm;
+
+    if (repeat < nwarm)
+        return;
+    if (t->round > 0) {
+        take(t, t->round + 1, 0, 1);
+        return;
+    }
+    t->nmeasured++;
+    if (n == 1) {
+        take(t, 0, 0, 2);
+        take(t, 1, 1, 2);
+    } else {
+        take(t, 2 * (repeat - nwarm) >= n, 0, 1);
+    }
+}
+
+void timing_watch(struct timing *timing, uint32_t round, struct walk_opts *opts)
+{
+    timing->round = round;
+    timing->repeats = opts->repeats ? opts->repeats : 1;
+    opts->repeated = take_repeat;
+    opts->repeated_arg = timing;
+}
+
+/* One device and one repeat have but one half: their spread is not known. */
+static bool has_halves(const struct timing *t, uint32_t nrounds)
+{
+    return nrounds > 0 || t->nmeasured > 1 || t->record->ndevices > 1;
+}
+
+int timing_replay(struct timing *timing, uint32_t nrounds, const struct record_transfers *transfers,
+                  struct shd_error *err)
+{
+    uint32_t from = nrounds >= 2 ? 2 : 0, to = has_halves(timing, nrounds) ? nrounds + 2 : 1;
+    uint32_t before = from == 0 ? timing->nmeasured : 0;
+    int status = steady_replay(timing->record, transfers, timing->works, timing->ids, from, to, err);
+
+    if (status == SHD_OK)
+        timing->record->replay->repeats = before + nrounds * (TIMING_ROUND_REPEATS - 1);
+    return status;
+}
