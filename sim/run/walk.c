@@ -25,6 +25,7 @@ struct walk {
     const struct program *program;
     const struct walk_opts *opts;
     uint32_t repeats;
+    int32_t alone;               /* the one device that walks; -1: all do */
     struct moment *first, *last; /* [repeat][device] */
     int64_t *sorted;             /* room for two times a repeat */
 };
@@ -234,9 +235,28 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     return status;
 }
 
+/* In place of what others would send: the own bytes, over and over. */
+static void stand_in(struct walker *w, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        uint64_t have = w->program->buffers[op->inputs[k]].bytes;
+        uint64_t want = w->program->buffers[op->outputs[k]].bytes;
+        char *out = w->shards[op->outputs[k]];
+
+        if (have == 0)
+            memset(out, 0, want);
+        for (uint64_t at = 0; have > 0 && at < want; at += have)
+            memcpy(out + at, w->shards[op->inputs[k]], want - at < have ? want - at : have);
+    }
+}
+
 static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *received,
                       struct shd_error *err)
 {
+    if (w->walk->alone >= 0 && program_communicates(op)) {
+        stand_in(w, op);
+        return SHD_OK;
+    }
     if (program_coll_kind(op) >= 0)
         return do_collective(w, op, received, err);
     if (op->reshard.kind == SHD_RESHARD_SLICE)
@@ -368,7 +388,7 @@ static void finish(struct walker *w, const void **results)
 {
     const struct walk_opts *opts = w->walk->opts;
 
-    if (!opts->finish)
+    if (!opts->finish || w->walk->alone >= 0)
         return;
     for (uint32_t r = 0; r < w->program->nresults; r++)
         results[r] = w->shards[w->program->results[r].buffer];
@@ -401,7 +421,7 @@ static int end_repeat(struct walker *w, struct shd_error *err)
     const struct walk_opts *opts = w->walk->opts;
     int status = opts->repeated ? shd_device_barrier(w->dev, NULL, err) : SHD_OK;
 
-    if (status == SHD_OK && opts->repeated && w->position == 0)
+    if (status == SHD_OK && opts->repeated && shd_device_position(w->dev) == 0)
         opts->repeated(opts->repeated_arg, w->repeat);
     return status;
 }
@@ -441,6 +461,8 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
     const void **results;
     int status;
 
+    if (walk->alone >= 0)
+        w.position = walk->alone;
     if (walk->opts->nthreads > 1)
         w.nthreads = walk->opts->nthreads;
     w.shards = calloc((size_t)w.program->nbuffers + 1, sizeof *w.shards);
@@ -531,19 +553,38 @@ static bool allocate(struct walk *walk)
     return true;
 }
 
+static struct shd_run_opts run_options(const struct walk_opts *opts)
+{
+    struct shd_run_opts out = SHD_RUN_OPTS_INIT;
+
+    out.memory_bytes = opts->memory_bytes;
+    out.stop_request = opts->stop_request;
+    out.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
+    return out;
+}
+
+static struct walk make_walk(struct record *record, const struct walk_opts *opts)
+{
+    return (struct walk){.record = record,
+                         .program = record->program,
+                         .opts = opts,
+                         .repeats = opts->repeats ? opts->repeats : 1,
+                         .alone = -1};
+}
+
+static void free_walk(struct walk *walk)
+{
+    free(walk->first);
+    free(walk->sorted);
+}
+
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
-    struct walk walk = {.record = record,
-                        .program = record->program,
-                        .opts = opts,
-                        .repeats = opts->repeats ? opts->repeats : 1};
-    struct shd_run_opts run_opts = SHD_RUN_OPTS_INIT;
+    struct walk walk = make_walk(record, opts);
+    struct shd_run_opts run_opts = run_options(opts);
     struct shd_run_stats stats;
     int status;
 
-    run_opts.memory_bytes = opts->memory_bytes;
-    run_opts.stop_request = opts->stop_request;
-    run_opts.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
     if (allocate(&walk)) {
         status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
         take_stats(record, &stats, &walk);
@@ -551,7 +592,26 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
     }
-    free(walk.first);
-    free(walk.sorted);
+    free_walk(&walk);
+    return status;
+}
+
+int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
+               struct shd_error *err)
+{
+    struct walk walk = make_walk(record, opts);
+    struct shd_run_opts run_opts = run_options(opts);
+    struct shd_mesh *one;
+    int status = shd_mesh_create(&one, NULL, NULL, 0, err);
+
+    if (status != SHD_OK)
+        return status;
+    walk.alone = position;
+    if (allocate(&walk))
+        status = shd_run(one, walk_device, &walk, &run_opts, NULL, err);
+    else
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
+    free_walk(&walk);
+    shd_mesh_destroy(one);
     return status;
 }

@@ -44,4 +44,10 @@ struct walk_opts {
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
                             struct shd_error *err);
 
+/* Run the step of one device with the machine to itself: what it would receive is stood in for by
+ * what it has, so that no other device is needed and the numbers are of the right size but wrong.
+ * Only the times of this device in the record are filled; of the options, `finish` is not called. */
+SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
+                              struct shd_error *err);
+
 #endif /* RUN_WALK_H */

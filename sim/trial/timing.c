@@ -35,7 +35,7 @@ void timing_fini(struct timing *timing)
 
 static void take(struct timing *t, uint32_t column, int32_t first, int32_t stride)
 {
-    works_take(t->works, column, t->ids, t->record, first, stride);
+    works_take(t->works, column, t->ids, t->walked, first, stride);
 }
 
 /* A walk_repeated_fn. */
@@ -47,7 +47,7 @@ static void take_repeat(void *arg, uint32_t repeat)
     if (repeat < nwarm)
         return;
     if (t->round > 0) {
-        take(t, t->round + 1, 0, 1);
+        take(t, t->round + 1, t->device, t->record->ndevices);
         return;
     }
     t->nmeasured++;
@@ -59,12 +59,49 @@ static void take_repeat(void *arg, uint32_t repeat)
     }
 }
 
-void timing_watch(struct timing *timing, uint32_t round, struct walk_opts *opts)
+void timing_watch(struct timing *timing, struct walk_opts *opts)
 {
-    timing->round = round;
+    timing->round = 0;
+    timing->walked = timing->record;
     timing->repeats = opts->repeats ? opts->repeats : 1;
     opts->repeated = take_repeat;
     opts->repeated_arg = timing;
+}
+
+/* Whether the device has work that the round has not seen. */
+static bool has_unseen(const struct timing *t, int32_t device)
+{
+    size_t nops = t->record->program->nops;
+    const uint32_t *ids = t->ids + (size_t)device * nops;
+
+    for (size_t i = 0; i < nops; i++)
+        if (ids[i] != WORKS_NONE &&
+            works_least(t->works, ids[i], t->round + 1, t->round + 2) < 0)
+            return true;
+    return false;
+}
+
+/* In a record of its own: bytes and flops of a device alone are not those of the step. */
+int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *opts,
+                 struct shd_error *err)
+{
+    struct walk_opts own = *opts;
+    struct record *record;
+    int status = record_create(&record, timing->record->program, RECORD_EXECUTED, true, err);
+
+    if (status != SHD_OK)
+        return status;
+    own.repeats = TIMING_ROUND_REPEATS;
+    timing_watch(timing, &own);
+    timing->round = round;
+    timing->walked = record;
+    for (int32_t d = 0; d < record->ndevices && status == SHD_OK; d++) {
+        timing->device = d;
+        if (has_unseen(timing, d))
+            status = walk_alone(record, d, &own, err);
+    }
+    record_destroy(record);
+    return status;
 }
 
 /* One device and one repeat have but one half: their spread is not known. */

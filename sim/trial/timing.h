@@ -1,7 +1,9 @@
 /* timing.h - the times of a step, taken as it is repeated, and the step replayed from them.
  *
- * A step is first executed once or several times in a row, and may then be measured in rounds, taking
- * turns with other trials, so that what disturbs the machine for a while disturbs all of them alike.
+ * A step is first executed once or several times in a row, by all devices, and may then be measured
+ * in rounds.  In a round devices walk the step alone, one at a time, each with the caches of a core to
+ * itself and waiting for nobody: as many as it takes to see every work, one where all are alike.
+ * Trials take turns, so that what disturbs the machine for a while disturbs all of them alike.
  * The first repeat of a walk touches pages and fills caches and counts only where there is no other.
  *
  * Columns of the works: 0 and 1 are of the execution before all rounds, its earlier and its later
@@ -18,17 +20,19 @@
 #include "cost/works.h"
 #include "run/walk.h"
 
-/* Repeats in a round: one to warm up, and so many more that threads and arguments, which each round
- * makes anew, cost little beside them. */
-#define TIMING_ROUND_REPEATS 4
+/* Repeats of a walk in a round: one to warm up, and so many more that thread and arguments, which each
+ * walk makes anew, cost little beside them. */
+#define TIMING_ROUND_REPEATS 5
 
 struct timing {
     struct works *works;   /* not owned where `owned` is false */
     bool owned;
     uint32_t *ids;         /* by works_number() */
     struct record *record; /* not owned */
+    struct record *walked; /* where the walk at hand puts its times; not owned */
     uint32_t repeats;      /* of the walk at hand */
     uint32_t round;        /* the same; 0: before all rounds */
+    int32_t device;        /* that walks alone; not in round 0 */
     uint32_t nmeasured;    /* repeats before all rounds that count */
 };
 
@@ -38,8 +42,13 @@ SHD_MUST_CHECK int timing_init(struct timing *out, struct record *record, struct
                                struct shd_error *err);
 void timing_fini(struct timing *timing); /* zeros are allowed */
 
-/* Have a walk of the record take times; its other options are set. */
-void timing_watch(struct timing *timing, uint32_t round, struct walk_opts *opts);
+/* Have a walk of all devices take times, before all rounds; its other options are set. */
+void timing_watch(struct timing *timing, struct walk_opts *opts);
+
+/* Measure round 1, 2 and so on.  What no trial of the same works has seen in the round is walked.
+ * Errors as shd_run(). */
+SHD_MUST_CHECK int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *opts,
+                                struct shd_error *err);
 
 /* Replay from all times after so many rounds.  Errors as steady_replay(). */
 SHD_MUST_CHECK int timing_replay(struct timing *timing, uint32_t nrounds,

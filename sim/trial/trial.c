@@ -182,7 +182,7 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
     if (status != SHD_OK)
         return status;
     if (is_timed(trial))
-        timing_watch(&trial->timing, 0, &opts);
+        timing_watch(&trial->timing, &opts);
     status = verify_run(trial->record, &reference, &opts, err);
     verify_reference_fini(&reference);
     return status;
@@ -208,9 +208,7 @@ int trial_time(struct trial *trial, uint32_t round, const int *stop_request, str
 {
     struct walk_opts opts = walk_options(trial, stop_request);
 
-    opts.repeats = TIMING_ROUND_REPEATS;
-    timing_watch(&trial->timing, round, &opts);
-    return walk_run(trial->record, &opts, err);
+    return timing_round(&trial->timing, round, &opts, err);
 }
 
 int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
