@@ -9,6 +9,11 @@
 
 #define NOT_SEEN (-1)
 
+/* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading the
+ * clocks takes, and an eighth, by which the two clocks may disagree. */
+#define KEPT_NS 2000
+#define KEPT_SHARE 8
+
 /* What makes a work what it is.  All bytes count, so keys are zeroed before they are filled. */
 struct key {
     enum program_op_kind kind;
@@ -26,9 +31,14 @@ struct key {
 
 _Static_assert(sizeof(struct key) % sizeof(uint64_t) == 0, "a key is hashed by words");
 
+/* Where the core was kept, and where it was lost. */
+struct least {
+    int64_t kept_ns, lost_ns;
+};
+
 struct work {
     struct key key;
-    int64_t least_ns[WORKS_COLUMNS_MAX];
+    struct least columns[WORKS_COLUMNS_MAX];
 };
 
 struct works {
@@ -111,7 +121,7 @@ static uint32_t number_of(struct works *w, const struct key *key)
         return *slot;
     w->works[w->nworks].key = *key;
     for (uint32_t c = 0; c < WORKS_COLUMNS_MAX; c++)
-        w->works[w->nworks].least_ns[c] = NOT_SEEN;
+        w->works[w->nworks].columns[c] = (struct least){NOT_SEEN, NOT_SEEN};
     return *slot = w->nworks++;
 }
 
@@ -207,30 +217,41 @@ int works_number(uint32_t **out, struct works *works, const struct program *prog
 
 /* ---- times ---- */
 
+static void lower(int64_t *least_ns, int64_t ns)
+{
+    if (*least_ns == NOT_SEEN || (ns != NOT_SEEN && ns < *least_ns))
+        *least_ns = ns;
+}
+
+static void take(struct least *least, const struct record_time *t)
+{
+    int64_t wall_ns = t->end_ns - t->start_ns;
+
+    if (wall_ns <= t->cpu_ns + wall_ns / KEPT_SHARE + KEPT_NS)
+        lower(&least->kept_ns, wall_ns);
+    else
+        lower(&least->lost_ns, t->cpu_ns);
+}
+
 void works_take(struct works *works, uint32_t column, const uint32_t *ids,
                 const struct record *record, int32_t first, int32_t stride)
 {
     size_t nops = record->program->nops;
 
     for (int32_t d = first; d < record->ndevices; d += stride)
-        for (size_t at = (size_t)d * nops; at < ((size_t)d + 1) * nops; at++) {
-            int64_t *least_ns;
-
-            if (ids[at] == WORKS_NONE)
-                continue;
-            least_ns = &works->works[ids[at]].least_ns[column];
-            if (*least_ns == NOT_SEEN || record->times[at].cpu_ns < *least_ns)
-                *least_ns = record->times[at].cpu_ns;
-        }
+        for (size_t at = (size_t)d * nops; at < ((size_t)d + 1) * nops; at++)
+            if (ids[at] != WORKS_NONE)
+                take(&works->works[ids[at]].columns[column], &record->times[at]);
 }
 
 int64_t works_least(const struct works *works, uint32_t id, uint32_t from, uint32_t to)
 {
-    const int64_t *ns = works->works[id].least_ns;
-    int64_t least = NOT_SEEN;
+    const struct least *columns = works->works[id].columns;
+    struct least least = {NOT_SEEN, NOT_SEEN};
 
-    for (uint32_t c = from; c < to; c++)
-        if (ns[c] != NOT_SEEN && (least == NOT_SEEN || ns[c] < least))
-            least = ns[c];
-    return least;
+    for (uint32_t c = from; c < to; c++) {
+        lower(&least.kept_ns, columns[c].kept_ns);
+        lower(&least.lost_ns, columns[c].lost_ns);
+    }
+    return least.kept_ns != NOT_SEEN ? least.kept_ns : least.lost_ns;
 }

@@ -12,6 +12,11 @@
  * are kept in columns, one for each stretch of the measuring, so that the least of some can be
  * held against the least of others.
  *
+ * A thread that kept its core all the while took the wall time.  One that lost it took its CPU time;
+ * that counts only where nobody kept a core, because it is no bound: the system's count of a thread's
+ * CPU time in a virtual machine is a fifth too low now and then (time that the host took is taken off
+ * the wrong thread), and the least of many would be just these.
+ *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -34,7 +39,7 @@ void works_destroy(struct works *works); /* NULL is allowed */
 SHD_MUST_CHECK int works_number(uint32_t **out, struct works *works, const struct program *program,
                                 struct shd_error *err);
 
-/* Note the CPU times of the record's ops in a column: those of the devices first, first + stride
+/* Note the times of the record's ops in a column: those of the devices first, first + stride
  * and so on.  `ids` are the numbers of its program. */
 void works_take(struct works *works, uint32_t column, const uint32_t *ids,
                 const struct record *record, int32_t first, int32_t stride);

@@ -376,11 +376,11 @@ static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
     if (!record->times)
         return walk_op(w, i, err);
     t = &record->times[(size_t)w->position * w->program->nops + i];
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call; the other clock is none */
     t->start_ns = clock_ns(CLOCK_MONOTONIC);
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     status = walk_op(w, i, err);
-    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     t->end_ns = clock_ns(CLOCK_MONOTONIC);
+    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     return status;
 }
 
