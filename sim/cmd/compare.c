@@ -24,13 +24,14 @@ struct options {
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
-    int seconds;         /* for all executions; no round begins after them */
+    int seconds;         /* for the rounds; none begins after them */
     struct works *works; /* of all strategies */
 };
 
 enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS };
 
-/* Some ten rounds of the shipped scenarios, and no longer than one waits for a table. */
+/* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
+ * work on every core; and no longer than one waits for a table. */
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400
 
@@ -44,8 +45,8 @@ static const struct argp_option option_table[] = {
      0},
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
     {"seconds", KEY_SECONDS, "N", 0,
-     "Repeat steps until replayed times are steady, but for about N seconds in all at most (5); with 0 "
-     "each is executed once",
+     "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: in no "
+     "rounds",
      0},
     {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
@@ -289,10 +290,10 @@ static int replay_all(struct options *o, uint32_t nrounds, const struct record *
 }
 
 /* Rounds, in which the strategies take turns, until their replayed steps are steady. */
-static int measure(struct options *o, int64_t began_ns, const struct record **records)
+static int measure(struct options *o, const struct record **records)
 {
     struct work *w = &o->work;
-    int64_t limit_ns = INT64_C(1000000000) * o->seconds;
+    int64_t began_ns = w->log.now(), limit_ns = INT64_C(1000000000) * o->seconds;
     uint32_t nrounds = 0;
     size_t n;
     int exit = replay_all(o, 0, records, &n);
@@ -304,10 +305,10 @@ static int measure(struct options *o, int64_t began_ns, const struct record **re
     return exit;
 }
 
-static int measure_all(struct options *o, int64_t began_ns)
+static int measure_all(struct options *o)
 {
     const struct record **records = calloc(o->work.nitems + 1, sizeof *records);
-    int exit = records ? measure(o, began_ns, records) : CMD_CANNOT;
+    int exit = records ? measure(o, records) : CMD_CANNOT;
 
     free(records);
     return exit;
@@ -320,7 +321,6 @@ static int try_all(struct options *o, size_t base, struct result *results,
     struct work *w = &o->work;
     struct compare compare = {.results = results, .skipped = skipped, .nskipped = w->nskipped};
     enum record_mode mode = choose_mode(o);
-    int64_t began_ns = w->log.now();
     int exit = CMD_OK, measured;
 
     for (size_t i = 0; i < w->nskipped; i++)
@@ -341,7 +341,7 @@ static int try_all(struct options *o, size_t base, struct result *results,
             compare.base = compare.nresults;
         compare.nresults++;
     }
-    measured = exit < CMD_USAGE ? measure_all(o, began_ns) : CMD_OK;
+    measured = exit < CMD_USAGE ? measure_all(o) : CMD_OK;
     exit = measured > exit ? measured : exit;
     log_progress_end(&w->log);
     if (exit < CMD_USAGE && compare.nresults > 0) {
@@ -379,6 +379,12 @@ static int run(int argc, char **argv)
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
+        "For the replayed step each is executed once by all devices, and then measured in rounds, in "
+        "which devices walk the step alone and strategies take turns. The same work has one time, the "
+        "least that was seen. The spread is how far the step of the slower half of the rounds lies above "
+        "that of all. Rounds end when every spread is at most 1 %, or after --seconds. Steps that "
+        "differ by no more than the larger spread of the two, or by 1 %, are within noise: none of "
+        "them is called the best.\n\n"
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
