@@ -58,6 +58,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
+	%D%/cmd/rounds.c \
+	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \

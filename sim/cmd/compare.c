@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +11,8 @@
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/rounds.h"
 #include "cmd/work.h"
-#include "cost/steady.h"
 #include "report/compare.h"
 #include "store/write.h"
 
@@ -34,6 +32,7 @@ enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS };
  * work on every core; and no longer than one waits for a table. */
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400
+#define SECOND_NS INT64_C(1000000000)
 
 /* What is executed without being asked: a minute or so of work that fits. */
 #define EXECUTED_DEVICES_MAX 1024
@@ -233,87 +232,6 @@ static int print(struct options *o, const struct compare *compare)
     return exit;
 }
 
-/* ---- rounds ---- */
-
-static bool is_executed(const struct work_item *item)
-{
-    return item->trial.record && item->trial.record->mode == RECORD_EXECUTED;
-}
-
-/* Every executed strategy once more; false when it was not to be, and the round does not count. */
-static bool measure_round(struct options *o, uint32_t round, int64_t ends_ns, int *exit)
-{
-    struct work *w = &o->work;
-    char line[64];
-
-    snprintf(line, sizeof line, "measuring, round %" PRIu32 "; strategies done", round);
-    for (size_t i = 0; i < w->nitems; i++) {
-        struct shd_error err;
-        int status;
-
-        if (!is_executed(&w->items[i]))
-            continue;
-        if (w->log.now() >= ends_ns)
-            return false;
-        log_progress(&w->log, i, w->nitems, line);
-        status = trial_time(&w->items[i].trial, round, &cmd_stop_request, &err);
-        if (status == SHD_OK)
-            continue;
-        log_error(&w->log, "%s: %s: %s", w->items[i].scenario->place.file,
-                  w->items[i].scenario->strategy, err.text);
-        *exit = cmd_exit_of(status);
-        return false;
-    }
-    return true;
-}
-
-/* Also of those that no round has measured: others may have done the same work. */
-static int replay_all(struct options *o, uint32_t nrounds, const struct record **records, size_t *n)
-{
-    struct work *w = &o->work;
-
-    *n = 0;
-    for (size_t i = 0; i < w->nitems; i++) {
-        struct shd_error err;
-        int status;
-
-        if (!is_executed(&w->items[i]))
-            continue;
-        status = trial_replay(&w->items[i].trial, nrounds, &err);
-        if (status != SHD_OK) {
-            log_error(&w->log, "%s", err.text);
-            return cmd_exit_of(status);
-        }
-        records[(*n)++] = w->items[i].trial.record;
-    }
-    return CMD_OK;
-}
-
-/* Rounds, in which the strategies take turns, until their replayed steps are steady. */
-static int measure(struct options *o, const struct record **records)
-{
-    struct work *w = &o->work;
-    int64_t began_ns = w->log.now(), limit_ns = INT64_C(1000000000) * o->seconds;
-    uint32_t nrounds = 0;
-    size_t n;
-    int exit = replay_all(o, 0, records, &n);
-
-    while (exit == CMD_OK && n > 0 &&
-           !steady_ends(records, n, nrounds, w->log.now() - began_ns, limit_ns) &&
-           measure_round(o, nrounds + 1, began_ns + limit_ns, &exit))
-        exit = replay_all(o, ++nrounds, records, &n);
-    return exit;
-}
-
-static int measure_all(struct options *o)
-{
-    const struct record **records = calloc(o->work.nitems + 1, sizeof *records);
-    int exit = records ? measure(o, records) : CMD_CANNOT;
-
-    free(records);
-    return exit;
-}
-
 /* Try all; what could not be tried is told and left out. */
 static int try_all(struct options *o, size_t base, struct result *results,
                    struct compare_skipped *skipped)
@@ -341,7 +259,7 @@ static int try_all(struct options *o, size_t base, struct result *results,
             compare.base = compare.nresults;
         compare.nresults++;
     }
-    measured = exit < CMD_USAGE ? measure_all(o) : CMD_OK;
+    measured = exit < CMD_USAGE ? rounds_run(w, 0, w->nitems, SECOND_NS * o->seconds) : CMD_OK;
     exit = measured > exit ? measured : exit;
     log_progress_end(&w->log);
     if (exit < CMD_USAGE && compare.nresults > 0) {

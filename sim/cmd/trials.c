@@ -8,6 +8,7 @@
 #include "base/json_out.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/rounds.h"
 #include "cmd/work.h"
 
 struct options {
@@ -20,6 +21,8 @@ enum { KEY_REPEAT = 1000, KEY_THREADS }; /* no short form */
 
 #define REPEATS_MAX 1000000
 #define THREADS_MAX 1024
+/* For the rounds that steady the replayed step; small scenarios take a fraction of it. */
+#define ROUNDS_NS INT64_C(1000000000)
 #define NRUN_OPTIONS 2 /* the first rows: a plan does without */
 
 static const struct argp_option option_table[] = {
@@ -74,13 +77,16 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
 {
     struct result result = {.record = NULL};
     struct shd_error err;
-    int status, exit;
+    int status, exit, measured;
 
     item->trial.repeats = (uint32_t)o->repeats;
     item->trial.nthreads = o->nthreads;
     exit = work_try(&o->work, item, mode, &result);
     if (!result.record)
         return exit;
+    measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
+    if (measured != CMD_OK)
+        return measured;
     if (!json && text->length > 0)
         text_add(text, "\n");
     status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);

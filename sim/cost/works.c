@@ -215,6 +215,11 @@ int works_number(uint32_t **out, struct works *works, const struct program *prog
                          program->nops);
 }
 
+uint32_t works_count(const struct works *works)
+{
+    return works->nworks;
+}
+
 /* ---- times ---- */
 
 static void lower(int64_t *least_ns, int64_t ns)

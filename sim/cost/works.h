@@ -39,6 +39,9 @@ void works_destroy(struct works *works); /* NULL is allowed */
 SHD_MUST_CHECK int works_number(uint32_t **out, struct works *works, const struct program *program,
                                 struct shd_error *err);
 
+/* Works so far, of all programs. */
+uint32_t works_count(const struct works *works);
+
 /* Note the times of the record's ops in a column: those of the devices first, first + stride
  * and so on.  `ids` are the numbers of its program. */
 void works_take(struct works *works, uint32_t column, const uint32_t *ids,

@@ -7,6 +7,26 @@
 
 #include "cost/steady.h"
 
+/* Devices that have work which those before them have not. */
+static bool count_walkers(struct timing *t)
+{
+    bool *seen = calloc((size_t)works_count(t->works) + 1, sizeof *seen);
+    size_t nops = t->record->program->nops;
+
+    for (int32_t d = 0; seen && d < t->record->ndevices; d++) {
+        bool new = false;
+
+        for (size_t at = (size_t)d * nops; at < ((size_t)d + 1) * nops; at++)
+            if (t->ids[at] != WORKS_NONE && !seen[t->ids[at]])
+                new = seen[t->ids[at]] = true;
+        t->nwalkers += new;
+    }
+    if (!seen)
+        return false;
+    free(seen);
+    return true;
+}
+
 int timing_init(struct timing *out, struct record *record, struct works *shared,
                 struct shd_error *err)
 {
@@ -18,6 +38,8 @@ int timing_init(struct timing *out, struct record *record, struct works *shared,
     if (!t.works)
         return shd_error_set(err, SHD_ENOMEM, "no memory for times");
     status = works_number(&t.ids, t.works, record->program, err);
+    if (status == SHD_OK && !count_walkers(&t))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for times");
     if (status == SHD_OK)
         *out = t;
     else
@@ -79,6 +101,13 @@ static bool has_unseen(const struct timing *t, int32_t device)
             works_least(t->works, ids[i], t->round + 1, t->round + 2) < 0)
             return true;
     return false;
+}
+
+int64_t timing_round_ns(const struct timing *timing)
+{
+    const struct record *r = timing->record;
+
+    return r->cpu_ns / r->ndevices * timing->nwalkers * TIMING_ROUND_REPEATS;
 }
 
 /* In a record of its own: bytes and flops of a device alone are not those of the step. */

@@ -33,6 +33,7 @@ struct timing {
     uint32_t repeats;      /* of the walk at hand */
     uint32_t round;        /* the same; 0: before all rounds */
     int32_t device;        /* that walks alone; not in round 0 */
+    int32_t nwalkers;      /* devices that it takes to see every work */
     uint32_t nmeasured;    /* repeats before all rounds that count */
 };
 
@@ -49,6 +50,9 @@ void timing_watch(struct timing *timing, struct walk_opts *opts);
  * Errors as shd_run(). */
 SHD_MUST_CHECK int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *opts,
                                 struct shd_error *err);
+
+/* What a round will take, as far as the execution before tells: CPU time, in nanoseconds. */
+int64_t timing_round_ns(const struct timing *timing);
 
 /* Replay from all times after so many rounds.  Errors as steady_replay(). */
 SHD_MUST_CHECK int timing_replay(struct timing *timing, uint32_t nrounds,
