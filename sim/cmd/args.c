@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "cmd/cmd.h"
+#include "run/backend.h"
 
 #define NAME_MAX_BYTES 64
 
@@ -83,4 +84,12 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input)
             i += short_takes_value(argp, argv[i][1]);
     }
     argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+const char *args_parse_memory(const char *arg, const struct argp_state *state)
+{
+    if (!backend_find(arg))
+        argp_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
+                   backend_find("jemalloc") ? " or jemalloc" : "");
+    return arg;
 }

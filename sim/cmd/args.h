@@ -18,6 +18,13 @@
 
 #define ARGS_COLOUR "auto|always|never"
 
+/* The value of --memory: where the memory of devices comes from. */
+#define ARGS_MEMORY "jemalloc|mmap|malloc"
+#define ARGS_MEMORY_DOC                                                                            \
+    "Device memory from an arena of jemalloc for each device, from pages mapped for it, or from "  \
+    "malloc. If not given: jemalloc, but mmap from the number of devices on at which arenas would " \
+    "take more than the devices' arrays (and than 16 MiB)"
+
 /* Exit statuses; `failed` is the line of status 1, or "". */
 #define ARGS_EXIT_STATUS(failed)                                                                   \
     "Exit status:\n"                                                                               \
@@ -27,5 +34,8 @@
 
 /* Parse a command line; does not return when it is not good, nor after --help. */
 void args_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* The value of --memory, held to what this program has; does not return when it has none of it. */
+const char *args_parse_memory(const char *arg, const struct argp_state *state);
 
 #endif /* CMD_ARGS_H */

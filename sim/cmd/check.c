@@ -26,6 +26,7 @@
 
 struct check {
     const char *dir, *baselines, *junit; /* baselines: NULL until derived from dir */
+    const char *memory;                  /* NULL: the default */
     char *own_baselines;
     bool plan, update, quiet;
     uint64_t whole_bytes;
@@ -34,7 +35,7 @@ struct check {
     bool failed;
 };
 
-enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE };
+enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE, KEY_MEMORY };
 
 static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
@@ -46,6 +47,7 @@ static const struct argp_option option_table[] = {
      "Where the baselines are; otherwise results/baselines beside the folder", 0},
     {"whole", KEY_WHOLE, "SIZE", 0,
      "Weights above this are not to lie whole on several devices (64MiB)", 0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
@@ -70,6 +72,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_WHOLE:
         if (units_parse_bytes(&c->whole_bytes, arg, &err) != SHD_OK)
             argp_error(state, "--whole: %s", err.text);
+        return 0;
+    case KEY_MEMORY:
+        c->memory = args_parse_memory(arg, state);
         return 0;
     case 'q':
         c->quiet = true;
@@ -239,6 +244,7 @@ static int check_strategies(struct file_check *f, struct work *w)
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct check_strategy s;
 
+        w->items[i].trial.memory = f->check->memory;
         exit = check_strategy_init(&s, w, &w->items[i], mode, f->check->whole_bytes,
                                    baseline_find(&f->was, w->items[i].scenario->strategy));
         if (exit == CMD_OK)

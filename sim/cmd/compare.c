@@ -19,6 +19,7 @@
 struct options {
     struct work work;
     const char *base, *path; /* NULL: the first; standard output */
+    const char *memory;      /* NULL: the default */
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
@@ -26,7 +27,7 @@ struct options {
     struct works *works; /* of all strategies */
 };
 
-enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS };
+enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
 
 /* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
  * work on every core; and no longer than one waits for a table. */
@@ -47,6 +48,7 @@ static const struct argp_option option_table[] = {
      "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: in no "
      "rounds",
      0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
@@ -111,6 +113,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         parse_format(o, arg, state);
+        return 0;
+    case KEY_MEMORY:
+        o->memory = args_parse_memory(arg, state);
         return 0;
     case KEY_SECONDS:
         parse_seconds(o, arg, state);
@@ -250,6 +255,7 @@ static int try_all(struct options *o, size_t base, struct result *results,
         int one;
 
         w->items[i].trial.works = o->works;
+        w->items[i].trial.memory = o->memory;
         one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
 
         exit = one > exit ? one : exit;

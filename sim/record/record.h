@@ -68,6 +68,13 @@ struct record_replay {
     uint32_t npath;
 };
 
+/* Where the devices' memory came from, and why from there (run/backend.h). */
+struct record_memory {
+    const char *kind; /* NULL: not executed */
+    bool usual;
+    char why[160];
+};
+
 struct record {
     enum record_mode mode;
     const struct program *program; /* not owned */
@@ -86,6 +93,7 @@ struct record {
     int64_t step_ns;              /* the median of the others; the first where there are none */
     int64_t fastest_step_ns;      /* of the others */
     int64_t cpu_ns;               /* of all threads in a step, likewise a median */
+    struct record_memory memory;
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;

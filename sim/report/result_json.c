@@ -217,6 +217,13 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     else
         json_out_null(out);
     json_out_end_object(out);
+    if (r->memory.kind) {
+        json_out_key(out, "device_memory");
+        json_out_begin_flat_object(out);
+        key_string(out, "kind", r->memory.kind);
+        key_string(out, "why", r->memory.why);
+        json_out_end_object(out);
+    }
     write_devices(out, "flops", r->flops, r);
     status = write_time(out, r, err);
     if (r->verified)

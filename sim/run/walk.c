@@ -8,9 +8,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "run/backend.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
+
+_Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
 
 /* When a device began or ended a step, and the CPU time of the whole process by then. */
 struct moment {
@@ -578,13 +581,31 @@ static void free_walk(struct walk *walk)
     free(walk->sorted);
 }
 
+/* Chosen by what the plan has as the most that a device holds. */
+static int choose_memory(struct record *record, const struct walk_opts *opts,
+                         struct shd_run_opts *out, struct shd_error *err)
+{
+    struct backend_choice choice;
+
+    if (!backend_choose(&choice, opts->memory, record->ndevices,
+                        program_peak_bytes(record->program)))
+        return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
+                             opts->memory);
+    out->memory = choice.backend->name;
+    record->memory = (struct record_memory){.kind = choice.backend->name, .usual = choice.usual};
+    memcpy(record->memory.why, choice.why, sizeof choice.why);
+    return SHD_OK;
+}
+
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     struct walk walk = make_walk(record, opts);
     struct shd_run_opts run_opts = run_options(opts);
     struct shd_run_stats stats;
-    int status;
+    int status = choose_memory(record, opts, &run_opts, err);
 
+    if (status != SHD_OK)
+        return status;
     if (allocate(&walk)) {
         status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
         take_stats(record, &stats, &walk);
@@ -607,9 +628,10 @@ int walk_alone(struct record *record, int32_t position, const struct walk_opts *
     if (status != SHD_OK)
         return status;
     walk.alone = position;
-    if (allocate(&walk))
+    status = choose_memory(record, opts, &run_opts, err);
+    if (status == SHD_OK && allocate(&walk))
         status = shd_run(one, walk_device, &walk, &run_opts, NULL, err);
-    else
+    else if (status == SHD_OK)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
     free_walk(&walk);
     shd_mesh_destroy(one);

@@ -27,6 +27,7 @@ typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
 struct walk_opts {
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
+    const char *memory;      /* as in shd_run_opts; NULL: by backend_choose() */
     uint32_t repeats;        /* of the step, with the same arguments; 0: one */
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */

@@ -162,6 +162,7 @@ static struct walk_opts walk_options(const struct trial *trial, const int *stop_
     return (struct walk_opts){.memory_bytes = trial->scenario->memory_limit_bytes,
                               .stop_request = stop_request,
                               .nthreads = trial->nthreads,
+                              .memory = trial->memory,
                               .repeats = trial->repeats};
 }
 

@@ -32,6 +32,7 @@ struct trial {
     /* Of an execution; set after trial_init(). */
     uint32_t repeats;      /* of the step; 0: one */
     int nthreads;          /* in the kernels of each device; 0: one */
+    const char *memory;    /* as in shd_run_opts; NULL: the default */
     struct works *works;   /* where several trials keep their times; NULL: each its own.  Not owned */
     struct timing timing;
     struct record *record; /* NULL until executed or planned */
