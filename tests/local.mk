@@ -70,6 +70,7 @@ check_PROGRAMS += \
 	%D%/sharding \
 	%D%/spec \
 	%D%/split \
+	%D%/steady \
 	%D%/store \
 	%D%/sums \
 	%D%/text \

@@ -315,6 +315,27 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     return SHD_OK;
 }
 
+/* Without the memory that is got for it and given back: accounting for devices is no work of theirs. */
+static int do_timed_op(struct walker *w, const struct program_op *op, void *workspace,
+                       uint64_t *received, struct shd_error *err)
+{
+    struct record *record = w->walk->record;
+    size_t i = (size_t)(op - w->program->ops);
+    struct record_time *t;
+    int64_t cpu_ns;
+    int status;
+
+    if (!record->times)
+        return do_op(w, op, workspace, received, err);
+    t = &record->times[(size_t)w->position * w->program->nops + i];
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call; the other clock is none */
+    t->start_ns = clock_ns(CLOCK_MONOTONIC);
+    status = do_op(w, op, workspace, received, err);
+    t->end_ns = clock_ns(CLOCK_MONOTONIC);
+    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    return status;
+}
+
 /* Memory for what an op writes, the op, and the end of what it read last. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
@@ -333,7 +354,7 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
     if (status == SHD_OK)
-        status = do_op(w, op, workspace, &received, err);
+        status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
     w->walk->record->flops[w->position] += op->flops;
@@ -365,26 +386,14 @@ static void give_turn(struct walker *w)
     w->core = TURNS_NONE;
 }
 
-static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
+static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 {
-    struct record *record = w->walk->record;
     const struct program_op *op = &w->program->ops[i];
-    struct record_time *t;
-    int64_t cpu_ns;
-    int status;
 
     if (program_communicates(op))
         give_turn(w);
     take_turn(w, op);
-    if (!record->times)
-        return walk_op(w, i, err);
-    t = &record->times[(size_t)w->position * w->program->nops + i];
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call; the other clock is none */
-    t->start_ns = clock_ns(CLOCK_MONOTONIC);
-    status = walk_op(w, i, err);
-    t->end_ns = clock_ns(CLOCK_MONOTONIC);
-    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    return status;
+    return walk_op(w, i, err);
 }
 
 static void finish(struct walker *w, const void **results)
@@ -411,7 +420,7 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
         if (walk->opts->stop_request)
             status = shd_device_check_stop(w->dev, err);
         if (status == SHD_OK)
-            status = walk_timed_op(w, i, err);
+            status = walk_op_in_turn(w, i, err);
     }
     give_turn(w);
     walk->last[at] = now();
@@ -446,7 +455,7 @@ static int walk_ops(struct walker *w, struct shd_error *err)
     int status = SHD_OK;
 
     for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
-        status = walk_timed_op(w, i, err);
+        status = walk_op_in_turn(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
         if (w->repeat > 0)
             free_results(w);
