@@ -80,7 +80,8 @@ static void test_rounds(struct trial *t)
     for (uint32_t round = 1; round <= 3; round++)
         good &= trial_time(t, round, NULL, NULL) == SHD_OK;
     ok(good && trial_replay(t, 3, NULL) == SHD_OK, "three rounds");
-    ok(r->replay->repeats == 3 * (TIMING_ROUND_REPEATS - 1) && r->replay->spread >= 0 && one_time(r),
+    ok(r->replay->repeats == 3 * (TIMING_ROUND_REPEATS - 1) && r->replay->spread >= 0 &&
+           one_time(r),
        "after them only what is warm counts");
     ok(record_received(r) == received && r->peak_bytes[0] == peak && r->flops[0] == flops &&
            r->checks[0].error == error && r->step_ns == wall_ns && record_verified_ok(r),

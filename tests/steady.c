@@ -130,15 +130,15 @@ static void test_same(void)
     at.noffsets = 1;
     at.offsets[0] = (struct program_offset){b, 0};
     other.kernel = &kern_kernel_repeat;
-    add(&m, kernel(a, a, 8), false, false);        /* op 2 */
-    add(&m, kernel(b, b, 8), false, false);        /* 3: the same of other arrays */
-    add(&m, kernel(a, a, 9), false, false);        /* 4: another extent */
-    add(&m, kernel(a, b, 8), false, false);        /* 5: of two arrays */
-    add(&m, at, false, false);                     /* 6: at an offset of each device */
-    add(&m, other, false, false);                  /* 7: another kernel */
-    add(&m, reshard(&m, a, true, false), true, false);  /* 8: a slice */
-    add(&m, reshard(&m, a, true, false), true, false);  /* 9: another */
-    add(&m, reshard(&m, a, false, true), false, true);  /* 10: a mask */
+    add(&m, kernel(a, a, 8), false, false);              /* op 2 */
+    add(&m, kernel(b, b, 8), false, false);              /* 3: the same of other arrays */
+    add(&m, kernel(a, a, 9), false, false);              /* 4: another extent */
+    add(&m, kernel(a, b, 8), false, false);              /* 5: of two arrays */
+    add(&m, at, false, false);                           /* 6: at an offset of each device */
+    add(&m, other, false, false);                        /* 7: another kernel */
+    add(&m, reshard(&m, a, true, false), true, false);   /* 8: a slice */
+    add(&m, reshard(&m, a, true, false), true, false);   /* 9: another */
+    add(&m, reshard(&m, a, false, true), false, true);   /* 10: a mask */
     add(&m, reshard(&m, b, false, false), false, false); /* 11: an all-gather */
     finish(&m);
     ok(id(&m, 0, 2) == id(&m, 1, 2) && id(&m, 0, 2) == id(&m, 0, 3),
@@ -147,7 +147,8 @@ static void test_same(void)
        "other work: other extents, another kernel, two arrays and not one twice");
     ok(id(&m, 0, 6) != id(&m, 1, 6) && id(&m, 0, 6) == id(&m, 0, 2),
        "other work: another offset, which is 0 on the first device");
-    ok(id(&m, 0, 8) == id(&m, 1, 8) && id(&m, 0, 8) == id(&m, 0, 9) && id(&m, 0, 8) != id(&m, 0, 10),
+    ok(id(&m, 0, 8) == id(&m, 1, 8) && id(&m, 0, 8) == id(&m, 0, 9) &&
+           id(&m, 0, 8) != id(&m, 0, 10),
        "same work: slices of equal shards");
     ok(id(&m, 0, 10) != id(&m, 1, 10), "other work: a mask that keeps and one that zeroes");
     ok(id(&m, 0, 0) == WORKS_NONE && id(&m, 1, 11) == WORKS_NONE && works_count(m.works) == 8,

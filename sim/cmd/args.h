@@ -20,10 +20,10 @@
 
 /* The value of --memory: where the memory of devices comes from. */
 #define ARGS_MEMORY "jemalloc|mmap|malloc"
-#define ARGS_MEMORY_DOC                                                                            \
-    "Device memory from an arena of jemalloc for each device, from pages mapped for it, or from "  \
-    "malloc. If not given: jemalloc, but mmap from the number of devices on at which arenas would " \
-    "take more than the devices' arrays (and than 16 MiB)"
+#define ARGS_MEMORY_DOC                                                                           \
+    "Device memory from an arena of jemalloc for each device, from pages mapped for it, or from " \
+    "malloc. If not given: jemalloc, but mmap from the number of devices on at which arenas "     \
+    "would take more than the devices' arrays (and than 16 MiB)"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
 #define ARGS_EXIT_STATUS(failed)                                                                   \

@@ -1,16 +1,16 @@
 /* steady.h - replayed steps of which it is known how far they can be trusted.
  *
- * Replayed is the least time of each work (works.h).  A least time can only fall as more is seen, and
- * how far it has still to fall is told by its halves: the measuring is cut in two, the step is
- * replayed with what each half alone has seen, and the spread is how far the slower half's step lies
- * above the step from both, as a fraction of it.  It is what half as much measuring would have got
- * wrong, so a little more than what all of it does.  A work that one half has not seen counts in
- * both as the other saw it.
+ * Replayed is the least time of each work (works.h).  A least time can only fall as more is seen,
+ * and how far it has still to fall is told by its halves: the measuring is cut in two, the step is
+ * replayed with what each half alone has seen, and the spread is how far the slower half's step
+ * lies above the step from both, as a fraction of it.  It is what half as much measuring would have
+ * got wrong, so a little more than what all of it does.  A work that one half has not seen counts
+ * in both as the other saw it.
  *
- * Two replayed steps are a tie when they differ by no more than the larger of their noises.  A step's
- * noise is its spread, but at least STEADY_SPREAD: measuring ends when the spread is that small, and
- * what is smaller by chance proves nothing.  The larger and not the sum, for no step is below its
- * true time, so that one's error does not add to the other's.
+ * Two replayed steps are a tie when they differ by no more than the larger of their noises.  A
+ * step's noise is its spread, but at least STEADY_SPREAD: measuring ends when the spread is that
+ * small, and what is smaller by chance proves nothing.  The larger and not the sum, for no step is
+ * below its true time, so that one's error does not add to the other's.
  *
  * Thread class: owned by one thread.
  *

@@ -9,8 +9,8 @@
 
 #define NOT_SEEN (-1)
 
-/* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading the
- * clocks takes, and an eighth, by which the two clocks may disagree. */
+/* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading
+ * the clocks takes, and an eighth, by which the two clocks may disagree. */
 #define KEPT_NS 2000
 #define KEPT_SHARE 8
 

@@ -3,8 +3,8 @@
  * Two ops are the same work where the same kernel runs with the same description (element type,
  * extents, strides), at the same offsets, and reads one array twice where the other does; two local
  * steps of a reshard, where they make the same of shards of the same extents.  So equal layers are
- * the same work, and equal devices, and equal parts of different programs.  (All virtual devices are
- * of one class: threads of this machine.)
+ * the same work, and equal devices, and equal parts of different programs.  (All virtual devices
+ * are of one class: threads of this machine.)
  *
  * What a work takes differs from time to time only by what disturbs it: caches that others used,
  * pages touched for the first time, a processor that is shared.  All of that adds and nothing
@@ -12,10 +12,10 @@
  * are kept in columns, one for each stretch of the measuring, so that the least of some can be
  * held against the least of others.
  *
- * A thread that kept its core all the while took the wall time.  One that lost it took its CPU time;
- * that counts only where nobody kept a core, because it is no bound: the system's count of a thread's
- * CPU time in a virtual machine is a fifth too low now and then (time that the host took is taken off
- * the wrong thread), and the least of many would be just these.
+ * A thread that kept its core all the while took the wall time.  One that lost it took its CPU
+ * time; that counts only where nobody kept a core, because it is no bound: the system's count of a
+ * thread's CPU time in a virtual machine is a fifth too low now and then (time that the host took
+ * is taken off the wrong thread), and the least of many would be just these.
  *
  * Thread class: owned by one thread.
  *
@@ -31,7 +31,7 @@ struct works; /* opaque */
 #define WORKS_NONE UINT32_MAX
 #define WORKS_COLUMNS_MAX 64
 
-struct works *works_create(void);         /* NULL: no memory */
+struct works *works_create(void);        /* NULL: no memory */
 void works_destroy(struct works *works); /* NULL is allowed */
 
 /* Number the works of a program: out[device * nops + op], WORKS_NONE for arguments, and for what

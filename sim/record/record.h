@@ -24,7 +24,8 @@ enum record_mode { RECORD_EXECUTED, RECORD_PLANNED };
 /* One device's time in one op, nanoseconds; start and end on one clock of the whole machine. */
 struct record_time {
     int64_t start_ns, end_ns;
-    int64_t cpu_ns; /* of the device's own thread; in a record that was replayed, of the same work */
+    int64_t
+        cpu_ns; /* of the device's own thread; in a record that was replayed, of the same work */
 };
 
 /* A result compared with the unsharded computation in float64. */

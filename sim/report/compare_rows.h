@@ -12,13 +12,13 @@
 
 enum compare_kind {
     COMPARE_TEXT,
-    COMPARE_COUNT,   /* whole */
-    COMPARE_BYTES,   /* whole */
-    COMPARE_RATIO,   /* mean / max */
+    COMPARE_COUNT, /* whole */
+    COMPARE_BYTES, /* whole */
+    COMPARE_RATIO, /* mean / max */
     COMPARE_SECONDS,
-    COMPARE_SHARE,   /* a fraction, shown in percent */
-    COMPARE_ERROR,   /* relative */
-    COMPARE_TIMES    /* base / value, said in words: "1.80x fewer" */
+    COMPARE_SHARE, /* a fraction, shown in percent */
+    COMPARE_ERROR, /* relative */
+    COMPARE_TIMES  /* base / value, said in words: "1.80x fewer" */
 };
 
 /* In the order of the table. */

@@ -57,7 +57,8 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
         compare_add_name(rows, row, out);
     else if (relative && row == rows->compare->base)
         text_add(out, "base");
-    else if (c == COMPARE_STEP_TIMES && compare_is_tie(rows, COMPARE_STEP, row, rows->compare->base))
+    else if (c == COMPARE_STEP_TIMES &&
+             compare_is_tie(rows, COMPARE_STEP, row, rows->compare->base))
         text_add(out, "within noise");
     else if (!v->known)
         text_add(out, c == COMPARE_DOMINATED ? "" : "-");
@@ -312,7 +313,8 @@ static void add_verdict(const struct compare_rows *rows, struct text *out)
     if (fastest == n)
         return;
     for (size_t i = 0; i < n; i++)
-        nties += i != fastest && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, fastest, i);
+        nties +=
+            i != fastest && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, fastest, i);
     text_add(out, "fastest step: ");
     compare_add_name(rows, fastest, out);
     for (size_t i = 0; i < n; i++) {
@@ -352,10 +354,11 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
     if (best)
         text_add(out, "* the best of its column; balance: mean / max over devices, 1 is even\n");
     if (compare_is_used(rows, COMPARE_STEP))
-        text_add(out, "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
-                      "  transfers with nothing else to do, are means over devices\n"
-                      "spread: of the step between the halves of what was measured; within noise is\n"
-                      "  what differs by no more than the larger spread, or by 1 %\n");
+        text_add(out,
+                 "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
+                 "  transfers with nothing else to do, are means over devices\n"
+                 "spread: of the step between the halves of what was measured; within noise is\n"
+                 "  what differs by no more than the larger spread, or by 1 %\n");
     print_verdict(rows, out);
     if (dominated)
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"

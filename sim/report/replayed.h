@@ -32,8 +32,8 @@ void replayed_json_balance(struct json_out *out, const struct record *record);
 /* The mean over devices of one of the values of "replayed": "busy_seconds" and the like. */
 double replayed_mean_seconds(const struct record *record, const char *key);
 
-/* Whether values of two replayed steps, in nanoseconds, differ by no more than the larger noise of the
- * steps (cost/steady.h).  A noise that is not known is larger than all. */
+/* Whether values of two replayed steps, in nanoseconds, differ by no more than the larger noise of
+ * the steps (cost/steady.h).  A noise that is not known is larger than all. */
 bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct record_replay *b,
                      double b_ns);
 

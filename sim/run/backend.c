@@ -158,12 +158,12 @@ static bool are_dear(char why[BACKEND_WHY_MAX], int32_t narenas, uint64_t bytes)
     uint64_t n = (uint64_t)narenas, cost = n * BACKEND_ARENA_BYTES;
 
     if (narenas > BACKEND_ARENAS_MAX)
-        snprintf(why, BACKEND_WHY_MAX, "%" PRId32 " devices, and jemalloc has arenas for %d", narenas,
-                 BACKEND_ARENAS_MAX);
+        snprintf(why, BACKEND_WHY_MAX, "%" PRId32 " devices, and jemalloc has arenas for %d",
+                 narenas, BACKEND_ARENAS_MAX);
     else if (cost > BACKEND_ARENAS_BYTES_FREE && BACKEND_ARENA_BYTES > bytes)
         snprintf(why, BACKEND_WHY_MAX,
-                 "%" PRId32 " jemalloc arenas would take %" PRIu64 " KiB, a device's arrays only %" PRIu64
-                 " of its %" PRIu64,
+                 "%" PRId32 " jemalloc arenas would take %" PRIu64
+                 " KiB, a device's arrays only %" PRIu64 " of its %" PRIu64,
                  narenas, cost >> 10, bytes >> 10, BACKEND_ARENA_BYTES >> 10);
     else
         return false;

@@ -58,10 +58,10 @@ struct backend_choice {
     char why[BACKEND_WHY_MAX]; /* half a sentence */
 };
 
-/* For `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known), what was asked
- * for by name, or where that is NULL: jemalloc, as long as its arenas take no more than the blocks do
- * (or BACKEND_ARENAS_BYTES_FREE), and there are enough; otherwise mmap.  In builds with a sanitizer:
- * malloc.  False: the program has none of that name. */
+/* For `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known), what was
+ * asked for by name, or where that is NULL: jemalloc, as long as its arenas take no more than the
+ * blocks do (or BACKEND_ARENAS_BYTES_FREE), and there are enough; otherwise mmap.  In builds with a
+ * sanitizer: malloc.  False: the program has none of that name. */
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
 #endif /* RUN_BACKEND_H */

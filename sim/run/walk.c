@@ -315,7 +315,8 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     return SHD_OK;
 }
 
-/* Without the memory that is got for it and given back: accounting for devices is no work of theirs. */
+/* Without the memory that is got for it and given back: accounting for devices is no work of
+ * theirs. */
 static int do_timed_op(struct walker *w, const struct program_op *op, void *workspace,
                        uint64_t *received, struct shd_error *err)
 {

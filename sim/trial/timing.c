@@ -97,8 +97,7 @@ static bool has_unseen(const struct timing *t, int32_t device)
     const uint32_t *ids = t->ids + (size_t)device * nops;
 
     for (size_t i = 0; i < nops; i++)
-        if (ids[i] != WORKS_NONE &&
-            works_least(t->works, ids[i], t->round + 1, t->round + 2) < 0)
+        if (ids[i] != WORKS_NONE && works_least(t->works, ids[i], t->round + 1, t->round + 2) < 0)
             return true;
     return false;
 }
@@ -144,7 +143,8 @@ int timing_replay(struct timing *timing, uint32_t nrounds, const struct record_t
 {
     uint32_t from = nrounds >= 2 ? 2 : 0, to = has_halves(timing, nrounds) ? nrounds + 2 : 1;
     uint32_t before = from == 0 ? timing->nmeasured : 0;
-    int status = steady_replay(timing->record, transfers, timing->works, timing->ids, from, to, err);
+    int status =
+        steady_replay(timing->record, transfers, timing->works, timing->ids, from, to, err);
 
     if (status == SHD_OK)
         timing->record->replay->repeats = before + nrounds * (TIMING_ROUND_REPEATS - 1);

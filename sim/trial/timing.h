@@ -1,10 +1,11 @@
 /* timing.h - the times of a step, taken as it is repeated, and the step replayed from them.
  *
  * A step is first executed once or several times in a row, by all devices, and may then be measured
- * in rounds.  In a round devices walk the step alone, one at a time, each with the caches of a core to
- * itself and waiting for nobody: as many as it takes to see every work, one where all are alike.
+ * in rounds.  In a round devices walk the step alone, one at a time, each with the caches of a core
+ * to itself and waiting for nobody: as many as it takes to see every work, one where all are alike.
  * Trials take turns, so that what disturbs the machine for a while disturbs all of them alike.
- * The first repeat of a walk touches pages and fills caches and counts only where there is no other.
+ * The first repeat of a walk touches pages and fills caches and counts only where there is no
+ * other.
  *
  * Columns of the works: 0 and 1 are of the execution before all rounds, its earlier and its later
  * repeats; of a single repeat, the devices of even and of odd position.  Round r has column r + 1.
@@ -20,12 +21,12 @@
 #include "cost/works.h"
 #include "run/walk.h"
 
-/* Repeats of a walk in a round: one to warm up, and so many more that thread and arguments, which each
- * walk makes anew, cost little beside them. */
+/* Repeats of a walk in a round: one to warm up, and so many more that thread and arguments, which
+ * each walk makes anew, cost little beside them. */
 #define TIMING_ROUND_REPEATS 5
 
 struct timing {
-    struct works *works;   /* not owned where `owned` is false */
+    struct works *works; /* not owned where `owned` is false */
     bool owned;
     uint32_t *ids;         /* by works_number() */
     struct record *record; /* not owned */
@@ -37,8 +38,8 @@ struct timing {
     uint32_t nmeasured;    /* repeats before all rounds that count */
 };
 
-/* Get ready for a record with times.  `shared` (may be NULL) are works in which others measure, too.
- * SHD_ENOMEM. */
+/* Get ready for a record with times.  `shared` (may be NULL) are works in which others measure,
+ * too. SHD_ENOMEM. */
 SHD_MUST_CHECK int timing_init(struct timing *out, struct record *record, struct works *shared,
                                struct shd_error *err);
 void timing_fini(struct timing *timing); /* zeros are allowed */

@@ -33,7 +33,7 @@ struct trial {
     uint32_t repeats;      /* of the step; 0: one */
     int nthreads;          /* in the kernels of each device; 0: one */
     const char *memory;    /* as in shd_run_opts; NULL: the default */
-    struct works *works;   /* where several trials keep their times; NULL: each its own.  Not owned */
+    struct works *works; /* where several trials keep their times; NULL: each its own.  Not owned */
     struct timing timing;
     struct record *record; /* NULL until executed or planned */
 };
@@ -52,8 +52,8 @@ struct partition_request trial_request(const struct trial *trial);
 SHD_MUST_CHECK int trial_execute(struct trial *trial, const int *stop_request,
                                  struct shd_error *err);
 
-/* Execute an executed trial again, for its times alone: round 1, 2 and so on (trial/timing.h).  Needs
- * nthreads of one.  Errors as shd_run(). */
+/* Execute an executed trial again, for its times alone: round 1, 2 and so on (trial/timing.h).
+ * Needs nthreads of one.  Errors as shd_run(). */
 SHD_MUST_CHECK int trial_time(struct trial *trial, uint32_t round, const int *stop_request,
                               struct shd_error *err);
 
