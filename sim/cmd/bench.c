@@ -56,8 +56,7 @@ static const struct argp_option option_table[] = {
     {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0,
      "Device memory from an arena of jemalloc for each device (up to 186 devices, if not given), "
-     "from "
-     "pages mapped for it, or from malloc",
+     "from pages mapped for it, or from malloc",
      0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},

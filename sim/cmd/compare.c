@@ -49,10 +49,9 @@ static const struct argp_option option_table[] = {
      "in no rounds",
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    {"output", 'o', "FILE", 0,
-     "Write to a file, in the format of its ending: .txt, .md, .csv, .json", 0},
-    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
+    {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
+    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
     {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
      "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
@@ -297,36 +296,28 @@ static int run(int argc, char **argv)
 {
     const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO...",
-        "Strategies side by side, all of a file's or those of several files: bytes received, "
-        "flops, "
+        option_table, parse_option, "SCENARIO...",
+        "Strategies side by side, all of a file's or those of several files: bytes received, flops, "
         "memory, the replayed step, and whether the numbers are right; against a base, with the "
         "best of each column marked and dominated strategies named.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
-        "in "
-        "which devices walk the step alone and strategies take turns. The same work has one time, "
-        "the "
-        "least that was seen. The spread is how far the step of the slower half of the rounds lies "
-        "above "
-        "that of all. Rounds end when every spread is at most 1 %, or after --seconds. Steps that "
-        "differ by no more than the larger spread of the two, or by 1 %, are within noise: none of "
-        "them is called the best.\n\n"
+        "in which devices walk the step alone and strategies take turns. The same work has one "
+        "time, the least that was seen. The spread is how far the step of the slower half of the "
+        "rounds lies above that of all. Rounds end when every spread is at most 1 %, or after "
+        "--seconds. Steps that differ by no more than the larger spread of the two, or by 1 %, are "
+        "within noise: none of them is called the best.\n\n"
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
         "  Forty of a sweep, on paper, for a spreadsheet:\n"
         "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
         "  Two files, as a table for a pull request:\n"
-        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
-        "table.md\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
-        children,
-        NULL,
-        NULL};
+        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o table.md\n\n"
+        ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        children, NULL, NULL};
     struct options o = {.format = COMPARE_TABLE, .seconds = SECONDS_DEFAULT};
     int exit;
 
