@@ -60,6 +60,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
+	%D%/cmd/rounds.c \
+	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
@@ -109,6 +111,10 @@ libsim_la_SOURCES = \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
 	%D%/cost/replay.h \
+	%D%/cost/steady.c \
+	%D%/cost/steady.h \
+	%D%/cost/works.c \
+	%D%/cost/works.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/figure.c \
@@ -406,6 +412,8 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
+	%D%/trial/timing.c \
+	%D%/trial/timing.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

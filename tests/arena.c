@@ -136,6 +136,43 @@ static void test_churn(const struct backend *backend)
     arena_fini(&arena);
 }
 
+static bool takes(const char *name, int32_t narenas, uint64_t bytes, const char *kind,
+                  const char *why)
+{
+    struct backend_choice c;
+    bool good = backend_choose(&c, name, narenas, bytes) && !strcmp(c.backend->name, kind) &&
+                strstr(c.why, why);
+
+    if (!good)
+        diag("%s: %s", c.backend ? c.backend->name : "none", c.why);
+    return good;
+}
+
+/* 16 MiB are 186 arenas of 88 KiB and a bit. */
+static void test_choice(void)
+{
+    struct backend_choice c;
+
+    ok(takes("mmap", 8, 0, "mmap", "asked for"), "choice: what was asked for");
+    ok(!backend_choose(&c, "mallox", 8, 0), "choice: not what there is none of");
+    if (SANITIZED) {
+        ok(takes(NULL, 8, 0, "malloc", "sanitizer"),
+           "choice: malloc, which a sanitizer can follow");
+    } else if (!backend_find("jemalloc")) {
+        ok(takes(NULL, 8, 0, "mmap", "not linked"), "choice: mmap where there is no jemalloc");
+    } else {
+        ok(takes(NULL, 8, 0, "jemalloc", "each device") &&
+               takes(NULL, 186, 1, "jemalloc", "each device"),
+           "choice: jemalloc where the arenas are a few MiB");
+        ok(takes(NULL, 187, 90111, "mmap", "187 jemalloc arenas would take 16456 KiB") &&
+               takes(NULL, 187, 90112, "jemalloc", "each device"),
+           "choice: beyond that, where they take no more than the arrays");
+        ok(takes(NULL, 4000, UINT64_MAX, "jemalloc", "each device") &&
+               takes(NULL, 4001, UINT64_MAX, "mmap", "arenas for 4000"),
+           "choice: not more arenas than there are");
+    }
+}
+
 static void test_largest(void)
 {
     struct arena arena;
@@ -169,7 +206,8 @@ int main(void)
         test_limit(backends[i]);
         test_churn(backends[i]);
     }
-    ok(backend_find(NULL) && !backend_find("mallox"), "backends: a default, none of any name");
+    ok(!backend_find("mallox"), "backends: none of any name");
+    test_choice();
     test_largest();
     return done();
 }

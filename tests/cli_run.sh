@@ -78,11 +78,11 @@ assert r == x
 PY
     shardsim plan --json "$scenarios/fsdp_tp.yaml"
     is 0 "plan --json: status 0"
-    holds "plan --json: equal to run but for time and verification" <<PY
+    holds "plan --json: equal to run but for time, verification and memory's kind" <<PY
 x = json.load(open("$tmp/first"))
 assert r.pop("mode") == "plan" and x.pop("mode") == "execute" and "verify" not in r
 assert "measured" not in r["time"] and "replayed" not in r["time"]
-del x["verify"]
+del x["verify"], x["device_memory"]
 for one in (r, x):
     one.pop("time")
     one["balance"].pop("busy_seconds", None)
@@ -231,6 +231,35 @@ test_interrupted_input() {
     done
 }
 
+# On every kind of memory the same numbers; the report says which was taken and why.
+test_memory() {
+    shardsim run -q --json --memory=mmap "$scenarios/tensor_parallel.yaml"
+    is 0 "--memory=mmap: status 0"
+    holds "--memory=mmap: said in JSON" <<'PY'
+assert r["device_memory"] == {"kind": "mmap", "why": "asked for"}
+PY
+    shardsim run -q --memory=malloc "$scenarios/tensor_parallel.yaml"
+    says out '^device memory from malloc: asked for$' "--memory=malloc: said in the report"
+    shardsim run -q --memory=paper "$scenarios/tensor_parallel.yaml"
+    is 2 "--memory of no kind: status 2"
+    says err "memory is 'paper'; expected mmap, malloc" "--memory of no kind: what there is"
+    shardsim run -q --json "$scenarios/tensor_parallel.yaml"
+    holds "by default one kind, with a reason" <<'PY'
+assert r["device_memory"]["kind"] in ("jemalloc", "mmap", "malloc") and r["device_memory"]["why"]
+PY
+    # Arenas of 88 KiB for arrays of a few.
+    shardsim run -q --json --set mesh.dp=192 --set batch.size=192 --set batch.seq=1 \
+        --set model.d_model=4 --set model.d_ff=4 "$scenarios/data_parallel.yaml"
+    is 0 "many devices with little: status 0"
+    holds "many devices with little: no arena each" <<'PY'
+assert r["device_memory"]["kind"] in ("mmap", "malloc"), r["device_memory"]
+PY
+    shardsim plan --json "$scenarios/tensor_parallel.yaml"
+    holds "a plan has no memory of any kind" <<'PY'
+assert "device_memory" not in r
+PY
+}
+
 # starts_within KB: the program starts with so many kilobytes of addresses
 starts_within() {
     (
@@ -256,6 +285,7 @@ test_little_memory
 test_text
 test_json
 test_choice
+test_memory
 test_failed_checks
 test_output_lost
 test_interrupt

@@ -10,7 +10,7 @@ unset NO_COLOR COLUMNS
 test_figures() {
     shardsim run -q --json "$scenarios/strategies.yaml"
     cp "$tmp/out" "$tmp/run"
-    shardsim compare -q --json --base tensor "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 0 --json --base tensor "$scenarios/strategies.yaml"
     is 0 "compare --json: status 0"
     holds "compare --json: the results are those of run --json, but for times" <<PY
 run = json.load(open("$tmp/run"))
@@ -37,7 +37,7 @@ for x in r["results"]:
     by = rows[x["strategy"]]["dominated_by"]
     assert by in others if others else by is None, (x["strategy"], by, others)
 PY
-    shardsim compare -q --format=csv "$scenarios/strategies.yaml" "$scenarios/dp_tp.yaml"
+    shardsim compare -q --seconds 0 --format=csv "$scenarios/strategies.yaml" "$scenarios/dp_tp.yaml"
     is 0 "compare --format=csv: status 0"
     cat >"$tmp/read_csv.py" <<PY
 import csv, json, sys
@@ -62,6 +62,58 @@ PY
     python3 "$tmp/read_csv.py" 2>"$tmp/wrong"
     ok $? "compare --format=csv: read by Python, with the figures of run --json"
     diag <"$tmp/wrong"
+}
+
+# What is noise, is so by the figures that are told with it.
+test_noise() {
+    shardsim compare -q --json --seconds 1 "$scenarios/strategies.yaml"
+    is 0 "--seconds: status 0"
+    cp "$tmp/out" "$tmp/steady.json"
+    holds "noise: ties are those within the larger spread, or 1 %, and have no winner" <<'PY'
+steps = {x["strategy"]: x["time"]["replayed"] for x in r["results"]}
+rows = {x["strategy"]: x for x in r["strategies"]}
+for a, x in steps.items():
+    assert x["spread"] >= 0 and x["repeats"] >= 1, x
+    for b, y in steps.items():
+        # Both are known to the nanosecond.
+        noise = max(z["step_seconds"] * max(z["spread"], 0.01) for z in (x, y))
+        apart = abs(x["step_seconds"] - y["step_seconds"])
+        if a != b and abs(apart - noise) > 2e-9:
+            assert (b in rows[a]["within_noise"]) == (apart < noise), (a, b, apart, noise)
+fastest = min(steps, key=lambda n: steps[n]["step_seconds"])
+best = [n for n in rows if "replayed_step_seconds" in rows[n]["best"]]
+assert best == ([] if rows[fastest]["within_noise"] else [fastest]), best
+PY
+    shardsim compare -q --seconds 0 --json "$scenarios/strategies.yaml"
+    is 0 "--seconds 0: status 0"
+    holds "--seconds 0: one repeat, with a spread over its devices" <<'PY'
+assert all(x["time"]["replayed"]["repeats"] == 1 for x in r["results"])
+assert all(x["time"]["replayed"]["spread"] >= 0 for x in r["results"])
+PY
+    # One device, executed once: there is nothing that its time could be held against.
+    shardsim compare -q --seconds 0 --json --set 'mesh={tp: 1}' "$scenarios/tensor_parallel.yaml"
+    holds "one device and one repeat: the spread is not known" <<'PY'
+assert r["results"][0]["time"]["replayed"]["spread"] is None
+PY
+    shardsim compare -q --seconds 0 --format=csv "$scenarios/strategies.yaml"
+    says out ',replayed_step_seconds,replayed_step_spread,' "csv: the spread is beside the step"
+    shardsim compare -q --seconds 1 "$scenarios/strategies.yaml"
+    says out '^fastest step: .*\(by more than noise\|within noise of\)' "table: the verdict on steps"
+    says out ' step  *spread' "table: the spread is beside the step"
+    # Strategies that are one and the same are a tie.
+    sed 's/^  - name: data$/  - {name: once-more}\n  - name: data/' "$scenarios/strategies.yaml" \
+        >"$tmp/twice.yaml"
+    shardsim compare -q --seconds 1 "$tmp/twice.yaml" -S data-and-tensor -S once-more
+    is 0 "the same strategy twice: status 0"
+    says out '^once-more .* within noise$' "the same strategy twice: within noise"
+    says out '^fastest step: .*, .*: within noise of each other, so that' \
+        "the same strategy twice: neither is the fastest"
+    ! grep -q 'us\*\|ms\*' "$tmp/out"
+    ok $? "the same strategy twice: no time is marked"
+    shardsim compare --seconds 1.5 "$scenarios/strategies.yaml"
+    is 2 "--seconds=1.5: status 2"
+    shardsim compare --seconds -1 "$scenarios/strategies.yaml"
+    is 2 "--seconds=-1: status 2"
 }
 
 test_quotes() {
@@ -131,7 +183,7 @@ test_output() {
 }
 
 test_limits() {
-    shardsim compare -q --set limits.memory=1700KiB "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 0 --set limits.memory=1700KiB "$scenarios/strategies.yaml"
     is 1 "some do not fit: status 1"
     says out ' NO ' "some do not fit: said in the table"
     shardsim compare --set 'mesh={tp: 2048}' --set 'model.d_ff=2048' --set layers=1 \
@@ -159,7 +211,7 @@ test_several_files() {
 }
 
 test_sweep() {
-    shardsim compare --json "$scenarios/sweep.yaml"
+    shardsim compare --seconds 0 --json "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"
     holds "a sweep: 40 strategies on 8 to 64 devices, all right" <<'PY'
 assert len(r["results"]) == 40 == len({x["strategy"] for x in r["results"]})
@@ -179,6 +231,7 @@ PY
 }
 
 test_figures
+test_noise
 test_quotes
 test_screen
 test_output

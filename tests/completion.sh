@@ -116,7 +116,7 @@ for command in run plan compare check bench explain query 'show array' 'show gro
     # shellcheck disable=SC2086
     completes "options of $command" "$(said $command)" $command --
 done
-[ "$(said run)" = "--json --quiet --repeat --set --strategy --threads --help --usage" ]
+[ "$(said run)" = "--json --memory --quiet --repeat --set --strategy --threads --help --usage" ]
 ok $? "options of run: all of them"
 completes "subjects of show" 'array functions groups matrix mesh options schema strategies tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''

@@ -73,6 +73,7 @@ check_PROGRAMS += \
 	%D%/sharding \
 	%D%/spec \
 	%D%/split \
+	%D%/steady \
 	%D%/store \
 	%D%/sums \
 	%D%/text \

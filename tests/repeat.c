@@ -53,6 +53,41 @@ static bool same_errors(const struct record *a, const struct record *b)
     return a->nchecks == b->nchecks;
 }
 
+/* Whether the program's ops that compute have one time on all devices. */
+static bool one_time(const struct record *r)
+{
+    for (uint32_t i = 0; i < r->program->nops; i++)
+        for (int32_t d = 1; d < r->ndevices; d++)
+            if (r->program->ops[i].kind == PROGRAM_KERNEL &&
+                r->times[(size_t)d * r->program->nops + i].cpu_ns != r->times[i].cpu_ns)
+                return false;
+    return true;
+}
+
+/* Devices walk alone, and leave what was counted and verified alone. */
+static void test_rounds(struct trial *t)
+{
+    struct record *r = t->record;
+    uint64_t received = record_received(r), peak = r->peak_bytes[0], flops = r->flops[0];
+    double error = r->checks[0].error;
+    int64_t wall_ns = r->step_ns;
+    bool good = true;
+
+    ok(r->replay->repeats == 1 && r->replay->spread >= 0 && one_time(r),
+       "one repeat: equal devices have one time, with a spread over them");
+    ok(t->timing.nwalkers == 1 && timing_round_ns(&t->timing) > 0,
+       "a round of equal devices is a walk of one");
+    for (uint32_t round = 1; round <= 3; round++)
+        good &= trial_time(t, round, NULL, NULL) == SHD_OK;
+    ok(good && trial_replay(t, 3, NULL) == SHD_OK, "three rounds");
+    ok(r->replay->repeats == 3 * (TIMING_ROUND_REPEATS - 1) && r->replay->spread >= 0 &&
+           one_time(r),
+       "after them only what is warm counts");
+    ok(record_received(r) == received && r->peak_bytes[0] == peak && r->flops[0] == flops &&
+           r->checks[0].error == error && r->step_ns == wall_ns && record_verified_ok(r),
+       "a device that walks alone changes nothing of what all have done");
+}
+
 int main(void)
 {
     struct scenario_file *file;
@@ -81,6 +116,7 @@ int main(void)
     ok(!threaded.record->replay && same(once.record, threaded.record) &&
            same_errors(once.record, threaded.record),
        "with several threads in a kernel: the same, and not replayed");
+    test_rounds(&once);
     trial_fini(&once);
     trial_fini(&often);
     trial_fini(&threaded);

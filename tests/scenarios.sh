@@ -39,5 +39,21 @@ for a, b in zip(runs, plans):
     assert a["collectives"] == b["collectives"] and a["received_bytes"] == b["received_bytes"]
     assert a["memory"] == b["memory"] and a["flops"] == b["flops"]
 PY
+    # Jemalloc is the default, and under sanitizers malloc.
+    cp "$tmp/out" "$tmp/run"
+    kind=$(sed -n 's/.*"device_memory": {"kind": "\([a-z]*\)".*/\1/p' "$tmp/run" | head -n 1)
+    other=mmap
+    [ "$kind" != mmap ] || other=malloc
+    shardsim run -q --json --memory=$other "$file"
+    is 0 "$name: runs with memory from $other"
+    holds "$name: the same bytes and peaks with memory from $other as from $kind" <<PY
+was = json.load(open("$tmp/run", encoding="utf-8"))
+runs, before = (x if isinstance(x, list) else [x] for x in (r, was))
+assert len(runs) == len(before) > 0
+for a, b in zip(runs, before):
+    assert a["device_memory"] == {"kind": "$other", "why": "asked for"}, a["device_memory"]
+    for key in "memory received_bytes collectives flops verify".split():
+        assert a[key] == b[key], key
+PY
 done
 done_testing

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "run/backend.h"
 
 #define NAME_MAX_BYTES 64
 
@@ -139,4 +140,12 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input)
             i += check_short(argp, argv[0], argv[i] + 1);
     }
     argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+const char *args_parse_memory(const char *arg, const struct argp_state *state)
+{
+    if (!backend_find(arg))
+        argp_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
+                   backend_find("jemalloc") ? " or jemalloc" : "");
+    return arg;
 }

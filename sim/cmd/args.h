@@ -20,6 +20,13 @@
 
 #define ARGS_COLOUR "auto|always|never"
 
+/* The value of --memory: where the memory of devices comes from. */
+#define ARGS_MEMORY "jemalloc|mmap|malloc"
+#define ARGS_MEMORY_DOC                                                                           \
+    "Device memory from an arena of jemalloc for each device, from pages mapped for it, or from " \
+    "malloc. If not given: jemalloc, but mmap from the number of devices on at which arenas "     \
+    "would take more than the devices' arrays (and than 16 MiB)"
+
 /* Exit statuses; `failed` is the line of status 1, or "". */
 #define ARGS_EXIT_STATUS(failed)                                                                   \
     "Exit status:\n"                                                                               \
@@ -32,5 +39,8 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* argp_error(), with names shown as base/escape.h says. */
 void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* The value of --memory, held to what this program has; does not return when it has none of it. */
+const char *args_parse_memory(const char *arg, const struct argp_state *state);
 
 #endif /* CMD_ARGS_H */

@@ -16,7 +16,6 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "report/table.h"
-#include "run/backend.h"
 #include "run/measure.h"
 
 #define SIZES_MAX 64
@@ -55,7 +54,10 @@ static const struct argp_option option_table[] = {
     {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
     {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
-    {"memory", KEY_MEMORY, "KIND", 0, "Device memory: from mmap, malloc or jemalloc (mmap)", 0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0,
+     "Device memory from an arena of jemalloc for each device (up to 186 devices, if not given), "
+     "from pages mapped for it, or from malloc",
+     0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -144,15 +146,6 @@ static void parse_red(struct options *o, const char *arg, const struct argp_stat
     args_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
 }
 
-static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
-{
-    if (backend_find(arg))
-        o->memory = arg;
-    else
-        args_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
-                   backend_find("jemalloc") ? " or jemalloc" : "");
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -195,7 +188,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_number(&o->sample_ms, "sample-ms", arg, 0, COUNT_LIMIT, state);
         return 0;
     case KEY_MEMORY:
-        parse_memory(o, arg, state);
+        o->memory = args_parse_memory(arg, state);
         return 0;
     case KEY_JSON:
         o->form = FORM_JSON;

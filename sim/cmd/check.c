@@ -29,6 +29,7 @@
 
 struct check {
     const char *dir, *baselines, *junit; /* baselines: NULL for those beside dir */
+    const char *memory; /* NULL: the default */
     char *folder; /* of the baselines of this folder */
     bool plan, update, prune, quiet;
     uint64_t whole_bytes;
@@ -37,7 +38,7 @@ struct check {
     bool failed;
 };
 
-enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE };
+enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE, KEY_MEMORY };
 
 static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
@@ -53,6 +54,7 @@ static const struct argp_option option_table[] = {
      0},
     {"whole", KEY_WHOLE, "SIZE", 0,
      "Weights above this are not to lie whole on several devices (64MiB)", 0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
@@ -80,6 +82,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_WHOLE:
         if (units_parse_bytes(&c->whole_bytes, arg, &err) != SHD_OK)
             args_error(state, "--whole: %s", err.text);
+        return 0;
+    case KEY_MEMORY:
+        c->memory = args_parse_memory(arg, state);
         return 0;
     case 'q':
         c->quiet = true;
@@ -240,6 +245,7 @@ static int check_strategies(struct file_check *f, struct work *w)
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct check_strategy s;
 
+        w->items[i].trial.memory = f->check->memory;
         exit = check_strategy_init(&s, w, &w->items[i], mode, f->check->whole_bytes,
                                    baseline_find(&f->was, w->items[i].scenario->strategy));
         if (exit == CMD_OK)

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/rounds.h"
 #include "cmd/work.h"
 #include "report/compare.h"
 #include "store/write.h"
@@ -18,12 +19,21 @@
 struct options {
     struct work work;
     const char *base, *path; /* NULL: the first; standard output */
+    const char *memory;      /* NULL: the default */
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
+    int seconds;         /* for the rounds; none begins after them */
+    struct works *works; /* of all strategies */
 };
 
-enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR };
+enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
+
+/* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
+ * work on every core; and no longer than one waits for a table. */
+#define SECONDS_DEFAULT 5
+#define SECONDS_MAX 86400
+#define SECOND_NS INT64_C(1000000000)
 
 /* What is executed without being asked: a minute or so of work that fits. */
 #define EXECUTED_DEVICES_MAX 1024
@@ -34,6 +44,11 @@ static const struct argp_option option_table[] = {
      "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
      0},
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
+    {"seconds", KEY_SECONDS, "N", 0,
+     "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
+     "in no rounds",
+     0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
      0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
@@ -64,6 +79,18 @@ static void find_format(struct options *o, const struct argp_state *state)
                    o->path);
 }
 
+static void parse_seconds(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 0 || n > SECONDS_MAX)
+        argp_error(state, "--seconds is '%s'; expected a whole number from 0 to %d", arg,
+                   SECONDS_MAX);
+    else
+        o->seconds = (int)n;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -87,6 +114,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         parse_format(o, arg, state);
+        return 0;
+    case KEY_MEMORY:
+        o->memory = args_parse_memory(arg, state);
+        return 0;
+    case KEY_SECONDS:
+        parse_seconds(o, arg, state);
         return 0;
     case KEY_COLOUR:
         if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
@@ -212,7 +245,7 @@ static int try_all(struct options *o, size_t base, struct result *results,
     struct work *w = &o->work;
     struct compare compare = {.results = results, .skipped = skipped, .nskipped = w->nskipped};
     enum record_mode mode = choose_mode(o);
-    int exit = CMD_OK;
+    int exit = CMD_OK, measured;
 
     for (size_t i = 0; i < w->nskipped; i++)
         skipped[i] = (struct compare_skipped){w->skipped[i].scenario->name,
@@ -220,7 +253,11 @@ static int try_all(struct options *o, size_t base, struct result *results,
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
         struct result *result = &results[compare.nresults];
-        int one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
+        int one;
+
+        w->items[i].trial.works = o->works;
+        w->items[i].trial.memory = o->memory;
+        one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
 
         exit = one > exit ? one : exit;
         if (!result->record)
@@ -229,6 +266,8 @@ static int try_all(struct options *o, size_t base, struct result *results,
             compare.base = compare.nresults;
         compare.nresults++;
     }
+    measured = exit < CMD_USAGE ? rounds_run(w, 0, w->nitems, SECOND_NS * o->seconds) : CMD_OK;
+    exit = measured > exit ? measured : exit;
     log_progress_end(&w->log);
     if (exit < CMD_USAGE && compare.nresults > 0) {
         int printed = print(o, &compare);
@@ -245,10 +284,12 @@ static int compare_all(struct options *o)
     size_t base;
     int exit = CMD_CANNOT;
 
-    if (results && skipped)
+    o->works = works_create();
+    if (results && skipped && o->works)
         exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
     free(results);
     free(skipped);
+    works_destroy(o->works);
     return exit;
 }
 
@@ -263,6 +304,12 @@ static int run(int argc, char **argv)
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
+        "For the replayed step each is executed once by all devices, and then measured in rounds, "
+        "in which devices walk the step alone and strategies take turns. The same work has one "
+        "time, the least that was seen. The spread is how far the step of the slower half of the "
+        "rounds lies above that of all. Rounds end when every spread is at most 1 %, or after "
+        "--seconds. Steps that differ by no more than the larger spread of the two, or by 1 %, are "
+        "within noise: none of them is called the best.\n\n"
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
@@ -272,7 +319,7 @@ static int run(int argc, char **argv)
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o table.md\n\n"
         ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children, NULL, NULL};
-    struct options o = {.format = COMPARE_TABLE};
+    struct options o = {.format = COMPARE_TABLE, .seconds = SECONDS_DEFAULT};
     int exit;
 
     if (!work_init(&o.work, argc))

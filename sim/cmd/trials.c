@@ -8,19 +8,23 @@
 #include "base/json_out.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/rounds.h"
 #include "cmd/work.h"
 
 struct options {
     struct work work;
     bool json;
     int repeats, nthreads;
+    const char *memory; /* NULL: the default */
 };
 
-enum { KEY_REPEAT = 1000, KEY_THREADS }; /* no short form */
+enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
 
 #define REPEATS_MAX 1000000
 #define THREADS_MAX 1024
-#define NRUN_OPTIONS 2 /* the first rows: a plan does without */
+/* For the rounds that steady the replayed step; small scenarios take a fraction of it. */
+#define ROUNDS_NS INT64_C(1000000000)
+#define NRUN_OPTIONS 3 /* the first rows: a plan does without */
 
 static const struct argp_option option_table[] = {
     {"repeat", KEY_REPEAT, "N", 0,
@@ -31,6 +35,7 @@ static const struct argp_option option_table[] = {
      "Compute each op of a device in N threads (the results are the same); with more than one the "
      "step is not replayed",
      0},
+    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
@@ -60,6 +65,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_REPEAT:
         parse_count(&o->repeats, "repeat", arg, REPEATS_MAX, state);
         return 0;
+    case KEY_MEMORY:
+        o->memory = args_parse_memory(arg, state);
+        return 0;
     case KEY_THREADS:
         parse_count(&o->nthreads, "threads", arg, THREADS_MAX, state);
         return 0;
@@ -74,13 +82,17 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
 {
     struct result result = {.record = NULL};
     struct shd_error err;
-    int status, exit;
+    int status, exit, measured;
 
     item->trial.repeats = (uint32_t)o->repeats;
     item->trial.nthreads = o->nthreads;
+    item->trial.memory = o->memory;
     exit = work_try(&o->work, item, mode, &result);
     if (!result.record)
         return exit;
+    measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
+    if (measured != CMD_OK)
+        return measured;
     if (!json && text->length > 0)
         text_add(text, "\n");
     status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);

@@ -97,6 +97,8 @@ struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops)
 
     if (!r)
         return NULL;
+    r->spread = -1;
+    r->noise_ns = -1;
     r->devices = calloc((size_t)ndevices, sizeof *r->devices);
     r->path = calloc((size_t)nops + 1, sizeof *r->path);
     if (r->devices && r->path)

@@ -27,7 +27,8 @@ enum record_mode { RECORD_EXECUTED, RECORD_PLANNED };
 /* One device's time in one op, nanoseconds; start and end on one clock of the whole machine. */
 struct record_time {
     int64_t start_ns, end_ns;
-    int64_t cpu_ns; /* of the device's own thread */
+    int64_t
+        cpu_ns; /* of the device's own thread; in a record that was replayed, of the same work */
 };
 
 /* A result compared with the unsharded computation in float64. */
@@ -63,9 +64,19 @@ struct record_stretch {
 struct record_replay {
     struct record_transfers transfers;
     int64_t step_ns;
+    uint32_t repeats; /* of the step, in which its times were taken */
+    double spread;    /* of the step, a fraction; see cost/steady.h.  Negative: not known */
+    int64_t noise_ns; /* steps that differ by no more are a tie; negative: not known */
     struct record_replayed *devices;
     struct record_stretch *path; /* from the step's begin to its end */
     uint32_t npath;
+};
+
+/* Where the devices' memory came from, and why from there (run/backend.h). */
+struct record_memory {
+    const char *kind; /* NULL: not executed */
+    bool usual;
+    char why[160];
 };
 
 struct record {
@@ -88,6 +99,7 @@ struct record {
     int64_t step_ns;              /* the median of the others; the first where there are none */
     int64_t fastest_step_ns;      /* of the others */
     int64_t cpu_ns;               /* of all threads in a step, likewise a median */
+    struct record_memory memory;
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
     double tolerance;

@@ -125,6 +125,12 @@ static void write_strategy(struct json_out *out, const struct compare_rows *rows
             json_out_string(out, compare_columns[c].key);
     json_out_end_array(out);
     write_value(out, row, COMPARE_DOMINATED);
+    json_out_key(out, "within_noise");
+    json_out_begin_flat_array(out);
+    for (size_t k = 0; k < rows->compare->nresults; k++)
+        if (k != i && compare_is_tie(rows, COMPARE_STEP, i, k))
+            json_out_string(out, rows->compare->results[k].strategy);
+    json_out_end_array(out);
     json_out_end_object(out);
 }
 

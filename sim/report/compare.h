@@ -1,9 +1,11 @@
 /* compare.h - strategies side by side: their results as one table, in Markdown, CSV or JSON.
  *
  * A column holds one quantity of every strategy; what is measured, replayed or counted never shares
- * one.  The best of a column is marked.  A strategy is dominated when another computes the same with
- * no more devices, bytes received, peak memory and flops of the busiest device, and less of one of
- * them; these are exact, so that the verdict is the same every time.
+ * one.  The best of a column is marked; of replayed times, which are noisy, only where it is better
+ * by more than noise, and what is not is called a tie ("within_noise" in JSON, by strategy).  A
+ * strategy is dominated when another computes the same with no more devices, bytes received, peak
+ * memory and flops of the busiest device, and less of one of them; these are exact, so that the
+ * verdict is the same every time.
  *
  * Thread class: owned by one thread.
  *

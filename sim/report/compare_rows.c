@@ -19,8 +19,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_DEVICES] = {"devices", "", "devices", COMPARE_COUNT, 0, NULL, NULL},
     [COMPARE_BYTES_TIMES] = {"received_bytes_ratio", "against the base", "bytes", COMPARE_TIMES, 0,
                              "fewer", "more"},
-    [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory",
-                              COMPARE_TIMES, 0, "less", "more"},
+    [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory", COMPARE_TIMES,
+                              0, "less", "more"},
     [COMPARE_STEP_TIMES] = {"replayed_step_ratio", "against the base", "replayed step",
                             COMPARE_TIMES, 0, "faster", "slower"},
     [COMPARE_DOMINATED] = {"dominated_by", "", "dominated by", COMPARE_TEXT, 0, NULL, NULL},
@@ -30,8 +30,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
                          NULL, NULL},
     [COMPARE_BACKWARD] = {"received_backward_bytes", "bytes received", "backward", COMPARE_BYTES,
                           -1, NULL, NULL},
-    [COMPARE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received", "optimizer",
-                           COMPARE_BYTES, -1, NULL, NULL},
+    [COMPARE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received", "optimizer", COMPARE_BYTES,
+                           -1, NULL, NULL},
     [COMPARE_COLLECTIVES] = {"collectives", "", "collectives", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS] = {"flops_max", "flops", "most", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
@@ -40,6 +40,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
                               NULL, NULL},
     [COMPARE_FITS] = {"fits", "peak memory", "fits", COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_STEP] = {"replayed_step_seconds", "replayed", "step", COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_SPREAD] = {"replayed_step_spread", "replayed", "spread", COMPARE_SHARE, 0, NULL, NULL},
     [COMPARE_BUSY] = {"replayed_busy_seconds", "replayed", "busy", COMPARE_SECONDS, -1, NULL, NULL},
     [COMPARE_WAITING] = {"replayed_waiting_seconds", "replayed", "waiting", COMPARE_SECONDS, -1,
                          NULL, NULL},
@@ -135,6 +136,8 @@ static void set_times(struct compare_row *row, const struct record *r)
     if (!r->replay)
         return;
     set_number(row, COMPARE_STEP, (double)r->replay->step_ns * 1e-9);
+    if (r->replay->spread >= 0)
+        set_number(row, COMPARE_SPREAD, r->replay->spread);
     set_number(row, COMPARE_BUSY, replayed_mean_seconds(r, "busy_seconds"));
     set_number(row, COMPARE_WAITING, replayed_mean_seconds(r, "waiting_seconds"));
     set_number(row, COMPARE_EXPOSED, replayed_mean_seconds(r, "exposed_communication_seconds"));
@@ -192,6 +195,40 @@ static void set_ratio(struct compare_row *row, const struct compare_row *base, e
         set_number(row, to, 1); /* none, as the base */
 }
 
+bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b)
+{
+    const struct compare_value *x = &rows->rows[a].values[column];
+    const struct compare_value *y = &rows->rows[b].values[column];
+    const struct record_replay *of_x = rows->compare->results[a].record->replay;
+    const struct record_replay *of_y = rows->compare->results[b].record->replay;
+
+    if (column < COMPARE_STEP || column > COMPARE_EXPOSED || !x->known || !y->known)
+        return false;
+    return replayed_is_tie(of_x, x->number * 1e9, of_y, y->number * 1e9);
+}
+
+size_t compare_fastest(const struct compare_rows *rows)
+{
+    size_t n = rows->compare->nresults, fastest = n;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct compare_value *v = &rows->rows[i].values[COMPARE_STEP];
+
+        if (v->known && rows->rows[i].good &&
+            (fastest == n || v->number < rows->rows[fastest].values[COMPARE_STEP].number))
+            fastest = i;
+    }
+    return fastest;
+}
+
+/* No winner among ties. */
+static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (i != best && rows->rows[i].good && compare_is_tie(rows, c, best, i))
+            rows->rows[i].best[c] = rows->rows[best].best[c] = false;
+}
+
 /* The best of a column, where not all are the same; wrong results are no competition. */
 static void mark_best(struct compare_rows *rows, size_t c)
 {
@@ -215,6 +252,9 @@ static void mark_best(struct compare_rows *rows, size_t c)
         rows->rows[i].best[c] =
             v->known && rows->rows[i].good && !(better * v->number < best);
     }
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (rows->rows[i].best[c])
+            drop_ties(rows, c, i);
 }
 
 static bool dominates(const struct compare_rows *rows, size_t a, size_t b)

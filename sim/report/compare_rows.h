@@ -12,12 +12,13 @@
 
 enum compare_kind {
     COMPARE_TEXT,
-    COMPARE_COUNT,   /* whole */
-    COMPARE_BYTES,   /* whole */
-    COMPARE_RATIO,   /* mean / max */
+    COMPARE_COUNT, /* whole */
+    COMPARE_BYTES, /* whole */
+    COMPARE_RATIO, /* mean / max */
     COMPARE_SECONDS,
-    COMPARE_ERROR,   /* relative */
-    COMPARE_TIMES    /* base / value, said in words: "1.80x fewer" */
+    COMPARE_SHARE, /* a fraction, shown in percent */
+    COMPARE_ERROR, /* relative */
+    COMPARE_TIMES  /* base / value, said in words: "1.80x fewer" */
 };
 
 /* In the order of the table. */
@@ -42,6 +43,7 @@ enum compare_id {
     COMPARE_PEAK_BALANCE,
     COMPARE_FITS,
     COMPARE_STEP,
+    COMPARE_SPREAD,
     COMPARE_BUSY,
     COMPARE_WAITING,
     COMPARE_EXPOSED,
@@ -93,5 +95,11 @@ void compare_add_name(const struct compare_rows *rows, size_t row, struct text *
 
 /* Whether any row has a value in a column. */
 bool compare_is_used(const struct compare_rows *rows, size_t column);
+
+/* Whether the values of two rows in a column differ by noise only; exact columns have none. */
+bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b);
+
+/* The row of the least step that is replayed and good; nresults: there is none. */
+size_t compare_fastest(const struct compare_rows *rows);
 
 #endif /* REPORT_COMPARE_ROWS_H */

@@ -59,6 +59,9 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
         compare_add_name(rows, row, out);
     else if (relative && row == rows->compare->base)
         text_add(out, "base");
+    else if (c == COMPARE_STEP_TIMES &&
+             compare_is_tie(rows, COMPARE_STEP, row, rows->compare->base))
+        text_add(out, "within noise");
     else if (!v->known)
         text_add(out, c == COMPARE_DOMINATED ? "" : "-");
     else if (c == COMPARE_BY_AXIS || c == COMPARE_BY_OP)
@@ -71,6 +74,8 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
         text_add(out, units_print_count(buf, sizeof buf, v->whole));
     else if (compare_columns[c].kind == COMPARE_SECONDS)
         text_add(out, units_print_seconds(buf, sizeof buf, v->number));
+    else if (compare_columns[c].kind == COMPARE_SHARE)
+        text_addf(out, "%.1f %%", 100 * v->number);
     else if (compare_columns[c].kind == COMPARE_RATIO)
         text_addf(out, "%.3f", v->number);
     else if (compare_columns[c].kind == COMPARE_ERROR)
@@ -305,6 +310,41 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
     text_fini(&line);
 }
 
+/* Which step is the fastest, or which are by noise alone not told apart from it. */
+static void add_verdict(const struct compare_rows *rows, struct text *out)
+{
+    size_t n = rows->compare->nresults, fastest = compare_fastest(rows), nties = 0;
+
+    if (fastest == n)
+        return;
+    for (size_t i = 0; i < n; i++)
+        nties +=
+            i != fastest && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, fastest, i);
+    text_add(out, "fastest step: ");
+    compare_add_name(rows, fastest, out);
+    for (size_t i = 0; i < n; i++) {
+        if (i == fastest || !rows->rows[i].good || !compare_is_tie(rows, COMPARE_STEP, fastest, i))
+            continue;
+        text_add(out, ", ");
+        compare_add_name(rows, i, out);
+    }
+    if (nties)
+        text_add(out, ": within noise of each other, so that none of them wins");
+    else if (n > 1)
+        text_add(out, ", by more than noise");
+}
+
+static void print_verdict(const struct compare_rows *rows, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    add_verdict(rows, &line);
+    if (line.length > 0)
+        wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 static void print_legend(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;
@@ -319,8 +359,12 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
     if (best)
         text_add(out, "* the best of its column; balance: mean / max over devices, 1 is even\n");
     if (compare_is_used(rows, COMPARE_STEP))
-        text_add(out, "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
-                      "  transfers with nothing else to do, are means over devices\n");
+        text_add(out,
+                 "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
+                 "  transfers with nothing else to do, are means over devices\n"
+                 "spread: of the step between the halves of what was measured; within noise is\n"
+                 "  what differs by no more than the larger spread, or by 1 %\n");
+    print_verdict(rows, out);
     if (dominated)
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"
                       "  less of one\n");
@@ -427,6 +471,13 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         text_add(out, "|\n");
     }
     text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
+    if (compare_fastest(rows) < rows->compare->nresults) {
+        text_clear(&value);
+        add_verdict(rows, &value);
+        text_add(out, "\n");
+        add_markdown(out, text_get(&value));
+        text_add(out, ".\n");
+    }
     for (size_t i = 0; i < rows->compare->nskipped; i++) {
         text_add(out, i ? "" : "\n");
         text_add(out, "- skipped `");

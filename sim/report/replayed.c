@@ -3,6 +3,7 @@
 
 #include "report/replayed.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,14 @@ double replayed_mean_seconds(const struct record *record, const char *key)
     return balance_of(record, &parts[p]).mean_s;
 }
 
+bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct record_replay *b,
+                     double b_ns)
+{
+    int64_t noise_ns = a->noise_ns > b->noise_ns ? a->noise_ns : b->noise_ns;
+
+    return a->noise_ns < 0 || b->noise_ns < 0 || fabs(a_ns - b_ns) <= (double)noise_ns;
+}
+
 /* ---- JSON ---- */
 
 static void key_double(struct json_out *out, const char *key, double value)
@@ -189,6 +198,13 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     json_out_begin_object(out);
     key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
+    json_out_key(out, "spread");
+    if (replay->spread >= 0)
+        json_out_double(out, replay->spread);
+    else
+        json_out_null(out);
+    json_out_key(out, "repeats");
+    json_out_uint(out, replay->repeats);
     for (size_t p = 0; p < NPARTS; p++)
         key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
     json_out_key(out, "transfers");
@@ -261,6 +277,16 @@ static void print_path(struct text *out, const struct record *record,
     table_fini(&table);
 }
 
+static void print_spread(struct text *out, const struct record_replay *replay)
+{
+    text_addf(out, "  same work has one time, the least of %u repeat%s; ", replay->repeats,
+              replay->repeats == 1 ? "" : "s");
+    if (replay->spread >= 0)
+        text_addf(out, "spread %.1f %%\n", 100 * replay->spread);
+    else
+        text_add(out, "spread not known\n");
+}
+
 int replayed_text(struct text *out, const struct record *record, struct shd_error *err)
 {
     const struct record_replay *replay = record->replay;
@@ -277,6 +303,7 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
               units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
               units_print_seconds(latency, sizeof latency,
                                   (double)replay->transfers.latency_ns * 1e-9));
+    print_spread(out, replay);
     print_parts(out, record);
     print_path(out, record, shares, n);
     free(shares);

@@ -266,6 +266,18 @@ static int write_memory(struct json_out *out, const struct result *result)
     return status;
 }
 
+/* Where the memory of devices came from; nothing where none was there. */
+static void write_device_memory(struct json_out *out, const struct record *r)
+{
+    if (!r->memory.kind)
+        return;
+    json_out_key(out, "device_memory");
+    json_out_begin_flat_object(out);
+    key_string(out, "kind", r->memory.kind);
+    key_string(out, "why", r->memory.why);
+    json_out_end_object(out);
+}
+
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -284,6 +296,8 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     write_balances(out, r);
     if (status == SHD_OK)
         status = write_memory(out, result);
+    if (status == SHD_OK)
+        write_device_memory(out, r);
     if (status == SHD_OK)
         status = write_devices(out, "flops", r->flops, r);
     if (status != SHD_OK)

@@ -184,6 +184,18 @@ static void print_memory(const struct result *result, struct text *out)
               b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
 }
 
+/* Only where it is not what it usually is. */
+static void print_memory_kind(const struct record *r, struct text *out)
+{
+    char line[256];
+
+    if (!r->memory.kind || r->memory.usual)
+        return;
+    snprintf(line, sizeof line, "from %s: %s", r->memory.kind, r->memory.why);
+    text_addf(out, "\n%-*s", VALUE_COLUMN, "device memory");
+    print_wrapped(out, VALUE_COLUMN, line);
+}
+
 static const char *kind_name(enum program_result_kind kind)
 {
     return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
@@ -241,6 +253,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_totals(&traffic, r, out);
     print_balances(r, out);
     print_memory(result, out);
+    print_memory_kind(r, out);
     if (r->mode == RECORD_EXECUTED)
         print_measured(r, out);
     if (r->replay)

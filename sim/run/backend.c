@@ -3,6 +3,7 @@
 
 #include "run/backend.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +139,6 @@ const struct backend *const backends[] = {
 
 const struct backend *backend_find(const char *name)
 {
-    if (!name)
-        name = DEVICE_MEMORY;
     for (size_t i = 0; backends[i]; i++) {
 #ifdef HAVE_JEMALLOC
         if (backends[i] == &of_jemalloc && !has_jemalloc())
@@ -149,4 +148,50 @@ const struct backend *backend_find(const char *name)
             return backends[i];
     }
     return NULL;
+}
+
+/* ---- which ---- */
+
+/* Why the arenas of jemalloc cost more than they may; false: they do not. */
+static bool are_dear(char why[BACKEND_WHY_MAX], int32_t narenas, uint64_t bytes)
+{
+    uint64_t n = (uint64_t)narenas, cost = n * BACKEND_ARENA_BYTES;
+
+    if (narenas > BACKEND_ARENAS_MAX)
+        snprintf(why, BACKEND_WHY_MAX, "%" PRId32 " devices, and jemalloc has arenas for %d",
+                 narenas, BACKEND_ARENAS_MAX);
+    else if (cost > BACKEND_ARENAS_BYTES_FREE && BACKEND_ARENA_BYTES > bytes)
+        snprintf(why, BACKEND_WHY_MAX,
+                 "%" PRId32 " jemalloc arenas would take %" PRIu64
+                 " KiB, a device's arrays only %" PRIu64 " of its %" PRIu64,
+                 narenas, cost >> 10, bytes >> 10, BACKEND_ARENA_BYTES >> 10);
+    else
+        return false;
+    return true;
+}
+
+static const char *usual_name(struct backend_choice *out, int32_t narenas, uint64_t bytes)
+{
+    out->usual = false;
+    if (SANITIZED)
+        snprintf(out->why, sizeof out->why, "what the sanitizer of this build can follow");
+    else if (!backend_find("jemalloc"))
+        snprintf(out->why, sizeof out->why, "this program is not linked with jemalloc");
+    else if (!are_dear(out->why, narenas, bytes)) {
+        snprintf(out->why, sizeof out->why, "an arena for each device");
+        out->usual = true;
+        return "jemalloc";
+    }
+    return SANITIZED ? "malloc" : "mmap";
+}
+
+bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes)
+{
+    *out = (struct backend_choice){.usual = false};
+    if (name)
+        snprintf(out->why, sizeof out->why, "asked for");
+    else
+        name = usual_name(out, narenas, bytes);
+    out->backend = backend_find(name);
+    return out->backend != NULL;
 }

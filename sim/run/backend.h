@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "run/heap.h"
 
@@ -37,7 +38,30 @@ struct backend {
 /* All that this program has, NULL behind the last. */
 extern const struct backend *const backends[];
 
-/* By name; NULL: the default.  NULL when the program has none of that name. */
+/* By name; NULL when the program has none of that name. */
 const struct backend *backend_find(const char *name);
+
+/* What a jemalloc arena keeps resident beyond its blocks (measured: bench/devices.py). */
+#define BACKEND_ARENA_BYTES ((uint64_t)88 << 10)
+
+/* What arenas may take in any case: it is no matter on a machine that runs this at all. */
+#define BACKEND_ARENAS_BYTES_FREE ((uint64_t)16 << 20)
+
+/* jemalloc numbers arenas with 12 bits; the program has some of its own. */
+#define BACKEND_ARENAS_MAX 4000
+
+#define BACKEND_WHY_MAX 160
+
+struct backend_choice {
+    const struct backend *backend;
+    bool usual;                /* what is taken where nothing speaks against it */
+    char why[BACKEND_WHY_MAX]; /* half a sentence */
+};
+
+/* For `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known), what was
+ * asked for by name, or where that is NULL: jemalloc, as long as its arenas take no more than the
+ * blocks do (or BACKEND_ARENAS_BYTES_FREE), and there are enough; otherwise mmap.  In builds with a
+ * sanitizer: malloc.  False: the program has none of that name. */
+bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
 #endif /* RUN_BACKEND_H */

@@ -64,8 +64,11 @@ static int choose_algos(struct run *run, const char *text, struct shd_error *err
     return SHD_OK;
 }
 
-static int set_options(struct run *run, const struct shd_run_opts *opts, struct shd_error *err)
+static int set_options(struct run *run, const struct shd_mesh *mesh,
+                       const struct shd_run_opts *opts, struct shd_error *err)
 {
+    struct backend_choice memory;
+
     if (opts)
         run->opts = *opts;
     if (run->opts.stack_bytes == 0)
@@ -78,10 +81,10 @@ static int set_options(struct run *run, const struct shd_run_opts *opts, struct 
     run->fuse_bytes = run->opts.fuse_bytes > 0    ? (uint64_t)run->opts.fuse_bytes
                       : run->opts.fuse_bytes == 0 ? DEFAULT_FUSE_BYTES
                                                   : 0;
-    run->backend = backend_find(run->opts.memory);
-    if (!run->backend)
+    if (!backend_choose(&memory, run->opts.memory, shd_mesh_size(mesh), 0))
         return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
                              run->opts.memory);
+    run->backend = memory.backend;
     return choose_algos(run, run->opts.algorithms, err);
 }
 
@@ -310,7 +313,7 @@ int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
     if (stats)
         status = init_stats(stats, shd_mesh_size(mesh), err);
     if (status == SHD_OK)
-        status = set_options(&run, opts, err);
+        status = set_options(&run, mesh, opts, err);
     if (status == SHD_OK)
         status = init_run(&run, mesh, arenas, err);
     if (status == SHD_OK)

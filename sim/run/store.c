@@ -11,11 +11,11 @@
 int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
                      const struct shd_run_opts *opts, struct shd_error *err)
 {
-    const struct backend *backend = backend_find(opts ? opts->memory : NULL);
-    struct shd_store *store;
     int32_t ndevices = shd_mesh_size(mesh);
+    struct backend_choice memory;
+    struct shd_store *store;
 
-    if (!backend)
+    if (!backend_choose(&memory, opts ? opts->memory : NULL, ndevices, 0))
         return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
                              opts->memory);
     store = calloc(1, sizeof(*store));
@@ -31,7 +31,7 @@ int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
     if (opts)
         store->opts = *opts;
     for (int32_t d = 0; d < ndevices; d++)
-        arena_init(&store->arenas[d], d, store->opts.memory_bytes, backend);
+        arena_init(&store->arenas[d], d, store->opts.memory_bytes, memory.backend);
     *out = store;
     return SHD_OK;
 }

@@ -8,9 +8,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "run/backend.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
+
+_Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
 
 /* When a device began or ended a step, and the CPU time of the whole process by then. */
 struct moment {
@@ -25,6 +28,7 @@ struct walk {
     const struct program *program;
     const struct walk_opts *opts;
     uint32_t repeats;
+    int32_t alone;               /* the one device that walks; -1: all do */
     struct moment *first, *last; /* [repeat][device] */
     int64_t *sorted;             /* room for two times a repeat */
 };
@@ -234,9 +238,28 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     return status;
 }
 
+/* In place of what others would send: the own bytes, over and over. */
+static void stand_in(struct walker *w, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        uint64_t have = w->program->buffers[op->inputs[k]].bytes;
+        uint64_t want = w->program->buffers[op->outputs[k]].bytes;
+        char *out = w->shards[op->outputs[k]];
+
+        if (have == 0)
+            memset(out, 0, want);
+        for (uint64_t at = 0; have > 0 && at < want; at += have)
+            memcpy(out + at, w->shards[op->inputs[k]], want - at < have ? want - at : have);
+    }
+}
+
 static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *received,
                       struct shd_error *err)
 {
+    if (w->walk->alone >= 0 && program_communicates(op)) {
+        stand_in(w, op);
+        return SHD_OK;
+    }
     if (program_coll_kind(op) >= 0)
         return do_collective(w, op, received, err);
     if (op->reshard.kind == SHD_RESHARD_SLICE)
@@ -292,6 +315,28 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     return SHD_OK;
 }
 
+/* Without the memory that is got for it and given back: accounting for devices is no work of
+ * theirs. */
+static int do_timed_op(struct walker *w, const struct program_op *op, void *workspace,
+                       uint64_t *received, struct shd_error *err)
+{
+    struct record *record = w->walk->record;
+    size_t i = (size_t)(op - w->program->ops);
+    struct record_time *t;
+    int64_t cpu_ns;
+    int status;
+
+    if (!record->times)
+        return do_op(w, op, workspace, received, err);
+    t = &record->times[(size_t)w->position * w->program->nops + i];
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call; the other clock is none */
+    t->start_ns = clock_ns(CLOCK_MONOTONIC);
+    status = do_op(w, op, workspace, received, err);
+    t->end_ns = clock_ns(CLOCK_MONOTONIC);
+    t->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    return status;
+}
+
 /* Memory for what an op writes, the op, and the end of what it read last. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
@@ -310,7 +355,7 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
     if (status == SHD_OK)
-        status = do_op(w, op, workspace, &received, err);
+        status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
     w->walk->record->flops[w->position] += op->flops;
@@ -342,35 +387,21 @@ static void give_turn(struct walker *w)
     w->core = TURNS_NONE;
 }
 
-static int walk_timed_op(struct walker *w, uint32_t i, struct shd_error *err)
+static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 {
-    struct record *record = w->walk->record;
     const struct program_op *op = &w->program->ops[i];
-    struct record_time *t;
-    int64_t cpu_ns;
-    int status;
 
     if (program_communicates(op))
         give_turn(w);
     take_turn(w, op);
-    if (!record->times)
-        return walk_op(w, i, err);
-    t = &record->times[(size_t)w->position * w->program->nops + i];
-    t->start_ns = clock_ns(CLOCK_MONOTONIC);
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    status = walk_op(w, i, err);
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    t->end_ns = clock_ns(CLOCK_MONOTONIC);
-    if (w->repeat < 2 || cpu_ns < t->cpu_ns)
-        t->cpu_ns = cpu_ns;
-    return status;
+    return walk_op(w, i, err);
 }
 
 static void finish(struct walker *w, const void **results)
 {
     const struct walk_opts *opts = w->walk->opts;
 
-    if (!opts->finish)
+    if (!opts->finish || w->walk->alone >= 0)
         return;
     for (uint32_t r = 0; r < w->program->nresults; r++)
         results[r] = w->shards[w->program->results[r].buffer];
@@ -390,10 +421,21 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
         if (walk->opts->stop_request)
             status = shd_device_check_stop(w->dev, err);
         if (status == SHD_OK)
-            status = walk_timed_op(w, i, err);
+            status = walk_op_in_turn(w, i, err);
     }
     give_turn(w);
     walk->last[at] = now();
+    return status;
+}
+
+/* All have ended the repeat, and begin none until this one comes to the next barrier. */
+static int end_repeat(struct walker *w, struct shd_error *err)
+{
+    const struct walk_opts *opts = w->walk->opts;
+    int status = opts->repeated ? shd_device_barrier(w->dev, NULL, err) : SHD_OK;
+
+    if (status == SHD_OK && opts->repeated && shd_device_position(w->dev) == 0)
+        opts->repeated(opts->repeated_arg, w->repeat);
     return status;
 }
 
@@ -414,11 +456,13 @@ static int walk_ops(struct walker *w, struct shd_error *err)
     int status = SHD_OK;
 
     for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
-        status = walk_timed_op(w, i, err);
+        status = walk_op_in_turn(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
         if (w->repeat > 0)
             free_results(w);
         status = walk_step(w, i, err);
+        if (status == SHD_OK)
+            status = end_repeat(w, err);
     }
     return status;
 }
@@ -430,6 +474,8 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
     const void **results;
     int status;
 
+    if (walk->alone >= 0)
+        w.position = walk->alone;
     if (walk->opts->nthreads > 1)
         w.nthreads = walk->opts->nthreads;
     w.shards = calloc((size_t)w.program->nbuffers + 1, sizeof *w.shards);
@@ -520,19 +566,56 @@ static bool allocate(struct walk *walk)
     return true;
 }
 
+static struct shd_run_opts run_options(const struct walk_opts *opts)
+{
+    struct shd_run_opts out = SHD_RUN_OPTS_INIT;
+
+    out.memory_bytes = opts->memory_bytes;
+    out.stop_request = opts->stop_request;
+    out.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
+    return out;
+}
+
+static struct walk make_walk(struct record *record, const struct walk_opts *opts)
+{
+    return (struct walk){.record = record,
+                         .program = record->program,
+                         .opts = opts,
+                         .repeats = opts->repeats ? opts->repeats : 1,
+                         .alone = -1};
+}
+
+static void free_walk(struct walk *walk)
+{
+    free(walk->first);
+    free(walk->sorted);
+}
+
+/* Chosen by what the plan has as the most that a device holds. */
+static int choose_memory(struct record *record, const struct walk_opts *opts,
+                         struct shd_run_opts *out, struct shd_error *err)
+{
+    struct backend_choice choice;
+
+    if (!backend_choose(&choice, opts->memory, record->ndevices,
+                        program_peak_bytes(record->program)))
+        return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
+                             opts->memory);
+    out->memory = choice.backend->name;
+    record->memory = (struct record_memory){.kind = choice.backend->name, .usual = choice.usual};
+    memcpy(record->memory.why, choice.why, sizeof choice.why);
+    return SHD_OK;
+}
+
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
-    struct walk walk = {.record = record,
-                        .program = record->program,
-                        .opts = opts,
-                        .repeats = opts->repeats ? opts->repeats : 1};
-    struct shd_run_opts run_opts = SHD_RUN_OPTS_INIT;
+    struct walk walk = make_walk(record, opts);
+    struct shd_run_opts run_opts = run_options(opts);
     struct shd_run_stats stats;
-    int status;
+    int status = choose_memory(record, opts, &run_opts, err);
 
-    run_opts.memory_bytes = opts->memory_bytes;
-    run_opts.stop_request = opts->stop_request;
-    run_opts.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
+    if (status != SHD_OK)
+        return status;
     if (allocate(&walk)) {
         status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
         take_stats(record, &stats, &walk);
@@ -540,7 +623,27 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
     }
-    free(walk.first);
-    free(walk.sorted);
+    free_walk(&walk);
+    return status;
+}
+
+int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
+               struct shd_error *err)
+{
+    struct walk walk = make_walk(record, opts);
+    struct shd_run_opts run_opts = run_options(opts);
+    struct shd_mesh *one;
+    int status = shd_mesh_create(&one, NULL, NULL, 0, err);
+
+    if (status != SHD_OK)
+        return status;
+    walk.alone = position;
+    status = choose_memory(record, opts, &run_opts, err);
+    if (status == SHD_OK && allocate(&walk))
+        status = shd_run(one, walk_device, &walk, &run_opts, NULL, err);
+    else if (status == SHD_OK)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
+    free_walk(&walk);
+    shd_mesh_destroy(one);
     return status;
 }

@@ -20,23 +20,37 @@ typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *s
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
                                 const void *const *shards);
 
+/* Called in one device's thread after each repeat of the step, 0 the first, while all others wait:
+ * the record's times are those of this repeat. */
+typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
+
 struct walk_opts {
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
+    const char *memory;      /* as in shd_run_opts; NULL: by backend_choose() */
     uint32_t repeats;        /* of the step, with the same arguments; 0: one */
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */
     void *finish_arg;
     walk_observe_fn observe; /* NULL: nothing to do */
     void *observe_arg;
+    walk_repeated_fn repeated; /* NULL: nothing to do */
+    void *repeated_arg;
 };
 
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is
  * filled as far as devices came.
  *
- * Of a step that is repeated, bytes and flops are those of one; an op's CPU time is the least of all
- * repeats but the first, its begin and end are of the last one. */
+ * Of a step that is repeated, bytes and flops are those of one, the times of ops of the last one.
+ */
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
                             struct shd_error *err);
+
+/* Run the step of one device with the machine to itself: what it would receive is stood in for by
+ * what it has, so that no other device is needed and the numbers are of the right size but wrong.
+ * Only the times of this device in the record are filled; of the options, `finish` is not called.
+ */
+SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
+                              struct shd_error *err);
 
 #endif /* RUN_WALK_H */

@@ -9,7 +9,6 @@
 
 #include "base/nearest.h"
 #include "cost/plan.h"
-#include "cost/replay.h"
 #include "partition/partition.h"
 #include "trial/verify.h"
 
@@ -149,6 +148,7 @@ int trial_init(struct trial *out, const struct scenario *scenario, struct diag *
 
 void trial_fini(struct trial *trial)
 {
+    timing_fini(&trial->timing);
     record_destroy(trial->record);
     program_destroy(trial->program);
     model_shardings_fini(&trial->shardings);
@@ -157,30 +157,67 @@ void trial_fini(struct trial *trial)
     memset(trial, 0, sizeof *trial);
 }
 
-int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
+static struct walk_opts walk_options(const struct trial *trial, const int *stop_request)
 {
-    struct walk_opts opts = {.memory_bytes = trial->scenario->memory_limit_bytes,
-                             .stop_request = stop_request,
-                             .nthreads = trial->nthreads,
-                             .repeats = trial->repeats};
-    struct record_transfers transfers = {trial->scenario->transfers.bytes_per_s,
-                                         trial->scenario->transfers.latency_ns};
+    return (struct walk_opts){.memory_bytes = trial->scenario->memory_limit_bytes,
+                              .stop_request = stop_request,
+                              .nthreads = trial->nthreads,
+                              .memory = trial->memory,
+                              .repeats = trial->repeats};
+}
+
+/* Of several threads a device, one's time is not all of the op's. */
+static bool is_timed(const struct trial *trial)
+{
+    return trial->nthreads <= 1;
+}
+
+static int execute(struct trial *trial, const int *stop_request, struct shd_error *err)
+{
+    struct walk_opts opts = walk_options(trial, stop_request);
     struct verify_reference reference;
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+    int status =
+        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
+
+    if (status != SHD_OK)
+        return status;
+    if (is_timed(trial))
+        timing_watch(&trial->timing, &opts);
+    status = verify_run(trial->record, &reference, &opts, err);
+    verify_reference_fini(&reference);
+    return status;
+}
+
+int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
+{
     int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, true, err);
 
     if (status != SHD_OK)
         return status;
     trial->record->tolerance = trial->scenario->tolerance;
-    status =
-        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
-    if (status != SHD_OK)
-        return status;
-    status = verify_run(trial->record, &reference, &opts, err);
-    verify_reference_fini(&reference);
-    if (status == SHD_OK && trial->nthreads <= 1) /* else a thread's time is not all of the op's */
-        status = replay_run(trial->record, &transfers, err);
+    if (is_timed(trial))
+        status = timing_init(&trial->timing, trial->record, trial->works, err);
+    if (status == SHD_OK)
+        status = execute(trial, stop_request, err);
+    if (status == SHD_OK && is_timed(trial))
+        status = trial_replay(trial, 0, err);
     return status;
+}
+
+int trial_time(struct trial *trial, uint32_t round, const int *stop_request, struct shd_error *err)
+{
+    struct walk_opts opts = walk_options(trial, stop_request);
+
+    return timing_round(&trial->timing, round, &opts, err);
+}
+
+int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
+{
+    struct record_transfers transfers = {trial->scenario->transfers.bytes_per_s,
+                                         trial->scenario->transfers.latency_ns};
+
+    return timing_replay(&trial->timing, nrounds, &transfers, err);
 }
 
 int trial_plan(struct trial *trial, struct shd_error *err)

@@ -20,6 +20,7 @@
 #include "program/program.h"
 #include "record/record.h"
 #include "scenario/scenario.h"
+#include "trial/timing.h"
 
 struct trial {
     const struct scenario *scenario; /* not owned */
@@ -31,6 +32,9 @@ struct trial {
     /* Of an execution; set after trial_init(). */
     uint32_t repeats;      /* of the step; 0: one */
     int nthreads;          /* in the kernels of each device; 0: one */
+    const char *memory;    /* as in shd_run_opts; NULL: the default */
+    struct works *works; /* where several trials keep their times; NULL: each its own.  Not owned */
+    struct timing timing;
     struct record *record; /* NULL until executed or planned */
 };
 
@@ -47,6 +51,14 @@ struct partition_request trial_request(const struct trial *trial);
  * NULL) ends the run when a signal handler sets it.  Errors as shd_run(). */
 SHD_MUST_CHECK int trial_execute(struct trial *trial, const int *stop_request,
                                  struct shd_error *err);
+
+/* Execute an executed trial again, for its times alone: round 1, 2 and so on (trial/timing.h).
+ * Needs nthreads of one.  Errors as shd_run(). */
+SHD_MUST_CHECK int trial_time(struct trial *trial, uint32_t round, const int *stop_request,
+                              struct shd_error *err);
+
+/* Replay the step from all that was measured in so many rounds.  SHD_ENOMEM. */
+SHD_MUST_CHECK int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err);
 
 /* Walk the program on paper. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);

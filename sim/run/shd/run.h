@@ -48,7 +48,8 @@ struct shd_run_opts {
     const int *stop_request; /* set atomically to non-zero (by a signal handler, say) it ends the
                                 run; NULL: no such thing */
     const char *memory;      /* where a device's memory comes from: "mmap", "malloc" or "jemalloc"
-                                (where the program is linked with it); NULL: the default */
+                                (where the program is linked with it); NULL: jemalloc for up to
+                                some 186 devices, else mmap */
 };
 
 #define SHD_RUN_OPTS_INIT {0, 0, 0, 0, NULL, NULL, NULL}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cost/works.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_SEEN (-1)
+
+/* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading
+ * the clocks takes, and an eighth, by which the two clocks may disagree. */
+#define KEPT_NS 2000
+#define KEPT_SHARE 8
+
+/* What makes a work what it is.  All bytes count, so keys are zeroed before they are filled. */
+struct key {
+    enum program_op_kind kind;
+    union kern_desc desc; /* PROGRAM_KERNEL */
+    const struct kern_kernel *kernel;
+    int64_t offsets[KERN_OFFSETS_MAX];
+    uint32_t same_as[PROGRAM_INPUTS_MAX]; /* the first input that is the same array */
+    /* PROGRAM_RESHARD: */
+    enum shd_reshard_kind step;
+    bool zeroes; /* a mask that keeps nothing */
+    enum shd_dtype dtype;
+    uint32_t rank;
+    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX]; /* extents of the shards */
+};
+
+_Static_assert(sizeof(struct key) % sizeof(uint64_t) == 0, "a key is hashed by words");
+
+/* Where the core was kept, and where it was lost. */
+struct least {
+    int64_t kept_ns, lost_ns;
+};
+
+struct work {
+    struct key key;
+    struct least columns[WORKS_COLUMNS_MAX];
+};
+
+struct works {
+    struct work *works;
+    uint32_t nworks, room;
+    uint32_t *slots; /* numbers by hash, WORKS_NONE where free; at most half are taken */
+    uint32_t nslots; /* a power of two */
+};
+
+struct works *works_create(void)
+{
+    return calloc(1, sizeof(struct works));
+}
+
+void works_destroy(struct works *works)
+{
+    if (!works)
+        return;
+    free(works->works);
+    free(works->slots);
+    free(works);
+}
+
+/* ---- numbers by key ---- */
+
+/* FNV-1a, by words, with the high bits folded into those that choose the slot. */
+static uint32_t hash(const struct key *key)
+{
+    uint64_t h = UINT64_C(14695981039346656037), word;
+
+    for (size_t i = 0; i < sizeof *key; i += sizeof word) {
+        memcpy(&word, (const char *)key + i, sizeof word);
+        h = (h ^ word) * UINT64_C(1099511628211);
+        h ^= h >> 32;
+    }
+    return (uint32_t)h;
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static uint32_t *slot_of(const struct works *w, const struct key *key)
+{
+    uint32_t i = hash(key) & (w->nslots - 1);
+
+    while (w->slots[i] != WORKS_NONE && memcmp(&w->works[w->slots[i]].key, key, sizeof *key) != 0)
+        i = (i + 1) & (w->nslots - 1);
+    return &w->slots[i];
+}
+
+static bool grow(struct works *w)
+{
+    uint32_t room = w->room ? 2 * w->room : 64;
+    struct work *works = realloc(w->works, room * sizeof *works);
+    uint32_t *slots;
+
+    if (!works)
+        return false;
+    w->works = works;
+    slots = malloc(2 * (size_t)room * sizeof *slots);
+    if (!slots)
+        return false;
+    free(w->slots);
+    w->slots = slots;
+    w->nslots = 2 * room;
+    w->room = room;
+    memset(slots, 0xff, w->nslots * sizeof *slots); /* WORKS_NONE */
+    for (uint32_t i = 0; i < w->nworks; i++)
+        *slot_of(w, &w->works[i].key) = i;
+    return true;
+}
+
+/* The number of a key, which is new or not; WORKS_NONE: no memory. */
+static uint32_t number_of(struct works *w, const struct key *key)
+{
+    uint32_t *slot;
+
+    if (w->nworks == w->room && !grow(w))
+        return WORKS_NONE;
+    slot = slot_of(w, key);
+    if (*slot != WORKS_NONE)
+        return *slot;
+    w->works[w->nworks].key = *key;
+    for (uint32_t c = 0; c < WORKS_COLUMNS_MAX; c++)
+        w->works[w->nworks].columns[c] = (struct least){NOT_SEEN, NOT_SEEN};
+    return *slot = w->nworks++;
+}
+
+/* ---- keys of ops ---- */
+
+static void set_kernel_key(struct key *key, const struct program_op *op)
+{
+    key->kernel = op->kernel;
+    memcpy(&key->desc, &op->desc, sizeof key->desc);
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        while (op->inputs[key->same_as[k]] != op->inputs[k])
+            key->same_as[k]++;
+}
+
+static void set_step_key(struct key *key, const struct program *program,
+                         const struct program_op *op)
+{
+    const struct program_buffer *in = &program->buffers[op->inputs[0]];
+    const struct program_buffer *out = &program->buffers[op->outputs[0]];
+
+    key->step = op->reshard.kind;
+    key->dtype = in->dtype;
+    key->rank = in->rank;
+    memcpy(key->from, in->local, in->rank * sizeof *in->local);
+    memcpy(key->to, out->local, out->rank * sizeof *out->local);
+}
+
+/* What differs from device to device; whether it differs from what the key had. */
+static bool set_device_key(struct key *key, const struct program *program,
+                           const struct program_op *op, int32_t device)
+{
+    bool changed = false, zeroes = false;
+    int64_t start[SHD_RANK_MAX];
+
+    for (uint32_t k = 0; op->kind == PROGRAM_KERNEL && k < op->noffsets; k++) {
+        const struct program_buffer *b = &program->buffers[op->offsets[k].buffer];
+
+        shd_sharding_offset(&b->sharding, b->shape, device, start);
+        changed |= key->offsets[k] != start[op->offsets[k].dim];
+        key->offsets[k] = start[op->offsets[k].dim];
+    }
+    if (op->kind == PROGRAM_RESHARD && op->reshard.kind == SHD_RESHARD_MASK)
+        for (uint8_t a = 0; a < op->reshard.naxes; a++)
+            zeroes |= shd_mesh_coord(program->mesh, device, op->reshard.axes[a]) != 0;
+    changed |= key->zeroes != zeroes;
+    key->zeroes = zeroes;
+    return changed;
+}
+
+static bool number_op(uint32_t *ids, struct works *works, const struct program *program, uint32_t i)
+{
+    const struct program_op *op = &program->ops[i];
+    int32_t ndevices = shd_mesh_size(program->mesh);
+    uint32_t id = WORKS_NONE;
+    struct key key;
+
+    memset(&key, 0, sizeof key);
+    key.kind = op->kind;
+    if (op->kind == PROGRAM_KERNEL)
+        set_kernel_key(&key, op);
+    else
+        set_step_key(&key, program, op);
+    for (int32_t d = 0; d < ndevices; d++) {
+        if (set_device_key(&key, program, op, d) || d == 0)
+            id = number_of(works, &key);
+        if (id == WORKS_NONE)
+            return false;
+        ids[(size_t)d * program->nops + i] = id;
+    }
+    return true;
+}
+
+int works_number(uint32_t **out, struct works *works, const struct program *program,
+                 struct shd_error *err)
+{
+    size_t cells = (size_t)shd_mesh_size(program->mesh) * program->nops;
+    uint32_t *ids = malloc((cells + 1) * sizeof *ids);
+    bool good = ids != NULL;
+
+    if (good)
+        memset(ids, 0xff, (cells + 1) * sizeof *ids); /* WORKS_NONE */
+    for (uint32_t i = 0; i < program->nops && good; i++)
+        if (program->ops[i].kind != PROGRAM_FILL && !program_communicates(&program->ops[i]))
+            good = number_op(ids, works, program, i);
+    if (good) {
+        *out = ids;
+        return SHD_OK;
+    }
+    free(ids);
+    return shd_error_set(err, SHD_ENOMEM, "no memory for the works of a program of %" PRIu32 " ops",
+                         program->nops);
+}
+
+uint32_t works_count(const struct works *works)
+{
+    return works->nworks;
+}
+
+/* ---- times ---- */
+
+static void lower(int64_t *least_ns, int64_t ns)
+{
+    if (*least_ns == NOT_SEEN || (ns != NOT_SEEN && ns < *least_ns))
+        *least_ns = ns;
+}
+
+static void take(struct least *least, const struct record_time *t)
+{
+    int64_t wall_ns = t->end_ns - t->start_ns;
+
+    if (wall_ns <= t->cpu_ns + wall_ns / KEPT_SHARE + KEPT_NS)
+        lower(&least->kept_ns, wall_ns);
+    else
+        lower(&least->lost_ns, t->cpu_ns);
+}
+
+void works_take(struct works *works, uint32_t column, const uint32_t *ids,
+                const struct record *record, int32_t first, int32_t stride)
+{
+    size_t nops = record->program->nops;
+
+    for (int32_t d = first; d < record->ndevices; d += stride)
+        for (size_t at = (size_t)d * nops; at < ((size_t)d + 1) * nops; at++)
+            if (ids[at] != WORKS_NONE)
+                take(&works->works[ids[at]].columns[column], &record->times[at]);
+}
+
+int64_t works_least(const struct works *works, uint32_t id, uint32_t from, uint32_t to)
+{
+    const struct least *columns = works->works[id].columns;
+    struct least least = {NOT_SEEN, NOT_SEEN};
+
+    for (uint32_t c = from; c < to; c++) {
+        lower(&least.kept_ns, columns[c].kept_ns);
+        lower(&least.lost_ns, columns[c].lost_ns);
+    }
+    return least.kept_ns != NOT_SEEN ? least.kept_ns : least.lost_ns;
+}
