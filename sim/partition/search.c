@@ -99,6 +99,8 @@ int search_placement(struct placement *p, struct shd_error *err)
 
         memcpy(p->nodes, start, bytes);
         search_by(p, &tactics[t]);
+        if (price_failed(p->price))
+            break;
         cost = tally_total(p) * (1 + tactics[t].handicap);
         if (cost >= lowest)
             continue;
