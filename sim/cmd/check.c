@@ -118,6 +118,8 @@ static bool find_baselines(struct check *c)
 
     if (c->baselines)
         return true;
+    if (!real && errno == ENOMEM)
+        return false;
     if (!real) /* no such folder: told when it is read */
         c->own_baselines = strdup("results/baselines");
     else if (!name && strcmp(c->dir, ".") != 0 && strcmp(c->dir, "..") != 0)
@@ -155,6 +157,8 @@ static int print_outcome(struct check *c, const struct outcome *o)
     if (is_on("GITHUB_ACTIONS")) {
         outcome_print_annotation(o, &annotation);
         fputs(text_get(&annotation), stderr);
+        if (annotation.failed && exit == CMD_OK)
+            exit = no_memory();
     }
     text_fini(&tap);
     text_fini(&annotation);
@@ -170,7 +174,7 @@ static int add_outcome(struct check *c, enum outcome_kind kind, const char *file
         return no_memory();
     o->kind = kind;
     diag_append(&o->reasons, reasons);
-    return print_outcome(c, o);
+    return o->reasons.no_memory ? no_memory() : print_outcome(c, o);
 }
 
 static int add_words(struct check *c, enum outcome_kind kind, const char *file, const char *suite,
@@ -205,7 +209,7 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     if (access(f->baseline_path, F_OK) != 0)
         return SHD_OK;
     if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
-        diag_error(faults, (struct place){f->baseline_path, 1, 1}, "%s", err.text);
+        diag_failure(faults, (struct place){f->baseline_path, 1, 1}, err.status, "%s", err.text);
         return err.status;
     }
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
@@ -298,9 +302,12 @@ static int write_baseline(struct file_check *f)
 static int check_loaded(struct file_check *f, struct work *w)
 {
     struct diag faults = DIAG_INIT;
-    int exit = CMD_OK;
+    int exit = CMD_OK, status;
 
-    if (read_baseline(f, &faults) != SHD_OK && !f->check->update)
+    status = read_baseline(f, &faults);
+    if (status == SHD_ENOMEM)
+        exit = no_memory();
+    else if (status != SHD_OK && !f->check->update)
         exit = add_outcome(f->check, OUTCOME_FAILED, f->path, f->suite, "", &faults);
     else
         exit = check_strategies(f, w);
@@ -317,7 +324,9 @@ static int check_file(struct check *c, const char *suite)
     struct work w = {.diag = DIAG_INIT};
     int exit = CMD_CANNOT;
 
-    if (f.path && f.baseline_path && work_init(&w, 1)) {
+    if (!f.path || !f.baseline_path) {
+        exit = no_memory();
+    } else if (work_init(&w, 1)) {
         w.names[w.nnames++] = f.path;
         w.log.quiet = c->quiet || !w.log.is_tty; /* elsewhere the test points show that it goes on */
         log_progress_begin(&w.log);
@@ -326,10 +335,10 @@ static int check_file(struct check *c, const char *suite)
             exit = add_outcome(c, OUTCOME_FAILED, f.path, suite, "", &w.diag);
         else if (exit == CMD_OK)
             exit = check_loaded(&f, &w);
+        else
+            diag_write(&w.diag, stderr);
         log_progress_end(&w.log);
         work_fini(&w);
-    } else {
-        exit = no_memory();
     }
     for (size_t i = 0; i < f.nnow; i++)
         baseline_fini(&f.now[i]);
@@ -441,6 +450,8 @@ static int check_folder(struct check *c)
         exit = check_files(c, &scenarios, &baselines);
     else
         fprintf(stderr, "shardsim: error: %s\n", err.text);
+    if (status == SHD_ENOMEM)
+        exit = CMD_CANNOT;
     folder_fini(&scenarios);
     folder_fini(&baselines);
     return exit;

@@ -55,4 +55,8 @@ int cmd_put(const struct text *text);
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 
+/* The exit status of input with these errors, if any. */
+struct diag;
+int cmd_exit_of_input(const struct diag *diag);
+
 #endif /* CMD_CMD_H */

@@ -246,6 +246,8 @@ static int compare_all(struct options *o)
 
     if (results && skipped)
         exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
+    else
+        log_error(&o->work.log, "no memory for the comparison");
     free(results);
     free(skipped);
     return exit;

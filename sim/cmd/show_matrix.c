@@ -51,7 +51,7 @@ static int draw(const struct options *o, const struct record *record)
     if (!record->matrix) {
         status = show_error("cannot draw", "the matrix is kept for up to 2048 devices");
     } else if (layouts_matrix(&figure, record->program->asked_mesh, record->matrix, &err)) {
-        status = show_error("cannot draw", err.text);
+        status = show_failure("cannot draw", &err);
     } else {
         bool only = !strcmp(scenario->strategy, "default");
 

@@ -96,13 +96,15 @@ static int run_strategies(int argc, char **argv)
     struct scenario_file *file = NULL;
     const char *path = NULL;
     struct text text = TEXT_INIT;
-    int status = CMD_USAGE;
+    int status;
 
     args_parse(&argp, argc, argv, &path);
     if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
         for (size_t i = 0; i < file->nscenarios; i++)
             text_addf(&text, "%s\n", file->scenarios[i].strategy);
         status = cmd_put(&text);
+    } else {
+        status = cmd_exit_of_input(&diag);
     }
     diag_write(&diag, stderr);
     scenario_file_destroy(file);

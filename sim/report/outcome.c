@@ -73,6 +73,7 @@ static void add_block(const struct outcome *o, struct text *out)
         text_add(out, "\n");
     }
     text_add(out, "  ...\n");
+    out->failed |= reason.failed;
     text_fini(&reason);
 }
 
@@ -84,6 +85,7 @@ static void add_title(const struct outcome *o, struct text *out)
     text_addf(&title, "%s%s%s", o->suite, o->name[0] ? ": " : "", o->name);
     for (const char *c = text_get(&title); *c; c++)
         text_add_char(out, *c == '#' ? '_' : *c);
+    out->failed |= title.failed;
     text_fini(&title);
 }
 
@@ -129,6 +131,7 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
         add_escaped(out, o->reasons.messages[i].text, false);
     }
     text_add(out, "\n");
+    out->failed |= title.failed;
     text_fini(&title);
 }
 
