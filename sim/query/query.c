@@ -36,8 +36,8 @@ static const struct query_op *const families[] = {query_easydel_ops,
 /* jansson takes a lack of memory for a fault of the text, so it is noted where it occurs. */
 static _Thread_local bool json_ran_out;
 
-/* An op said so of its answer. */
-static _Thread_local bool answer_ran_out;
+/* An op could not run here, for lack of memory or threads, which is its answer. */
+static _Thread_local bool could_not_run;
 
 static void *allocate_json(size_t size)
 {
@@ -96,7 +96,7 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
         json_out_key(out, "out");
         json_out_raw(out, text_get(&body), body.length);
     } else {
-        answer_ran_out |= status == SHD_ENOMEM;
+        could_not_run |= status == SHD_ENOMEM || status == SHD_ESYSTEM;
         write_error(out, shd_status_name(status), err.text);
     }
     text_fini(&body);
@@ -174,7 +174,7 @@ static int answer_line(const char *line, size_t length, FILE *out)
     int status = SHD_OK;
 
     json_ran_out = false;
-    answer_ran_out = false;
+    could_not_run = false;
     request = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     json_out_init_text(&json, &text, JSON_OUT_COMPACT);
     if (!json_ran_out)
@@ -184,7 +184,7 @@ static int answer_line(const char *line, size_t length, FILE *out)
         status = SHD_ENOMEM;
     } else {
         fwrite(text_get(&text), 1, text.length, out);
-        status = answer_ran_out ? SHD_ENOMEM : SHD_OK;
+        status = could_not_run ? SHD_ENOMEM : SHD_OK;
     }
     json_decref(request);
     text_fini(&text);
@@ -226,6 +226,7 @@ int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *
     if (!stopped && !feof(in))
         return shd_error_set(err, SHD_ENOMEM,
                              "no memory for a question; it and those behind it are not answered");
-    return status == SHD_OK ? SHD_OK
-                            : shd_error_set(err, status, "no memory for an answer, which says so");
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "no memory or threads for an answer, which says so");
+    return SHD_OK;
 }
