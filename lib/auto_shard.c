@@ -339,17 +339,19 @@ static int shard_leaf(struct shd_spec **out, const struct shd_leaf *leaf,
 {
     struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
     int64_t shard[SHD_RANK_MAX];
+    struct shd_spec *spec;
     struct shd_error why;
     size_t n = shd_auto_methods(methods, mesh, leaf->shape, leaf->rank);
-    int status = shd_auto_spec(out, mesh, leaf->shape, leaf->rank, methods, n, options, err);
+    int status = shd_auto_spec(&spec, mesh, leaf->shape, leaf->rank, methods, n, options, err);
 
     if (status)
         return status;
-    status = shd_auto_shard_shape(shard, mesh, *out, leaf->shape, leaf->rank, &why);
+    status = shd_auto_shard_shape(shard, mesh, spec, leaf->shape, leaf->rank, &why);
     if (status) {
-        shd_spec_destroy(*out);
+        shd_spec_destroy(spec);
         return shd_error_set(err, status, "'%.100s': %.140s", leaf->name, why.text);
     }
+    *out = spec;
     return SHD_OK;
 }
 
@@ -361,8 +363,10 @@ int shd_auto_shard(struct shd_spec **specs, const struct shd_tree *tree,
         int status = shard_leaf(&specs[i], shd_tree_leaf(tree, i), mesh, options, err);
 
         if (status) {
-            while (i-- > 0)
+            while (i-- > 0) {
                 shd_spec_destroy(specs[i]);
+                specs[i] = NULL; /* whoever gave the array may free what is in it */
+            }
             return status;
         }
     }

@@ -144,15 +144,16 @@ int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
     regex_finder_set_text(finder, name);
     for (size_t i = 0; i < rules->nrules; i++) {
         const struct rule *r = &rules->rules[i];
+        struct shd_error why;
         bool found;
 
         if (r->fault)
             return shd_error_set(err, r->fault->status, "%s", r->fault->text);
 
-        int status = regex_find(&found, r->regex, finder, err);
+        int status = regex_find(&found, r->regex, finder, &why);
 
         if (status)
-            return status;
+            return shd_error_set(err, status, "'%.80s' in '%.80s': %s", r->pattern, name, why.text);
         if (found) {
             *rule = i;
             return SHD_OK;

@@ -142,7 +142,7 @@ static void expect(const char *what, const struct array *arrays, size_t n, int64
     struct program *p = new_program(arrays, n, large);
     uint32_t narrays, nbefore, steps;
 
-    bucket_collectives(p);
+    ok(bucket_collectives(p, NULL) == SHD_OK, "%s: merged", what);
     steps = count_steps(p, &narrays);
     if (!ok(steps == want, "%s: %u collectives", what, want))
         diag("there are %u", steps);
@@ -192,8 +192,8 @@ static void test_limits(void)
     expect("memory for two, but not for three", a, 3, 5000, 2);
     expect("bytes for two at a time", b, 3, 1 << 30, 2);
     p = new_program(a, 3, 10000);
-    bucket_collectives(p);
-    ok(!strcmp(p->ops[p->nops - 1].name, "sum and 2 more") &&
+    ok(bucket_collectives(p, NULL) == SHD_OK &&
+           !strcmp(p->ops[p->nops - 1].name, "sum and 2 more") &&
            !strcmp(p->ops[p->nops - 1].why, "so; with it: so; with it: so"),
        "the step is named for its arrays, with all reasons");
     program_destroy(p);

@@ -63,6 +63,10 @@ EOF
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
     refused "pattern that is no regex" "missing )"
+    # Tries what it repeats in four ways for each letter, to no end: nothing may pass for no match.
+    change "s#mlp/up/kernel#'^([a-z/]|[^A]|[a-z0-9/]|.)+/kerne[l]?[^l]\$'#"
+    refused "pattern without end" "'.*' in 'layers/0/mlp/.*/kernel': the pattern went over its match limit"
+    says err '^[^ ]*/bad.yaml:12:6: ' "pattern without end: the rule's line"
     change 's/^version: 1/version: 7/'
     refused "unknown version" ".*7"
     change 's/^mesh: .*/mesh: {tp: 0}/'

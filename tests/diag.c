@@ -6,6 +6,8 @@
 
 #include "base/diag.h"
 
+#include <shd/error.h>
+
 #include <string.h>
 
 #include "tap.h"
@@ -91,11 +93,31 @@ static void test_text(void)
     diag_fini(&messages);
 }
 
+/* A lack of memory is all that is said: what else there is may follow from it. */
+static void test_no_memory(void)
+{
+    struct diag messages = DIAG_INIT, all = DIAG_INIT;
+
+    ok(diag_status(&messages, 0) == SHD_OK, "status: nothing reported");
+    diag_failure(&messages, (struct place){"f", 1, 2}, SHD_ERANGE, "%s", "too large");
+    ok(prints(&messages, "f:1:2: error: too large\n"), "a failed call says why");
+    ok(diag_status(&messages, 0) == SHD_EINVAL && diag_status(&messages, 1) == SHD_OK,
+       "status: an error, and none since");
+    diag_failure(&messages, (struct place){"f", 1, 2}, SHD_ENOMEM, "%s", "whatever");
+    diag_append(&all, &messages);
+    ok(prints(&all, "error: no memory left\n") && all.nerrors == 2,
+       "a call without memory: nothing else is said, here or where it is reported on");
+    ok(diag_status(&all, 2) == SHD_ENOMEM, "status: no memory, whenever that was");
+    diag_fini(&messages);
+    diag_fini(&all);
+}
+
 int main(void)
 {
     plan(0);
     test_order();
     test_cap();
     test_text();
+    test_no_memory();
     return done();
 }

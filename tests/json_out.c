@@ -172,6 +172,22 @@ static void test_round_trip(void)
     ok(nwrong == 0, "20000 doubles of any bits read back the same");
 }
 
+static void test_join(void)
+{
+    struct text text = TEXT_INIT, part = TEXT_INIT;
+    struct json_out out;
+
+    json_out_init_text(&out, &text, JSON_OUT_COMPACT);
+    text_add(&part, "a\"b");
+    json_out_join(&out, &part);
+    ok(json_out_fini(&out) == SHD_OK && !strcmp(text_get(&text), "\"a\\\"b\""),
+       "join: a string that was made apart");
+    part.failed = true;
+    json_out_join(&out, &part);
+    ok(json_out_fini(&out) == SHD_ENOMEM, "join: a part that failed fails the document");
+    text_fini(&text);
+}
+
 static void test_file(void)
 {
     FILE *file = tmpfile();
@@ -207,6 +223,7 @@ int main(void)
     test_strings();
     test_numbers();
     test_round_trip();
+    test_join();
     test_file();
     return done();
 }

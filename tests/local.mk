@@ -26,6 +26,7 @@ check_PROGRAMS += \
 	%D%/error \
 	%D%/escape \
 	%D%/failure \
+	%D%/failures \
 	%D%/figure \
 	%D%/gradient \
 	%D%/gradient_layers \
@@ -94,6 +95,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_auto_shard_SOURCES = \
 	%D%/auto_shard.c \
 	%D%/layout.h
+%C%_failures_SOURCES = \
+	%D%/failing.c \
+	%D%/failing.h \
+	%D%/failures.c \
+	%D%/failures_cases.c \
+	%D%/failures_cases.h \
+	%D%/failures_try.c \
+	%D%/failures_try.h
 %C%_match_SOURCES = \
 	%D%/match.c \
 	%D%/layout.h
@@ -228,12 +237,14 @@ test_scripts = \
 	%D%/show_tree.sh \
 	%D%/stop.sh
 
-# Many threads for long, best with --enable-sanitizer=thread, and many questions that are wrong, best
-# with address,undefined; not part of `make check`.
+# Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every
+# failed allocation of every case, best with address,undefined; not part of `make check`.
 EXTRA_PROGRAMS += %D%/stress
-stress: %D%/stress shardsim
+stress: %D%/stress %D%/failures shardsim
 	%D%/stress
 	$(AM_TESTS_ENVIRONMENT) SHD_MUTATIONS=100000 $(SHELL) $(srcdir)/%D%/query_mutated.sh
+	$(AM_TESTS_ENVIRONMENT) %D%/failures --whole >failures.md || { cat failures.md; exit 1; }
+CLEANFILES += failures.md
 .PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
@@ -246,6 +257,7 @@ EXTRA_DIST += \
 	%D%/fuzz/run.sh \
 	%D%/fuzz/safetensors_fuzz.c \
 	%D%/fuzz/scenario_fuzz.c \
+	%D%/failures.jsonl \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \

@@ -96,6 +96,19 @@ has 2 '^bad.yaml:' "a rules file that is no YAML"
 echo '[[embed, [dp]], ["(", []]]' >bad.yaml
 run model.yaml --rules bad.yaml --mesh dp=2
 has 2 '^bad.yaml:1:18: error: ' "a pattern that does not compile"
+cat >bad.yaml <<'END'
+- [embed, []]
+- ['^([a-z/.]|[^A]|[a-z0-9/.]|.)+\.nor[m]?[^m]$', []]
+- [.*, []]
+END
+echo 'layers.with.a.long.name.0.norm: [512]' >long.yaml
+run long.yaml --rules bad.yaml --mesh dp=2
+has 2 "^bad.yaml:2:4: error: .* in 'layers.with.*: the pattern went over its match limit" \
+    "a pattern without end"
+{ echo '- [.*, []]' && sed -n 2p bad.yaml; } >late.yaml
+run long.yaml --rules late.yaml --mesh dp=2
+has 2 '^late.yaml:2:4: error: .*the pattern went over its match limit' \
+    "a pattern without end behind the rule that wins"
 echo '[[embed, [dp]]]' >bad.yaml
 run model.yaml --rules bad.yaml --mesh dp=2
 has 2 "no rule matches 'head'" "a parameter without a rule"

@@ -125,6 +125,20 @@ static const struct {
     {"a-word-that-is-so-long-that-nobody-could-mean-it", NULL},
 };
 
+static void test_join(void)
+{
+    struct text text = TEXT_INIT, part = TEXT_INIT;
+
+    text_add(&text, "a");
+    text_add(&part, "bc");
+    text_join(&text, &part);
+    ok(!strcmp(text_get(&text), "abc") && !text.failed && !part.data, "join: added and freed");
+    part.failed = true;
+    text_join(&text, &part);
+    ok(text.failed && !strcmp(text_get(&text), "abc"), "join: a part that failed fails the whole");
+    text_fini(&text);
+}
+
 static void test_nearest(void)
 {
     static const char *const words[] = {"mesh", "d_model", "layers", "tp", "batch", "b"};
@@ -149,6 +163,7 @@ int main(void)
     plan(0);
     test_add();
     test_take();
+    test_join();
     test_pad();
     test_utf8();
     test_nearest();

@@ -73,7 +73,7 @@ SHD_API SHD_MUST_CHECK int shd_auto_shapes(size_t *leaves, size_t *nleaves,
 
 /* A spec for each leaf of a tree, by the methods suggested for its shape, checked as by
  * shd_auto_shard_shape(): auto_shard_pytree().  Free each of specs[shd_tree_count()] with
- * shd_spec_destroy(); on failure there are none. */
+ * shd_spec_destroy(); on failure there are none, and what was stored meanwhile is NULL. */
 SHD_API SHD_MUST_CHECK int shd_auto_shard(struct shd_spec **specs, const struct shd_tree *tree,
                                           const struct shd_mesh *mesh,
                                           const struct shd_auto_options *options,

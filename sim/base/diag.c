@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shd/error.h>
+
 #include "base/escape.h"
 #include "base/utf8.h"
 
@@ -69,13 +71,16 @@ static int grow(struct diag *diag)
 /* Without memory a message is counted all the same: no error may pass for none. */
 static void keep(struct diag *diag, struct place place, struct text *text)
 {
-    if (text->failed || grow(diag) < 0)
+    if (text->failed || grow(diag) < 0) {
+        diag->no_memory = true;
         return;
+    }
     char *file = place.file ? strdup(place.file) : NULL;
     char *taken = text_take(text);
     if (!taken || (place.file && !file)) {
         free(file);
         free(taken);
+        diag->no_memory = true;
         return;
     }
     diag->messages[diag->nmessages++] =
@@ -87,26 +92,59 @@ bool diag_is_full(const struct diag *diag)
     return diag->nmessages >= DIAG_KEPT_MAX;
 }
 
-void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
+static void add_error(struct diag *diag, struct place place, const char *fmt, va_list args)
 {
     struct text raw = TEXT_INIT;
     struct text text = TEXT_INIT;
-    va_list args;
 
     if (diag_is_full(diag)) {
         diag->nerrors++;
         return;
     }
-    va_start(args, fmt);
     text_addv(&raw, fmt, args);
-    va_end(args);
     add_shown(&text, text_get(&raw));
-    if (!is_known(diag, place, text_get(&text))) {
+    text.failed |= raw.failed;
+    if (text.failed || !is_known(diag, place, text_get(&text))) {
         diag->nerrors++;
         keep(diag, place, &text);
     }
     text_fini(&raw);
     text_fini(&text);
+}
+
+void diag_error(struct diag *diag, struct place place, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_error(diag, place, fmt, args);
+    va_end(args);
+}
+
+void diag_no_memory(struct diag *diag)
+{
+    diag->nerrors++;
+    diag->no_memory = true;
+}
+
+void diag_failure(struct diag *diag, struct place place, int status, const char *fmt, ...)
+{
+    va_list args;
+
+    if (status == SHD_ENOMEM) {
+        diag_no_memory(diag);
+        return;
+    }
+    va_start(args, fmt);
+    add_error(diag, place, fmt, args);
+    va_end(args);
+}
+
+int diag_status(const struct diag *diag, size_t before)
+{
+    if (diag->no_memory)
+        return SHD_ENOMEM;
+    return diag->nerrors > before ? SHD_EINVAL : SHD_OK;
 }
 
 void diag_append(struct diag *diag, const struct diag *more)
@@ -117,6 +155,7 @@ void diag_append(struct diag *diag, const struct diag *more)
         diag_error(diag, (struct place){m->file, m->line, m->column}, "%s", m->text);
     }
     diag->nerrors += more->nerrors - more->nmessages; /* those that are only counted */
+    diag->no_memory |= more->no_memory;
 }
 
 /* By place; where that is the same, as they were reported. */
@@ -149,6 +188,10 @@ void diag_print(const struct diag *diag, struct text *out)
     const struct diag_message *sorted[DIAG_KEPT_MAX];
     size_t n = 0;
 
+    if (diag->no_memory) {
+        text_add(out, "error: no memory left\n");
+        return;
+    }
     for (; n < diag->nmessages; n++)
         sorted[n] = &diag->messages[n];
     qsort(sorted, n, sizeof(sorted[0]), compare_messages);
@@ -159,8 +202,7 @@ void diag_print(const struct diag *diag, struct text *out)
     if (diag_is_full(diag))
         text_addf(out, "error: and more than %zu more\n", diag->nmessages - n);
     else if (diag->nerrors > n)
-        text_addf(out, "error: %sand %zu more\n", n ? "" : "no memory for messages, ",
-                  diag->nerrors - n);
+        text_addf(out, "error: and %zu more\n", diag->nerrors - n);
 }
 
 void diag_write(const struct diag *diag, FILE *file)
@@ -169,5 +211,7 @@ void diag_write(const struct diag *diag, FILE *file)
 
     diag_print(diag, &text);
     fputs(text_get(&text), file);
+    if (text.failed)
+        fputs("error: no memory left\n", file);
     text_fini(&text);
 }

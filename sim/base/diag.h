@@ -42,9 +42,10 @@ struct diag {
     size_t nmessages;
     size_t capacity;
     size_t nerrors; /* reported, stored or not: 0 means all is well */
+    bool no_memory; /* for the work or for a message: no other message is to be believed */
 };
 
-#define DIAG_INIT {NULL, 0, 0, 0}
+#define DIAG_INIT {NULL, 0, 0, 0, false}
 
 void diag_init(struct diag *diag);
 void diag_fini(struct diag *diag);
@@ -52,6 +53,16 @@ void diag_fini(struct diag *diag);
 /* Report an error: a lower-case sentence without a full stop, in printable form (control bytes are
  * replaced). */
 void diag_error(struct diag *diag, struct place place, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+/* Report that memory ran out, which takes none. */
+void diag_no_memory(struct diag *diag);
+
+/* Report that a call failed: what it says, or for SHD_ENOMEM that memory ran out. */
+void diag_failure(struct diag *diag, struct place place, int status, const char *fmt, ...)
+    SHD_PRINTF(4, 5);
+
+/* What has come of work since there were `before` errors: SHD_OK, SHD_ENOMEM, or SHD_EINVAL. */
+int diag_status(const struct diag *diag, size_t before);
 
 /* Report what was reported elsewhere. */
 void diag_append(struct diag *diag, const struct diag *more);

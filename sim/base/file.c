@@ -57,6 +57,8 @@ int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_e
 
     if (strcmp(path, "-") != 0)
         file = fopen(path, "rb");
+    if (!file && errno == ENOMEM)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to open the file");
     if (!file)
         return shd_error_set(err, SHD_ESYSTEM, "cannot be opened: %s", strerror(errno));
     int status = read_stream(&text, file, max_bytes, err);

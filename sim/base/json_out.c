@@ -30,7 +30,7 @@ void json_out_init_file(struct json_out *out, FILE *file, enum json_out_style st
 
 static void flush(struct json_out *out)
 {
-    size_t length = out->text->length;
+    size_t length = out->text->failed ? 0 : out->text->length;
 
     if (fwrite(text_get(out->text), 1, length, out->file) != length)
         out->failed = true;
@@ -201,6 +201,13 @@ void json_out_string(struct json_out *out, const char *string)
         json_out_string_n(out, string, strlen(string));
     else
         json_out_null(out);
+}
+
+void json_out_join(struct json_out *out, struct text *string)
+{
+    json_out_string_n(out, text_get(string), string->length);
+    out->text->failed |= string->failed;
+    text_fini(string);
 }
 
 void json_out_string_n(struct json_out *out, const char *bytes, size_t length)

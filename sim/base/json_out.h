@@ -65,6 +65,8 @@ void json_out_begin_flat_object(struct json_out *out);
 void json_out_key(struct json_out *out, const char *key);
 
 void json_out_string(struct json_out *out, const char *string); /* NULL writes null */
+/* A string that was made apart, or that it could not be made; freed. */
+void json_out_join(struct json_out *out, struct text *string);
 void json_out_string_n(struct json_out *out, const char *bytes, size_t length);
 void json_out_int(struct json_out *out, int64_t value);
 void json_out_uint(struct json_out *out, uint128 value);

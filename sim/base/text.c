@@ -97,6 +97,13 @@ void text_addv(struct text *text, const char *fmt, va_list args)
     text->length += (size_t)length;
 }
 
+void text_join(struct text *text, struct text *part)
+{
+    text_add_bytes(text, text_get(part), part->length);
+    text->failed |= part->failed;
+    text_fini(part);
+}
+
 void text_add_any_layer(struct text *text, const char *paths)
 {
     bool start = true;

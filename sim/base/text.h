@@ -43,6 +43,9 @@ void text_addv(struct text *text, const char *fmt, va_list args) SHD_PRINTF(2, 0
  * that all layers' places are the same: "layers/0/mlp/up" and "layers/1/mlp/up". */
 void text_add_any_layer(struct text *text, const char *paths);
 
+/* Add what was made apart, or that it could not be made, and free it. */
+void text_join(struct text *text, struct text *part);
+
 /* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
 void text_pad(struct text *text, size_t from, size_t width);
 

@@ -88,7 +88,7 @@ static struct place place_of(const struct builder *b, yaml_mark_t mark)
 
 static void out_of_memory(struct builder *b)
 {
-    diag_error(b->diag, b->first, "no memory left to read this");
+    diag_no_memory(b->diag);
     b->status = SHD_ENOMEM;
 }
 
@@ -455,7 +455,7 @@ int yaml_doc_load(struct yaml_doc **out, const char *path, struct diag *diag)
     if (status == SHD_OK)
         status = yaml_doc_parse(out, first, text_get(&text), text.length, diag);
     else
-        diag_error(diag, first, "%s", err.text);
+        diag_failure(diag, first, err.status, "%s", err.text);
     text_fini(&text);
     return status;
 }

@@ -145,7 +145,7 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input)
 const char *args_parse_memory(const char *arg, const struct argp_state *state)
 {
     if (!backend_find(arg))
-        argp_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
+        args_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
                    backend_find("jemalloc") ? " or jemalloc" : "");
     return arg;
 }

@@ -152,6 +152,8 @@ static int print_outcome(struct check *c, const struct outcome *o)
     if (is_on("GITHUB_ACTIONS")) {
         outcome_print_annotation(o, &annotation);
         fputs(text_get(&annotation), stderr);
+        if (annotation.failed && exit == CMD_OK)
+            exit = no_memory();
     }
     text_fini(&tap);
     text_fini(&annotation);
@@ -167,7 +169,7 @@ static int add_outcome(struct check *c, enum outcome_kind kind, const char *file
         return no_memory();
     o->kind = kind;
     diag_append(&o->reasons, reasons);
-    return print_outcome(c, o);
+    return o->reasons.no_memory ? no_memory() : print_outcome(c, o);
 }
 
 static int add_words(struct check *c, enum outcome_kind kind, const char *file, const char *suite,
@@ -206,7 +208,7 @@ static int read_baseline(struct file_check *f, struct diag *faults)
         return SHD_OK;
     f->is_foreign = true;
     if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
-        diag_error(faults, place, "%s", err.text);
+        diag_failure(faults, place, err.status, "%s", err.text);
         return err.status;
     }
     f->is_foreign = !baseline_is_own(&f->before);
@@ -305,9 +307,12 @@ static int write_baseline(struct file_check *f)
 static int check_loaded(struct file_check *f, struct work *w)
 {
     struct diag faults = DIAG_INIT;
-    int exit = CMD_OK;
+    int exit = CMD_OK, status;
 
-    if (read_baseline(f, &faults) != SHD_OK && (f->is_foreign || !f->check->update)) {
+    status = read_baseline(f, &faults);
+    if (status == SHD_ENOMEM) {
+        exit = no_memory();
+    } else if (status != SHD_OK && (f->is_foreign || !f->check->update)) {
         f->wrong = true;
         exit = add_outcome(f->check, OUTCOME_FAILED, f->path, f->suite, "", &faults);
     } else {
@@ -326,7 +331,9 @@ static int check_file(struct check *c, const char *suite)
     struct work w = {.diag = DIAG_INIT};
     int exit = CMD_CANNOT;
 
-    if (f.path && f.baseline_path && work_init(&w, 1)) {
+    if (!f.path || !f.baseline_path) {
+        exit = no_memory();
+    } else if (work_init(&w, 1)) {
         w.names[w.nnames++] = f.path;
         w.log.quiet = c->quiet || !w.log.is_tty; /* elsewhere the test points show that it goes on */
         log_progress_begin(&w.log);
@@ -335,10 +342,10 @@ static int check_file(struct check *c, const char *suite)
             exit = add_outcome(c, OUTCOME_FAILED, f.path, suite, "", &w.diag);
         else if (exit == CMD_OK)
             exit = check_loaded(&f, &w);
+        else
+            diag_write(&w.diag, stderr);
         log_progress_end(&w.log);
         work_fini(&w);
-    } else {
-        exit = no_memory();
     }
     for (size_t i = 0; i < f.nnow; i++)
         baseline_fini(&f.now[i]);
@@ -498,6 +505,8 @@ static int check_folder(struct check *c)
         exit = check_files(c, &scenarios, &baselines);
     else
         cmd_error("%s", err.text);
+    if (status == SHD_ENOMEM)
+        exit = CMD_CANNOT;
     folder_fini(&scenarios);
     folder_fini(&baselines);
     return exit;

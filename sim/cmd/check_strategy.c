@@ -118,8 +118,10 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     find_wrong(out, item);
     if (baseline_init(&out->now, result.strategy, result.record, &err) != SHD_OK ||
         add_arrays(&out->now, &item->trial) != SHD_OK ||
-        find_findings(out, item, whole_bytes, was) != SHD_OK)
+        find_findings(out, item, whole_bytes, was) != SHD_OK) {
+        log_error(&work->log, "%s: no memory for what there is now", place.file);
         return CMD_CANNOT;
+    }
     baseline_sort(&out->now);
     if (was)
         baseline_diff(&out->changes, was, &out->now, place);

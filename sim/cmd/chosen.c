@@ -64,6 +64,7 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
         nearest_add(&near, name);
         text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
     }
+    diag->no_memory |= names.failed;
     if (c->strategy)
         diag_error(diag, (struct place){"--strategy", 1, 1},
                    "there is no strategy '%s'; expected one of %s%s", c->strategy, text_get(&names),
@@ -80,6 +81,7 @@ int chosen_load(struct chosen *chosen)
 {
     struct diag diag = DIAG_INIT;
     const struct scenario *scenario = NULL;
+    int exit;
 
     if (scenario_load(&chosen->file, chosen->path, chosen->sets, chosen->nsets, &diag) == SHD_OK)
         scenario = find_strategy(chosen, &diag);
@@ -87,9 +89,10 @@ int chosen_load(struct chosen *chosen)
         diag_fini(&diag);
         return CMD_OK;
     }
+    exit = cmd_exit_of_input(&diag);
     diag_write(&diag, stderr);
     diag_fini(&diag);
-    return cmd_stop_request ? CMD_INTERRUPTED : CMD_USAGE;
+    return cmd_stop_request ? CMD_INTERRUPTED : exit;
 }
 
 void chosen_fini(struct chosen *chosen)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/diag.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -121,6 +122,13 @@ int cmd_exit_of(int status)
     if (status == SHD_ENOMEM || status == SHD_ESYSTEM)
         return CMD_CANNOT;
     return CMD_FAILED;
+}
+
+int cmd_exit_of_input(const struct diag *diag)
+{
+    if (diag->no_memory)
+        return CMD_CANNOT;
+    return diag->nerrors ? CMD_USAGE : CMD_OK;
 }
 
 void cmd_list(FILE *file, const struct cmd *const *table)

@@ -63,4 +63,8 @@ void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 
+/* The exit status of input with these errors, if any. */
+struct diag;
+int cmd_exit_of_input(const struct diag *diag);
+
 #endif /* CMD_CMD_H */

@@ -85,7 +85,7 @@ static void parse_seconds(struct options *o, const char *arg, const struct argp_
     long n = strtol(arg, &end, 10);
 
     if (end == arg || *end || n < 0 || n > SECONDS_MAX)
-        argp_error(state, "--seconds is '%s'; expected a whole number from 0 to %d", arg,
+        args_error(state, "--seconds is '%s'; expected a whole number from 0 to %d", arg,
                    SECONDS_MAX);
     else
         o->seconds = (int)n;
@@ -287,6 +287,8 @@ static int compare_all(struct options *o)
     o->works = works_create();
     if (results && skipped && o->works)
         exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
+    else
+        log_error(&o->work.log, "no memory for the comparison");
     free(results);
     free(skipped);
     works_destroy(o->works);

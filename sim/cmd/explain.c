@@ -80,6 +80,8 @@ static int run_for_values(struct trial *trial, struct values *values, struct shd
         status = record_create(&record, trial->program, RECORD_EXECUTED, false, err);
     if (status == SHD_OK) {
         status = walk_run(record, &opts, err);
+        if (status == SHD_OK && atomic_load(&values->failed))
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for values");
         record_destroy(record);
     }
     return status;
@@ -89,7 +91,7 @@ static int teach(const struct options *o, struct trial *trial, struct lesson *le
                  struct text *text, struct shd_error *err)
 {
     const struct partition_request request = trial_request(trial);
-    struct values values = {NULL, 0, NULL};
+    struct values values = {.texts = NULL};
     int status = trial_plan(trial, err);
 
     if (status == SHD_OK)
@@ -302,7 +304,7 @@ static int explain_collective(int argc, char **argv)
     if (schedule_draw(&figure, algo, (uint32_t)n, &err) == SHD_OK)
         status = canvas_draw(&o.canvas, &figure);
     else
-        status = show_error("cannot draw", err.text);
+        status = show_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }

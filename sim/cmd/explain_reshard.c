@@ -200,13 +200,13 @@ static int parse_limits(struct question *q, const struct options *o)
     else if (o->memory)
         status = units_parse_bytes(&q->opts.memory_bytes, o->memory, &err);
     if (status != SHD_OK)
-        return show_error("memory", err.text);
+        return show_failure("memory", &err);
     if (o->memory && q->opts.memory_bytes == 0)
         return show_error("memory", "0 bytes are room for nothing; expected more, or 'any'");
     q->opts.ntiers = o->nlinks;
     for (size_t t = 0; t < o->nlinks; t++)
         if (parse_link(&q->opts.tiers[t], o->links[t], &err) != SHD_OK)
-            return show_error("link", err.text);
+            return show_failure("link", &err);
     return CMD_OK;
 }
 
@@ -226,11 +226,16 @@ static int parse_meshes(struct question *q, const struct options *o)
 {
     struct shd_mesh *moved;
     struct shd_error err;
+    int status;
 
-    q->mesh = show_parse_mesh(o->mesh);
-    q->to_mesh = q->mesh && o->to_mesh ? show_parse_mesh(o->to_mesh) : q->mesh;
-    if (!q->mesh || !q->to_mesh)
-        return CMD_USAGE;
+    status = show_parse_mesh(&q->mesh, o->mesh);
+    q->to_mesh = q->mesh;
+    if (status == CMD_OK && o->to_mesh) {
+        q->to_mesh = NULL;
+        status = show_parse_mesh(&q->to_mesh, o->to_mesh);
+    }
+    if (status != CMD_OK)
+        return status;
     if (shd_mesh_size(q->mesh) > DEVICES_MAX || shd_mesh_size(q->to_mesh) > DEVICES_MAX) {
         cmd_error("a mesh of %d devices; at most %d are looked at, one after the other",
                   (int)shd_mesh_size(shd_mesh_size(q->mesh) > DEVICES_MAX ? q->mesh : q->to_mesh),
@@ -241,7 +246,7 @@ static int parse_meshes(struct question *q, const struct options *o)
         return CMD_OK;
     moved = mesh_from(q->to_mesh, o->to_first, &err);
     if (!moved)
-        return show_error("to-first", err.text);
+        return show_failure("to-first", &err);
     shd_mesh_destroy(q->to_mesh);
     q->to_mesh = moved;
     return CMD_OK;
@@ -257,14 +262,14 @@ static int parse_question(struct question *q, const struct options *o)
     q->rank = (size_t)rank;
     q->dtype = SHD_F32;
     if (o->dtype && shd_dtype_parse(&q->dtype, o->dtype, &err) != SHD_OK)
-        return show_error("dtype", err.text);
+        return show_failure("dtype", &err);
     status = parse_meshes(q, o);
     if (status != CMD_OK)
         return status;
     if (show_parse_sharding(&q->from, q->mesh, o->from ? o->from : "[]", q->shape, q->rank, &err))
-        return show_error("from", err.text);
+        return show_failure("from", &err);
     if (show_parse_sharding(&q->to, q->to_mesh, o->to ? o->to : "[]", q->shape, q->rank, &err))
-        return show_error("to", err.text);
+        return show_failure("to", &err);
     status = parse_partial(q, o);
     return status == CMD_OK ? parse_limits(q, o) : status;
 }
@@ -419,10 +424,8 @@ static int answer(const struct question *q, size_t width)
         status = add_ways(q, &plan, &text, width, &err);
     if (status == SHD_OK)
         status = cmd_put(&text);
-    else if (status == SHD_ENOMEM)
-        status = cmd_exit_of(status);
     else
-        status = show_error("cannot plan", err.text);
+        status = show_failure("cannot plan", &err);
     text_fini(&text);
     return status;
 }

@@ -34,6 +34,12 @@ int show_error(const char *what, const char *message)
     return CMD_USAGE;
 }
 
+int show_failure(const char *what, const struct shd_error *err)
+{
+    (void)show_error(what, err->text);
+    return err->status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+}
+
 /* ---- meshes on the command line ---- */
 
 static const char *skip(const char *s, const char *what)
@@ -41,53 +47,56 @@ static const char *skip(const char *s, const char *what)
     return s + strspn(s, what);
 }
 
-/* One "name=size" from *s on; the name is copied.  Returns a message, or NULL when all is well. */
-static const char *parse_axis(const char **s, char **name, int32_t *size)
+/* One "name=size" from *s on; the name is copied. */
+static int parse_axis(const char **s, char **name, int32_t *size, struct shd_error *err)
 {
+    static const char expected[] = "expected axes as 'dp=2,tp=4'";
     size_t length = strcspn(*s, "=:, {}");
     const char *at = skip(*s + length, " ");
     char *end;
     long n;
 
     if (length == 0 || (*at != '=' && *at != ':'))
-        return "expected axes as 'dp=2,tp=4'";
+        return shd_error_set(err, SHD_EINVAL, expected);
     at = skip(at + 1, " ");
     n = strtol(at, &end, 10);
     if (!isdigit((unsigned char)*at) || n < 1 || n > INT32_MAX)
-        return "the size of an axis is a whole number of at least 1";
+        return shd_error_set(err, SHD_EINVAL,
+                             "the size of an axis is a whole number of at least 1");
     *name = strndup(*s, length);
+    if (!*name)
+        return shd_error_set(err, SHD_ENOMEM, "no memory");
     *size = (int32_t)n;
     *s = skip(end, " ");
     if (**s && **s != ',' && **s != '}')
-        return "expected axes as 'dp=2,tp=4'";
+        return shd_error_set(err, SHD_EINVAL, expected);
     *s = skip(*s, ", }");
-    return *name ? NULL : "no memory";
+    return SHD_OK;
 }
 
-struct shd_mesh *show_parse_mesh(const char *text)
+int show_parse_mesh(struct shd_mesh **out, const char *text)
 {
     char *names[SHD_MESH_AXES_MAX] = {NULL};
     int32_t sizes[SHD_MESH_AXES_MAX];
-    const char *s = skip(text, " {"), *fault = NULL;
-    struct shd_mesh *mesh = NULL;
+    const char *s = skip(text, " {");
     struct shd_error err;
     size_t n = 0;
+    int status = SHD_OK;
 
-    if (!*s)
-        fault = "expected axes as 'dp=2,tp=4'";
-    while (*s && !fault) {
+    while (status == SHD_OK && (*s || n == 0)) {
         if (n == SHD_MESH_AXES_MAX)
-            fault = "too many axes";
-        else if (!(fault = parse_axis(&s, &names[n], &sizes[n])))
-            n++;
+            status = shd_error_set(&err, SHD_EINVAL, "too many axes");
+        else
+            status = parse_axis(&s, &names[n], &sizes[n], &err);
+        n++;
     }
-    if (!fault && shd_mesh_create(&mesh, (const char *const *)names, sizes, n, &err) != SHD_OK)
-        fault = err.text;
-    if (fault)
-        cmd_error("mesh '%s': %s", text, fault);
+    if (status == SHD_OK)
+        status = shd_mesh_create(out, (const char *const *)names, sizes, n, &err);
+    if (status != SHD_OK)
+        cmd_error("mesh '%s': %s", text, err.text);
     for (size_t i = 0; i < SHD_MESH_AXES_MAX; i++)
         free(names[i]);
-    return mesh;
+    return status == SHD_OK ? CMD_OK : status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
 }
 
 const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
@@ -136,13 +145,13 @@ error_t show_parse_option(int key, char *arg, struct argp_state *state)
 
 const struct argp_child show_children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
 
-struct shd_mesh *show_parse(struct show_request *options, const struct argp *argp, int argc,
-                            char **argv)
+int show_parse(struct shd_mesh **mesh, struct show_request *options, const struct argp *argp,
+               int argc, char **argv)
 {
     *options = (struct show_request){.mesh = NULL};
     canvas_init(&options->canvas);
     args_parse(argp, argc, argv, options);
-    return show_parse_mesh(options->mesh);
+    return show_parse_mesh(mesh, options->mesh);
 }
 
 /* ---- the command ---- */

@@ -22,9 +22,9 @@ extern const struct cmd show_schema;
 extern const struct cmd show_strategies;
 extern const struct cmd show_tree;
 
-/* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed); on bad input prints why and returns
- * NULL. */
-struct shd_mesh *show_parse_mesh(const char *text);
+/* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)
+ * or CMD_CANNOT (no memory), which are told. */
+int show_parse_mesh(struct shd_mesh **out, const char *text);
 
 /* What drawings of a mesh and of things on it are asked with. */
 struct show_request {
@@ -37,10 +37,9 @@ struct show_request {
 error_t show_parse_option(int key, char *arg, struct argp_state *state);
 extern const struct argp_child show_children[];
 
-/* Parse the command line into *options, and the mesh in it; NULL when that is bad, which is told.
- */
-struct shd_mesh *show_parse(struct show_request *options, const struct argp *argp, int argc,
-                            char **argv);
+/* Parse the command line into *options, and the mesh in it as show_parse_mesh(). */
+int show_parse(struct shd_mesh **mesh, struct show_request *options, const struct argp *argp,
+               int argc, char **argv);
 
 /* Parse "dp,tp" into axis numbers, at most SHD_MESH_AXES_MAX; on bad input prints why and returns
  * CMD_USAGE. */
@@ -62,5 +61,8 @@ const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *m
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);
+
+/* The same for a call that failed; CMD_CANNOT when that was for lack of memory. */
+int show_failure(const char *what, const struct shd_error *err);
 
 #endif /* CMD_SHOW_H */

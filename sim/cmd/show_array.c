@@ -69,13 +69,19 @@ static int parse_spec(struct shd_spec **out, const char *text, struct shd_error 
 {
     struct text entries = TEXT_INIT;
     struct shd_error other;
-    int status = shd_spec_parse(out, text, err);
+    int status = shd_spec_parse(out, text, err), again;
 
-    if (status == SHD_OK)
-        return SHD_OK;
+    if (status == SHD_OK || status == SHD_ENOMEM)
+        return status;
     text_addf(&entries, "[%s]", text);
-    if (shd_spec_parse(out, text_get(&entries), strpbrk(text, "[(") ? &other : err) == SHD_OK)
-        status = SHD_OK;
+    if (entries.failed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the spec");
+    again = shd_spec_parse(out, text_get(&entries), &other);
+    if (again == SHD_OK || again == SHD_ENOMEM || !strpbrk(text, "[(")) {
+        status = again;
+        if (err)
+            *err = other;
+    }
     text_fini(&entries);
     return status;
 }
@@ -113,12 +119,12 @@ static int show(const struct show_request *o, const struct shd_mesh *mesh)
         return show_error("shape", "expected extents as '8,16', at most 16 of them");
     if (show_parse_sharding(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) !=
         SHD_OK)
-        return show_error("spec", err.text);
+        return show_failure("spec", &err);
     figure_init(&figure);
     if (layouts_sharding(&figure, &sharding, shape, &err) == SHD_OK)
         status = canvas_draw(&o->canvas, &figure);
     else
-        status = show_error("cannot draw", err.text);
+        status = show_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }
@@ -140,12 +146,12 @@ static int run(int argc, char **argv)
         ARGS_EXIT_STATUS(""),
         show_children, NULL, NULL};
     struct show_request o;
-    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
+    struct shd_mesh *mesh = NULL;
     int status;
 
-    if (!mesh)
-        return CMD_USAGE;
-    status = show(&o, mesh);
+    status = show_parse(&mesh, &o, &argp, argc, argv);
+    if (status == CMD_OK)
+        status = show(&o, mesh);
     shd_mesh_destroy(mesh);
     return status;
 }

@@ -102,7 +102,7 @@ static int draw(const struct options *o, const struct record *record)
     else
         status = draw_devices(&figure, record, &err);
     status = status == SHD_OK ? canvas_draw(&o->canvas, &figure)
-                              : show_error("cannot draw", err.text);
+                              : show_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }

@@ -37,7 +37,7 @@ static int draw(const struct show_request *o, struct figure *figure, int status,
                 const struct shd_error *err)
 {
     if (status != SHD_OK)
-        status = show_error("cannot draw", err->text);
+        status = show_failure("cannot draw", err);
     else
         status = canvas_draw(&o->canvas, figure);
     figure_fini(figure);
@@ -60,13 +60,14 @@ static int run_mesh(int argc, char **argv)
         ARGS_EXIT_STATUS(""),
         show_children, NULL, NULL};
     struct show_request o;
-    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
+    struct shd_mesh *mesh = NULL;
     struct figure figure;
     struct shd_error err;
     int status;
 
-    if (!mesh)
-        return CMD_USAGE;
+    status = show_parse(&mesh, &o, &argp, argc, argv);
+    if (status != CMD_OK)
+        return status;
     figure_init(&figure);
     status = layouts_mesh(&figure, mesh, &err);
     status = draw(&o, &figure, status, &err);
@@ -117,7 +118,7 @@ static int run_groups(int argc, char **argv)
         ARGS_EXIT_STATUS(""),
         show_children, NULL, NULL};
     struct show_request o;
-    struct shd_mesh *mesh = show_parse(&o, &argp, argc, argv);
+    struct shd_mesh *mesh = NULL;
     uint8_t axes[SHD_MESH_AXES_MAX];
     struct shd_groups groups;
     struct figure figure;
@@ -125,8 +126,9 @@ static int run_groups(int argc, char **argv)
     size_t naxes;
     int status;
 
-    if (!mesh)
-        return CMD_USAGE;
+    status = show_parse(&mesh, &o, &argp, argc, argv);
+    if (status != CMD_OK)
+        return status;
     status = show_parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
     if (status == CMD_OK) {
         figure_init(&figure);

@@ -97,7 +97,7 @@ static int run_strategies(int argc, char **argv)
     struct scenario_file *file = NULL;
     const char *path = NULL;
     struct text text = TEXT_INIT;
-    int status = CMD_USAGE;
+    int status;
 
     args_parse(&argp, argc, argv, &path);
     if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
@@ -106,6 +106,8 @@ static int run_strategies(int argc, char **argv)
             text_add_char(&text, '\n');
         }
         status = cmd_put(&text);
+    } else {
+        status = cmd_exit_of_input(&diag);
     }
     diag_write(&diag, stderr);
     scenario_file_destroy(file);

@@ -116,13 +116,13 @@ static int run(int argc, char **argv)
     struct options o = {.large_bytes = UINT64_C(1) << 20};
     struct diag diag = DIAG_INIT;
     struct tree_layout layout;
-    struct shd_mesh *mesh;
+    struct shd_mesh *mesh = NULL;
     int status;
 
     args_parse(&argp, argc, argv, &o);
-    mesh = show_parse_mesh(o.mesh);
-    if (!mesh)
-        return CMD_USAGE;
+    status = show_parse_mesh(&mesh, o.mesh);
+    if (status != CMD_OK)
+        return status;
     status = tree_layout_init(&layout, o.model, o.rules, mesh, o.min_elements, o.large_bytes, &diag);
     diag_write(&diag, stderr);
     if (status == SHD_OK) {
@@ -130,7 +130,7 @@ static int run(int argc, char **argv)
     } else {
         if (diag.nerrors == 0)
             cmd_error("no memory for this model");
-        status = diag.nerrors ? CMD_USAGE : CMD_CANNOT;
+        status = diag.nerrors ? cmd_exit_of_input(&diag) : CMD_CANNOT;
     }
     tree_layout_fini(&layout);
     diag_fini(&diag);

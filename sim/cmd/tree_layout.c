@@ -80,9 +80,27 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
         struct shd_error err;
 
         if (shd_sharding_bind(&sharding, l->mesh, spec, shd_spec_nentries(spec), &err) != SHD_OK)
-            diag_error(diag, l->rules[r].spec_place, "%s%s", err.text,
-                       show_axis_hint(spec, l->mesh, hint, sizeof hint));
+            diag_failure(diag, l->rules[r].spec_place, err.status, "%s%s", err.text,
+                         show_axis_hint(spec, l->mesh, hint, sizeof hint));
     }
+}
+
+/* The rule whose pattern fails in a search; where none does again, the model. */
+static struct place find_fault(const struct tree_layout *l, const char *name)
+{
+    struct place place = {l->model, 0, 0};
+
+    for (size_t r = 0; r < l->nrules && place.line == 0; r++) {
+        struct shd_regex *regex;
+        struct shd_regex_match match;
+
+        if (shd_regex_compile(&regex, l->rules[r].pattern, NULL) != SHD_OK)
+            continue;
+        if (shd_regex_search(&match, regex, name, NULL) != SHD_OK)
+            place = l->rules[r].place;
+        shd_regex_destroy(regex);
+    }
+    return place;
 }
 
 static int match_leaf(struct tree_layout *l, size_t i, const struct shd_rules *rules,
@@ -99,10 +117,15 @@ static int match_leaf(struct tree_layout *l, size_t i, const struct shd_rules *r
                    leaf->name);
         return SHD_OK; /* tell of all of them */
     }
+    if (status == SHD_EREGEX) {
+        diag_error(diag, find_fault(l, leaf->name), "%s", err.text);
+        return status;
+    }
     if (status == SHD_OK)
         status = shd_match_spec(&l->specs[i], &match, &err);
     if (status != SHD_OK) {
-        diag_error(diag, (struct place){l->model, 0, 0}, "'%.100s': %s", leaf->name, err.text);
+        diag_failure(diag, (struct place){l->model, 0, 0}, err.status, "'%.100s': %s", leaf->name,
+                     err.text);
         return status;
     }
     l->rule[i] = match.rule;
@@ -126,11 +149,11 @@ static int match_all(struct tree_layout *l, int64_t min_elements, struct diag *d
     check_axes(l, diag);
     status = scenario_rules(&rules, l->rules, l->nrules, &err);
     if (status != SHD_OK)
-        diag_error(diag, (struct place){0}, "%s", err.text);
+        diag_failure(diag, (struct place){0}, err.status, "%s", err.text);
     for (size_t i = 0; !status && i < shd_tree_count(l->tree); i++)
         status = match_leaf(l, i, rules, &options, diag);
     shd_rules_destroy(rules);
-    return status == SHD_OK && diag->nerrors > before ? SHD_EINVAL : status;
+    return status == SHD_OK ? diag_status(diag, before) : status;
 }
 
 static int by_shapes(struct tree_layout *l, int64_t min_elements, struct diag *diag)
@@ -142,39 +165,51 @@ static int by_shapes(struct tree_layout *l, int64_t min_elements, struct diag *d
     for (size_t i = 0; i < shd_tree_count(l->tree); i++)
         l->rule[i] = SHD_NO_RULE;
     if (status != SHD_OK)
-        diag_error(diag, (struct place){l->model, 0, 0}, "%s", err.text);
+        diag_failure(diag, (struct place){l->model, 0, 0}, err.status, "%s", err.text);
     return status;
 }
 
 /* ---- what to warn of ---- */
 
-static bool found_in_some(const struct shd_regex *regex, const struct shd_tree *tree)
+static int find_in_some(bool *found, const struct scenario_rule *rule, const struct shd_tree *tree,
+                        struct diag *diag)
 {
-    struct shd_regex_match match;
+    struct shd_regex *regex = NULL;
+    struct shd_error err;
+    int status = shd_regex_compile(&regex, rule->pattern, &err);
 
-    for (size_t i = 0; i < shd_tree_count(tree); i++)
-        if (shd_regex_search(&match, regex, shd_tree_leaf(tree, i)->name, NULL) == SHD_OK &&
-            match.found)
-            return true;
-    return false;
+    *found = false;
+    for (size_t i = 0; status == SHD_OK && !*found && i < shd_tree_count(tree); i++) {
+        struct shd_regex_match match;
+
+        status = shd_regex_search(&match, regex, shd_tree_leaf(tree, i)->name, &err);
+        *found = status == SHD_OK && match.found;
+    }
+    if (status != SHD_OK)
+        diag_failure(diag, rule->place, status, "'%.100s': %s", rule->pattern, err.text);
+    shd_regex_destroy(regex);
+    return status;
 }
 
-static void warn_of_rules(struct tree_layout *l)
+static int warn_of_rules(struct tree_layout *l, struct diag *diag)
 {
-    for (size_t r = 0; r < l->nrules; r++) {
-        const struct scenario_rule *rule = &l->rules[r];
-        struct shd_regex *regex = NULL;
+    int status = SHD_OK;
 
-        if (l->nmatched[r] > 0 || shd_regex_compile(&regex, rule->pattern, NULL) != SHD_OK)
+    for (size_t r = 0; r < l->nrules && status == SHD_OK; r++) {
+        const struct scenario_rule *rule = &l->rules[r];
+        bool found;
+
+        if (l->nmatched[r] > 0)
             continue;
-        if (found_in_some(regex, l->tree))
+        status = find_in_some(&found, rule, l->tree, diag);
+        if (status == SHD_OK && found)
             warn(l, "%s:%d: rule '%s' is never reached: earlier rules take all that it matches",
                  rule->place.file, rule->place.line, rule->pattern);
-        else
+        else if (status == SHD_OK)
             warn(l, "%s:%d: rule '%s' matches no parameter", rule->place.file, rule->place.line,
                  rule->pattern);
-        shd_regex_destroy(regex);
     }
+    return status;
 }
 
 static void warn_of_leaves(struct tree_layout *l, uint64_t large_bytes)
@@ -217,10 +252,12 @@ int tree_layout_init(struct tree_layout *out, const char *model, const char *rul
     status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs, mesh,
                          &err);
     if (status != SHD_OK) {
-        diag_error(diag, (struct place){model, 0, 0}, "%s", err.text);
+        diag_failure(diag, (struct place){model, 0, 0}, err.status, "%s", err.text);
         return status;
     }
-    warn_of_rules(out);
+    status = warn_of_rules(out, diag);
+    if (status != SHD_OK)
+        return status;
     warn_of_leaves(out, large_bytes);
     return out->warnings.failed ? SHD_ENOMEM : SHD_OK;
 }

@@ -83,6 +83,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     struct result result = {.record = NULL};
     struct shd_error err;
     int status, exit, measured;
+    size_t whole;
 
     item->trial.repeats = (uint32_t)o->repeats;
     item->trial.nthreads = o->nthreads;
@@ -93,11 +94,13 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
         return measured;
+    whole = text->length;
     if (!json && text->length > 0)
         text_add(text, "\n");
     status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);
     if (status == SHD_OK)
         return exit;
+    text->length = whole; /* the reports before this one */
     log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
     return cmd_exit_of(status);
 }
@@ -128,7 +131,7 @@ static int try_all(struct options *o, enum record_mode mode)
             json_out_newline(&json);
         (void)json_out_fini(&json); /* a lack of memory is in the text */
     }
-    if (text.length > 0 && exit != CMD_INTERRUPTED) {
+    if (text.length > 0 && exit != CMD_INTERRUPTED && !(o->json && exit == CMD_CANNOT)) {
         int put = cmd_put(&text);
 
         exit = put > exit ? put : exit;

@@ -53,8 +53,10 @@ bool work_init(struct work *out, int argc)
     size_t n = (size_t)argc + 1;
 
     *out = (struct work){.names = calloc(3 * n, sizeof *out->names), .diag = DIAG_INIT};
-    if (!out->names)
+    if (!out->names) {
+        fprintf(stderr, "shardsim: error: no memory left\n");
         return false;
+    }
     out->sets = out->names + n;
     out->strategies = out->sets + n;
     log_init(&out->log, stderr);
@@ -103,6 +105,7 @@ static void report_unknown_strategies(struct work *w)
                 nearest_add(&near, name);
                 text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
+        w->diag.no_memory |= names.failed;
         if (!found)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
@@ -120,7 +123,7 @@ static void skip(struct work *w, const struct scenario *scenario, const struct d
     if (skipped->why)
         w->nskipped++;
     else
-        diag_error(&w->diag, scenario->place, "no memory left to build this");
+        diag_no_memory(&w->diag);
 }
 
 /* A strategy of a sweep is there by its sizes, not by choice: where they do not divide it is left
@@ -156,15 +159,19 @@ int work_load(struct work *w)
     size_t total;
 
     w->files = calloc(w->nnames + 1, sizeof *w->files);
-    if (!w->files)
+    if (!w->files) {
+        diag_no_memory(&w->diag);
         return CMD_CANNOT;
+    }
     total = load_files(w);
     if (w->diag.nerrors == 0)
         report_unknown_strategies(w);
     w->items = calloc(total + 1, sizeof *w->items);
     w->skipped = calloc(total + 1, sizeof *w->skipped);
-    if (!w->items || !w->skipped)
+    if (!w->items || !w->skipped) {
+        diag_no_memory(&w->diag);
         return CMD_CANNOT;
+    }
     for (size_t f = 0; f < w->nnames; f++)
         for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++)
             if (wanted(w, w->files[f]->scenarios[i].strategy))
@@ -172,7 +179,7 @@ int work_load(struct work *w)
     if (w->diag.nerrors == 0 && w->nitems == 0)
         diag_error(&w->diag, w->skipped[0].scenario->place,
                    "no strategy of the sweep divides; the first: %s", w->skipped[0].why);
-    return w->diag.nerrors ? CMD_USAGE : CMD_OK;
+    return cmd_exit_of_input(&w->diag);
 }
 
 int work_prepare(struct work *w)
@@ -181,7 +188,7 @@ int work_prepare(struct work *w)
 
     for (size_t i = 0; i < w->nskipped; i++)
         log_note(&w->log, "skipped %s: %s", w->skipped[i].scenario->strategy, w->skipped[i].why);
-    if (exit != CMD_USAGE)
+    if (exit == CMD_OK)
         return exit;
     if (cmd_stop_request) /* while waiting for standard input, which is no error of the input */
         return CMD_INTERRUPTED;
@@ -206,6 +213,10 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         return cmd_exit_of(status);
     }
     model_describe(&item->what, s);
+    if (item->what.failed) {
+        log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
+        return CMD_CANNOT;
+    }
     *result = (struct result){s->name, s->strategy, text_get(&item->what), s->memory_limit_bytes,
                               trial->record};
     if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))

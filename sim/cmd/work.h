@@ -44,7 +44,7 @@ struct work {
  * the work. */
 extern const struct argp work_argp;
 
-/* Nothing yet, with room for the arguments of a command line.  False: no memory. */
+/* Nothing yet, with room for the arguments of a command line.  False: no memory, which is told. */
 bool work_init(struct work *out, int argc);
 void work_fini(struct work *work);
 

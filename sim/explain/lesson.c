@@ -66,6 +66,7 @@ static void tell_array(const struct lesson *l, struct text *out, const char *tit
                                          : ", whole on each");
     }
     tell(l, out, title, "%s", text_get(&t));
+    out->failed |= t.failed;
     text_fini(&t);
 }
 
@@ -143,6 +144,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
         else
             tell(l, out, title, "gets %s from device %d", text_get(&t),
                  (int)device_id(l, box.source));
+        out->failed |= t.failed;
         text_fini(&t);
         title[0] = '\0';
     }
@@ -218,6 +220,7 @@ static void tell_sums(const struct lesson *l, struct text *out, const struct pro
              text_get(&senders), algo->name, coll_kind_name(algo->kind), algo->name,
              shape.nmembers);
     }
+    out->failed |= senders.failed || what.failed;
     text_fini(&senders);
     text_fini(&what);
 }
@@ -394,6 +397,7 @@ static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
     wrap_add(out, l->width, INDENT, INDENT, text_get(&head));
     if (l->colour)
         text_add(out, "\033[0m");
+    out->failed |= head.failed;
     text_fini(&head);
     if (op->kind == PROGRAM_FILL) {
         tell_array(l, out, "lies", op->outputs[0]);
@@ -433,6 +437,7 @@ static void tell_head(const struct lesson *l, struct text *out)
     text_addf(&t, "[{%s}, {}] says: dimension 0 is cut over axis %s, dimension 1 is whole.", axis,
               axis);
     wrap_add(out, l->width, 0, 0, text_get(&t));
+    out->failed |= t.failed;
     text_fini(&t);
 }
 
@@ -442,5 +447,7 @@ int lesson_text(const struct lesson *lesson, struct text *out, struct shd_error 
     for (uint32_t i = 0; i < lesson->record->program->nops; i++)
         if (lesson->op == LESSON_ALL || lesson->op == i)
             tell_op(lesson, out, i);
+    if (lesson->alternatives && alternatives_failed(lesson->alternatives))
+        out->failed = true;
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the lesson") : SHD_OK;
 }

@@ -21,7 +21,10 @@ int values_init(struct values *out, const struct program *program, struct shd_er
     texts = calloc((size_t)program->nops * SLOTS * (size_t)ndevices + 1, sizeof *texts);
     if (!texts)
         return shd_error_set(err, SHD_ENOMEM, "no memory for values");
-    *out = (struct values){program, ndevices, texts};
+    out->program = program;
+    out->ndevices = ndevices;
+    out->texts = texts;
+    atomic_init(&out->failed, false);
     return SHD_OK;
 }
 
@@ -40,8 +43,9 @@ static char **slot_of(const struct values *v, uint32_t op, uint32_t slot, int32_
 }
 
 /* A line of the last dimension in brackets, after one another: "[1 2] [3 4]". */
-static char *print_shard(const struct program_buffer *b, const void *shard)
+static char *print_shard(struct values *v, const struct program_buffer *b, const void *shard)
 {
+    char *printed;
     double numbers[VALUES_ELEMENTS_MAX + KERN_LANES];
     struct text text = TEXT_INIT;
     int64_t count = 1, row = b->rank ? b->local[b->rank - 1] : 1;
@@ -54,20 +58,23 @@ static char *print_shard(const struct program_buffer *b, const void *shard)
     for (int64_t i = 0; i < count; i++)
         text_addf(&text, "%s%.4g%s", i % row == 0 ? i ? " [" : "[" : " ",
                   numbers[i] == 0 ? 0 : numbers[i], i % row == row - 1 ? "]" : "");
-    return text_take(&text);
+    printed = text_take(&text);
+    if (!printed)
+        atomic_store(&v->failed, true);
+    return printed;
 }
 
 void values_observe(void *arg, int32_t position, uint32_t op, const void *const *shards)
 {
-    const struct values *v = arg;
+    struct values *v = arg;
     const struct program_op *o = &v->program->ops[op];
 
     for (uint32_t k = 0; k < o->ninputs; k++)
         *slot_of(v, op, k, position) =
-            print_shard(&v->program->buffers[o->inputs[k]], shards[o->inputs[k]]);
+            print_shard(v, &v->program->buffers[o->inputs[k]], shards[o->inputs[k]]);
     for (uint32_t k = 0; k < o->noutputs; k++)
         *slot_of(v, op, PROGRAM_INPUTS_MAX + k, position) =
-            print_shard(&v->program->buffers[o->outputs[k]], shards[o->outputs[k]]);
+            print_shard(v, &v->program->buffers[o->outputs[k]], shards[o->outputs[k]]);
 }
 
 const char *values_input(const struct values *values, uint32_t op, uint32_t k, int32_t position)

@@ -8,6 +8,8 @@
 #ifndef EXPLAIN_VALUES_H
 #define EXPLAIN_VALUES_H
 
+#include <stdatomic.h>
+
 #include "program/program.h"
 
 #define VALUES_ELEMENTS_MAX 64 /* of a shard; larger ones are not kept */
@@ -17,6 +19,7 @@ struct values {
     const struct program *program; /* not owned */
     int32_t ndevices;
     char **texts; /* [op][operand or result][device], owned; NULL: not kept */
+    atomic_bool failed; /* set by devices: there was no memory for some text */
 };
 
 /* SHD_ERANGE for more than VALUES_DEVICES_MAX devices, SHD_ENOMEM. */

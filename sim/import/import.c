@@ -7,6 +7,7 @@
 #include "import/import.h"
 
 #include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place 
     if (status == SHD_OK)
         status = shd_tree_add(tree, leaf, &err);
     if (status != SHD_OK)
-        diag_error(diag, place, "%s", err.text);
+        diag_failure(diag, place, err.status, "%s", err.text);
     return status;
 }
 
@@ -74,6 +75,10 @@ static int read_header(struct text *out, const char *path, struct diag *diag)
     FILE *file = fopen(path, "rb");
     uint64_t left;
 
+    if (!file && errno == ENOMEM) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
     if (!file) {
         diag_error(diag, whole_file(path), "cannot be opened");
         return SHD_EINVAL;
@@ -98,7 +103,7 @@ static int load_safetensors(struct shd_tree *tree, const char *path, struct diag
     int status = read_header(&header, path, diag);
 
     if (status == SHD_OK && header.failed) {
-        diag_error(diag, whole_file(path), "no memory for the header");
+        diag_no_memory(diag);
         status = SHD_ENOMEM;
     }
     if (status == SHD_OK)
@@ -231,7 +236,12 @@ static char *find_in_directory(const char *path, struct diag *diag)
         struct text file = TEXT_INIT;
 
         text_addf(&file, "%s/%s", path, names[i]);
-        if (!file.failed && stat(text_get(&file), &info) == 0)
+        if (file.failed) {
+            diag_no_memory(diag);
+            text_fini(&file);
+            return NULL;
+        }
+        if (stat(text_get(&file), &info) == 0)
             return text_take(&file);
         text_fini(&file);
     }
@@ -250,7 +260,7 @@ int import_model(struct shd_tree **out, const char *path, struct diag *diag)
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         found = find_in_directory(path, diag);
         if (!found)
-            return SHD_EINVAL;
+            return diag->no_memory ? SHD_ENOMEM : SHD_EINVAL;
     }
     status = shd_tree_create(&tree, NULL);
     if (status == SHD_OK)

@@ -54,7 +54,7 @@ static bool check_offsets(const struct yaml_node *node, const struct shd_leaf *l
         return false;
     }
     if (shd_shape_bytes(&bytes, leaf->shape, leaf->rank, leaf->dtype, &err) != SHD_OK) {
-        diag_error(diag, node->place, "'%.100s': %s", leaf->name, err.text);
+        diag_failure(diag, node->place, err.status, "'%.100s': %s", leaf->name, err.text);
         return false;
     }
     if (bytes == (uint64_t)(end - begin))

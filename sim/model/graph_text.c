@@ -109,7 +109,7 @@ static uint32_t add_op(struct lines *l, const struct scenario_line *line)
 
     l->place = line->place;
     if (expr_parse(&parsed, line->text, &at, &err) != SHD_OK)
-        return lines_error(l, at, "%s", err.text);
+        return lines_failure(l, at, &err);
     if (check_new(l, parsed->name)) {
         l->left = graph_text(l->graph, "%s", parsed->name);
         node = lines_eval_array(l, parsed->value, parsed->dims.given ? &parsed->dims : NULL);
@@ -200,7 +200,9 @@ uint32_t graph_text_add(struct graph *graph, const char *line)
         return graph_fail(graph, SHD_ENOMEM, "no memory for the names of a graph");
     find_names(&l);
     node = add_op(&l, &op);
-    if (node == GRAPH_NONE && diag.nmessages > 0) /* also when the graph has an error */
+    if (diag.no_memory)
+        graph_fail(graph, SHD_ENOMEM, "no memory for a line");
+    else if (node == GRAPH_NONE && diag.nmessages > 0) /* also when the graph has an error */
         graph_fail(graph, SHD_EINVAL, "'%.80s', column %d: %s", line, diag.messages[0].column,
                    diag.messages[0].text);
     free(l.names);
@@ -227,6 +229,7 @@ void graph_text_print_help(struct text *out)
     for (int f = 0; f < KERN_NFNS; f++)
         text_addf(&names, "%s%s", f ? ", " : "", kern_fns[f].name);
     wrap_add(out, HELP_COLUMNS, 4, 4, text_get(&names));
+    out->failed |= names.failed;
     text_fini(&names);
     for (const struct lines_function *f = lines_functions; f->name; f++)
         text_addf(out, "%s(%s)\n    %s\n", f->name, f->arguments, f->help);

@@ -23,12 +23,20 @@ uint32_t lines_error(struct lines *l, size_t at, const char *fmt, ...)
     return GRAPH_NONE;
 }
 
+uint32_t lines_failure(struct lines *l, size_t at, const struct shd_error *err)
+{
+    if (err->status != SHD_ENOMEM)
+        return lines_error(l, at, "%s", err->text);
+    diag_no_memory(l->diag);
+    return GRAPH_NONE;
+}
+
 uint32_t lines_checked(struct lines *l, size_t at, uint32_t node)
 {
     if (l->graph->err.status == SHD_OK)
         return node;
     if (!l->stopped)
-        lines_error(l, at, "%s", l->graph->err.text);
+        lines_failure(l, at, &l->graph->err);
     l->stopped = true;
     return GRAPH_NONE;
 }

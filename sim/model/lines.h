@@ -43,6 +43,9 @@ struct lines_value {
 /* Report an error at a byte of the line; returns GRAPH_NONE. */
 uint32_t lines_error(struct lines *l, size_t at, const char *fmt, ...) SHD_PRINTF(3, 4);
 
+/* The same for a call that failed. */
+uint32_t lines_failure(struct lines *l, size_t at, const struct shd_error *err);
+
 /* Report the error that the graph has, once, as that of what begins at `at`; returns `node`. */
 uint32_t lines_checked(struct lines *l, size_t at, uint32_t node);
 

@@ -34,9 +34,12 @@ static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size
     struct match m;
     int status = match_init(&m, rules, nrules, l->findings);
 
-    for (uint32_t n = 0; status == SHD_OK && n < l->graph->nnodes; n++)
+    for (uint32_t n = 0; status == SHD_OK && n < l->graph->nnodes; n++) {
+        const struct scenario_rule *first;
+
         if (has_rule(l->graph->nodes[n].op, params))
-            (void)match_find(&m, l->graph->nodes[n].name);
+            status = match_find(&first, &m, l->graph->nodes[n].name, l->findings);
+    }
     for (size_t r = 0; status == SHD_OK && r < nrules; r++)
         if (m.found[r] && !m.won[r] && !is_rest(rules, nrules, r))
             diag_error(l->findings, rules[r].place,
@@ -70,6 +73,7 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
             !shd_sharding_is_replicated(s) || size_of(l->graph, n) <= whole_bytes)
             continue;
         text_add_any_layer(&name, l->graph->nodes[n].name);
+        l->findings->no_memory |= name.failed;
         diag_error(l->findings, rule ? rule->spec_place : scenario_place(l->scenario, "rules"),
                    "parameter '%s' of %s lies whole on each of %d devices", text_get(&name),
                    units_print_bytes(size, sizeof size, size_of(l->graph, n)),
@@ -100,6 +104,7 @@ static void report_undone(struct lint *l, uint32_t before, uint32_t after)
     shd_sharding_print(s->nodes[after], to, sizeof to);
     text_add_any_layer(&first, l->graph->nodes[before].name);
     text_add_any_layer(&second, l->graph->nodes[after].name);
+    l->findings->no_memory |= first.failed || second.failed;
     diag_error(l->findings, s->rules[after]->place,
                "constraint '%s' undoes '%s': %s lies as %s, and at once %s is to lie as %s",
                s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from, text_get(&second), to);
@@ -135,5 +140,5 @@ int model_lint(struct diag *findings, const struct scenario *scenario, const str
         return status;
     find_whole(&l, whole_bytes);
     find_undone(&l);
-    return SHD_OK;
+    return findings->no_memory ? SHD_ENOMEM : SHD_OK;
 }

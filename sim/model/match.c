@@ -14,15 +14,17 @@ int match_init(struct match *out, const struct scenario_rule *rules, size_t nrul
     out->won = calloc(nrules + 1, sizeof *out->won);
     out->name = calloc(nrules + 1, sizeof *out->name);
     out->winner = calloc(nrules + 1, sizeof *out->winner);
-    if (!out->compiled || !out->found || !out->won || !out->name || !out->winner)
+    if (!out->compiled || !out->found || !out->won || !out->name || !out->winner) {
+        diag_no_memory(diag);
         return SHD_ENOMEM;
+    }
     for (size_t r = 0; r < nrules; r++) {
         struct shd_error err;
         int status = shd_regex_compile(&out->compiled[r], rules[r].pattern, &err);
 
         if (status == SHD_OK)
             continue;
-        diag_error(diag, rules[r].place, "%s", err.text);
+        diag_failure(diag, rules[r].place, err.status, "%s", err.text);
         return status;
     }
     return SHD_OK;
@@ -39,14 +41,22 @@ void match_fini(struct match *match)
     free(match->winner);
 }
 
-const struct scenario_rule *match_find(struct match *m, const char *name)
+int match_find(const struct scenario_rule **out, struct match *m, const char *name,
+               struct diag *diag)
 {
     size_t first = m->nrules;
 
     for (size_t r = 0; r < m->nrules; r++) {
         struct shd_regex_match at;
+        struct shd_error err;
+        int status = shd_regex_search(&at, m->compiled[r], name, &err);
 
-        if (shd_regex_search(&at, m->compiled[r], name, NULL) != SHD_OK || !at.found)
+        if (status != SHD_OK) {
+            diag_failure(diag, m->rules[r].place, status, "'%.100s' in '%.100s': %s",
+                         m->rules[r].pattern, name, err.text);
+            return status;
+        }
+        if (!at.found)
             continue;
         if (first == m->nrules)
             first = r;
@@ -56,8 +66,8 @@ const struct scenario_rule *match_find(struct match *m, const char *name)
         }
         m->found[r] = true;
     }
-    if (first == m->nrules)
-        return NULL;
-    m->won[first] = true;
-    return &m->rules[first];
+    *out = first < m->nrules ? &m->rules[first] : NULL;
+    if (*out)
+        m->won[first] = true;
+    return SHD_OK;
 }

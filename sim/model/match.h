@@ -30,7 +30,10 @@ SHD_MUST_CHECK int match_init(struct match *out, const struct scenario_rule *rul
                               struct diag *diag);
 void match_fini(struct match *match);
 
-/* The first rule whose pattern is found in a name, or NULL; remembers the others that are. */
-const struct scenario_rule *match_find(struct match *match, const char *name);
+/* The first rule whose pattern is found in a name, or NULL; remembers the others that are.  A
+ * search that fails is an error at its rule: SHD_EREGEX (over its limit) or SHD_ENOMEM, and *out is
+ * left alone. */
+SHD_MUST_CHECK int match_find(const struct scenario_rule **out, struct match *match,
+                              const char *name, struct diag *diag);
 
 #endif /* MODEL_MATCH_H */

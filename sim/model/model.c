@@ -102,19 +102,21 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
     size_t before = diag->nerrors;
     struct graph *g = graph_create();
     struct shd_error err = {SHD_EINVAL, ""};
+    int status;
 
     if (!g) {
-        diag_error(diag, scenario->place, "no memory for the graph");
+        diag_no_memory(diag);
         return SHD_ENOMEM;
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
     if (diag->nerrors == before && scenario->step.backward)
         model_add_backward(g, scenario->seed);
-    if (graph_status(g, &err) != SHD_OK && diag->nerrors == before)
-        diag_error(diag, scenario->model.place, "%s", err.text);
+    status = graph_status(g, &err);
+    if (status == SHD_ENOMEM || (status != SHD_OK && diag->nerrors == before))
+        diag_failure(diag, scenario->model.place, err.status, "%s", err.text);
     if (diag->nerrors > before) {
         graph_destroy(g);
-        return err.status;
+        return diag->no_memory ? SHD_ENOMEM : err.status;
     }
     *out = g;
     return SHD_OK;

@@ -32,7 +32,7 @@ static void report_binding(struct binding *b, struct place place, const char *na
 {
     size_t before = b->diag->nerrors;
 
-    diag_error(b->diag, place, "'%s': %s", name, err->text);
+    diag_failure(b->diag, place, err->status, "'%s': %s", name, err->text);
     if (err->status == SHD_EINDIVISIBLE)
         b->nindivisible += b->diag->nerrors - before;
 }
@@ -121,23 +121,24 @@ static void report_unmatched(const struct binding *b, const char *first, size_t 
                    first, more);
 }
 
-static void bind_nodes(struct binding *b, struct match *params, struct match *constraints)
+static int bind_nodes(struct binding *b, struct match *params, struct match *constraints)
 {
     const char *unmatched = NULL;
     size_t nunmatched = 0;
+    int status = SHD_OK;
 
-    for (uint32_t node = 0; node < b->graph->nnodes; node++) {
+    for (uint32_t node = 0; node < b->graph->nnodes && status == SHD_OK; node++) {
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
         if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO) {
             bind_auto(b, node);
         } else if (n->op == GRAPH_PARAM) {
-            rule = match_find(params, n->name);
-            if (!rule && nunmatched++ == 0)
+            status = match_find(&rule, params, n->name, b->diag);
+            if (status == SHD_OK && !rule && nunmatched++ == 0)
                 unmatched = n->name;
         } else if (n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT) {
-            rule = match_find(constraints, n->name);
+            status = match_find(&rule, constraints, n->name, b->diag);
         }
         if (rule)
             bind_rule(b, node, rule);
@@ -145,6 +146,7 @@ static void bind_nodes(struct binding *b, struct match *params, struct match *co
             bind_logical(b, node);
     }
     report_unmatched(b, unmatched, nunmatched);
+    return status;
 }
 
 /* The last of a name's parts, as many as a pattern has. */
@@ -242,18 +244,23 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
     size_t before = diag->nerrors;
     int status = model_shardings_init(out, graph);
 
+    if (status != SHD_OK)
+        diag_no_memory(diag);
     if (status == SHD_OK)
         status = match_init(&params, scenario->params, scenario->nparams, diag);
     if (status == SHD_OK)
         status = match_init(&constraints, scenario->constraints, scenario->nconstraints, diag);
+    if (status == SHD_OK)
+        status = bind_nodes(&b, &params, &constraints);
     if (status == SHD_OK) {
-        bind_nodes(&b, &params, &constraints);
         model_shardings_bind_outputs(out, graph);
         report_unused(&b, &params, true);
         report_unused(&b, &constraints, false);
         report_unknown_logical(&b);
         if (diag->nerrors > before)
-            status = diag->nerrors - before == b.nindivisible ? SHD_EINDIVISIBLE : SHD_EINVAL;
+            status = diag_status(diag, before);
+        if (status == SHD_EINVAL && diag->nerrors - before == b.nindivisible)
+            status = SHD_EINDIVISIBLE;
     }
     match_fini(&params);
     match_fini(&constraints);

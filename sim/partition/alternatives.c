@@ -14,6 +14,7 @@ struct alternatives {
     const struct partition_request *request;
     struct placement placement;
     bool any; /* there is a choice to look at */
+    bool failed; /* no memory */
 };
 
 /* What a step moves, and what one of its ops computes. */
@@ -26,8 +27,10 @@ struct outcome {
 static bool measure(struct outcome *out, struct alternatives *a, const char *name, uint8_t phase)
 {
     struct program *program = program_create(a->request->mesh);
-    bool ok = program && emit_program(program, &a->placement, false, NULL) == SHD_OK;
+    int status = program ? emit_program(program, &a->placement, false, NULL) : SHD_ENOMEM;
+    bool ok = status == SHD_OK;
 
+    a->failed |= status == SHD_ENOMEM || price_failed(a->placement.price);
     *out = (struct outcome){0, 0, 0};
     for (uint32_t i = 0; ok && i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
@@ -145,6 +148,11 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
         out->fewer_bytes = base->bytes - outcome.bytes;
     out->work = base->flops ? (double)outcome.flops / (double)base->flops : 1;
     return true;
+}
+
+bool alternatives_failed(const struct alternatives *alternatives)
+{
+    return alternatives->failed;
 }
 
 uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,

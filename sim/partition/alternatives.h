@@ -36,4 +36,7 @@ void alternatives_destroy(struct alternatives *alternatives); /* NULL is allowed
 uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,
                          struct alternative out[ALTERNATIVES_MAX]);
 
+/* There was no memory for some: what was returned is not all there is. */
+bool alternatives_failed(const struct alternatives *alternatives);
+
 #endif /* PARTITION_ALTERNATIVES_H */

@@ -162,15 +162,16 @@ static void find_live(struct buckets *b)
     }
 }
 
-/* Without memory for it the program stays as it is, which is right as well. */
-void bucket_collectives(struct program *program)
+int bucket_collectives(struct program *program, struct shd_error *err)
 {
     struct buckets b = {.program = program,
                         .live = calloc((size_t)program->nops + 1, sizeof *b.live),
                         .first_read = calloc((size_t)program->nbuffers + 1, sizeof *b.first_read),
                         .gone = calloc((size_t)program->nops + 1, sizeof *b.gone)};
 
-    if (b.live && b.first_read && b.gone) {
+    bool allocated = b.live && b.first_read && b.gone;
+
+    if (allocated) {
         find_live(&b);
         for (uint32_t i = 0; i < program->nops; i++)
             if (is_candidate(&b, i))
@@ -180,4 +181,7 @@ void bucket_collectives(struct program *program)
     free(b.live);
     free(b.first_read);
     free(b.gone);
+    if (!allocated || program->failed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    return SHD_OK;
 }

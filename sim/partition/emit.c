@@ -136,7 +136,7 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     uint32_t sharding = price_number(e->placement->price, &step->to);
     int status;
 
-    if (sharding == UINT32_MAX)
+    if (price_failed(e->placement->price))
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     op.name = asker;
     op.why = why(e, node, step, asker);

@@ -46,9 +46,12 @@ static int build(struct program **out, const struct target *target, struct place
     for (int kind = 0; request->algos && kind < COLL_NKINDS; kind++)
         program->algos[kind] = request->algos[kind];
     program_set_lifetimes(program);
-    bucket_collectives(program);
-    *out = program;
-    return SHD_OK;
+    status = bucket_collectives(program, err);
+    if (status == SHD_OK)
+        *out = program;
+    else
+        program_destroy(program);
+    return status;
 }
 
 /* Where the step does not fit: the one that gathers again, if that needs less. */

@@ -18,6 +18,8 @@ int place_values(struct placement *out, const struct partition_request *request,
         status = search_placement(&p, err);
     else
         status = follow_placement(&p, err);
+    if (status == SHD_OK && price_failed(p.price))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p.graph->nnodes);
     if (status == SHD_OK)
         *out = p;
     else

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ENTRIES_MAX (1u << 26)
+
 /* Open addressing, power-of-two capacity, at most half full. */
 struct entry {
     uint32_t from, to; /* numbers; from == UINT32_MAX: free */
@@ -24,6 +26,7 @@ struct price {
     struct entry *entries;
     uint32_t nentries, used;
     uint64_t *arrays; /* by node */
+    bool failed;      /* no memory */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -140,14 +143,23 @@ uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
         if (shd_sharding_equal(&price->shardings[number], sharding))
             return number;
     }
-    if (price->nshardings == price->room && !grow_shardings(price))
-        return UINT32_MAX;
+    /* Both before the number is given out: the index must keep free places, or nothing is found. */
+    if ((price->nshardings == price->room && !grow_shardings(price)) ||
+        (2 * (price->nshardings + 1) > price->nindex && !grow_index(price))) {
+        price->failed = true;
+        return 0;
+    }
     number = price->nshardings++;
     price->shardings[number] = *sharding;
+    for (at = hash_sharding(sharding); price->index[at & (price->nindex - 1)] != UINT32_MAX;)
+        at++;
     price->index[at & (price->nindex - 1)] = number;
-    if (2 * price->nshardings > price->nindex && !grow_index(price))
-        return UINT32_MAX;
     return number;
+}
+
+bool price_failed(const struct price *price)
+{
+    return price->failed;
 }
 
 const struct shd_sharding *price_sharding(const struct price *price, uint32_t number)
@@ -173,14 +185,14 @@ static struct entry *find_entry(struct entry *entries, uint32_t n, uint64_t arra
     }
 }
 
-/* On failure the table stays as it is: full enough to be slow, still right. */
-static void grow_entries(struct price *p)
+/* On failure the table stays as it is. */
+static bool grow_entries(struct price *p)
 {
     uint32_t n = p->nentries * 2;
     struct entry *more = malloc(n * sizeof *more);
 
     if (!more)
-        return;
+        return false;
     clear_entries(more, n);
     for (uint32_t i = 0; i < p->nentries; i++)
         if (p->entries[i].from != UINT32_MAX)
@@ -189,6 +201,7 @@ static void grow_entries(struct price *p)
     free(p->entries);
     p->entries = more;
     p->nentries = n;
+    return true;
 }
 
 static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint32_t to)
@@ -216,8 +229,12 @@ double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t
     if (e->from != UINT32_MAX)
         return e->cost;
     cost = cost_of(price, node, from, to);
+    if (2 * (price->used + 1) > price->nentries) {
+        if (price->nentries >= ENTRIES_MAX || !grow_entries(price))
+            return cost; /* not remembered: a full table would be searched without end */
+        e = find_entry(price->entries, price->nentries, price->arrays[node], from, to);
+    }
     *e = (struct entry){from, to, price->arrays[node], cost};
-    if (2 * ++price->used > price->nentries && price->nentries < (1u << 26))
-        grow_entries(price);
+    price->used++;
     return cost;
 }

@@ -32,8 +32,10 @@ struct price; /* opaque */
 struct price *price_create(const struct graph *graph); /* NULL: no memory */
 void price_destroy(struct price *price);
 
-/* The number of a sharding.  UINT32_MAX when the host has no memory. */
+/* The number of a sharding.  When the host has no memory for it, that of another, and
+ * price_failed() says so from then on: whoever asks for many may look once. */
 uint32_t price_number(struct price *price, const struct shd_sharding *sharding);
+bool price_failed(const struct price *price);
 const struct shd_sharding *price_sharding(const struct price *price, uint32_t number);
 
 /* Cost of taking a node's array from one sharding to another. */

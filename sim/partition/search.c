@@ -113,6 +113,8 @@ int search_placement(struct placement *p, struct shd_error *err)
 
         memcpy(p->nodes, start, bytes);
         status = search_by(p, &tactics[t], err);
+        if (price_failed(p->price))
+            break;
         cost = tally_total(p) * (1 + tactics[t].handicap);
         if (cost >= lowest)
             continue;

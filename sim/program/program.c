@@ -55,8 +55,10 @@ const char *program_text(struct program *program, const char *fmt, ...)
     length = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     text = malloc(sizeof *text + (size_t)length + 1);
-    if (!text)
-        return "(no memory for this text)";
+    if (!text) {
+        program->failed = true;
+        return "";
+    }
     va_start(args, fmt);
     vsnprintf(text->chars, (size_t)length + 1, fmt, args);
     va_end(args);

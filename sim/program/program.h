@@ -106,11 +106,13 @@ struct program {
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
     struct program_text *texts;
+    bool failed; /* there was no memory for a text: not to be used */
 };
 
 struct program *program_create(const struct shd_mesh *mesh); /* NULL: no memory */
 void program_destroy(struct program *program);               /* NULL is allowed */
 
+/* A text that lives as long as the program.  Without memory for it, "" and a failed program. */
 const char *program_text(struct program *program, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* Add a buffer for an array in a sharding; SHD_EINDIVISIBLE, SHD_ENOMEM, SHD_ERANGE. */

@@ -3,6 +3,8 @@
 
 #include "query/axes.h"
 
+#include "query/query.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,7 +142,7 @@ void write_verbatim(struct json_out *out, const json_t *value)
         json_out_raw(out, text, strlen(text));
     else
         json_out_null(out);
-    free(text);
+    query_free_json(text);
 }
 
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)

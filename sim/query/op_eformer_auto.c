@@ -190,7 +190,7 @@ static void write_unchanged(struct json_out *out, const json_t *node)
         json_out_raw(out, text, strlen(text));
         json_out_end_object(out);
     }
-    free(text);
+    query_free_json(text);
 }
 
 static int write_shards(struct json_out *out, const struct layout_leaves *leaves,

@@ -287,7 +287,8 @@ static const char *exception_of(const struct shd_parallel *p, const json_t *op, 
     return "RuntimeError";
 }
 
-static void write_step(struct json_out *out, struct shd_parallel *p, const json_t *op)
+static int write_step(struct json_out *out, struct shd_parallel *p, const json_t *op,
+                      struct shd_error *no_memory)
 {
     struct text body = TEXT_INIT;
     struct json_out value;
@@ -298,6 +299,11 @@ static void write_step(struct json_out *out, struct shd_parallel *p, const json_
     status = run_op(p, op, &value, &err);
     if (status == SHD_OK && json_out_fini(&value) != SHD_OK)
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the answer");
+    if (status == SHD_ENOMEM) {
+        text_fini(&body);
+        *no_memory = err;
+        return status;
+    }
     json_out_begin_object(out);
     json_out_key(out, status == SHD_OK ? "out" : "err");
     if (status == SHD_OK) {
@@ -312,6 +318,7 @@ static void write_step(struct json_out *out, struct shd_parallel *p, const json_
     }
     json_out_end_object(out);
     text_fini(&body);
+    return SHD_OK;
 }
 
 /* An op that fails is an answer of its own; the sequence goes on. */
@@ -327,11 +334,11 @@ static int answer_sequence(const json_t *in, struct json_out *out, struct shd_er
     if (status != SHD_OK)
         return status;
     json_out_begin_array(out);
-    for (size_t i = 0; i < json_array_size(ops); i++)
-        write_step(out, &p, json_array_get(ops, i));
+    for (size_t i = 0; i < json_array_size(ops) && status == SHD_OK; i++)
+        status = write_step(out, &p, json_array_get(ops, i), err);
     json_out_end_array(out);
     shd_parallel_destroy_groups(&p);
-    return SHD_OK;
+    return status;
 }
 
 const struct query_op query_groups_ops[] = {

@@ -188,7 +188,8 @@ static int write_along(struct json_out *out, const struct shd_mesh *mesh, size_t
         axes[i] = (uint8_t)(first + i);
         text_addf(&name, "%s%s", i > 0 ? "_" : "", shd_mesh_axis_name(mesh, first + i));
     }
-    status = shd_groups_init(&groups, mesh, axes, naxes, err);
+    status = name.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a name")
+                         : shd_groups_init(&groups, mesh, axes, naxes, err);
     if (status == SHD_OK) {
         json_out_key(out, text_get(&name));
         write_groups(out, &groups, 0);

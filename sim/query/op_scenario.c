@@ -53,10 +53,12 @@ static int answer(const json_t *in, enum record_mode mode, struct json_out *out,
             json_out_begin_array(out);
         for (size_t i = 0; i < file->nscenarios && status == SHD_OK; i++)
             status = try_one(&file->scenarios[i], mode, &diag, out, err);
-        if (file->nscenarios != 1)
+        if (file->nscenarios != 1 && status == SHD_OK)
             json_out_end_array(out);
     }
-    if (diag.nmessages > 0)
+    if (diag.no_memory)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");
+    else if (diag.nmessages > 0)
         status = shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
                                diag.messages[0].line, diag.messages[0].column,
                                diag.messages[0].text);

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,40 @@ static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_tree_ops,
                                                   NULL};
 
+/* jansson takes a lack of memory for a fault of the text, so it is noted where it occurs. */
+static _Thread_local bool json_ran_out;
+
+/* An op could not run here, for lack of memory or threads, which is its answer. */
+static _Thread_local bool could_not_run;
+
+/* jansson itself does not survive every lack of memory: what it asks for then comes from here, and
+ * what it makes of that is dropped. */
+static _Thread_local _Alignas(max_align_t) char json_reserve[16384];
+static _Thread_local size_t json_reserve_used;
+
+static void *allocate_json(size_t size)
+{
+    void *memory = malloc(size);
+    size_t aligned = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+
+    if (memory)
+        return memory;
+    json_ran_out = true;
+    if (aligned < size || aligned > sizeof json_reserve - json_reserve_used)
+        return NULL;
+    memory = json_reserve + json_reserve_used;
+    json_reserve_used += aligned;
+    return memory;
+}
+
+void query_free_json(void *memory)
+{
+    uintptr_t at = (uintptr_t)memory, reserve = (uintptr_t)json_reserve;
+
+    if (at < reserve || at >= reserve + sizeof json_reserve)
+        free(memory);
+}
+
 static const struct query_op *find_op(const char *name)
 {
     for (size_t f = 0; families[f]; f++)
@@ -51,7 +87,7 @@ static void write_id(struct json_out *out, const json_t *id)
         json_out_raw(out, text, strlen(text));
     else
         json_out_null(out);
-    free(text);
+    query_free_json(text);
 }
 
 static void write_error(struct json_out *out, const char *kind, const char *message)
@@ -82,6 +118,7 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
         json_out_key(out, "out");
         json_out_raw(out, text_get(&body), body.length);
     } else {
+        could_not_run |= status == SHD_ENOMEM || status == SHD_ESYSTEM;
         write_error(out, shd_status_name(status), err.text);
     }
     text_fini(&body);
@@ -119,23 +156,62 @@ static void answer_request(const json_t *request, struct json_out *out)
     answer_op(op, in, out);
 }
 
-static void answer_line(const char *line, size_t length, struct json_out *out)
+static void write_answer(const json_t *request, const json_error_t *why, struct json_out *out)
 {
-    json_error_t why;
-    json_t *request = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     char message[SHD_ERROR_TEXT_MAX];
 
     json_out_begin_object(out);
     if (request) {
         answer_request(request, out);
     } else {
-        snprintf(message, sizeof message, "column %d: %s", why.column, why.text);
+        snprintf(message, sizeof message, "column %d: %s", why->column, why->text);
         write_id(out, NULL);
         write_error(out, "bad-json", message);
     }
     json_out_end_object(out);
     json_out_newline(out);
+}
+
+/* An answer that needs no memory: that there is none.  The id is told if it is known and no list or
+ * object, which would need some. */
+static void refuse(const json_t *request, FILE *out)
+{
+    const json_t *id = json_object_get(request, "id");
+
+    fputs("{\"id\":", out);
+    if (!id || json_is_array(id) || json_is_object(id) ||
+        json_dumpf(id, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+        fputs("null", out);
+    fprintf(out, ",\"err\":{\"kind\":\"%s\",\"message\":\"no memory for the answer\"}}\n",
+            shd_status_name(SHD_ENOMEM));
+}
+
+/* SHD_ENOMEM: there was none for the answer, which says so; SHD_ESYSTEM: it cannot be written. */
+static int answer_line(const char *line, size_t length, FILE *out)
+{
+    json_error_t why;
+    json_t *request;
+    struct text text = TEXT_INIT;
+    struct json_out json;
+    int status = SHD_OK;
+
+    json_ran_out = false;
+    json_reserve_used = 0;
+    could_not_run = false;
+    request = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    json_out_init_text(&json, &text, JSON_OUT_COMPACT);
+    if (!json_ran_out)
+        write_answer(request, &why, &json);
+    if (json_ran_out || text.failed) {
+        refuse(request, out);
+        status = SHD_ENOMEM;
+    } else {
+        fwrite(text_get(&text), 1, text.length, out);
+        status = could_not_run ? SHD_ENOMEM : SHD_OK;
+    }
     json_decref(request);
+    text_fini(&text);
+    return fflush(out) != 0 || ferror(out) ? SHD_ESYSTEM : status;
 }
 
 static bool blank(const char *line, size_t length)
@@ -147,28 +223,33 @@ int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *
 {
     char *line = NULL;
     size_t room = 0;
+    bool stopped = false;
     int status = SHD_OK;
 
+    json_set_alloc_funcs(allocate_json, query_free_json);
     for (;;) {
-        struct json_out json;
         ssize_t length = getline(&line, &room, in);
+        int one;
 
-        if (length < 0 || (stop_request && __atomic_load_n(stop_request, __ATOMIC_RELAXED)))
+        stopped = stop_request && __atomic_load_n(stop_request, __ATOMIC_RELAXED);
+        if (length < 0 || stopped)
             break;
         if (blank(line, (size_t)length))
             continue;
-        json_out_init_file(&json, out, JSON_OUT_COMPACT);
-        answer_line(line, (size_t)length, &json);
-        status = json_out_fini(&json);
-        if (status == SHD_OK && fflush(out) != 0)
-            status = SHD_ESYSTEM;
-        if (status != SHD_OK)
+        one = answer_line(line, (size_t)length, out);
+        status = one != SHD_OK ? one : status;
+        if (status == SHD_ESYSTEM)
             break;
     }
     free(line);
-    if (status != SHD_OK)
+    if (status == SHD_ESYSTEM)
         return shd_error_set(err, status, "the answer could not be written");
     if (ferror(in))
         return shd_error_set(err, SHD_ESYSTEM, "standard input: %s", strerror(errno));
+    if (!stopped && !feof(in))
+        return shd_error_set(err, SHD_ENOMEM,
+                             "no memory for a question; it and those behind it are not answered");
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "no memory or threads for an answer, which says so");
     return SHD_OK;
 }

@@ -118,7 +118,8 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     text_fini(&value);
 }
 
-static size_t column_width(const struct compare_rows *rows, size_t c)
+/* Fails the text when there is no memory to measure. */
+static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out)
 {
     size_t width = strlen(compare_columns[c].title) + (compare_columns[c].better != 0);
     struct text cell = TEXT_INIT;
@@ -129,6 +130,7 @@ static size_t column_width(const struct compare_rows *rows, size_t c)
         if (table_width(text_get(&cell)) > width)
             width = table_width(text_get(&cell));
     }
+    out->failed |= cell.failed;
     text_fini(&cell);
     return width;
 }
@@ -239,6 +241,8 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
 {
     struct text cell = TEXT_INIT;
 
+    if (out->failed) /* then widths are not those of the cells */
+        return;
     if (out->length > 0)
         text_add_char(out, '\n');
     print_groups(b, out);
@@ -260,6 +264,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
     }
     if (!out->failed)
         trim_line(out);
+    out->failed |= cell.failed;
     text_fini(&cell);
 }
 
@@ -270,7 +275,7 @@ static void print_skipped(const struct compare *c, struct text *out)
 
     if (c->nskipped)
         text_add(out, "skipped, as sizes do not divide:");
-    for (size_t i = 0; i < c->nskipped; i++) {
+    for (size_t i = 0; i < c->nskipped && !out->failed; i++) {
         if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) > LEGEND_COLUMNS) {
             text_add(out, "\n ");
             from = out->length - 1;
@@ -392,13 +397,14 @@ static void print_title(const struct compare *c, size_t columns, struct text *ou
     if (same)
         text_addf(&title, "; %s", first->what);
     wrap_add(out, columns, 0, 2, text_get(&title));
+    out->failed |= title.failed;
     text_fini(&title);
 }
 
 void compare_print_table(const struct compare_rows *rows, const struct screen *screen,
                          struct text *out)
 {
-    size_t name = column_width(rows, COMPARE_STRATEGY), used = name;
+    size_t name = column_width(rows, COMPARE_STRATEGY, out), used = name;
     struct block b = {{COMPARE_STRATEGY}, {name}, 1, screen->columns};
 
     print_title(rows->compare, screen->columns, out);
@@ -407,7 +413,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
 
         if (!is_shown(rows, c))
             continue;
-        width = column_width(rows, c);
+        width = column_width(rows, c, out);
         room = heading_room(&b, c);
         if (b.n > 1 && used + room + 2 + width > screen->columns) {
             print_block(rows, &b, screen->colour, out);

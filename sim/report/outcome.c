@@ -74,6 +74,7 @@ static void add_block(const struct outcome *o, struct text *out)
         text_add(out, "\n");
     }
     text_add(out, "  ...\n");
+    out->failed |= reason.failed;
     text_fini(&reason);
 }
 
@@ -139,6 +140,7 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
         add_escaped(out, o->reasons.messages[i].text, false);
     }
     text_add(out, "\n");
+    out->failed |= title.failed;
     text_fini(&title);
 }
 

@@ -194,8 +194,10 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
     size_t n;
     struct replayed_share *shares = replayed_shares(&n, record);
 
-    if (!shares)
+    if (!shares) {
+        json_out_null(out); /* whoever drops the document may close it first */
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+    }
     json_out_begin_object(out);
     key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
     json_out_key(out, "spread");

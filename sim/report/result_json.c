@@ -308,5 +308,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         write_verify(out, r);
     json_out_end_object(out);
     traffic_fini(&traffic);
+    if (status == SHD_OK && out->text->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     return status;
 }

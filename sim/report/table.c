@@ -85,6 +85,9 @@ void table_print(const struct table *table, size_t indent, struct text *out)
 {
     size_t widths[TABLE_COLUMNS_MAX] = {0};
 
+    out->failed |= table->failed != 0;
+    if (table->failed)
+        return;
     for (size_t i = 0; i < table->ncells; i++) {
         size_t width = table_width(table->cells[i]);
 

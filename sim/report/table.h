@@ -19,7 +19,7 @@ struct table {
     size_t ncolumns;
     char **cells; /* row by row, owned */
     size_t ncells, room;
-    int failed; /* no memory: the table prints what it has */
+    int failed; /* no memory: printing it fails the text */
 };
 
 void table_init(struct table *table, const char *columns);

@@ -618,7 +618,8 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
         return status;
     if (allocate(&walk)) {
         status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
-        take_stats(record, &stats, &walk);
+        if (status == SHD_OK)
+            take_stats(record, &stats, &walk);
         shd_run_stats_fini(&stats);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");

@@ -34,6 +34,7 @@ static void check_required(struct reader *r)
             continue;
         struct text expected = TEXT_INIT;
         option_expect(option, &expected);
+        r->diag->no_memory |= expected.failed;
         diag_error(r->diag, missing_place(r->scenario, option), "no '%s'; expected %s",
                    option_path(option, path, sizeof(path)), text_get(&expected));
         text_fini(&expected);
@@ -133,6 +134,7 @@ void check_report_no_axis(struct reader *r, struct place place, const char *name
     partition_axis_offer(&nearest, &names, s);
     describe_mesh(s, &mesh);
     describe_of(name, of, &source);
+    r->diag->no_memory |= mesh.failed || source.failed;
     diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s", shown, name, text_get(&source),
                text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&mesh);
@@ -154,6 +156,7 @@ static void check_axis(struct reader *r, struct names *seen, struct place place,
     for (size_t i = 0; i < seen->count; i++)
         if (strcmp(seen->names[i], name) == 0) {
             describe_of(name, of, &source);
+            r->diag->no_memory |= source.failed;
             diag_error(r->diag, place, "axis '%s'%s is used twice in %s; expected it once", name,
                        text_get(&source), where);
             text_fini(&source);
@@ -232,6 +235,7 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
         text_addf(&known, "%s%s", known.length ? ", " : "", name);
         nearest_add(&nearest, name);
     }
+    r->diag->no_memory |= known.failed;
     diag_error(r->diag, logical->key_place,
                "the model has no logical axis '%s'; expected one of %s%s", logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&known);
@@ -278,6 +282,7 @@ static void check_auto(struct reader *r)
     if (s->rules != SCENARIO_RULES_AUTO || any)
         return;
     describe_mesh(s, &mesh);
+    r->diag->no_memory |= mesh.failed;
     diag_error(r->diag, scenario_place(s, "rules"),
                "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",
                text_get(&mesh));

@@ -239,7 +239,8 @@ static void create_axis(struct reader *r)
             overrides[i].value.axes[a] = f->axes[a];
     }
     if (shd_partition_axis_create(&p->axis, overrides, p->nfields, &err) != SHD_OK)
-        diag_error(r->diag, scenario_place(r->scenario, "partition_axis"), "%s", err.text);
+        diag_failure(r->diag, scenario_place(r->scenario, "partition_axis"), err.status, "%s",
+                     err.text);
 }
 
 /* The axes of one entry of a spec, behind `*n` others. */
@@ -278,7 +279,7 @@ static void resolve_rule(struct reader *r, struct scenario_rule *rule)
     struct shd_error err;
 
     if (resolve_spec(&spec, r->scenario, rule->spec, &err) != SHD_OK) {
-        diag_error(r->diag, rule->spec_place, "%s", err.text);
+        diag_failure(r->diag, rule->spec_place, err.status, "%s", err.text);
     } else if (shd_spec_equal(spec, rule->spec)) {
         shd_spec_destroy(spec);
     } else {

@@ -18,9 +18,8 @@ static void print_option(const struct scenario *scenario, const struct option *o
     value_type_get(option->type)->print(scenario, option, &value);
     text_addf(out, "%s%s:%s", option->section ? "  " : "", option->key,
               text_get(&value)[0] == '\n' ? "" : " ");
-    text_add(out, text_get(&value));
+    text_join(out, &value);
     text_add_char(out, '\n');
-    text_fini(&value);
 }
 
 void scenario_print(const struct scenario *scenario, struct text *out)

@@ -73,7 +73,7 @@ static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct
             return false;
     if (shd_spec_create(out, entries, node->nitems, &err) == SHD_OK)
         return true;
-    diag_error(r->diag, node->place, "%s", err.text);
+    diag_failure(r->diag, node->place, err.status, "%s", err.text);
     return false;
 }
 
@@ -92,7 +92,7 @@ static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml
         return false;
     }
     if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
-        diag_error(r->diag, node->place, "%s", err.text);
+        diag_failure(r->diag, node->place, err.status, "%s", err.text);
         return false;
     }
     if (shd_spec_nentries(*out) <= SHD_RANK_MAX)
@@ -123,7 +123,7 @@ static bool check_pattern(struct reader *r, const char *pattern, struct place pl
     if (r->replay)
         return true;
     if (shd_regex_compile(&regex, pattern, &err) != SHD_OK) {
-        diag_error(r->diag, place, "%s", err.text);
+        diag_failure(r->diag, place, err.status, "%s", err.text);
         return false;
     }
     shd_regex_destroy(regex);
@@ -238,7 +238,7 @@ int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const stru
     value_partition_axis.clear(&scenario, NULL);
     *rules = scenario.params;
     *nrules = scenario.nparams;
-    return diag->nerrors == before ? SHD_OK : SHD_EINVAL;
+    return diag_status(diag, before);
 }
 
 void scenario_free_rules(struct scenario_rule *rules, size_t nrules)

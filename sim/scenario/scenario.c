@@ -125,7 +125,7 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
 
     file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
     if (!file->scenarios) {
-        diag_error(diag, root->place, "no memory left to read this");
+        diag_no_memory(diag);
         return;
     }
     file->nscenarios = nscenarios;
@@ -145,7 +145,7 @@ static void read_sets(struct scenario_file *file, const struct yaml_node *root,
     struct set_value *values = calloc(nsets + 1, sizeof(*values));
 
     if (!values) {
-        diag_error(diag, root->place, "no memory left to read this");
+        diag_no_memory(diag);
         return;
     }
     set_parse(values, sets, nsets, diag);
@@ -190,15 +190,14 @@ int scenario_parse(struct scenario_file **out, const char *path, const char *tex
         file->path = strdup(path);
     if (!file || !file->path) {
         free(file);
-        diag_error(diag, (struct place){path, 1, 1}, "no memory left to read this");
+        diag_no_memory(diag);
         return SHD_ENOMEM;
     }
     int status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
     if (status == SHD_OK) {
         read_file(file, yaml_doc_root(doc), sets, nsets, diag);
         yaml_doc_destroy(doc);
-        if (diag->nerrors > nerrors)
-            status = SHD_EINVAL;
+        status = diag_status(diag, nerrors);
     }
     if (status == SHD_OK)
         *out = file;
@@ -218,7 +217,7 @@ int scenario_load(struct scenario_file **out, const char *path, const char *cons
     if (status == SHD_OK)
         status = scenario_parse(out, name, text_get(&text), text.length, sets, nsets, diag);
     else
-        diag_error(diag, (struct place){name, 1, 1}, "%s", err.text);
+        diag_failure(diag, (struct place){name, 1, 1}, err.status, "%s", err.text);
     text_fini(&text);
     return status;
 }

@@ -53,8 +53,7 @@ static void print_description(const struct option *option, struct json_out *out)
     if (option->standard)
         text_addf(&text, "; default %s", option->standard);
     json_out_key(out, "description");
-    json_out_string(out, text_get(&text));
-    text_fini(&text);
+    json_out_join(out, &text);
 }
 
 static void print_option(const struct option *option, struct json_out *out)
@@ -113,6 +112,7 @@ static void add_type(struct json_out *out, const char *key, const char *fmt, ...
     text_addv(&text, fmt, args);
     va_end(args);
     schema_add(out, key, text_get(&text));
+    out->text->failed |= text.failed;
     text_fini(&text);
 }
 

@@ -71,7 +71,7 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
     struct place first = value->place;
 
     if (!key) {
-        diag_error(diag, value->place, "no memory left to read this");
+        diag_no_memory(diag);
         return;
     }
     if (!equals) {

@@ -42,7 +42,7 @@ static void *keep(struct expansion *e, size_t size)
         return block;
     }
     if (!e->full)
-        diag_error(e->diag, e->place, "no memory left for the sweep");
+        diag_no_memory(e->diag);
     e->full = true;
     return NULL;
 }
@@ -158,6 +158,8 @@ static void add_strategy(struct expansion *e, const struct wheels *w, const char
             if (strcmp(rules->keys[i]->text, "mesh") != 0)
                 add_entry(&map, rules->keys[i], rules->items[i]);
     }
+    if (full.failed)
+        diag_no_memory(e->diag);
     text_fini(&full);
     if (!good || e->full)
         return;
@@ -302,7 +304,7 @@ void sweep_init(struct sweep *out, const struct yaml_node *node, struct diag *di
     *out = (struct sweep){NULL, 0, NULL, 0};
     out->strategies = calloc(SCENARIO_STRATEGIES_MAX, sizeof *out->strategies);
     if (!out->strategies)
-        diag_error(diag, node->place, "no memory left for the sweep");
+        diag_no_memory(diag);
     if (!out->strategies || !check_keys(&e, node))
         return;
     e.devices = yaml_find(node, "devices");

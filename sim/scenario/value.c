@@ -43,6 +43,7 @@ void value_error(struct reader *r, const struct option *option, const struct yam
 
     option_expect(option, &expected);
     hint_word(option, node, &expected);
+    r->diag->no_memory |= expected.failed;
     diag_error(r->diag, node->place, "%s is %s; expected %s",
                option_path(option, path, sizeof(path)), yaml_describe(node, found, sizeof(found)),
                text_get(&expected));
@@ -66,7 +67,7 @@ void value_unknown_key(struct reader *r, const struct yaml_node *key, const char
 
 void value_no_memory(struct reader *r)
 {
-    diag_error(r->diag, r->scenario->place, "no memory left to read this");
+    diag_no_memory(r->diag);
 }
 
 static bool has_control(const char *text)
@@ -253,8 +254,8 @@ static void read_bytes(struct reader *r, const struct option *option, const stru
         return;
     }
     if (!yaml_is_null(node) && units_parse_bytes(&value, node->text, &err) != SHD_OK) {
-        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
-                   err.text);
+        diag_failure(r->diag, node->place, err.status, "%s: %s",
+                     option_path(option, path, sizeof(path)), err.text);
         return;
     }
     memcpy(field_of(r->scenario, option), &value, sizeof(value));
@@ -280,8 +281,7 @@ static void schema_quantity(struct json_out *out, const char *types,
     json_out_key(out, "type");
     json_out_raw(out, types, strlen(types));
     json_out_key(out, "pattern");
-    json_out_string(out, text_get(&pattern));
-    text_fini(&pattern);
+    json_out_join(out, &pattern);
 }
 
 static void schema_bytes(const struct option *option, struct json_out *out)
@@ -301,8 +301,8 @@ static void read_rate(struct reader *r, const struct option *option, const struc
     if (node->kind != YAML_TEXT)
         value_error(r, option, node);
     else if (units_parse_rate(&value, node->text, &err) != SHD_OK)
-        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
-                   err.text);
+        diag_failure(r->diag, node->place, err.status, "%s: %s",
+                     option_path(option, path, sizeof(path)), err.text);
     else if (value == 0)
         value_error(r, option, node);
     else
@@ -334,8 +334,8 @@ static void read_time(struct reader *r, const struct option *option, const struc
     if (node->kind != YAML_TEXT)
         value_error(r, option, node);
     else if (units_parse_ns(&value, node->text, &err) != SHD_OK)
-        diag_error(r->diag, node->place, "%s: %s", option_path(option, path, sizeof(path)),
-                   err.text);
+        diag_failure(r->diag, node->place, err.status, "%s: %s",
+                     option_path(option, path, sizeof(path)), err.text);
     else
         memcpy(field_of(r->scenario, option), &value, sizeof(value));
 }

@@ -31,7 +31,7 @@ static void add_more(struct text *out, uint128 was, uint128 is)
 static void say(struct differ *d, struct place place, const struct text *text)
 {
     if (text->failed)
-        diag_error(d->changes, place, "no memory to say what changed");
+        diag_no_memory(d->changes);
     else
         diag_error(d->changes, place, "%s", text_get(text));
 }
@@ -331,7 +331,7 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
     bool *marks = calloc(n + 1, sizeof *marks);
 
     if (!marks) {
-        diag_error(changes, place, "no memory to say what changed");
+        diag_no_memory(changes);
         return;
     }
     if (strcmp(was->mesh, is->mesh) != 0)

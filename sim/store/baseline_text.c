@@ -105,7 +105,7 @@ static void read_text(char **out, const struct yaml_node *map, const char *key, 
 
     *out = strdup(node ? node->text : "");
     if (!*out)
-        diag_error(diag, map->place, "no memory left to read this");
+        diag_no_memory(diag);
 }
 
 static void read_number(void *out, const struct yaml_node *map, const char *key, struct diag *diag)
@@ -142,7 +142,7 @@ static void *read_list(size_t *count, const struct yaml_node *map, const char *k
         read_fields(items + i * size, fields, list->items[i], diag);
     *count = items ? list->nitems : 0;
     if (list && !items)
-        diag_error(diag, map->place, "no memory left to read this");
+        diag_no_memory(diag);
     return items;
 }
 
@@ -160,8 +160,10 @@ static void read_one(struct baseline *b, const struct yaml_node *map, struct dia
     for (size_t i = 0; findings && i < findings->nitems; i++) {
         const struct yaml_node *node = findings->items[i];
 
-        if (node->kind != YAML_TEXT || baseline_add_finding(b, node->text) != SHD_OK)
+        if (node->kind != YAML_TEXT)
             diag_error(diag, node->place, "an accepted finding could not be read");
+        else if (baseline_add_finding(b, node->text) != SHD_OK)
+            diag_no_memory(diag);
     }
 }
 
@@ -180,7 +182,7 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
         return;
     file->list = calloc(list->nitems + 1, sizeof *file->list);
     if (!file->list) {
-        diag_error(diag, root->place, "no memory left to read this");
+        diag_no_memory(diag);
         return;
     }
     file->count = list->nitems;
@@ -205,5 +207,5 @@ int baseline_parse(struct baseline_file *out, const char *path, const struct tex
         return SHD_OK;
     }
     baseline_file_fini(&file);
-    return SHD_EINVAL;
+    return diag_status(diag, before);
 }

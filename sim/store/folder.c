@@ -62,7 +62,9 @@ static int visit(struct walk *w, const char *path, const char *name, unsigned de
     int status = SHD_OK, found;
 
     text_addf(&full, "%s/%s", w->root, path);
-    found = full.failed ? -1 : stat(text_get(&full), &info);
+    if (full.failed)
+        return shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
+    found = stat(text_get(&full), &info);
     text_fini(&full);
     if (found < 0)
         return SHD_OK; /* gone meanwhile, or a link to nothing */
@@ -81,8 +83,10 @@ static int walk(struct walk *w, const char *below, unsigned depth)
     int status = SHD_OK;
 
     text_addf(&path, "%s/%s", w->root, below);
-    dir = opendir(text_get(&path));
-    if (!dir)
+    dir = path.failed ? NULL : opendir(text_get(&path));
+    if (path.failed || (!dir && errno == ENOMEM))
+        status = shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
+    else if (!dir)
         status = shd_error_set(w->err, SHD_ESYSTEM, "%.150s: %s",
                                below[0] ? text_get(&path) : w->root, strerror(errno));
     while (dir && status == SHD_OK && (entry = readdir(dir)) != NULL) {
@@ -90,7 +94,8 @@ static int walk(struct walk *w, const char *below, unsigned depth)
             continue;
         text_clear(&path);
         text_addf(&path, "%s%s%s", below, below[0] ? "/" : "", entry->d_name);
-        status = visit(w, text_get(&path), entry->d_name, depth);
+        status = path.failed ? shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files")
+                             : visit(w, text_get(&path), entry->d_name, depth);
     }
     if (dir)
         closedir(dir);

@@ -101,15 +101,15 @@ static int build_program(struct trial *t, struct diag *diag)
 
     find_algos(t->algos, t->scenario, diag);
     if (diag->nerrors > before)
-        return SHD_EINVAL;
+        return diag_status(diag, before);
     request = trial_request(t);
     status = partition_build(&t->program, &request, &err);
     if (status != SHD_OK) {
-        diag_error(diag, t->scenario->place, "%s", err.text);
+        diag_failure(diag, t->scenario->place, err.status, "%s", err.text);
         return status;
     }
     check_algos(t, t->algos, diag);
-    return diag->nerrors > before ? SHD_EINVAL : SHD_OK;
+    return diag_status(diag, before);
 }
 
 static int build(struct trial *t, struct diag *diag)
@@ -119,7 +119,7 @@ static int build(struct trial *t, struct diag *diag)
     int status = scenario_mesh(&t->mesh, scenario, &err);
 
     if (status != SHD_OK)
-        diag_error(diag, scenario_place(scenario, "mesh"), "%s", err.text);
+        diag_failure(diag, scenario_place(scenario, "mesh"), err.status, "%s", err.text);
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
     if (status == SHD_OK)
@@ -143,7 +143,7 @@ int trial_init(struct trial *out, const struct scenario *scenario, struct diag *
         trial_fini(&t);
     diag_append(diag, &own);
     diag_fini(&own);
-    return status;
+    return status != SHD_OK && diag->no_memory ? SHD_ENOMEM : status;
 }
 
 void trial_fini(struct trial *trial)

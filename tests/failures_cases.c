@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "failures_cases.h"
+
+#include <stddef.h>
+
+/* Small, so that a run takes milliseconds; each has something that the others have not. */
+#define MLP                                                                  \
+    "version: 1\n"                                                           \
+    "name: tiny\n"                                                           \
+    "mesh: {tp: 2}\n"                                                        \
+    "model: {kind: mlp, d_model: 4, d_ff: 4, activation: gelu, layers: 2}\n" \
+    "batch: {size: 2, seq: 2}\n"                                             \
+    "step: [forward, backward]\n"                                            \
+    "params:\n"                                                              \
+    "  - [mlp/up/kernel, [null, tp]]\n"                                      \
+    "  - [mlp/down/(kernel|bias), [tp, null]]\n"                             \
+    "constraints:\n"                                                         \
+    "  - [mlp/hidden, [null, null, tp]]\n"
+#define BLOCK                                                                                \
+    "version: 1\n"                                                                           \
+    "name: block\n"                                                                          \
+    "mesh: {dp: 2, tp: 2}\n"                                                                 \
+    "model: {kind: block, d_model: 4, d_ff: 4, heads: 2, kv_heads: 2, activation: swiglu,\n" \
+    "        norm: rms, rope: {theta: 10000, interleaved: false}}\n"                         \
+    "batch: {size: 2, seq: 2}\n"                                                             \
+    "step: [forward, backward]\n"                                                            \
+    "partition_axis: {sequence_parallel: null}\n"                                            \
+    "params:\n"                                                                              \
+    "  - [attn/(q|k|v)/kernel, [_, head, _]]\n"                                              \
+    "  - [attn/o/kernel, [head, _, _]]\n"                                                    \
+    "  - ['mlp/(gate|up)/kernel', [null, tp]]\n"                                             \
+    "  - [mlp/down/kernel, [tp, null]]\n"                                                    \
+    "  - [norm, []]\n"                                                                       \
+    "axes: {batch: dp}\n"
+#define GRAPH                                                        \
+    "version: 1\n"                                                   \
+    "name: own\n"                                                    \
+    "mesh: {dp: 2}\n"                                                \
+    "graph:\n"                                                       \
+    "  dims: {b: 2, s: 4, d: 4, f: 4}\n"                             \
+    "  inputs: {x: [b, s, d]}\n"                                     \
+    "  params: {scale: [d], up: [d, f], down: [f, d]}\n"             \
+    "  ops:\n"                                                       \
+    "    - n[b,s,d] = rms_norm(x[b,s,d], d, scale)\n"                \
+    "    - h[b,s,f] = silu(einsum(n[b,s,d], up[d,f])) / 2\n"         \
+    "    - y[b,s,d] = x + einsum(h, down)\n"                         \
+    "step: [forward, backward]\n"                                    \
+    "strategies:\n"                                                  \
+    "  - name: data\n"                                               \
+    "    params: [[.*, []]]\n"                                       \
+    "    axes: {b: dp}\n"                                            \
+    "  - name: tensor\n"                                             \
+    "    mesh: {tp: 2}\n"                                            \
+    "    params: [[up, [null, tp]], [down, [tp, null]], [.*, []]]\n" \
+    "    constraints: [[^h$, [null, null, tp]]]\n"
+#define SWEEP                                                              \
+    "version: 1\n"                                                         \
+    "name: sweep\n"                                                        \
+    "model: {kind: mlp, d_model: 4, d_ff: 6, activation: gelu}\n"          \
+    "batch: {size: 8, seq: 2}\n"                                           \
+    "step: [forward, backward]\n"                                          \
+    "sweep:\n"                                                             \
+    "  devices: [4]\n"                                                     \
+    "  mesh: {dp: [1, 2, 4], tp: [1, 2, 4]}\n"                             \
+    "  rules:\n"                                                           \
+    "    auto: {rules: auto}\n"                                            \
+    "    tensor:\n"                                                        \
+    "      params: [[up/kernel, [null, tp]], [down/kernel, [tp, null]]]\n" \
+    "      axes: {batch: dp}\n"
+#define BAD_RULE                                \
+    "version: 1\n"                              \
+    "mesh: {tp: 2}\n"                           \
+    "model: {kind: mlp, d_model: 4, d_ff: 4}\n" \
+    "batch: {size: 2, seq: 2}\n"                \
+    "params:\n"                                 \
+    "  - [mlp/up/kernel, [null, pt]]\n"         \
+    "  - [kernel(, [tp]]\n"
+#define MODEL                                             \
+    "embed: [8, 4]\n"                                     \
+    "layers.0.mlp.up: {shape: [4, 8], dtype: bfloat16}\n" \
+    "layers.1.mlp.up: {shape: [4, 8], dtype: bfloat16}\n" \
+    "layers.0.norm: [4]\n"
+#define RULES                           \
+    "- [embed, [tp, null]]\n"           \
+    "- ['mlp\\.(up|down)', [dp, tp]]\n" \
+    "- [lora, [dp]]\n"                  \
+    "- [.*, []]\n"
+#define HF_CONFIG                                                                                \
+    "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 8," \
+    " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
+    " \"num_hidden_layers\": 2, \"vocab_size\": 32, \"tie_word_embeddings\": false,"             \
+    " \"torch_dtype\": \"bfloat16\"}\n"
+/* The length of the header, 8 bytes, and the header; the numbers themselves are not looked at. */
+#define SAFETENSORS \
+    "\x40\0\0\0\0\0\0\0{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}     "
+/* Nothing like what there is now, so that all is said to have changed. */
+#define STALE                                                                                    \
+    "# What 'shardsim check' expects of a.yaml; 'shardsim check --update' accepts changes.\n"    \
+    "version: 1\n"                                                                               \
+    "strategies:\n"                                                                              \
+    "  - name: default\n"                                                                        \
+    "    mesh: 'tp=2'\n"                                                                         \
+    "    received_bytes: 1\n"                                                                    \
+    "    received_bytes_most: 1\n"                                                               \
+    "    peak_memory_bytes: 1\n"                                                                 \
+    "    peak_memory_bytes_most: 1\n"                                                            \
+    "    flops: 1\n"                                                                             \
+    "    flops_most: 1\n"                                                                        \
+    "    arrays:\n"                                                                              \
+    "      - {kind: input, name: x, lies: '[{tp}, {}, {}]', count: 1, bytes: 1}\n"               \
+    "    collectives:\n"                                                                         \
+    "      - {phase: forward, op: all-gather, axes: tp, where: nowhere, groups: 1, group_size: " \
+    "2, count: 1, operand_bytes: 1, result_bytes: 2, received_bytes: 2}\n"                       \
+    "  - name: gone\n"                                                                           \
+    "    mesh: 'tp=2'\n"                                                                         \
+    "    received_bytes: 1\n"                                                                    \
+    "    received_bytes_most: 1\n"                                                               \
+    "    peak_memory_bytes: 1\n"                                                                 \
+    "    peak_memory_bytes_most: 1\n"                                                            \
+    "    flops: 1\n"                                                                             \
+    "    flops_most: 1\n"
+
+#define NO_FILES .inputs = {{NULL, NULL, 0}}
+#define A_IS(content) .inputs = {{"a.yaml", content, 0}}
+#define FOLDER .inputs = {{"s/a.yaml", MLP, 0}, {"s/b.yaml", GRAPH, 0}, {BASELINE, STALE, 0}}
+#define BASELINE "results/baselines/a.yaml"
+
+const struct failure_case failure_cases[] = {
+    {"run", "run -q a.yaml", A_IS(MLP)},
+    {"run --json", "run -q --json a.yaml --repeat 2", A_IS(MLP)},
+    {"run block", "run -q a.yaml", A_IS(BLOCK)},
+    {"run graph", "run -q a.yaml", A_IS(GRAPH)},
+    {"plan", "plan -q a.yaml", A_IS(BLOCK)},
+    {"plan search", "plan -q a.yaml -s placement=search -s limits.memory=1KiB", A_IS(BLOCK),
+     .exit = 1},
+    {"plan --json", "plan -q --json a.yaml", A_IS(GRAPH)},
+    {"plan sweep", "plan -q a.yaml", A_IS(SWEEP)},
+    {"plan bad input", "plan -q a.yaml", A_IS(BAD_RULE), .exit = 2},
+    {"compare", "compare -q a.yaml", A_IS(GRAPH)},
+    {"compare json", "compare -q --json a.yaml", A_IS(GRAPH)},
+    {"compare plan", "compare -q --plan a.yaml --color=always", A_IS(SWEEP)},
+    {"compare markdown", "compare -q --plan a.yaml -o o.md", A_IS(SWEEP), .outputs = {"o.md"}},
+    {"compare csv", "compare -q --plan a.yaml -o o.csv", A_IS(SWEEP), .outputs = {"o.csv"}},
+    {"check", "check s", .inputs = {{"s/a.yaml", MLP, 0}, {BASELINE, STALE, 0}}, .is_tap = true,
+     .exit = 1},
+    {"check --junit", "check --plan --junit o.xml s", FOLDER, .outputs = {"o.xml"}, .is_tap = true,
+     .exit = 1},
+    {"check --update", "check --plan --update s", FOLDER,
+     .outputs = {BASELINE, "results/baselines/b.yaml"}, .is_tap = true},
+    {"check bad input", "check --plan s", .inputs = {{"s/a.yaml", BAD_RULE, 0}}, .is_tap = true,
+     .exit = 1},
+    {"show array", "show array --mesh dp=2,tp=2 --shape 4,4 --spec dp,tp", NO_FILES},
+    {"show array svg", "show array -m dp=2,tp=2 -n 4,4 -p [[dp,tp]] -o o.svg", NO_FILES,
+     .outputs = {"o.svg"}},
+    {"show groups", "show groups --mesh dp=2,tp=2 --axes tp --color=always", NO_FILES},
+    {"show mesh", "show mesh dp=2,tp=2 --ascii", NO_FILES},
+    {"show functions", "show functions", NO_FILES},
+    {"show options", "show options", NO_FILES},
+    {"show schema", "show schema", NO_FILES},
+    {"show strategies", "show strategies a.yaml", A_IS(SWEEP)},
+    {"show matrix", "show matrix a.yaml", A_IS(MLP)},
+    {"show matrix svg", "show matrix -x a.yaml -o o.svg", A_IS(MLP), .outputs = {"o.svg"}},
+    {"show tree", "show tree m.yaml -r r.yaml -m dp=2,tp=2 --large 1B",
+     .inputs = {{"m.yaml", MODEL, 0}, {"r.yaml", RULES, 0}}},
+    {"show tree config", "show tree config.json --auto -m fsdp=2,tp=2 --json",
+     .inputs = {{"config.json", HF_CONFIG, 0}}},
+    {"show tree safetensors", "show tree a.safetensors --auto -m fsdp=2,tp=2",
+     .inputs = {{"a.safetensors", SAFETENSORS, sizeof SAFETENSORS - 1}}},
+    {"explain", "explain a.yaml --op 8", A_IS(BLOCK)},
+    {"explain --values", "explain a.yaml --values", A_IS(MLP)},
+    {"explain collective", "explain collective all-reduce --algorithm ring --devices 4", NO_FILES},
+    {"explain collective svg", "explain collective all-gather --devices 3 -o o.svg", NO_FILES,
+     .outputs = {"o.svg"}},
+    {"explain reshard",
+     "explain reshard -m a=2,b=4 -n 8,8 --from a --partial b --to b --to-mesh b=4 "
+     "--link 4:1us:100GB/s",
+     NO_FILES},
+    {"bench", "bench --op all --sizes 64 -n 2 --samples 1 --sample-ms 1 -w 1", NO_FILES,
+     .measures = true},
+    {"bench --csv", "bench --csv --sizes 64 -n 2 --samples 1 --sample-ms 1 --memory malloc",
+     .measures = true},
+#ifdef HAVE_JEMALLOC
+    {"bench jemalloc", "bench --sizes 64 -n 2 --samples 1 --sample-ms 1 --memory jemalloc",
+     NO_FILES, .measures = true},
+#endif
+    {"query", "query", NO_FILES, .questions = "failures.jsonl"},
+    {NULL, NULL, NO_FILES},
+};
