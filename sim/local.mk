@@ -326,6 +326,8 @@ libsim_la_SOURCES = \
 	%D%/report/result.h \
 	%D%/report/result_json.c \
 	%D%/report/result_text.c \
+	%D%/report/saving.c \
+	%D%/report/saving.h \
 	%D%/report/table.c \
 	%D%/report/table.h \
 	%D%/report/traffic.c \
@@ -414,6 +416,8 @@ libsim_la_SOURCES = \
 	%D%/trial/graph.c \
 	%D%/trial/timing.c \
 	%D%/trial/timing.h \
+	%D%/trial/saving.c \
+	%D%/trial/saving.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

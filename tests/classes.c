@@ -308,11 +308,6 @@ static void test_growth(void)
 }
 
 #define MEMORY_MAX_KIB (200 << 10)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 /* In a process of its own, of which the system tells the memory; not that of a sanitizer. */
 static void test_memory(void)

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 #include "cmd/work.h"
+#include "trial/saving.h"
 
 struct options {
     struct work work;
@@ -94,6 +95,11 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
         return measured;
+    status = trial_saving(&result.saving, &item->trial, &err);
+    if (status != SHD_OK) {
+        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
+        return cmd_exit_of(status);
+    }
     whole = text->length;
     if (!json && text->length > 0)
         text_add(text, "\n");

@@ -217,8 +217,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
         return CMD_CANNOT;
     }
-    *result = (struct result){s->name, s->strategy, text_get(&item->what), s->memory_limit_bytes,
-                              trial->record};
+    *result = (struct result){.scenario = s->name,
+                              .strategy = s->strategy,
+                              .what = text_get(&item->what),
+                              .memory_limit_bytes = s->memory_limit_bytes,
+                              .record = trial->record};
     if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;
     return CMD_OK;

@@ -3,6 +3,7 @@
 
 #include "partition/partition.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "partition/bucket.h"
@@ -76,6 +77,23 @@ static int make_fit(struct program **program, const struct target *target,
     return SHD_OK;
 }
 
+/* Say what the search left out. */
+static int note_limits(struct program *program, const struct limits *limits, struct shd_error *err)
+{
+    for (enum limit l = 0; l < LIMIT_COUNT; l++) {
+        const char *note = program->note;
+
+        if (limits->hits[l] == 0)
+            continue;
+        note = program_text(program, "%s%s %" PRIu64 " %s", note ? note : "the search left out",
+                            note ? "," : "", limits->hits[l], limit_text(l));
+        if (!note)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+        program->note = note;
+    }
+    return SHD_OK;
+}
+
 static int build_on(struct program **out, const struct target *target, struct shd_error *err)
 {
     struct program *program = NULL;
@@ -87,6 +105,8 @@ static int build_on(struct program **out, const struct target *target, struct sh
     status = build(&program, target, &placement, false, err);
     if (status == SHD_OK)
         status = make_fit(&program, target, &placement, err);
+    if (status == SHD_OK)
+        status = note_limits(program, &placement.limits, err);
     placement_fini(&placement);
     if (status == SHD_OK)
         *out = program;

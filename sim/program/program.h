@@ -105,6 +105,7 @@ struct program {
     struct program_result *results;
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
+    const char *note; /* what the partitioner left out, a sentence; NULL: nothing */
     struct program_text *texts;
     bool failed; /* there was no memory for a text: not to be used */
 };

@@ -8,12 +8,14 @@
 #include "base/json_out.h"
 #include "base/text.h"
 #include "record/record.h"
+#include "report/saving.h"
 
 struct result {
     const char *scenario, *strategy;
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
     const struct record *record;
+    struct saving saving; /* against a search, where one was made */
 };
 
 /* One object of schema shardsim.result/1.  SHD_ENOMEM. */

@@ -306,6 +306,12 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         status = write_time(out, r, err);
     if (r->verified)
         write_verify(out, r);
+    if (r->program->note)
+        key_string(out, "note", r->program->note);
+    if (result->saving.known) {
+        json_out_key(out, "search");
+        saving_json(&result->saving, out);
+    }
     json_out_end_object(out);
     traffic_fini(&traffic);
     if (status == SHD_OK && out->text->failed)

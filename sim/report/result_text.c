@@ -239,6 +239,23 @@ static void print_measured(const struct record *r, struct text *out)
                   units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
 }
 
+/* What the partitioner left out, and what it would have found by search. */
+static void print_placement(const struct result *result, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    if (result->record->program->note) {
+        text_addf(out, "\n%-*s", VALUE_COLUMN, "note");
+        print_wrapped(out, VALUE_COLUMN, result->record->program->note);
+    }
+    if (!result->saving.known)
+        return;
+    saving_text(&result->saving, &line);
+    text_addf(out, "\n%-*s", VALUE_COLUMN, "placement");
+    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    text_fini(&line);
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -260,6 +277,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
         status = replayed_text(out, r, err);
     if (r->verified)
         print_verify(r, out);
+    print_placement(result, out);
     traffic_fini(&traffic);
     if (status != SHD_OK)
         return status;

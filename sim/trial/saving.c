@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/saving.h"
+
+#include "cost/plan.h"
+
+static struct saving_totals totals_of(const struct record *record)
+{
+    return (struct saving_totals){
+        .received_bytes = record_received(record),
+        .peak_bytes = record_balance_of(record, record->peak_bytes).max,
+        .flops = record_sum(record, record->flops),
+    };
+}
+
+int trial_saving(struct saving *out, const struct trial *trial, struct shd_error *err)
+{
+    struct partition_request request = trial_request(trial);
+    struct program *program;
+    struct record *planned;
+    int status;
+
+    out->known = false;
+    if (request.placement != PARTITION_FOLLOW)
+        return SHD_OK;
+    request.placement = PARTITION_SEARCH;
+    status = partition_build(&program, &request, err);
+    if (status != SHD_OK)
+        return status;
+    status = plan_create(&planned, program, err);
+    if (status == SHD_OK) {
+        out->known = true;
+        out->now = totals_of(trial->record);
+        out->searched = totals_of(planned);
+        record_destroy(planned);
+    }
+    program_destroy(program);
+    return status;
+}
