@@ -262,6 +262,7 @@ libsim_la_SOURCES = \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
+	%D%/program/work.c \
 	%D%/query/axes.c \
 	%D%/query/axes.h \
 	%D%/query/layer.c \

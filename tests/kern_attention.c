@@ -375,12 +375,18 @@ static void test_counts(void)
     const struct kern_kernel *forward = &kern_kernel_attention;
     const struct kern_kernel *backward = &kern_kernel_attention_grad;
     union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 2, 1, true}};
+    const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 
-    ok(forward->flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "flops: two products, masked or not");
-    ok(backward->flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "flops: five products backward");
-    ok(forward->bytes(&d) == 2 * (2 * 192 + 2 * 160) + 4 * 24, "bytes: each array once");
-    ok(backward->bytes(&d) == 2 * (4 * 192 + 4 * 160) + 4 * 24, "bytes: each array once, backward");
+    ok(forward->dense_flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "dense flops: two products, mask or not");
+    ok(backward->dense_flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "dense flops: five products backward");
+    ok(forward->flops(&d, none) == 4 * 2 * 4 * 3 * 3 * 8, "flops: keys that some query sees");
+    ok(backward->flops(&d, none) == 10 * 2 * 4 * 3 * 3 * 8, "flops: such keys, backward");
+    ok(forward->flops(&d, last) == 4 * 2 * 4 * 3 * 5 * 8, "flops: all keys for the last queries");
+    ok(forward->bytes(&d, none) == 2 * (2 * 192 + 2 * 96) + 4 * 24, "bytes: seen keys once");
+    ok(forward->bytes(&d, last) == 2 * (2 * 192 + 2 * 160) + 4 * 24, "bytes: each array once");
+    ok(backward->bytes(&d, none) == 2 * (4 * 192 + 2 * 96 + 2 * 160) + 4 * 24,
+       "bytes: seen keys read, all their gradients written");
     d.attention.queries = d.attention.keys = 1 << 13;
     small = forward->workspace_bytes(&d);
     grad_small = backward->workspace_bytes(&d);
@@ -389,8 +395,9 @@ static void test_counts(void)
     ok(backward->workspace_bytes(&d) <= 2 * grad_small, "backward not faster than the sequence");
     d.attention.batch = d.attention.heads = d.attention.queries = INT64_MAX;
     d.attention.kv_heads = d.attention.keys = d.attention.head_dim = INT64_MAX;
-    ok(forward->flops(&d) == UINT64_MAX && backward->flops(&d) == UINT64_MAX &&
-           forward->bytes(&d) == UINT64_MAX && backward->bytes(&d) == UINT64_MAX &&
+    ok(forward->flops(&d, none) == UINT64_MAX && backward->flops(&d, none) == UINT64_MAX &&
+           forward->dense_flops(&d) == UINT64_MAX && backward->dense_flops(&d) == UINT64_MAX &&
+           forward->bytes(&d, none) == UINT64_MAX && backward->bytes(&d, none) == UINT64_MAX &&
            forward->workspace_bytes(&d) == UINT64_MAX &&
            backward->workspace_bytes(&d) == UINT64_MAX,
        "counts stop at the largest");

@@ -29,19 +29,18 @@ static void count_sent(struct record *record)
 void plan_walk(struct record *record)
 {
     const struct program *program = record->program;
-    uint128 flops = 0, peak = program_peak_bytes(program);
+    uint128 peak = program_peak_bytes(program);
 
-    for (uint32_t i = 0; i < program->nops; i++)
-        flops += program->ops[i].flops;
     for (int32_t d = 0; d < record->ndevices; d++) {
         uint128 *from =
             record->matrix ? record->matrix + (size_t)d * (size_t)record->ndevices : NULL;
 
-        record->flops[d] = flops;
         record->peak_bytes[d] = peak;
-        for (uint32_t i = 0; i < program->nops; i++)
+        for (uint32_t i = 0; i < program->nops; i++) {
+            record->flops[d] += program_op_flops(program, &program->ops[i], d);
             if (program_communicates(&program->ops[i]))
                 walk_traffic(record, i, d, from ? from : record->sent_bytes);
+        }
     }
     count_sent(record);
 }

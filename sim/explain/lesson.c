@@ -329,7 +329,7 @@ static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
         tell_values(l, out, i, k, op->outputs[k], values_output);
     }
     tell(l, out, "work", "%s flops on each device, and nothing from another",
-         units_print_count(flops, sizeof flops, op->flops));
+         units_print_count(flops, sizeof flops, op->dense_flops));
 }
 
 static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)

@@ -74,14 +74,20 @@ static void run(const union kern_desc *desc, const struct kern_args *args)
     attention_run_items(&all, PARTS_MAX);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    return kern_sat_mul(4, attention_work(&desc->attention));
+    return kern_sat_mul(4, attention_work(&desc->attention, offsets[KERN_ATTENTION_QUERY0]));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t dense_flops(const union kern_desc *desc)
 {
-    return attention_array_bytes(&desc->attention, 2, 2, 1); /* q, o; k, v; lse */
+    return kern_sat_mul(4, attention_dense_work(&desc->attention));
+}
+
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    /* q, o; k, v; lse */
+    return attention_array_bytes(&desc->attention, offsets[KERN_ATTENTION_QUERY0], 2, 2, 0, 1);
 }
 
 const struct kern_kernel kern_kernel_attention = {
@@ -89,5 +95,6 @@ const struct kern_kernel kern_kernel_attention = {
     .run = run,
     .flops = flops,
     .bytes = bytes,
+    .dense_flops = dense_flops,
     .workspace_bytes = workspace_bytes,
 };

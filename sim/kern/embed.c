@@ -70,16 +70,17 @@ static uint64_t id_bytes(const struct kern_embed *e)
     return kern_sat_mul(kern_elements(1, &e->tokens, 1), sizeof(int32_t));
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_embed *e = &desc->embed;
 
+    (void)offsets;
     return kern_sat_add(kern_sat_mul(2, row_bytes(e, e->tokens)), id_bytes(e));
 }
 
@@ -155,17 +156,19 @@ static void run_embed_grad(const union kern_desc *desc, const struct kern_args *
     kern_parallel(add_up, &run, (e->rows + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t grad_flops(const union kern_desc *desc)
+static uint64_t grad_flops(const union kern_desc *desc, const int64_t *offsets)
 {
     const int64_t extent[] = {desc->embed.tokens, desc->embed.width};
 
+    (void)offsets;
     return kern_elements(2, extent, 3);
 }
 
-static uint64_t grad_bytes(const union kern_desc *desc)
+static uint64_t grad_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_embed *e = &desc->embed;
 
+    (void)offsets;
     return kern_sat_add(kern_sat_add(row_bytes(e, e->tokens), row_bytes(e, e->rows)), id_bytes(e));
 }
 

@@ -6,19 +6,28 @@
 
 #include "kern/kernel.h"
 
+uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
+{
+    const int64_t none[KERN_OFFSETS_MAX] = {0};
+
+    return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
+}
+
 static void einsum_run(const union kern_desc *desc, const struct kern_args *args)
 {
     kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
                     args->nthreads);
 }
 
-static uint64_t einsum_flops(const union kern_desc *desc)
+static uint64_t einsum_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_einsum_flops(&desc->einsum);
 }
 
-static uint64_t einsum_bytes(const union kern_desc *desc)
+static uint64_t einsum_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_einsum_bytes(&desc->einsum);
 }
 
@@ -40,13 +49,15 @@ static void map_run(const union kern_desc *desc, const struct kern_args *args)
     kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
 }
 
-static uint64_t map_flops(const union kern_desc *desc)
+static uint64_t map_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_map_flops(&desc->map);
 }
 
-static uint64_t map_bytes(const union kern_desc *desc)
+static uint64_t map_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_map_bytes(&desc->map);
 }
 
@@ -58,13 +69,15 @@ static void reduce_run(const union kern_desc *desc, const struct kern_args *args
     kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
 }
 
-static uint64_t reduce_flops(const union kern_desc *desc)
+static uint64_t reduce_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_reduce_flops(&desc->reduce);
 }
 
-static uint64_t reduce_bytes(const union kern_desc *desc)
+static uint64_t reduce_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_reduce_bytes(&desc->reduce);
 }
 

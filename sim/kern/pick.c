@@ -96,9 +96,9 @@ static void run_pick_grad(const union kern_desc *desc, const struct kern_args *a
     run_tasks(desc, args, true);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
@@ -111,16 +111,18 @@ static uint64_t chosen_bytes(const struct kern_pick *p, uint64_t narrays)
                         narrays * kern_size(p->dtype) + sizeof(int32_t));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return chosen_bytes(&desc->pick, 2);
 }
 
-static uint64_t grad_bytes(const union kern_desc *desc)
+static uint64_t grad_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_pick *p = &desc->pick;
     const int64_t extent[] = {p->tokens, p->classes, p->inner};
 
+    (void)offsets;
     return kern_sat_add(chosen_bytes(p, 1),
                         kern_sat_mul(kern_elements(3, extent, 7), kern_size(p->dtype)));
 }

@@ -101,9 +101,9 @@ static void run_repeat_sum(const union kern_desc *desc, const struct kern_args *
     run_tasks(desc, args, add_up);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
@@ -114,15 +114,17 @@ static uint64_t nelems(const struct kern_repeat *r, int64_t heads)
     return kern_elements(3, extent, 7);
 }
 
-static uint64_t sum_flops(const union kern_desc *desc)
+static uint64_t sum_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return nelems(&desc->repeat, desc->repeat.heads);
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_repeat *r = &desc->repeat;
 
+    (void)offsets;
     return kern_sat_mul(kern_sat_add(nelems(r, r->heads), nelems(r, r->kv_heads)),
                         kern_size(r->dtype));
 }

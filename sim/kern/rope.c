@@ -109,17 +109,19 @@ static void run_rope(const union kern_desc *desc, const struct kern_args *args)
                   args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_rope *r = &desc->rope;
 
+    (void)offsets;
     return kern_sat_mul(3, kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_rope *r = &desc->rope;
 
+    (void)offsets;
     return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 

@@ -60,14 +60,15 @@ static void run_window(const union kern_desc *desc, const struct kern_args *args
         kern_parallel(task, &run, (desc->window.outer + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     const struct kern_window *w = &desc->window;
     const int64_t extent[] = {w->outer, w->inner};
     uint64_t along = kern_elements(1, &w->out_extent, 1);

@@ -234,14 +234,14 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 
 static int add_kernel(struct emit *e, struct program_op *op)
 {
-    op->flops = op->kernel->flops(&op->desc);
+    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
     if (op->kernel->workspace_bytes)
         op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
-    if (op->flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
-        return shd_error_set(e->err, SHD_ERANGE,
-                             "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
-                             op->name, program_phase_name(op->phase),
-                             op->flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
+    if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
+        return shd_error_set(
+            e->err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
+            op->name, program_phase_name(op->phase),
+            op->dense_flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
     return program_add_op(e->program, op, e->err);
 }
 

@@ -76,7 +76,7 @@ struct program_op {
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
     struct program_offset offsets[KERN_OFFSETS_MAX];
     uint64_t workspace_bytes;         /* lives during the op only */
-    uint64_t flops;                   /* of one device */
+    uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
@@ -149,6 +149,16 @@ const char *program_step_name(const struct program_op *op);
  * c of all, one after the other. */
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape);
+
+/* The offsets that an op's kernel gets on the device at `position`. */
+void program_op_offsets(const struct program *program, const struct program_op *op,
+                        int32_t position, int64_t offsets[KERN_OFFSETS_MAX]);
+
+/* Floating-point operations that the device at `position` does in an op.  They differ from device to
+ * device only where the kernel has dense flops of its own (work is skipped for a mask), and then by
+ * the op's offsets alone. */
+uint64_t program_op_flops(const struct program *program, const struct program_op *op,
+                          int32_t position);
 
 /* Bytes that a position receives from other devices in an op.  When `from` is not NULL, adds what
  * comes from each position to from[position]. */

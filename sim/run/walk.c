@@ -264,19 +264,14 @@ static void do_kernel(struct walker *w, const struct program_op *op, void *works
 {
     const void *in[PROGRAM_INPUTS_MAX];
     void *out[PROGRAM_OUTPUTS_MAX];
-    int64_t offsets[KERN_OFFSETS_MAX], start[SHD_RANK_MAX];
+    int64_t offsets[KERN_OFFSETS_MAX];
     const struct kern_args args = {in, out, workspace, offsets, w->nthreads};
 
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[k] = w->shards[op->inputs[k]];
     for (uint32_t k = 0; k < op->noutputs; k++)
         out[k] = w->shards[op->outputs[k]];
-    for (uint32_t k = 0; k < op->noffsets; k++) {
-        const struct program_buffer *b = &w->program->buffers[op->offsets[k].buffer];
-
-        shd_sharding_offset(&b->sharding, b->shape, w->position, start);
-        offsets[k] = start[op->offsets[k].dim];
-    }
+    program_op_offsets(w->program, op, w->position, offsets);
     op->kernel->run(&op->desc, &args);
 }
 
@@ -313,7 +308,7 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = do_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
-    w->walk->record->flops[w->position] += op->flops;
+    w->walk->record->flops[w->position] += program_op_flops(w->program, op, w->position);
     if (status == SHD_OK && w->walk->opts->observe)
         w->walk->opts->observe(w->walk->opts->observe_arg, w->position, i,
                                (const void *const *)w->shards);
@@ -330,7 +325,7 @@ static void take_turn(struct walker *w, const struct program_op *op)
 {
     struct run *run = w->dev->run;
 
-    if (w->core == TURNS_NONE && op->kind == PROGRAM_KERNEL && op->flops >= TURN_FLOPS &&
+    if (w->core == TURNS_NONE && op->kind == PROGRAM_KERNEL && op->dense_flops >= TURN_FLOPS &&
         run->turns.ncores > 0 && (uint32_t)run->ndevices > run->turns.ncores && w->nthreads == 1)
         w->core = turns_take(&run->turns);
 }
