@@ -13,6 +13,8 @@
 
 #define FLOATS(dtype) DTYPES(dtype) if (dtype != SHD_I32)
 
+static int flops_differ; /* runs whose loops counted other flops than their formula says */
+
 static void run(const struct kern_kernel *kernel, const union kern_desc *desc, const void *in0,
                 const void *in1, void *out, const int64_t *offsets)
 {
@@ -24,7 +26,7 @@ static void run(const struct kern_kernel *kernel, const union kern_desc *desc, c
         .nthreads = TEST_THREADS,
     };
 
-    kernel->run(desc, &args);
+    flops_differ += kernel->run(desc, &args) != kernel->flops(desc, offsets);
     free(args.workspace);
 }
 
@@ -411,5 +413,6 @@ int main(void)
     test_repeat();
     test_window();
     test_counts();
+    ok(flops_differ == 0, "flops counted by the loops are those of the formula");
     return done();
 }

@@ -57,7 +57,7 @@ static uint64_t workspace_bytes(const union kern_desc *desc)
     return attention_parts_bytes(nitems(a), PARTS_MAX, part_bytes(a));
 }
 
-static void run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_attention *a = &desc->attention;
     struct attention_run all = {
@@ -68,7 +68,7 @@ static void run(const union kern_desc *desc, const struct kern_args *args)
         .item = a->dtype == SHD_F64 ? f64_item : f32_item,
     };
 
-    attention_run_items(&all, PARTS_MAX);
+    return attention_run_items(&all, PARTS_MAX);
 }
 
 static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)

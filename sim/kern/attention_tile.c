@@ -19,9 +19,9 @@ uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems
     return kern_sat_mul(nelems, a->dtype == SHD_F64 ? sizeof(double) : sizeof(float));
 }
 
-/* (query, key) pairs that the tile of queries from local query s0 on works on, of one head: all keys
- * that its last query sees, but for the columns that are skipped near the diagonal.  Past the first
- * key tile that is not seen whole there are at most three. */
+/* (query, key) pairs that the tile of queries from local query s0 on works on, of one head: all
+ * keys that its last query sees, but for the columns that are skipped near the diagonal.  Past the
+ * first key tile that is not seen whole there are at most three. */
 static uint64_t tile_pairs(const struct kern_attention *a, int64_t query0, int64_t s0)
 {
     int64_t nq = a->queries - s0 < QTILE ? a->queries - s0 : QTILE;
@@ -55,8 +55,8 @@ static uint64_t all_pairs(const struct kern_attention *a, int64_t query0)
     for (int64_t i = growing; i < whole && i < growing + 1; i++)
         pairs = kern_sat_add(pairs, tile_pairs(a, query0, i * QTILE));
     if (whole > growing + 1)
-        pairs = kern_sat_add(pairs, kern_sat_mul((uint64_t)(whole - growing - 1) * QTILE,
-                                                 (uint64_t)a->keys));
+        pairs = kern_sat_add(
+            pairs, kern_sat_mul((uint64_t)(whole - growing - 1) * QTILE, (uint64_t)a->keys));
     if (a->queries > whole * QTILE)
         pairs = kern_sat_add(pairs, tile_pairs(a, query0, whole * QTILE));
     return pairs;
@@ -100,21 +100,23 @@ uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t par
     return nparts ? kern_sat_add(kern_sat_mul(nparts, part_bytes), ALIGNMENT) : 0;
 }
 
-static void part_task(void *arg, int64_t part)
+static uint64_t part_task(void *arg, int64_t part)
 {
     const struct attention_run *run = arg;
+    uint64_t flops = 0;
 
     for (int64_t item = part; item < run->nitems; item += run->nparts)
-        run->item(run, item, run->workspace + (uint64_t)part * run->part_bytes);
+        flops += run->item(run, item, run->workspace + (uint64_t)part * run->part_bytes);
+    return flops;
 }
 
-void attention_run_items(struct attention_run *run, int64_t parts_max)
+uint64_t attention_run_items(struct attention_run *run, int64_t parts_max)
 {
     uintptr_t at = (uintptr_t)run->args->workspace;
 
     if (run->nitems == 0)
-        return;
+        return 0;
     run->nparts = run->nitems < parts_max ? run->nitems : parts_max;
     run->workspace = (char *)run->args->workspace + (ALIGNMENT - at % ALIGNMENT) % ALIGNMENT;
-    kern_parallel(part_task, run, run->nparts, run->args->nthreads);
+    return kern_parallel(part_task, run, run->nparts, run->args->nthreads);
 }

@@ -32,7 +32,7 @@ struct attention_run {
     int64_t nparts;
     char *workspace;
     uint64_t part_bytes;
-    void (*item)(const struct attention_run *run, int64_t item, void *part);
+    uint64_t (*item)(const struct attention_run *run, int64_t item, void *part); /* its flops */
 };
 
 static inline size_t attention_round_up(size_t n, size_t to)
@@ -60,8 +60,14 @@ uint64_t attention_array_bytes(const struct kern_attention *a, int64_t query0, u
 /* Workspace for up to parts_max parts. */
 uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t part_bytes);
 
-/* Do all items in a workspace of that size. */
-void attention_run_items(struct attention_run *run, int64_t parts_max);
+/* Do all items in a workspace of that size; returns their flops. */
+uint64_t attention_run_items(struct attention_run *run, int64_t parts_max);
+
+/* Of a product of two blocks; what pads them does not count. */
+static inline uint64_t attention_product_flops(size_t m, size_t n, size_t depth)
+{
+    return 2 * (uint64_t)m * n * depth;
+}
 
 /* Element offsets of [batch][query][head] and [batch][key][kv_head]. */
 static inline int64_t attention_q_at(const struct kern_attention *a, int64_t b, int64_t s,

@@ -37,7 +37,7 @@ static void mask_row(const struct causal_run *run, int64_t offset, int64_t query
                   &none);
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct causal_run *run = arg;
     int64_t first = id * ROWS, n = run->nrows - first < ROWS ? run->nrows - first : ROWS;
@@ -48,15 +48,16 @@ static void task(void *arg, int64_t id)
         mask_row(run, walk.offset[0], walk.offset[1]);
         kern_walk_advance(&walk, 1);
     }
+    return 0;
 }
 
-static void run_causal(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_causal(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_causal *c = &desc->causal;
     struct causal_run run = {.causal = c, .in = args->in[0], .out = args->out[0]};
 
     if (kern_elements(c->ndims, c->extent, UINT32_MAX) == 0)
-        return;
+        return 0;
     kern_store_f64(c->dtype, &run.masked, 1, 1, &c->masked);
     run.diagonal = args->offsets[0] - args->offsets[1] + 1;
     run.rows.narrays = 2;
@@ -67,7 +68,7 @@ static void run_causal(const union kern_desc *desc, const struct kern_args *args
     }
     kern_nest_simplify(&run.rows, 0);
     run.nrows = kern_nest_count(&run.rows);
-    kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
+    return kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
 }
 
 static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)

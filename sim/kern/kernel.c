@@ -13,10 +13,10 @@ uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_des
     return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
 }
 
-static void einsum_run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t einsum_run(const union kern_desc *desc, const struct kern_args *args)
 {
-    kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
-                    args->nthreads);
+    return kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
+                           args->nthreads);
 }
 
 static uint64_t einsum_flops(const union kern_desc *desc, const int64_t *offsets)
@@ -44,9 +44,9 @@ const struct kern_kernel kern_kernel_einsum = {
     .workspace_bytes = einsum_workspace_bytes,
 };
 
-static void map_run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t map_run(const union kern_desc *desc, const struct kern_args *args)
 {
-    kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
+    return kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
 }
 
 static uint64_t map_flops(const union kern_desc *desc, const int64_t *offsets)
@@ -64,9 +64,9 @@ static uint64_t map_bytes(const union kern_desc *desc, const int64_t *offsets)
 const struct kern_kernel kern_kernel_map = {
     .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes};
 
-static void reduce_run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
-    kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
+    return kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
 }
 
 static uint64_t reduce_flops(const union kern_desc *desc, const int64_t *offsets)

@@ -44,7 +44,8 @@ union kern_desc {
 
 struct kern_kernel {
     const char *name;
-    void (*run)(const union kern_desc *desc, const struct kern_args *args);
+    /* Returns the flops that it did, counted by its loops as they go. */
+    uint64_t (*run)(const union kern_desc *desc, const struct kern_args *args);
     /* What run() does at these offsets, in closed form: of a causal kernel, the tiles that it works
      * on; and the bytes that it reads and writes, each once. */
     uint64_t (*flops)(const union kern_desc *desc, const int64_t *offsets);

@@ -154,9 +154,9 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 void program_op_offsets(const struct program *program, const struct program_op *op,
                         int32_t position, int64_t offsets[KERN_OFFSETS_MAX]);
 
-/* Floating-point operations that the device at `position` does in an op.  They differ from device to
- * device only where the kernel has dense flops of its own (work is skipped for a mask), and then by
- * the op's offsets alone. */
+/* Floating-point operations that the device at `position` does in an op.  They differ from device
+ * to device only where the kernel has dense flops of its own (work is skipped for a mask), and then
+ * by the op's offsets alone. */
 uint64_t program_op_flops(const struct program *program, const struct program_op *op,
                           int32_t position);
 

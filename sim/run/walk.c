@@ -260,7 +260,8 @@ static void do_fill(struct walker *w, const struct program_op *op)
               w->shards[op->outputs[0]]);
 }
 
-static void do_kernel(struct walker *w, const struct program_op *op, void *workspace)
+/* Returns the flops that the kernel's loops counted. */
+static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *workspace)
 {
     const void *in[PROGRAM_INPUTS_MAX];
     void *out[PROGRAM_OUTPUTS_MAX];
@@ -272,7 +273,7 @@ static void do_kernel(struct walker *w, const struct program_op *op, void *works
     for (uint32_t k = 0; k < op->noutputs; k++)
         out[k] = w->shards[op->outputs[k]];
     program_op_offsets(w->program, op, w->position, offsets);
-    op->kernel->run(&op->desc, &args);
+    return op->kernel->run(&op->desc, &args);
 }
 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
@@ -283,7 +284,7 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     if (op->kind == PROGRAM_FILL)
         do_fill(w, op);
     else
-        do_kernel(w, op, workspace);
+        w->walk->record->flops[w->position] += do_kernel(w, op, workspace);
     return SHD_OK;
 }
 
@@ -308,7 +309,6 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = do_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
-    w->walk->record->flops[w->position] += program_op_flops(w->program, op, w->position);
     if (status == SHD_OK && w->walk->opts->observe)
         w->walk->opts->observe(w->walk->opts->observe_arg, w->position, i,
                                (const void *const *)w->shards);
