@@ -353,6 +353,8 @@ libsim_la_SOURCES = \
 	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
+	%D%/run/tally.c \
+	%D%/run/tally.h \
 	%D%/run/turns.c \
 	%D%/run/turns.h \
 	%D%/run/verdict.c \

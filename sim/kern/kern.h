@@ -125,9 +125,10 @@ uint64_t kern_reduce_run(const struct kern_reduce *r, const void *in, void *out,
 
 /* ---- moving ---- */
 
-/* Copy a box of elements of `elem_bytes` each between two strided arrays. */
-void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
-                   const int64_t *dst_stride, const void *src, const int64_t *src_stride);
+/* Copy a box of elements of `elem_bytes` each between two strided arrays.  Returns how many it
+ * copied. */
+uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
+                       const int64_t *dst_stride, const void *src, const int64_t *src_stride);
 
 /* dst[i] = dst[i] op srcs[0][i] op srcs[1][i] .. in this order; SHD_MEAN combines as a sum (scale by
  * kern_scale afterwards). */

@@ -11,6 +11,7 @@
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
+#include "run/relayout.h"
 
 /* When a device began or ended a step, and the CPU time of the whole process by then. */
 struct moment {
@@ -54,16 +55,6 @@ static struct moment now(void)
     return (struct moment){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-static void row_major(int64_t *strides, const int64_t *extent, uint32_t rank)
-{
-    int64_t stride = 1;
-
-    for (uint32_t d = rank; d-- > 0;) {
-        strides[d] = stride;
-        stride *= extent[d];
-    }
-}
-
 /* ---- steps that copy boxes ---- */
 
 struct fetching {
@@ -71,49 +62,14 @@ struct fetching {
     const struct program_op *op;
 };
 
-static void copy_fetched(const struct program_buffer *in, const struct program_buffer *out,
-                         const struct shd_fetch *box, void *dst, const void *src)
-{
-    int64_t in_stride[PROGRAM_RANK_MAX], out_stride[PROGRAM_RANK_MAX], from = 0, to = 0;
-    size_t size = shd_dtype_size(out->dtype);
-
-    row_major(in_stride, in->local, in->rank);
-    row_major(out_stride, out->local, out->rank);
-    for (uint32_t d = 0; d < out->rank; d++) {
-        from += box->source_offset[d] * in_stride[d];
-        to += box->dest_offset[d] * out_stride[d];
-    }
-    kern_copy_box(size, out->rank, box->extent, (char *)dst + (size_t)to * size, out_stride,
-                  (const char *)src + (size_t)from * size, in_stride);
-}
-
-static uint64_t box_bytes(const struct shd_fetch *box, const struct program_buffer *b)
-{
-    uint64_t bytes = shd_dtype_size(b->dtype);
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        bytes *= (uint64_t)box->extent[d];
-    return bytes;
-}
-
-/* A pull phase over all devices, so that a member's number is its position. */
 static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct fetching *f = arg;
-    const struct walker *w = f->walker;
-    const struct program_buffer *in = &w->program->buffers[f->op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[f->op->outputs[0]];
-    int64_t n = shd_reshard_fetch_count(&f->op->reshard, out->shape, w->position);
+    const struct program_buffer *out = &f->walker->program->buffers[f->op->outputs[0]];
 
     (void)err;
-    for (int64_t i = 0; i < n; i++) {
-        struct shd_fetch box;
-
-        shd_reshard_fetch(&f->op->reshard, out->shape, w->position, i, &box);
-        copy_fetched(in, out, &box, w->shards[f->op->outputs[0]],
-                     run_pull_peer(pull, (uint32_t)box.source));
-        run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, out));
-    }
+    relayout_fetch(pull, &f->op->reshard, out->shape, out->dtype,
+                   f->walker->shards[f->op->outputs[0]]);
     return SHD_OK;
 }
 
@@ -145,7 +101,8 @@ static void do_slice(struct walker *w, const struct program_op *op)
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
     shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
-    copy_fetched(in, out, &box, w->shards[op->outputs[0]], w->shards[op->inputs[0]]);
+    relayout_copy(out->dtype, out->rank, &box, w->shards[op->outputs[0]], out->local,
+                  w->shards[op->inputs[0]], in->local);
 }
 
 static void do_mask(struct walker *w, const struct program_op *op)
