@@ -124,6 +124,8 @@ const char *step_disagreement(const struct record *planned, const struct record 
         return "bytes sent by some device";
     if (!equal(planned->flops, executed->flops, n))
         return "flops of some device";
+    if (!equal(planned->masked_flops, executed->masked_flops, n))
+        return "flops that a mask cuts short";
     if (!equal(planned->peak_bytes, executed->peak_bytes, n))
         return "peak memory of some device";
     if (!equal(planned->matrix, executed->matrix, n * n))

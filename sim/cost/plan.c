@@ -37,7 +37,11 @@ void plan_walk(struct record *record)
 
         record->peak_bytes[d] = peak;
         for (uint32_t i = 0; i < program->nops; i++) {
-            record->flops[d] += program_op_flops(program, &program->ops[i], d);
+            uint64_t flops = program_op_flops(program, &program->ops[i], d);
+
+            record->flops[d] += flops;
+            if (program_op_skips(&program->ops[i]))
+                record->masked_flops[d] += flops;
             if (program_communicates(&program->ops[i]))
                 walk_traffic(record, i, d, from ? from : record->sent_bytes);
         }

@@ -13,6 +13,13 @@ uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_des
     return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
 }
 
+bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc)
+{
+    const int64_t none[KERN_OFFSETS_MAX] = {0};
+
+    return kernel->dense_flops && kernel->flops(desc, none) != kernel->dense_flops(desc);
+}
+
 static uint64_t einsum_run(const union kern_desc *desc, const struct kern_args *args)
 {
     return kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,

@@ -59,6 +59,10 @@ struct kern_kernel {
 /* dense_flops(), or flops() where these are the same. */
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
 
+/* Whether work is skipped for a mask at some offsets, so that flops depend on them.  (If any is, it
+ * is at offset 0: the first query sees the fewest keys.) */
+bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc);
+
 extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */
 extern const struct kern_kernel kern_kernel_map;
 extern const struct kern_kernel kern_kernel_reduce;

@@ -232,6 +232,25 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     return status;
 }
 
+/* The op as one device would do it with whole arrays: `whole` is lowered to that. */
+static void set_work(struct program_op *op, const struct program_op *whole,
+                     const struct assign *assign)
+{
+    const int64_t first[KERN_OFFSETS_MAX] = {0};
+
+    op->unsharded_flops = whole->kernel->flops(&whole->desc, first);
+    op->model_flops = kern_dense_flops(whole->kernel, &whole->desc);
+    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (assign->place[a] >= 0)
+            op->cut_axes |= UINT32_C(1) << a;
+}
+
+static void whole_extents(int64_t *extents, const struct rule *rule)
+{
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        extents[f] = rule->factors[f].size;
+}
+
 static int add_kernel(struct emit *e, struct program_op *op)
 {
     op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
@@ -249,13 +268,19 @@ static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
+    const struct rule_op *row = rule_of(e->graph->nodes[node].op);
     int64_t extents[RULE_FACTORS_MAX];
+    struct program_op whole;
     int status = add_outputs(e, node, op);
 
     if (status != SHD_OK)
         return status;
+    whole = *op;
+    whole_extents(extents, &c->rule);
+    row->lower(&whole, e->graph, node, &c->rule, extents);
     assign_extents(extents, &a);
-    rule_of(e->graph->nodes[node].op)->lower(op, e->graph, node, &c->rule, extents);
+    row->lower(op, e->graph, node, &c->rule, extents);
+    set_work(op, &whole, &c->assign);
     return add_kernel(e, op);
 }
 
@@ -265,6 +290,7 @@ static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
     const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
     int64_t extents[RULE_FACTORS_MAX];
+    struct program_op whole;
     struct fused fused;
     int status = SHD_OK;
 
@@ -276,8 +302,12 @@ static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
         status = add_outputs(e, node, op);
     if (status != SHD_OK)
         return status;
+    whole = *op;
+    whole_extents(extents, &c->rule);
+    fuse_lower(&whole, &fused, e->placement, node, extents);
     assign_extents(extents, &a);
     fuse_lower(op, &fused, e->placement, node, extents);
+    set_work(op, &whole, &c->assign);
     return add_kernel(e, op);
 }
 

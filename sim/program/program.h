@@ -77,6 +77,9 @@ struct program_op {
     struct program_offset offsets[KERN_OFFSETS_MAX];
     uint64_t workspace_bytes;         /* lives during the op only */
     uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
+    uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
+    uint64_t model_flops;             /* the same, nothing skipped for a mask */
+    uint32_t cut_axes;                /* bit a: axis a of the mesh cuts the work */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
@@ -159,6 +162,24 @@ void program_op_offsets(const struct program *program, const struct program_op *
  * by the op's offsets alone. */
 uint64_t program_op_flops(const struct program *program, const struct program_op *op,
                           int32_t position);
+
+/* Whether these flops differ from device to device. */
+bool program_op_skips(const struct program_op *op);
+
+/* An axis of the mesh that was asked for, of more than one device. */
+struct program_work_axis {
+    bool idle;       /* it cuts no work at all */
+    double repeated; /* part of the dense flops, 0 to 1, of ops that it does not cut (wholly) */
+    int32_t times;   /* that they are done along it, at most */
+};
+
+/* The step's work against that of one device with whole arrays. */
+struct program_work {
+    uint128 unsharded_flops;
+    uint128 model_flops; /* of one device, nothing skipped for a mask: what MFU counts */
+    struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
+};
+void program_work(struct program_work *out, const struct program *program);
 
 /* Bytes that a position receives from other devices in an op.  When `from` is not NULL, adds what
  * comes from each position to from[position]. */

@@ -13,14 +13,16 @@ static bool allocate(struct record *r, bool times)
     r->received_bytes = calloc(n, sizeof *r->received_bytes);
     r->sent_bytes = calloc(n, sizeof *r->sent_bytes);
     r->flops = calloc(n, sizeof *r->flops);
+    r->masked_flops = calloc(n, sizeof *r->masked_flops);
     r->peak_bytes = calloc(n, sizeof *r->peak_bytes);
     r->checks = calloc(r->program->nresults + 1, sizeof *r->checks);
     if (times)
         r->times = calloc(cells + 1, sizeof *r->times);
     if (n <= RECORD_MATRIX_MAX)
         r->matrix = calloc(n * n, sizeof *r->matrix);
-    return r->op_received && r->received_bytes && r->sent_bytes && r->flops && r->peak_bytes &&
-           r->checks && (r->times || !times) && (r->matrix || n > RECORD_MATRIX_MAX);
+    return r->op_received && r->received_bytes && r->sent_bytes && r->flops && r->masked_flops &&
+           r->peak_bytes && r->checks && (r->times || !times) &&
+           (r->matrix || n > RECORD_MATRIX_MAX);
 }
 
 int record_create(struct record **out, const struct program *program, enum record_mode mode,
@@ -75,6 +77,7 @@ void record_destroy(struct record *record)
     free(record->received_bytes);
     free(record->sent_bytes);
     free(record->flops);
+    free(record->masked_flops);
     free(record->peak_bytes);
     free(record->matrix);
     free(record->checks);
@@ -98,6 +101,22 @@ uint128 record_received(const struct record *record)
     for (int32_t d = 0; d < record->ndevices; d++)
         total += record->received_bytes[d];
     return total;
+}
+
+uint128 record_flops(const struct record *record)
+{
+    uint128 total = 0;
+
+    for (int32_t d = 0; d < record->ndevices; d++)
+        total += record->flops[d];
+    return total;
+}
+
+double record_efficiency(const struct record *record, const struct program_work *work)
+{
+    uint128 done = record_flops(record);
+
+    return done ? (double)work->unsharded_flops / (double)done : 1;
 }
 
 bool record_verified_ok(const struct record *record)

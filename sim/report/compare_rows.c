@@ -18,8 +18,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_DEVICES] = {"devices", "", "devices", COMPARE_COUNT, 0, NULL, NULL},
     [COMPARE_BYTES_TIMES] = {"received_bytes_ratio", "against the base", "bytes", COMPARE_TIMES, 0,
                              "fewer", "more"},
-    [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory",
-                              COMPARE_TIMES, 0, "less", "more"},
+    [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory", COMPARE_TIMES,
+                              0, "less", "more"},
     [COMPARE_STEP_TIMES] = {"replayed_step_ratio", "against the base", "replayed step",
                             COMPARE_TIMES, 0, "faster", "slower"},
     [COMPARE_DOMINATED] = {"dominated_by", "", "dominated by", COMPARE_TEXT, 0, NULL, NULL},
@@ -29,11 +29,13 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
                          NULL, NULL},
     [COMPARE_BACKWARD] = {"received_backward_bytes", "bytes received", "backward", COMPARE_BYTES,
                           -1, NULL, NULL},
-    [COMPARE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received", "optimizer",
-                           COMPARE_BYTES, -1, NULL, NULL},
+    [COMPARE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received", "optimizer", COMPARE_BYTES,
+                           -1, NULL, NULL},
     [COMPARE_COLLECTIVES] = {"collectives", "", "collectives", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS] = {"flops_max", "flops", "most", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
+    [COMPARE_EFFICIENCY] = {"flops_efficiency", "flops", "efficiency", COMPARE_RATIO, 1, NULL,
+                            NULL},
     [COMPARE_PEAK] = {"peak_memory_bytes", "peak memory", "most", COMPARE_BYTES, -1, NULL, NULL},
     [COMPARE_PEAK_BALANCE] = {"peak_memory_balance", "peak memory", "balance", COMPARE_RATIO, 1,
                               NULL, NULL},
@@ -120,9 +122,12 @@ static void set_devices(struct compare_row *row, const struct record *r)
 {
     struct record_balance flops = record_balance_of(r->flops, r->ndevices);
     struct record_balance peak = record_balance_of(r->peak_bytes, r->ndevices);
+    struct program_work work;
 
+    program_work(&work, r->program);
     set_whole(row, COMPARE_FLOPS, flops.max);
     set_number(row, COMPARE_FLOPS_BALANCE, flops.ratio);
+    set_number(row, COMPARE_EFFICIENCY, record_efficiency(r, &work));
     set_whole(row, COMPARE_PEAK, peak.max);
     set_number(row, COMPARE_PEAK_BALANCE, peak.ratio);
 }

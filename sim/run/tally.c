@@ -4,7 +4,6 @@
 #include "run/tally.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "run/device.h"
 #include "run/group.h"
@@ -23,34 +22,36 @@ uint64_t tally_received(const struct shd_device *dev)
     return __atomic_load_n(&dev->received_bytes, __ATOMIC_RELAXED);
 }
 
-static void flush_pair(const struct tally *tally, struct tally_pair *pair)
+static void add_pair(const struct tally *tally, const struct tally_pair *pair)
 {
-    if (pair->bytes > 0)
-        tally_bytes(tally->group->devices[pair->receiver], tally->group->devices[pair->source],
-                    pair->bytes);
-    pair->bytes = 0;
+    tally_bytes(tally->group->devices[pair->receiver], tally->group->devices[pair->source],
+                pair->bytes);
 }
 
 void tally_init(struct tally *tally, const struct run_group *group)
 {
     tally->group = group;
-    for (size_t i = 0; i < TALLY_PAIRS; i++)
-        tally->pairs[i].bytes = 0;
+    tally->used = 0;
 }
 
 void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t bytes)
 {
-    struct tally_pair *pair = &tally->pairs[(receiver * 8 + source) % TALLY_PAIRS];
+    uint32_t i = (receiver * 8 + source) % TALLY_PAIRS;
+    struct tally_pair *pair = &tally->pairs[i];
 
-    if (pair->bytes > 0 && (pair->receiver != receiver || pair->source != source))
-        flush_pair(tally, pair);
-    pair->receiver = receiver;
-    pair->source = source;
-    pair->bytes += bytes;
+    if (tally->used >> i & 1) {
+        if (pair->receiver == receiver && pair->source == source) {
+            pair->bytes += bytes;
+            return;
+        }
+        add_pair(tally, pair);
+    }
+    *pair = (struct tally_pair){receiver, source, bytes};
+    tally->used |= UINT64_C(1) << i;
 }
 
 void tally_flush(struct tally *tally)
 {
-    for (size_t i = 0; i < TALLY_PAIRS; i++)
-        flush_pair(tally, &tally->pairs[i]);
+    for (; tally->used; tally->used &= tally->used - 1)
+        add_pair(tally, &tally->pairs[__builtin_ctzll(tally->used)]);
 }

@@ -1,10 +1,10 @@
 /* tally.h - bytes counted where they are copied, whichever thread copies them.
  *
- * What a device receives is added to its own row of the matrix and to its own sum, by relaxed atomic
- * additions: sums do not depend on their order.  A thread that copies many pieces for a group adds up
- * in a tally of its own first.  Bytes that a device copies from its own memory are not received.  If
- * bytes went where they do not belong, they count as received from the receiver itself: a diagonal
- * that is not 0 is an error, which tests look for.
+ * What a device receives is added to its own row of the matrix and to its own sum, by relaxed
+ * atomic additions: sums do not depend on their order.  A thread that copies many pieces for a
+ * group adds up in a tally of its own first.  Bytes that a device copies from its own memory are
+ * not received.  If bytes went where they do not belong, they count as received from the receiver
+ * itself: a diagonal that is not 0 is an error, which tests look for.
  *
  * Thread class: a tally is owned by one thread; the devices' counts are internally locked.
  *
@@ -18,14 +18,15 @@
 struct run_group;
 struct shd_device;
 
-#define TALLY_PAIRS 64 /* 1.5 KiB; more pairs than that cost an addition to a device's counts each */
+#define TALLY_PAIRS 64 /* bits of `used`; where they are not enough counts are added more often */
 
 /* What members of a group received from others, not yet added to their counts. */
 struct tally {
     const struct run_group *group;
+    uint64_t used; /* bit i: pairs[i] */
     struct tally_pair {
         uint32_t receiver, source;
-        uint64_t bytes; /* 0: free */
+        uint64_t bytes;
     } pairs[TALLY_PAIRS];
 };
 

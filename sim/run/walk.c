@@ -233,6 +233,13 @@ static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *w
     return op->kernel->run(&op->desc, &args);
 }
 
+static void count_flops(struct walker *w, const struct program_op *op, uint64_t flops)
+{
+    w->walk->record->flops[w->position] += flops;
+    if (program_op_skips(op))
+        w->walk->record->masked_flops[w->position] += flops;
+}
+
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
                  struct shd_error *err)
 {
@@ -241,7 +248,7 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     if (op->kind == PROGRAM_FILL)
         do_fill(w, op);
     else
-        w->walk->record->flops[w->position] += do_kernel(w, op, workspace);
+        count_flops(w, op, do_kernel(w, op, workspace));
     return SHD_OK;
 }
 
@@ -337,6 +344,7 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
 
     walk->record->flops[w->position] = 0;
+    walk->record->masked_flops[w->position] = 0;
     walk->first[at] = now();
     for (; i < w->program->nops && status == SHD_OK; i++) {
         if (walk->opts->stop_request)
