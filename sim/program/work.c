@@ -27,8 +27,9 @@ uint64_t program_op_flops(const struct program *program, const struct program_op
 
     if (op->kind != PROGRAM_KERNEL)
         return 0;
-    if (op->kernel->dense_flops) /* else offsets do not change them */
-        program_op_offsets(program, op, position, offsets);
+    if (!op->kernel->dense_flops) /* offsets do not change them: asked for when the op was made */
+        return op->dense_flops;
+    program_op_offsets(program, op, position, offsets);
     return op->kernel->flops(&op->desc, offsets);
 }
 
