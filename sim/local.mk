@@ -272,6 +272,7 @@ libsim_la_SOURCES = \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
+	%D%/program/work.c \
 	%D%/query/axes.c \
 	%D%/query/axes.h \
 	%D%/query/layer.c \
@@ -366,6 +367,8 @@ libsim_la_SOURCES = \
 	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
+	%D%/run/tally.c \
+	%D%/run/tally.h \
 	%D%/run/turns.c \
 	%D%/run/turns.h \
 	%D%/run/verdict.c \

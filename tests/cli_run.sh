@@ -44,7 +44,7 @@ test_json() {
     cp "$tmp/out" "$tmp/first"
     holds "run --json: keys of the schema" <<'PY'
 want = """schema scenario strategy mode mesh devices collectives received_bytes balance memory time
-          verify""".split()
+          work verify""".split()
 assert not [k for k in want if k not in r], [k for k in want if k not in r]
 assert r["schema"] == "shardsim.result/1" and r["mode"] == "execute" and r["devices"] == 8
 assert r["mesh"] == [["fsdp", 4], ["tp", 2]]
@@ -67,6 +67,11 @@ for k in "by_axis by_op by_phase".split():
 assert sum(c["received_bytes"] for c in r["collectives"]) == b["total"]
 assert r["balance"]["received_bytes"]["max"] == max(b["per_device"])
 assert r["balance"]["peak_memory"]["max"] == max(r["memory"]["peak_bytes"])
+w = r["work"]
+assert w["done_flops"] == sum(r["flops"])
+assert w["efficiency"] == w["unsharded_flops"] / w["done_flops"]
+assert w["model_flops"] == w["unsharded_flops"] and "causal_flops" not in r["balance"]
+assert [a["axis"] for a in w["axes"]] == ["fsdp", "tp"]
 PY
     shardsim run --json "$scenarios/fsdp_tp.yaml"
     holds "run --json: the same again, but for times" <<PY
@@ -87,6 +92,49 @@ for one in (r, x):
     one.pop("time")
     one["balance"].pop("busy_seconds", None)
 assert r == x
+PY
+}
+
+# What is done more than once, and what a mask hides.
+test_work() {
+    cat >"$tmp/idle.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 3}
+model: {kind: mlp, d_model: 9, d_ff: 15, layers: 1}
+batch: {size: 5, seq: 7}
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+YAML
+    shardsim run "$tmp/idle.yaml"
+    is 0 "an axis that cuts nothing: status 0"
+    says out '^work .* efficiency 0\.491$' "an axis that cuts nothing: efficiency"
+    says out '^  axis dp     cuts nothing: all work is done 2 times$' "an axis that cuts nothing: said"
+    says out '^  axis tp     does not cut .* % of the work: it is done 3 times$' "an axis that cuts some"
+    shardsim run --json "$tmp/idle.yaml"
+    holds "an axis that cuts nothing: in JSON" <<'PY'
+dp, tp = r["work"]["axes"]
+assert dp == {"axis": "dp", "cuts_nothing": True, "repeated": 1, "times": 2}
+assert not tp["cuts_nothing"] and 0 < tp["repeated"] < 0.1 and tp["times"] == 3
+assert 0.45 < r["work"]["efficiency"] <= 0.5
+PY
+    shardsim plan --json --set 'mesh={x: 1}' --set params='[[.*, []]]' "$tmp/idle.yaml"
+    holds "unsharded flops: those of one device" <<'PY'
+assert r["work"]["done_flops"] == r["work"]["unsharded_flops"] == r["flops"][0]
+assert r["work"]["efficiency"] == 1
+PY
+    cp "$tmp/out" "$tmp/one_device"
+    shardsim plan --json "$tmp/idle.yaml"
+    holds "unsharded flops: the same of a sharded step" <<PY
+assert r["work"]["unsharded_flops"] == json.load(open("$tmp/one_device"))["work"]["done_flops"]
+PY
+    shardsim plan --json --set batch.seq=4096 --set batch.size=1 --set model.d_model=16 \
+        --set model.heads=1 --set model.kv_heads=1 \
+        "$scenarios/sequence_sharded_attention.yaml"
+    holds "a causal sequence cut in a row: uneven" <<'PY'
+b = r["balance"]["causal_flops"]
+assert 0.53 <= b["ratio"] <= 0.57 and b["slowest"] == 7, b
+assert 0.53 <= r["balance"]["flops"]["ratio"] <= 0.60, r["balance"]["flops"]
+assert r["work"]["model_flops"] > 1.5 * r["work"]["done_flops"]
+assert 0.99 < r["work"]["efficiency"] < 1.01
 PY
 }
 
@@ -284,6 +332,7 @@ test_help
 test_little_memory
 test_text
 test_json
+test_work
 test_choice
 test_memory
 test_failed_checks

@@ -454,6 +454,74 @@ static void test_chunks(void)
     ok(good, "chunks follow each other and add up");
 }
 
+static void test_chunk_of(void)
+{
+    bool good = true;
+    uint64_t left;
+
+    for (uint32_t n = 1; n <= N_MAX; n++) {
+        for (uint64_t count = 0; count < 40; count++) {
+            for (uint32_t i = 0; i < n; i++) {
+                uint64_t first = coll_chunk_at(count, n, i), size = coll_chunk_count(count, n, i);
+
+                for (uint64_t at = first; at < first + size; at++)
+                    good = good && coll_chunk_of(count, n, at, &left) == i &&
+                           left == first + size - at;
+            }
+            good = good && coll_chunk_of(count, n, count, &left) == COLL_NOBODY && left == 0;
+        }
+    }
+    ok(good, "every element is in its chunk, with what follows there");
+}
+
+/* What an element of OUT holds by where it is said to come from. */
+static int64_t value_from(uint32_t n, const struct coll_origin *origin, uint64_t i)
+{
+    if (origin->source == COLL_NOBODY)
+        return 0;
+    return origin->source == COLL_ALL ? sum(n, origin->at + i)
+                                      : operand(origin->source, origin->at + i);
+}
+
+static bool origins_are_right(enum coll_kind kind, const struct coll_shape *shape, uint32_t m)
+{
+    uint64_t nout = coll_out_count(kind, shape, m);
+    bool right = coll_origin(kind, shape, m, nout).count == 0;
+
+    want_member(kind, shape, m);
+    for (uint64_t at = 0; at < nout; at++) {
+        struct coll_origin origin = coll_origin(kind, shape, m, at);
+
+        right = right && origin.count > 0 && at + origin.count <= nout;
+        for (uint64_t i = 0; i < origin.count && right; i++)
+            right = want[m][at + i] == value_from(shape->nmembers, &origin, i);
+    }
+    return right;
+}
+
+static void test_origins(void)
+{
+    for (int k = 0; k < COLL_NKINDS; k++) {
+        bool right = true;
+
+        for (uint32_t n = 1; n <= N_MAX; n++) {
+            uint32_t source[N_MAX];
+
+            rotate(n, source);
+            if (!coll_serves(coll_find((enum coll_kind)k, NULL), n))
+                continue;
+            for (size_t c = 0; c < NCOUNTS; c++) {
+                struct coll_shape shape = {n, counts[c], k == COLL_SEND_RECV ? 0 : n - 1, source};
+
+                for (uint32_t m = 0; m < n; m++)
+                    right = right && origins_are_right((enum coll_kind)k, &shape, m);
+            }
+        }
+        ok(right, "%s: every element of OUT comes from where the plain loop takes it",
+           coll_kind_name((enum coll_kind)k));
+    }
+}
+
 int main(void)
 {
     plan(0);
@@ -464,5 +532,7 @@ int main(void)
     test_members();
     test_find();
     test_chunks();
+    test_chunk_of();
+    test_origins();
     return done();
 }

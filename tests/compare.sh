@@ -52,6 +52,7 @@ for a, b in zip(run, rows):
     assert int(b["peak_memory_bytes"]) == max(a["memory"]["peak_bytes"])
     assert int(b["flops_max"]) == a["balance"]["flops"]["max"]
     assert float(b["flops_balance"]) == a["balance"]["flops"]["ratio"]
+    assert float(b["flops_efficiency"]) == a["work"]["efficiency"]
     axes = dict(x.split("=") for x in b["received_by_axis"].split())
     assert {k: int(v) for k, v in axes.items()} == a["received_bytes"]["by_axis"]
     errors = list(a["verify"]["outputs"].values()) + list(a["verify"]["gradients"].values())
@@ -185,7 +186,7 @@ test_output() {
 test_limits() {
     shardsim compare -q --seconds 0 --set limits.memory=1700KiB "$scenarios/strategies.yaml"
     is 1 "some do not fit: status 1"
-    says out ' NO ' "some do not fit: said in the table"
+    says out ' NO$' "some do not fit: said in the table"
     shardsim compare --set 'mesh={tp: 2048}' --set 'model.d_ff=2048' --set layers=1 \
         "$scenarios/tensor_parallel.yaml"
     is 2 "an option that is not there: status 2"

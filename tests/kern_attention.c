@@ -151,6 +151,8 @@ static void run_plain(struct problem *p)
     free(prob);
 }
 
+static int flops_differ; /* runs whose loops counted other flops than their formula says */
+
 /* Runs one kernel in a workspace of exactly the size that it asks for. */
 static void run_kernel(const struct problem *p, const struct kern_kernel *kernel,
                        const void *const *in, void *const *out, int nthreads)
@@ -164,7 +166,7 @@ static void run_kernel(const struct problem *p, const struct kern_kernel *kernel
     };
 
     memset(args.workspace, 0xff, (size_t)kernel->workspace_bytes(&p->desc)); /* NaNs */
-    kernel->run(&p->desc, &args);
+    flops_differ += kernel->run(&p->desc, &args) != kernel->flops(&p->desc, p->offsets);
     free(args.workspace);
 }
 
@@ -375,12 +377,18 @@ static void test_counts(void)
     const struct kern_kernel *forward = &kern_kernel_attention;
     const struct kern_kernel *backward = &kern_kernel_attention_grad;
     union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 2, 1, true}};
+    const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 
-    ok(forward->flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "flops: two products, masked or not");
-    ok(backward->flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "flops: five products backward");
-    ok(forward->bytes(&d) == 2 * (2 * 192 + 2 * 160) + 4 * 24, "bytes: each array once");
-    ok(backward->bytes(&d) == 2 * (4 * 192 + 4 * 160) + 4 * 24, "bytes: each array once, backward");
+    ok(forward->dense_flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "dense flops: two products, mask or not");
+    ok(backward->dense_flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "dense flops: five products backward");
+    ok(forward->flops(&d, none) == 4 * 2 * 4 * 3 * 3 * 8, "flops: keys that some query sees");
+    ok(backward->flops(&d, none) == 10 * 2 * 4 * 3 * 3 * 8, "flops: such keys, backward");
+    ok(forward->flops(&d, last) == 4 * 2 * 4 * 3 * 5 * 8, "flops: all keys for the last queries");
+    ok(forward->bytes(&d, none) == 2 * (2 * 192 + 2 * 96) + 4 * 24, "bytes: seen keys once");
+    ok(forward->bytes(&d, last) == 2 * (2 * 192 + 2 * 160) + 4 * 24, "bytes: each array once");
+    ok(backward->bytes(&d, none) == 2 * (4 * 192 + 2 * 96 + 2 * 160) + 4 * 24,
+       "bytes: seen keys read, all their gradients written");
     d.attention.queries = d.attention.keys = 1 << 13;
     small = forward->workspace_bytes(&d);
     grad_small = backward->workspace_bytes(&d);
@@ -389,11 +397,55 @@ static void test_counts(void)
     ok(backward->workspace_bytes(&d) <= 2 * grad_small, "backward not faster than the sequence");
     d.attention.batch = d.attention.heads = d.attention.queries = INT64_MAX;
     d.attention.kv_heads = d.attention.keys = d.attention.head_dim = INT64_MAX;
-    ok(forward->flops(&d) == UINT64_MAX && backward->flops(&d) == UINT64_MAX &&
-           forward->bytes(&d) == UINT64_MAX && backward->bytes(&d) == UINT64_MAX &&
+    ok(forward->flops(&d, none) == UINT64_MAX && backward->flops(&d, none) == UINT64_MAX &&
+           forward->dense_flops(&d) == UINT64_MAX && backward->dense_flops(&d) == UINT64_MAX &&
+           forward->bytes(&d, none) == UINT64_MAX && backward->bytes(&d, none) == UINT64_MAX &&
            forward->workspace_bytes(&d) == UINT64_MAX &&
            backward->workspace_bytes(&d) == UINT64_MAX,
        "counts stop at the largest");
+}
+
+/* The formula is that of whole sequences of tiles; the loops count one after the other. */
+static void test_flops(void)
+{
+    int nruns = random_count(200);
+
+    ok(flops_differ == 0, "flops counted by the loops are those of the formula");
+    flops_differ = 0;
+    for (int i = 0; i < nruns; i++) {
+        struct kern_attention a = {SHD_F32, 1, 1 + random_below(600), random_below(700), 2, 1, 4,
+                                   2,       1, random_below(4) > 0};
+        struct problem p;
+
+        problem_init(&p, &a, random_below(2) ? random_below(20) * 32 : random_below(500), 0, 0);
+        run_both(&p, 1);
+        problem_fini(&p);
+    }
+    ok(flops_differ == 0, "also of random sizes at random places");
+}
+
+/* A causal sequence cut in a row: the first of 8 devices has the least work, the last the most.  Of
+ * all pairs of one half and the diagonal the mean to the maximum is 36/64, or less as tiles are
+ * passed over in part. */
+static void test_balance(void)
+{
+    const struct kern_kernel *kernels[] = {&kern_kernel_attention, &kern_kernel_attention_grad};
+    union kern_desc d = {.attention = {SHD_BF16, 1, 1024, 8192, 4, 4, 64, 1, 1, true}};
+
+    for (int k = 0; k < 2; k++) {
+        double sum = 0, most = 0, balance;
+
+        for (int64_t device = 0; device < 8; device++) {
+            int64_t offsets[KERN_ATTENTION_NOFFSETS] = {device * d.attention.queries};
+            double flops = (double)kernels[k]->flops(&d, offsets);
+
+            sum += flops;
+            most = fmax(most, flops);
+        }
+        balance = sum / 8 / most;
+        ok(balance > 0.53 && balance < 0.57, "%s: balance of 8 devices in a row is %.3f",
+           kernels[k]->name, balance);
+    }
 }
 
 int main(void)
@@ -407,5 +459,7 @@ int main(void)
     test_extremes();
     test_empty();
     test_counts();
+    test_flops();
+    test_balance();
     return done();
 }

@@ -70,7 +70,7 @@ static bool once(enum shd_dtype dtype, enum shd_reduce_op op, int nthreads)
     got = malloc((size_t)nout * 8);
     memcpy(got, want, (size_t)nout * shd_dtype_size(dtype));
     plain(&r, in, nout, want);
-    kern_reduce_run(&r, in, got, nthreads);
+    same = kern_reduce_run(&r, in, got, nthreads) == kern_reduce_flops(&r);
     for (int64_t i = 0; i < nout && same; i++)
         same = get_elem(dtype, got, i) == get_elem(dtype, want, i);
     free(in);

@@ -33,8 +33,11 @@ scenario undone 64 'params: [[.*, [tp]]]' 'constraints:' '  - [mlp/out, [null, t
 scenario good 64 'params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]' 'constraints:' \
     '  - [mlp/(in|out), [null, tp, null]]'
 scenario one_device 64 'params: [[.*, []]]'
+scenario idle 64 'params: [[.*, []]]'
 sed 's/tp: 4/tp: 1/' "$tmp/p/scenarios/one_device.yaml" >"$tmp/one"
 cp "$tmp/one" "$tmp/p/scenarios/one_device.yaml"
+sed 's/tp: 4/tp: 3/' "$tmp/p/scenarios/idle.yaml" >"$tmp/one"
+cp "$tmp/one" "$tmp/p/scenarios/idle.yaml"
 scenario auto 66 'rules: auto'
 scenario auto_whole 64 'rules: auto'
 sed 's/tp: 4/tp: 3/' "$tmp/p/scenarios/auto_whole.yaml" >"$tmp/one"
@@ -50,6 +53,7 @@ ok $? "a last rule for the rest is no finding"
 finds shadowed_constraint 8 "lint: constraint 'mlp/out' is shadowed"
 finds whole 7 "lint: parameter 'layers/\*/mlp/down/kernel' of 8.00 KiB lies whole on each of 4 devices"
 finds auto_whole 5 "lint: parameter 'layers/\*/mlp/up/kernel' of 8.00 KiB lies whole on each of 3 devices"
+finds idle 2 "lint: axis 'tp' cuts nothing: all work is done 3 times"
 finds indivisible 5 "'layers/0/mlp/up/kernel': dimension 1 of extent 66 does not divide into 4 shards"
 finds undone 8 "lint: constraint 'mlp/in' undoes 'mlp/out': .* \[{}, {tp}, {}\], and at once .* \[{}, {}, {}\]"
 for name in good one_device auto; do

@@ -576,7 +576,7 @@ static int pull_all(struct run_pull *pull, void *arg, struct shd_error *err)
         const int32_t *theirs = run_pull_peer(pull, m);
 
         puller->flags->bad[pull->seat.member] += *theirs != (int32_t)m * 5;
-        run_pull_count(pull, m, sizeof(*theirs));
+        run_pull_count(pull, m, sizeof(*theirs), true);
     }
     return puller->fail ? shd_error_set(err, SHD_EINVAL, "as asked") : SHD_OK;
 }

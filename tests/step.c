@@ -173,6 +173,8 @@ const char *step_disagreement(const struct record *planned, const struct record 
         return "bytes sent by some device";
     if (!equal(planned, planned->flops, executed->flops))
         return "flops of some device";
+    if (!equal(planned, planned->masked_flops, executed->masked_flops))
+        return "flops that a mask cuts short";
     if (!equal(planned, planned->peak_bytes, executed->peak_bytes))
         return "peak memory of some device";
     return matrices_disagree(planned, executed);

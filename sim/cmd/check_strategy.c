@@ -80,6 +80,18 @@ static bool is_accepted(const struct baseline *was, const char *finding)
     return false;
 }
 
+static void find_idle_axes(struct diag *findings, const struct work_item *item)
+{
+    const struct program *program = item->trial.program;
+    struct program_work work;
+
+    program_work(&work, program);
+    for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
+        if (work.axes[a].idle)
+            model_lint_idle_axis(findings, item->scenario,
+                                 shd_mesh_axis_name(program->asked_mesh, a), work.axes[a].times);
+}
+
 static int find_findings(struct check_strategy *c, const struct work_item *item,
                          uint64_t whole_bytes, const struct baseline *was)
 {
@@ -87,6 +99,7 @@ static int find_findings(struct check_strategy *c, const struct work_item *item,
     int status = model_lint(&findings, item->scenario, item->trial.graph, &item->trial.shardings,
                             whole_bytes);
 
+    find_idle_axes(&findings, item);
     for (size_t i = 0; i < findings.nmessages && status == SHD_OK; i++) {
         const struct diag_message *m = &findings.messages[i];
 

@@ -108,6 +108,56 @@ uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i)
     return count / n + (i < count % n ? 1 : 0);
 }
 
+uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left)
+{
+    uint64_t size = count / n, longer = count % n;
+    uint32_t chunk;
+
+    *left = 0;
+    if (at >= count)
+        return COLL_NOBODY;
+    chunk = at < longer * (size + 1) ? (uint32_t)(at / (size + 1))
+                                     : (uint32_t)(longer + (at - longer * (size + 1)) / size);
+    *left = coll_chunk_at(count, n, chunk) + coll_chunk_count(count, n, chunk) - at;
+    return chunk;
+}
+
+/* In OUTs made of pieces of equal length, one from each member. */
+static struct coll_origin from_each(uint64_t length, uint64_t first, uint64_t at)
+{
+    return (struct coll_origin){(uint32_t)(at / length), first + at % length, length - at % length};
+}
+
+struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *shape, uint32_t member,
+                               uint64_t at)
+{
+    uint64_t nout = coll_out_count(kind, shape, member);
+    uint64_t first = coll_chunk_at(shape->count, shape->nmembers, member);
+
+    if (at >= nout)
+        return (struct coll_origin){COLL_NOBODY, 0, 0};
+    switch (kind) {
+    case COLL_ALL_REDUCE:
+    case COLL_REDUCE:
+        return (struct coll_origin){COLL_ALL, at, nout - at};
+    case COLL_REDUCE_SCATTER:
+        return (struct coll_origin){COLL_ALL, first + at, nout - at};
+    case COLL_SCATTER:
+        return (struct coll_origin){shape->root, first + at, nout - at};
+    case COLL_ALL_GATHER:
+    case COLL_GATHER:
+        return from_each(shape->count, 0, at);
+    case COLL_ALL_TO_ALL:
+        return from_each(nout / shape->nmembers, first, at);
+    case COLL_PERMUTE:
+        return (struct coll_origin){shape->source[member], at, nout - at};
+    case COLL_BROADCAST:
+        return (struct coll_origin){shape->root, at, nout - at};
+    default: /* send-recv */
+        return (struct coll_origin){0, at, nout - at};
+    }
+}
+
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape)
 {
     uint128 received = 0;

@@ -4,6 +4,7 @@
  * executes it with a thread per member (a barrier between steps); tests walk it in one thread.
  * Beside each schedule stand the bytes that its moves come to, in closed form, so that a plan of a
  * million members need not walk it; a test holds the two together for every row of the table.
+ * A run does default algorithms in another way (run/fused.h), and counts what it copies there.
  *
  * Every member has an operand (IN) and a result (OUT), each a run of elements numbered from 0; some
  * algorithms also pass elements on through a transport buffer (TMP), which is no device memory.  In
@@ -128,6 +129,21 @@ uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uin
 /* First element and number of elements of chunk `i` of `count` elements cut in `n`. */
 uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i);
 uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
+
+/* The chunk of `count` elements cut in `n` that has element `at`, and in *left how many elements it
+ * has from there on; COLL_NOBODY and 0 past the last. */
+uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left);
+
+/* Where element `at` of `member`'s OUT comes from, by the table above: element `at` of the IN of
+ * `source`, or of the reduction of all INs (COLL_ALL), or nowhere (COLL_NOBODY: a zero).  It is the
+ * first of `count` that come from places in a row; 0: OUT has no such element. */
+#define COLL_ALL (UINT32_MAX - 1)
+struct coll_origin {
+    uint32_t source;
+    uint64_t at, count;
+};
+struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *shape, uint32_t member,
+                               uint64_t at);
 
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);

@@ -9,13 +9,14 @@
 struct figures {
     struct program_moved moved;
     uint64_t flops;
+    bool skips; /* work for a mask */
 };
 
 static struct figures figures_of(const struct program *program, const struct program_op *op,
                                  int32_t position)
 {
     return (struct figures){program_moved(program, op, position),
-                            program_flops(program, op, position)};
+                            program_op_flops(program, op, position), program_op_skips(op)};
 }
 
 static void add(struct record *record, uint32_t row, const struct figures *f, uint64_t times)
@@ -23,6 +24,8 @@ static void add(struct record *record, uint32_t row, const struct figures *f, ui
     record->received_bytes[row] += (uint128)f->moved.received * times;
     record->sent_bytes[row] += (uint128)f->moved.sent * times;
     record->flops[row] += (uint128)f->flops * times;
+    if (f->skips)
+        record->masked_flops[row] += (uint128)f->flops * times;
 }
 
 /* Add what `times` ops alike come to at every class.  Classes that differ on other axes than those
@@ -55,7 +58,7 @@ static void walk(struct record *record, struct figures *known)
         if (axes)
             walk_op(record, i, axes, 1, known);
         else
-            flops += program_flops(program, &program->ops[i], 0);
+            flops += program_op_flops(program, &program->ops[i], 0);
     }
     for (uint32_t k = 0; k < classes->nmoves; k++)
         walk_op(record, classes->moves[k].op, classes->moves[k].axes, classes->moves[k].times,

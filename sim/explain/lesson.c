@@ -342,10 +342,34 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
 
 /* ---- ops ---- */
 
+/* The work of a causal op depends on the place of a device's queries. */
+static void tell_work(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program *program = l->record->program;
+    uint64_t least = UINT64_MAX, most = 0;
+    char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+    int32_t n = program_op_skips(op) ? l->record->ndevices : 1;
+
+    for (int32_t d = 0; d < n; d++) {
+        uint64_t flops = program_op_flops(program, op, d);
+
+        least = flops < least ? flops : least;
+        most = flops > most ? flops : most;
+    }
+    units_print_count(from, sizeof from, least);
+    units_print_count(to, sizeof to, most);
+    if (least == most)
+        tell(l, out, "work", "%s flops on each device, and nothing from another", to);
+    else
+        tell(l, out, "work",
+             "%s to %s flops, as queries see more or fewer keys, and nothing from "
+             "another device",
+             from, to);
+}
+
 static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program_op *op = &l->record->program->ops[i];
-    char flops[UNITS_TEXT_MAX];
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
         tell_array(l, out, k ? "" : "reads", op->inputs[k]);
@@ -355,8 +379,7 @@ static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
         tell_array(l, out, k ? "" : "writes", op->outputs[k]);
         tell_values(l, out, i, k, op->outputs[k], values_output);
     }
-    tell(l, out, "work", "%s flops on each device, and nothing from another",
-         units_print_count(flops, sizeof flops, op->flops));
+    tell_work(l, out, op);
 }
 
 static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)

@@ -60,7 +60,7 @@ static uint64_t workspace_bytes(const union kern_desc *desc)
     return attention_parts_bytes(nitems(a), PARTS_MAX, part_bytes(a));
 }
 
-static void run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_attention *a = &desc->attention;
     struct attention_run all = {
@@ -71,17 +71,23 @@ static void run(const union kern_desc *desc, const struct kern_args *args)
         .item = a->dtype == SHD_F64 ? f64_item : f32_item,
     };
 
-    attention_run_items(&all, PARTS_MAX);
+    return attention_run_items(&all, PARTS_MAX);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    return kern_sat_mul(4, attention_work(&desc->attention));
+    return kern_sat_mul(4, attention_work(&desc->attention, offsets[KERN_ATTENTION_QUERY0]));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t dense_flops(const union kern_desc *desc)
 {
-    return attention_array_bytes(&desc->attention, 2, 2, 1); /* q, o; k, v; lse */
+    return kern_sat_mul(4, attention_dense_work(&desc->attention));
+}
+
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    /* q, o; k, v; lse */
+    return attention_array_bytes(&desc->attention, offsets[KERN_ATTENTION_QUERY0], 2, 2, 0, 1);
 }
 
 const struct kern_kernel kern_kernel_attention = {
@@ -89,5 +95,6 @@ const struct kern_kernel kern_kernel_attention = {
     .run = run,
     .flops = flops,
     .bytes = bytes,
+    .dense_flops = dense_flops,
     .workspace_bytes = workspace_bytes,
 };

@@ -8,8 +8,10 @@
  * Arrays are row-major:  q, o, do, dq [batch][queries][heads][head_dim]
  *                        k, v, dk, dv [batch][keys][kv_heads][head_dim]
  *                        lse          [batch][queries][heads], float32 for 16-bit types, else dtype
- * Counted as 4 flops, and 10 backward, per query, key and element of a head: every matrix product
- * in full, also where it is masked; exp and the like not at all.
+ * Counted as 4 flops, and 10 backward, per query, key and element of a head, for the pairs of query
+ * and key of the tiles that are worked on: causal attention passes over the tiles (and within them
+ * the groups of 32 queries) that see nothing.  Dense flops are those of all pairs, masked or not.
+ * exp and the like do not count.
  *
  * Workspace: forward, tiles of at most 16 threads; backward, of at most 4 threads, each with dk and
  * dv of one key head.  More threads than that find no work.

@@ -32,7 +32,7 @@ struct attention_run {
     int64_t nparts;
     char *workspace;
     uint64_t part_bytes;
-    void (*item)(const struct attention_run *run, int64_t item, void *part);
+    uint64_t (*item)(const struct attention_run *run, int64_t item, void *part); /* its flops */
 };
 
 static inline size_t attention_round_up(size_t n, size_t to)
@@ -46,18 +46,28 @@ size_t attention_pitch(const struct kern_attention *a);
 /* Scratch elements to bytes of the type that sums have. */
 uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems);
 
-/* batch * heads * queries * keys * head_dim; every product counts it twice, masked or not. */
-uint64_t attention_work(const struct kern_attention *a);
+/* Multiply-adds of one product of a kernel whose first query is `query0` in the whole: head_dim for
+ * each (query, key) pair of the tiles that are worked on. */
+uint64_t attention_work(const struct kern_attention *a, int64_t query0);
 
-/* Bytes of some arrays of queries, of keys and of lse. */
-uint64_t attention_array_bytes(const struct kern_attention *a, uint64_t nqueries, uint64_t nkeys,
-                               uint64_t nlse);
+/* The same of all pairs, masked or not. */
+uint64_t attention_dense_work(const struct kern_attention *a);
+
+/* Bytes of some arrays of queries, of the keys that some query sees, of all keys, and of lse. */
+uint64_t attention_array_bytes(const struct kern_attention *a, int64_t query0, uint64_t nqueries,
+                               uint64_t nseen_keys, uint64_t nkeys, uint64_t nlse);
 
 /* Workspace for up to parts_max parts. */
 uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t part_bytes);
 
-/* Do all items in a workspace of that size. */
-void attention_run_items(struct attention_run *run, int64_t parts_max);
+/* Do all items in a workspace of that size; returns their flops. */
+uint64_t attention_run_items(struct attention_run *run, int64_t parts_max);
+
+/* Of a product of two blocks; what pads them does not count. */
+static inline uint64_t attention_product_flops(size_t m, size_t n, size_t depth)
+{
+    return 2 * (uint64_t)m * n * depth;
+}
 
 /* Element offsets of [batch][query][head] and [batch][key][kv_head]. */
 static inline int64_t attention_q_at(const struct kern_attention *a, int64_t b, int64_t s,
@@ -83,26 +93,24 @@ static inline int64_t attention_kv_head(const struct attention_run *run, int64_t
     return g;
 }
 
-/* Keys that at least one of the local queries before `end` sees. */
-static inline int64_t attention_nvisible(const struct attention_run *run, int64_t end)
+/* Keys that at least one of the queries before `end` of the whole sees. */
+static inline int64_t attention_nvisible(const struct kern_attention *a, int64_t end)
 {
-    int64_t n = run->args->offsets[KERN_ATTENTION_QUERY0] + end;
-
-    return !run->desc->causal || n > run->desc->keys ? run->desc->keys : n;
+    return !a->causal || end > a->keys ? a->keys : end;
 }
 
-/* Of a tile of queries from local query s0 on, how many do not see key t. */
-static inline size_t attention_nblind(const struct attention_run *run, int64_t s0, int64_t t)
+/* Of a tile of queries from query s of the whole on, how many do not see key t. */
+static inline size_t attention_nblind(const struct kern_attention *a, int64_t s, int64_t t)
 {
-    int64_t n = t - s0 - run->args->offsets[KERN_ATTENTION_QUERY0];
+    int64_t n = t - s;
 
-    return !run->desc->causal || n < 0 ? 0 : n < QTILE ? (size_t)n : QTILE;
+    return !a->causal || n < 0 ? 0 : n < QTILE ? (size_t)n : QTILE;
 }
 
 /* The columns of a tile that need not be computed, as none of the keys from t0 on is seen there. */
-static inline size_t attention_nskipped(const struct attention_run *run, int64_t s0, int64_t t0)
+static inline size_t attention_nskipped(const struct kern_attention *a, int64_t s, int64_t t0)
 {
-    return attention_nblind(run, s0, t0) / KERN_MULTIPLY_COLS * KERN_MULTIPLY_COLS;
+    return attention_nblind(a, s, t0) / KERN_MULTIPLY_COLS * KERN_MULTIPLY_COLS;
 }
 
 #endif /* KERN_ATTENTION_TILE_H */

@@ -37,7 +37,7 @@ static void mask_row(const struct causal_run *run, int64_t offset, int64_t query
                   &none);
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct causal_run *run = arg;
     int64_t first = id * ROWS, n = run->nrows - first < ROWS ? run->nrows - first : ROWS;
@@ -48,15 +48,16 @@ static void task(void *arg, int64_t id)
         mask_row(run, walk.offset[0], walk.offset[1]);
         kern_walk_advance(&walk, 1);
     }
+    return 0;
 }
 
-static void run_causal(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_causal(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_causal *c = &desc->causal;
     struct causal_run run = {.causal = c, .in = args->in[0], .out = args->out[0]};
 
     if (kern_elements(c->ndims, c->extent, UINT32_MAX) == 0)
-        return;
+        return 0;
     kern_store_f64(c->dtype, &run.masked, 1, 1, &c->masked);
     run.diagonal = args->offsets[0] - args->offsets[1] + 1;
     run.rows.narrays = 2;
@@ -67,20 +68,47 @@ static void run_causal(const union kern_desc *desc, const struct kern_args *args
     }
     kern_nest_simplify(&run.rows, 0);
     run.nrows = kern_nest_count(&run.rows);
-    kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
+    return kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+/* Pairs of a query and a key that it sees, along the two dimensions of them.  As many queries see
+ * none of the keys as come before the first key; then each sees one key more than the one before,
+ * until they see all. */
+static uint64_t nseen(const struct kern_causal *c, int64_t diagonal)
+{
+    int64_t nqueries = c->extent[c->query_dim], nkeys = c->extent[c->key_dim];
+    int64_t first = diagonal < 1 ? 1 - diagonal : 0; /* query that sees a key */
+    int64_t all = nkeys - diagonal;                  /* query that sees all of them */
+    uint64_t rising, sum;
+
+    all = all < first ? first : all;
+    if (first >= nqueries)
+        return 0;
+    all = all < nqueries ? all : nqueries;
+    rising = (uint64_t)(all - first);
+    sum = (uint64_t)(2 * (diagonal + first) - 1) + rising; /* of the first and the last of these */
+    sum = rising % 2 ? kern_sat_mul(rising, sum / 2) : kern_sat_mul(rising / 2, sum);
+    return kern_sat_add(sum, kern_sat_mul((uint64_t)(nqueries - all), (uint64_t)nkeys));
+}
+
+/* What is seen is read, and everything written. */
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_causal *c = &desc->causal;
+    uint32_t others = UINT32_MAX & ~(1u << c->query_dim) & ~(1u << c->key_dim);
+    uint64_t count = kern_elements(c->ndims, c->extent, UINT32_MAX);
 
-    return kern_sat_mul(2 * kern_size(c->dtype), kern_elements(c->ndims, c->extent, UINT32_MAX));
+    if (count == 0)
+        return 0;
+    count = kern_sat_add(count, kern_sat_mul(kern_elements(c->ndims, c->extent, others),
+                                             nseen(c, offsets[0] - offsets[1] + 1)));
+    return kern_sat_mul(kern_size(c->dtype), count);
 }
 
 const struct kern_kernel kern_kernel_causal = {

@@ -89,7 +89,7 @@ static const char *shifted(const struct dot *d, const char *x, int64_t i)
 
 /* ---- each result a sum along memory ---- */
 
-static double sum_along(const struct dot *d, const char *a, const char *b)
+static double sum_along(const struct dot *d, const char *a, const char *b, uint64_t *flops)
 {
     double acc[KERN_LANES] = {0}, sum = 0;
     int64_t left = d->nterms;
@@ -106,6 +106,7 @@ static double sum_along(const struct dot *d, const char *a, const char *b)
             dot64((size_t)whole, (const double *)x, (const double *)y, acc);
         for (int64_t i = whole; i < n; i++)
             sum += at(d, x, i) * at(d, y, i);
+        *flops += 2 * (uint64_t)n;
         kern_walk_advance(&walk, n);
         left -= n;
     }
@@ -114,19 +115,22 @@ static double sum_along(const struct dot *d, const char *a, const char *b)
     return sum;
 }
 
-static void along_task(void *arg, int64_t task)
+static uint64_t along_task(void *arg, int64_t task)
 {
     const struct dot *d = arg;
     int64_t first = task * LINES, last = first + LINES;
     struct kern_walk walk;
+    uint64_t flops = 0;
 
     last = last < d->nresults ? last : d->nresults;
     kern_walk_init(&walk, &d->g->batch, first);
     for (int64_t i = first; i < last; i++) {
         put(d, walk.offset[2],
-            sum_along(d, shifted(d, d->a, walk.offset[0]), shifted(d, d->b, walk.offset[1])));
+            sum_along(d, shifted(d, d->a, walk.offset[0]), shifted(d, d->b, walk.offset[1]),
+                      &flops));
         kern_walk_advance(&walk, 1);
     }
+    return flops;
 }
 
 /* ---- many results side by side ---- */
@@ -144,7 +148,7 @@ static void add_across(const struct dot *d, const char *a, const char *b, int64_
 }
 
 /* Chunk `task` of the innermost dimensions of all results. */
-static void across_task(void *arg, int64_t task)
+static uint64_t across_task(void *arg, int64_t task)
 {
     const struct dot *d = arg;
     int64_t row = d->g->batch.extent[d->g->batch.ndims - 1];
@@ -152,16 +156,19 @@ static void across_task(void *arg, int64_t task)
     int64_t n = row - column < CHUNK ? row - column : CHUNK;
     double acc[CHUNK] = {0};
     struct kern_walk results, terms;
+    uint64_t flops = 0;
 
     kern_walk_init(&results, &d->g->batch, task / nchunks * row + column);
     kern_walk_init(&terms, &d->g->k, 0);
     for (int64_t i = 0; i < d->nterms; i++) {
         add_across(d, shifted(d, d->a, results.offset[0] + terms.offset[0]),
                    shifted(d, d->b, results.offset[1] + terms.offset[1]), n, acc);
+        flops += 2 * (uint64_t)n;
         kern_walk_advance(&terms, 1);
     }
     for (int64_t i = 0; i < n; i++)
         put(d, results.offset[2] + i, acc[i]);
+    return flops;
 }
 
 /* Whether arrays 0..narrays-1 all lie in a row along the innermost dimension. */
@@ -173,7 +180,8 @@ static bool in_rows(const struct kern_nest *nest, uint32_t narrays)
     return true;
 }
 
-bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads)
+bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads,
+                   uint64_t *flops)
 {
     struct dot d = {
         g, a, b, c, kern_size(g->dtype), kern_nest_count(&g->batch), kern_nest_count(&g->k)};
@@ -181,13 +189,14 @@ bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void
     if ((g->dtype != SHD_F32 && g->dtype != SHD_F64) || g->m.ndims || g->n.ndims || d.nterms == 0)
         return false;
     if (in_rows(&g->k, 2)) {
-        kern_parallel(along_task, &d, (d.nresults + LINES - 1) / LINES, nthreads);
+        *flops = kern_parallel(along_task, &d, (d.nresults + LINES - 1) / LINES, nthreads);
         return true;
     }
     if (in_rows(&g->batch, 3)) {
         int64_t row = g->batch.extent[g->batch.ndims - 1];
 
-        kern_parallel(across_task, &d, d.nresults / row * ((row + CHUNK - 1) / CHUNK), nthreads);
+        *flops = kern_parallel(across_task, &d, d.nresults / row * ((row + CHUNK - 1) / CHUNK),
+                               nthreads);
         return true;
     }
     return false;

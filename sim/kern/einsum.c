@@ -113,6 +113,8 @@ uint64_t kern_einsum_workspace_bytes(const struct kern_einsum *e)
 
 uint64_t kern_einsum_flops(const struct kern_einsum *e)
 {
+    if (kern_elements(e->ndims, e->extent, e->c_has) == 0)
+        return 0;
     return kern_sat_mul(2, kern_elements(e->ndims, e->extent, e->a_has | e->b_has));
 }
 
@@ -125,23 +127,25 @@ uint64_t kern_einsum_bytes(const struct kern_einsum *e)
     return kern_sat_mul(count, kern_size(e->dtype));
 }
 
-void kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, void *c,
-                     void *workspace, int nthreads)
+uint64_t kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, void *c,
+                         void *workspace, int nthreads)
 {
     struct kern_gemm g;
     struct kern_nest spread;
+    uint64_t flops = 0;
 
     (void)workspace;
     if (kern_elements(e->ndims, e->extent, e->c_has) == 0)
-        return;
+        return 0;
     classify(e, &g, &spread);
-    if (!kern_gemm_dot(&g, a, b, c, nthreads)) {
+    if (!kern_gemm_dot(&g, a, b, c, nthreads, &flops)) {
         bool swap = better_swapped(&g);
 
         if (swap)
             swap_operands(&g);
-        if (!kern_gemm_packed(&g, swap ? b : a, swap ? a : b, c, nthreads))
-            kern_gemm_own(&g, swap ? b : a, swap ? a : b, c, nthreads);
+        if (!kern_gemm_packed(&g, swap ? b : a, swap ? a : b, c, nthreads, &flops))
+            flops = kern_gemm_own(&g, swap ? b : a, swap ? a : b, c, nthreads);
     }
     copy_spread(e, &spread, c);
+    return flops;
 }

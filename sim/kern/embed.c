@@ -28,7 +28,7 @@ struct embed_run {
     int64_t *next;  /* [tokens]: the next token of the same row */
 };
 
-static void look_up(void *arg, int64_t id)
+static uint64_t look_up(void *arg, int64_t id)
 {
     const struct embed_run *run = arg;
     const struct kern_embed *e = run->embed;
@@ -44,9 +44,10 @@ static void look_up(void *arg, int64_t id)
         else
             memset(out, 0, row_bytes);
     }
+    return 0;
 }
 
-static void run_embed(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_embed(const union kern_desc *desc, const struct kern_args *args)
 {
     struct embed_run run = {.embed = &desc->embed,
                             .in = args->in[0],
@@ -54,8 +55,9 @@ static void run_embed(const union kern_desc *desc, const struct kern_args *args)
                             .out = args->out[0],
                             .row0 = args->offsets[0]};
 
-    if (desc->embed.width > 0)
-        kern_parallel(look_up, &run, (desc->embed.tokens + ROWS - 1) / ROWS, args->nthreads);
+    if (desc->embed.width == 0)
+        return 0;
+    return kern_parallel(look_up, &run, (desc->embed.tokens + ROWS - 1) / ROWS, args->nthreads);
 }
 
 static uint64_t row_bytes(const struct kern_embed *e, int64_t rows)
@@ -70,77 +72,88 @@ static uint64_t id_bytes(const struct kern_embed *e)
     return kern_sat_mul(kern_elements(1, &e->tokens, 1), sizeof(int32_t));
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_embed *e = &desc->embed;
 
+    (void)offsets;
     return kern_sat_add(kern_sat_mul(2, row_bytes(e, e->tokens)), id_bytes(e));
 }
 
 const struct kern_kernel kern_kernel_embed = {
     .name = "embed", .run = run_embed, .flops = flops, .bytes = bytes};
 
-/* From the last token to the first, so that each list ends in the order of tokens. */
-static void list_tokens(const struct embed_run *run)
+/* From the last token to the first, so that each list ends in the order of tokens.  Returns how
+ * many are of rows that other devices have. */
+static uint64_t list_tokens(const struct embed_run *run)
 {
     const struct kern_embed *e = run->embed;
+    uint64_t nforeign = 0;
 
     for (int64_t row = 0; row < e->rows; row++)
         run->first[row] = NONE;
     for (int64_t t = e->tokens; t-- > 0;) {
         int64_t row = run->ids[t] - run->row0;
 
-        if (row < 0 || row >= e->rows)
+        if (row < 0 || row >= e->rows) {
+            nforeign++;
             continue;
+        }
         run->next[t] = run->first[row];
         run->first[row] = t;
     }
+    return nforeign;
 }
 
-#define SUM_ROW(name, T, load, store)                                                \
-    static void name(const struct embed_run *run, int64_t row, int64_t at, size_t n) \
-    {                                                                                \
-        const struct kern_embed *e = run->embed;                                     \
-        int64_t size = (int64_t)kern_size(e->dtype);                                 \
-        T sum[WIDTH], more[WIDTH];                                                   \
-                                                                                     \
-        memset(sum, 0, n * sizeof *sum);                                             \
-        for (int64_t t = run->first[row]; t != NONE; t = run->next[t]) {             \
-            load(e->dtype, run->in + (t * e->width + at) * size, 1, n, more);        \
-            for (size_t i = 0; i < n; i++)                                           \
-                sum[i] += more[i];                                                   \
-        }                                                                            \
-        store(e->dtype, run->out + (row * e->width + at) * size, 1, n, sum);         \
+#define SUM_ROW(name, T, load, store)                                                    \
+    static uint64_t name(const struct embed_run *run, int64_t row, int64_t at, size_t n) \
+    {                                                                                    \
+        const struct kern_embed *e = run->embed;                                         \
+        uint64_t flops = 0;                                                              \
+        int64_t size = (int64_t)kern_size(e->dtype);                                     \
+        T sum[WIDTH], more[WIDTH];                                                       \
+                                                                                         \
+        memset(sum, 0, n * sizeof *sum);                                                 \
+        for (int64_t t = run->first[row]; t != NONE; t = run->next[t]) {                 \
+            load(e->dtype, run->in + (t * e->width + at) * size, 1, n, more);            \
+            for (size_t i = 0; i < n; i++)                                               \
+                sum[i] += more[i];                                                       \
+            flops += n;                                                                  \
+        }                                                                                \
+        store(e->dtype, run->out + (row * e->width + at) * size, 1, n, sum);             \
+        return flops;                                                                    \
     }
 
 SUM_ROW(sum_row_f32, float, kern_load_f32, kern_store_f32)
 SUM_ROW(sum_row_f64, double, kern_load_f64, kern_store_f64)
 
-static void add_up(void *arg, int64_t id)
+static uint64_t add_up(void *arg, int64_t id)
 {
     const struct embed_run *run = arg;
     const struct kern_embed *e = run->embed;
     int64_t end = e->rows - id * ROWS < ROWS ? e->rows : (id + 1) * ROWS;
+    uint64_t flops = 0;
 
     for (int64_t row = id * ROWS; row < end; row++) {
         for (int64_t at = 0; at < e->width; at += WIDTH) {
             size_t n = (size_t)(e->width - at < WIDTH ? e->width - at : WIDTH);
 
             if (e->dtype == SHD_F64)
-                sum_row_f64(run, row, at, n);
+                flops += sum_row_f64(run, row, at, n);
             else
-                sum_row_f32(run, row, at, n);
+                flops += sum_row_f32(run, row, at, n);
         }
     }
+    return flops;
 }
 
-static void run_embed_grad(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_embed_grad(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_embed *e = &desc->embed;
     struct embed_run run = {.embed = e,
@@ -150,22 +163,24 @@ static void run_embed_grad(const union kern_desc *desc, const struct kern_args *
                             .row0 = args->offsets[0],
                             .first = args->workspace,
                             .next = (int64_t *)args->workspace + e->rows};
+    uint64_t flops = list_tokens(&run) * (uint64_t)e->width;
 
-    list_tokens(&run);
-    kern_parallel(add_up, &run, (e->rows + ROWS - 1) / ROWS, args->nthreads);
+    return flops + kern_parallel(add_up, &run, (e->rows + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t grad_flops(const union kern_desc *desc)
+static uint64_t grad_flops(const union kern_desc *desc, const int64_t *offsets)
 {
     const int64_t extent[] = {desc->embed.tokens, desc->embed.width};
 
+    (void)offsets;
     return kern_elements(2, extent, 3);
 }
 
-static uint64_t grad_bytes(const union kern_desc *desc)
+static uint64_t grad_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_embed *e = &desc->embed;
 
+    (void)offsets;
     return kern_sat_add(kern_sat_add(row_bytes(e, e->tokens), row_bytes(e, e->rows)), id_bytes(e));
 }
 

@@ -103,7 +103,8 @@ static void store_u32(enum shd_dtype dtype, void *base, int64_t stride, size_t n
 #define MULTIPLY kern_multiply_u32
 #include "kern/gemm_block.inc"
 
-void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads)
+uint64_t kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c,
+                       int nthreads)
 {
     struct own_run run = {
         .g = g,
@@ -120,12 +121,10 @@ void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void
 
     switch (g->dtype) {
     case SHD_F64:
-        kern_parallel(f64_task, &run, ntasks, nthreads);
-        break;
+        return kern_parallel(f64_task, &run, ntasks, nthreads);
     case SHD_I32:
-        kern_parallel(u32_task, &run, ntasks, nthreads);
-        break;
+        return kern_parallel(u32_task, &run, ntasks, nthreads);
     default:
-        kern_parallel(f32_task, &run, ntasks, nthreads);
+        return kern_parallel(f32_task, &run, ntasks, nthreads);
     }
 }

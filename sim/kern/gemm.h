@@ -22,16 +22,21 @@ struct kern_gemm {
 /* Multiply-adds from which on packing in large blocks is worth it. */
 #define KERN_PACKED_WORK_MIN (32.0 * 32 * 32)
 
-/* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing done,
- * for other types, for little work, and where there is no memory. */
+/* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing
+ * done, for other types, for little work, and where there is no memory; else *flops is what was
+ * done. */
 bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, void *c,
-                      int nthreads);
+                      int nthreads, uint64_t *flops);
 
-/* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i], at
- * the speed of memory.  False, with nothing done, for layouts it does not go through in rows. */
-bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+/* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i],
+ * at the speed of memory.  False, with nothing done, for layouts it does not go through in rows;
+ * else *flops is what was done. */
+bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads,
+                   uint64_t *flops);
 
-/* Any strides and types; packs blocks on the stack (less than 56 KiB in all). */
-void kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads);
+/* Any strides and types; packs blocks on the stack (less than 56 KiB in all).  Returns the flops.
+ */
+uint64_t kern_gemm_own(const struct kern_gemm *g, const void *a, const void *b, void *c,
+                       int nthreads);
 
 #endif /* KERN_GEMM_H */

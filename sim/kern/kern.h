@@ -3,7 +3,8 @@
  * Kernels know nothing of devices or meshes: they get extents, strides and pointers.  Strides are
  * in elements.  All arithmetic is in the element type, but 16-bit floats are computed in float32
  * and rounded once when stored.  Results do not depend on the number of threads or on the
- * processor count.  Kernels allocate nothing: the caller brings the workspace they ask for.
+ * processor count.  Kernels allocate nothing: the caller brings the workspace they ask for.  They
+ * return the flops that their loops did, which is what their figure says.
  *
  * Thread class: pure functions of their arguments; callable from any number of threads at once.
  *
@@ -38,8 +39,8 @@ struct kern_einsum {
 uint64_t kern_einsum_workspace_bytes(const struct kern_einsum *e);
 uint64_t kern_einsum_flops(const struct kern_einsum *e); /* 2 per multiply-add */
 uint64_t kern_einsum_bytes(const struct kern_einsum *e); /* operands read + result written, once */
-void kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, void *c,
-                     void *workspace, int nthreads);
+uint64_t kern_einsum_run(const struct kern_einsum *e, const void *a, const void *b, void *c,
+                         void *workspace, int nthreads);
 
 /* ---- map: an elementwise expression, evaluated block by block in the first-level cache ---- */
 
@@ -104,7 +105,7 @@ struct kern_map {
 uint64_t kern_map_flops(const struct kern_map *m);
 uint64_t kern_map_bytes(const struct kern_map *m);
 /* `out` may be one of the inputs when their strides are equal. */
-void kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads);
+uint64_t kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads);
 
 /* ---- reduce: out[..] = sum, max or min of in[..] over the dimensions that out lacks ---- */
 
@@ -120,13 +121,14 @@ struct kern_reduce {
 
 uint64_t kern_reduce_flops(const struct kern_reduce *r);
 uint64_t kern_reduce_bytes(const struct kern_reduce *r);
-void kern_reduce_run(const struct kern_reduce *r, const void *in, void *out, int nthreads);
+uint64_t kern_reduce_run(const struct kern_reduce *r, const void *in, void *out, int nthreads);
 
 /* ---- moving ---- */
 
-/* Copy a box of elements of `elem_bytes` each between two strided arrays. */
-void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
-                   const int64_t *dst_stride, const void *src, const int64_t *src_stride);
+/* Copy a box of elements of `elem_bytes` each between two strided arrays.  Returns how many it
+ * copied. */
+uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
+                       const int64_t *dst_stride, const void *src, const int64_t *src_stride);
 
 /* dst[i] = dst[i] op srcs[0][i] op srcs[1][i] .. in this order; SHD_MEAN combines as a sum (scale by
  * kern_scale afterwards). */

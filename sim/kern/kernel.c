@@ -6,19 +6,35 @@
 
 #include "kern/kernel.h"
 
-static void einsum_run(const union kern_desc *desc, const struct kern_args *args)
+uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
-    kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
-                    args->nthreads);
+    const int64_t none[KERN_OFFSETS_MAX] = {0};
+
+    return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
 }
 
-static uint64_t einsum_flops(const union kern_desc *desc)
+bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
+    const int64_t none[KERN_OFFSETS_MAX] = {0};
+
+    return kernel->dense_flops && kernel->flops(desc, none) != kernel->dense_flops(desc);
+}
+
+static uint64_t einsum_run(const union kern_desc *desc, const struct kern_args *args)
+{
+    return kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
+                           args->nthreads);
+}
+
+static uint64_t einsum_flops(const union kern_desc *desc, const int64_t *offsets)
+{
+    (void)offsets;
     return kern_einsum_flops(&desc->einsum);
 }
 
-static uint64_t einsum_bytes(const union kern_desc *desc)
+static uint64_t einsum_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_einsum_bytes(&desc->einsum);
 }
 
@@ -35,36 +51,40 @@ const struct kern_kernel kern_kernel_einsum = {
     .workspace_bytes = einsum_workspace_bytes,
 };
 
-static void map_run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t map_run(const union kern_desc *desc, const struct kern_args *args)
 {
-    kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
+    return kern_map_run(&desc->map, args->in, args->out[0], args->nthreads);
 }
 
-static uint64_t map_flops(const union kern_desc *desc)
+static uint64_t map_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_map_flops(&desc->map);
 }
 
-static uint64_t map_bytes(const union kern_desc *desc)
+static uint64_t map_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_map_bytes(&desc->map);
 }
 
 const struct kern_kernel kern_kernel_map = {
     .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes};
 
-static void reduce_run(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
-    kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
+    return kern_reduce_run(&desc->reduce, args->in[0], args->out[0], args->nthreads);
 }
 
-static uint64_t reduce_flops(const union kern_desc *desc)
+static uint64_t reduce_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_reduce_flops(&desc->reduce);
 }
 
-static uint64_t reduce_bytes(const union kern_desc *desc)
+static uint64_t reduce_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return kern_reduce_bytes(&desc->reduce);
 }
 

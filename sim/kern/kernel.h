@@ -44,11 +44,24 @@ union kern_desc {
 
 struct kern_kernel {
     const char *name;
-    void (*run)(const union kern_desc *desc, const struct kern_args *args);
-    uint64_t (*flops)(const union kern_desc *desc);
-    uint64_t (*bytes)(const union kern_desc *desc);
+    /* Returns the flops that it did, counted by its loops as they go. */
+    uint64_t (*run)(const union kern_desc *desc, const struct kern_args *args);
+    /* What run() does at these offsets, in closed form: of a causal kernel, the tiles that it works
+     * on; and the bytes that it reads and writes, each once. */
+    uint64_t (*flops)(const union kern_desc *desc, const int64_t *offsets);
+    uint64_t (*bytes)(const union kern_desc *desc, const int64_t *offsets);
+    /* The same with nothing skipped for a mask, which no offset changes: the convention of model
+     * flops.  NULL: flops() does not depend on offsets. */
+    uint64_t (*dense_flops)(const union kern_desc *desc);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
 };
+
+/* dense_flops(), or flops() where these are the same. */
+uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
+
+/* Whether work is skipped for a mask at some offsets, so that flops depend on them.  (If any is, it
+ * is at offset 0: the first query sees the fewest keys.) */
+bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc);
 
 extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */
 extern const struct kern_kernel kern_kernel_map;

@@ -72,8 +72,11 @@ static void store_run(const struct map_run *run, const struct kern_walk *walk, s
         kern_store_f32(dtype, out, stride, n, regs->f32[result] + at);
 }
 
-static void compute(const struct kern_map *map, size_t n, bool wide, union regs *regs)
+/* Returns the flops: n elements' of each function. */
+static uint64_t compute(const struct kern_map *map, size_t n, bool wide, union regs *regs)
 {
+    uint64_t flops = 0;
+
     for (uint32_t i = 0; i < map->ninstrs; i++) {
         const struct kern_instr *instr = &map->instrs[i];
         uint32_t to = map->ninputs + i, a = instr->src[0], b = instr->src[1];
@@ -89,7 +92,9 @@ static void compute(const struct kern_map *map, size_t n, bool wide, union regs 
             kern_fn_i32(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
         else
             kern_fn_f64(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
+        flops += n * kern_fns[instr->fn].flops;
     }
+    return flops;
 }
 
 /* The lanes past n are computed too: give them a value that is quick and harmless. */
@@ -101,10 +106,11 @@ static void pad(const struct kern_map *map, size_t n, bool wide, union regs *reg
     }
 }
 
-static void run_block(const struct map_run *run, struct kern_walk *walk, size_t n, bool wide,
-                      union regs *regs)
+static uint64_t run_block(const struct map_run *run, struct kern_walk *walk, size_t n, bool wide,
+                          union regs *regs)
 {
     struct kern_walk start = *walk;
+    uint64_t flops;
     size_t at;
 
     for (at = 0; at < n;) {
@@ -116,7 +122,7 @@ static void run_block(const struct map_run *run, struct kern_walk *walk, size_t 
         at += length;
     }
     pad(run->map, n, wide, regs);
-    compute(run->map, n, wide, regs);
+    flops = compute(run->map, n, wide, regs);
     for (at = 0; at < n;) {
         int64_t left = kern_walk_run(&start);
         size_t length = (size_t)left < n - at ? (size_t)left : n - at;
@@ -125,9 +131,10 @@ static void run_block(const struct map_run *run, struct kern_walk *walk, size_t 
         kern_walk_advance(&start, (int64_t)length);
         at += length;
     }
+    return flops;
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct map_run *run = arg;
     bool wide = run->map->dtype == SHD_F64 || run->map->dtype == SHD_I32;
@@ -135,11 +142,13 @@ static void task(void *arg, int64_t id)
     int64_t at = id * block * TASK_BLOCKS, end = at + block * TASK_BLOCKS;
     struct kern_walk walk;
     _Alignas(64) union regs regs;
+    uint64_t flops = 0;
 
     end = end < run->count ? end : run->count;
     kern_walk_init(&walk, &run->nest, at);
     for (; at < end; at += block)
-        run_block(run, &walk, (size_t)(end - at < block ? end - at : block), wide, &regs);
+        flops += run_block(run, &walk, (size_t)(end - at < block ? end - at : block), wide, &regs);
+    return flops;
 }
 
 uint64_t kern_map_flops(const struct kern_map *m)
@@ -174,13 +183,13 @@ uint64_t kern_map_bytes(const struct kern_map *m)
     return kern_sat_mul(count, kern_size(m->dtype));
 }
 
-void kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads)
+uint64_t kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads)
 {
     struct map_run run = {.map = m, .inputs = inputs, .out = out};
     int64_t block = m->dtype == SHD_F64 || m->dtype == SHD_I32 ? BLOCK_F64 : BLOCK_F32;
 
     if (kern_elements(m->ndims, m->extent, UINT32_MAX) == 0)
-        return;
+        return 0;
     run.nest.narrays = 1 + m->ninputs;
     for (uint32_t d = 0; d < m->ndims; d++) {
         int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {m->out_stride[d]};
@@ -192,5 +201,5 @@ void kern_map_run(const struct kern_map *m, const void *const *inputs, void *out
     kern_nest_simplify(&run.nest, 0);
     run.count = kern_nest_count(&run.nest);
     block *= TASK_BLOCKS;
-    kern_parallel(task, &run, (run.count + block - 1) / block, nthreads);
+    return kern_parallel(task, &run, (run.count + block - 1) / block, nthreads);
 }

@@ -42,15 +42,16 @@ static void copy_run(size_t size, char *dst, int64_t dst_stride, const char *src
     }
 }
 
-void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
-                   const int64_t *dst_stride, const void *src, const int64_t *src_stride)
+uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
+                       const int64_t *dst_stride, const void *src, const int64_t *src_stride)
 {
     struct kern_nest nest = {.narrays = 2};
     struct kern_walk walk;
+    uint64_t copied = 0;
     int64_t count;
 
     if (kern_elements(ndims, extent, UINT32_MAX) == 0)
-        return;
+        return 0;
     for (uint32_t d = 0; d < ndims; d++)
         kern_nest_add(&nest, extent[d], (const int64_t[]){dst_stride[d], src_stride[d]});
     kern_nest_simplify(&nest, 0);
@@ -65,7 +66,9 @@ void kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, voi
                  (const char *)src + walk.offset[1] * size, from, n);
         kern_walk_advance(&walk, n);
         count -= n;
+        copied += (uint64_t)n;
     }
+    return copied;
 }
 
 /* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  A NaN of either stays.  Of

@@ -165,20 +165,23 @@ bool kern_offsets_are_unit(const int64_t *offset, size_t n)
     return kern_offsets_are_linear(offset, n, &stride) && stride == 1;
 }
 
-void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads)
+uint64_t kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads)
 {
+    uint64_t flops = 0;
+
 #ifdef _OPENMP
     if (nthreads > 1 && ntasks > 1) {
-#pragma omp parallel for schedule(dynamic) num_threads(nthreads)
+#pragma omp parallel for schedule(dynamic) num_threads(nthreads) reduction(+ : flops)
         for (int64_t task = 0; task < ntasks; task++)
-            fn(arg, task);
-        return;
+            flops += fn(arg, task);
+        return flops;
     }
 #else
     (void)nthreads;
 #endif
     for (int64_t task = 0; task < ntasks; task++)
-        fn(arg, task);
+        flops += fn(arg, task);
+    return flops;
 }
 
 uint64_t kern_sat_mul(uint64_t a, uint64_t b)

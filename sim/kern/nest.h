@@ -54,9 +54,10 @@ void kern_nest_offsets(const struct kern_nest *nest, int64_t start, size_t n, in
 bool kern_offsets_are_linear(const int64_t *offset, size_t n, int64_t *stride);
 bool kern_offsets_are_unit(const int64_t *offset, size_t n);
 
-/* Run fn(arg, task) for tasks 0..ntasks-1 on up to nthreads threads, each task once. */
-typedef void (*kern_task_fn)(void *arg, int64_t task);
-void kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads);
+/* Run fn(arg, task) for tasks 0..ntasks-1 on up to nthreads threads, each task once.  A task
+ * returns the flops that it did, counted where it did them; their sum is returned. */
+typedef uint64_t (*kern_task_fn)(void *arg, int64_t task);
+uint64_t kern_parallel(kern_task_fn fn, void *arg, int64_t ntasks, int nthreads);
 
 /* Products and sums that stop at UINT64_MAX; a negative extent counts as 0. */
 uint64_t kern_sat_mul(uint64_t a, uint64_t b);

@@ -32,6 +32,7 @@ struct packed_run {
 struct block {
     struct packed_room *room;
     size_t nrows, ncols, depth;
+    uint64_t flops; /* done with this block and those before it */
 };
 
 /* Where a tile of c belongs. */
@@ -87,25 +88,27 @@ static int64_t rows_of_task(const struct packed_run *run, int64_t nbatches, int 
     return (rows + PANEL_M - 1) / PANEL_M * PANEL_M;
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct packed_run *run = arg;
     int64_t pieces = (run->nm + run->rows - 1) / run->rows;
     int64_t first = id % pieces * run->rows, last = first + run->rows;
     struct packed_room *room = packed_room_take();
     struct kern_walk batch;
+    uint64_t flops;
 
     kern_walk_init(&batch, &run->g->batch, id / pieces);
     last = last < run->nm ? last : run->nm;
     if (run->g->dtype == SHD_F64)
-        f64_rows(run, batch.offset, first, last, room);
+        flops = f64_rows(run, batch.offset, first, last, room);
     else
-        f32_rows(run, batch.offset, first, last, room);
+        flops = f32_rows(run, batch.offset, first, last, room);
     packed_room_give(room);
+    return flops;
 }
 
 bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, void *c,
-                      int nthreads)
+                      int nthreads, uint64_t *flops)
 {
     struct packed_run run = {.g = g,
                              .a = a,
@@ -121,6 +124,6 @@ bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, v
         !packed_room_any())
         return false;
     run.rows = rows_of_task(&run, nbatches, nthreads);
-    kern_parallel(task, &run, nbatches * ((run.nm + run.rows - 1) / run.rows), nthreads);
+    *flops = kern_parallel(task, &run, nbatches * ((run.nm + run.rows - 1) / run.rows), nthreads);
     return true;
 }

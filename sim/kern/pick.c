@@ -38,7 +38,7 @@ static int64_t last(const struct kern_pick *p, int64_t id)
     return p->tokens - id * TOKENS < TOKENS ? p->tokens : (id + 1) * TOKENS;
 }
 
-static void choose(void *arg, int64_t id)
+static uint64_t choose(void *arg, int64_t id)
 {
     const struct pick_run *run = arg;
     const struct kern_pick *p = run->pick;
@@ -54,9 +54,10 @@ static void choose(void *arg, int64_t id)
         else
             memset(out, 0, size);
     }
+    return 0;
 }
 
-static void spread(void *arg, int64_t id)
+static uint64_t spread(void *arg, int64_t id)
 {
     const struct pick_run *run = arg;
     const struct kern_pick *p = run->pick;
@@ -70,9 +71,10 @@ static void spread(void *arg, int64_t id)
         if (to >= 0)
             memcpy(run->out + to, run->in + (size_t)at * size, size);
     }
+    return 0;
 }
 
-static void run_tasks(const union kern_desc *desc, const struct kern_args *args, bool backward)
+static uint64_t run_tasks(const union kern_desc *desc, const struct kern_args *args, bool backward)
 {
     const struct kern_pick *p = &desc->pick;
     struct pick_run run = {.pick = p,
@@ -81,24 +83,25 @@ static void run_tasks(const union kern_desc *desc, const struct kern_args *args,
                            .out = args->out[0],
                            .class0 = args->offsets[0]};
 
-    if (p->inner > 0)
-        kern_parallel(backward ? spread : choose, &run, (p->tokens + TOKENS - 1) / TOKENS,
-                      args->nthreads);
+    if (p->inner == 0)
+        return 0;
+    return kern_parallel(backward ? spread : choose, &run, (p->tokens + TOKENS - 1) / TOKENS,
+                         args->nthreads);
 }
 
-static void run_pick(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_pick(const union kern_desc *desc, const struct kern_args *args)
 {
-    run_tasks(desc, args, false);
+    return run_tasks(desc, args, false);
 }
 
-static void run_pick_grad(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_pick_grad(const union kern_desc *desc, const struct kern_args *args)
 {
-    run_tasks(desc, args, true);
+    return run_tasks(desc, args, true);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
@@ -111,16 +114,18 @@ static uint64_t chosen_bytes(const struct kern_pick *p, uint64_t narrays)
                         narrays * kern_size(p->dtype) + sizeof(int32_t));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return chosen_bytes(&desc->pick, 2);
 }
 
-static uint64_t grad_bytes(const union kern_desc *desc)
+static uint64_t grad_bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_pick *p = &desc->pick;
     const int64_t extent[] = {p->tokens, p->classes, p->inner};
 
+    (void)offsets;
     return kern_sat_add(chosen_bytes(p, 1),
                         kern_sat_mul(kern_elements(3, extent, 7), kern_size(p->dtype)));
 }

@@ -140,7 +140,7 @@ static void store(const struct reduce_run *run, struct kern_walk walk, size_t n,
 }
 
 /* One result: lanes side by side over all that is summed, folded together at the end as a tree. */
-static double line(const struct reduce_run *run, const char *base)
+static double line(const struct reduce_run *run, const char *base, uint64_t *flops)
 {
     enum shd_reduce_op op = run->reduce->op;
     double x[BLOCK], acc[KERN_LANES];
@@ -156,6 +156,7 @@ static double line(const struct reduce_run *run, const char *base)
         load(run, base, &walk, n, identity(op), x);
         for (size_t i = 0; i < n; i += KERN_LANES)
             fold(op, KERN_LANES, x + i, acc);
+        *flops += n;
         wrap(run, KERN_LANES, acc);
     }
     for (size_t half = KERN_LANES / 2; half > 0; half /= 2) {
@@ -166,30 +167,34 @@ static double line(const struct reduce_run *run, const char *base)
     return acc[0];
 }
 
-static void lines_task(void *arg, int64_t task)
+static uint64_t lines_task(void *arg, int64_t task)
 {
     const struct reduce_run *run = arg;
     int64_t at = task * LINES, end = at + LINES < run->nkept ? at + LINES : run->nkept;
     double result[LINES];
     struct kern_walk walk, first;
+    uint64_t flops = 0;
 
     kern_walk_init(&walk, &run->kept, at);
     first = walk;
     for (int64_t i = 0; i < end - at; i++) {
-        result[i] = line(run, run->in + walk.offset[0] * (int64_t)kern_size(run->reduce->dtype));
+        result[i] =
+            line(run, run->in + walk.offset[0] * (int64_t)kern_size(run->reduce->dtype), &flops);
         kern_walk_advance(&walk, 1);
     }
     store(run, first, (size_t)(end - at), result);
+    return flops;
 }
 
 /* A block of results side by side, each in order of what is summed. */
-static void columns_task(void *arg, int64_t task)
+static uint64_t columns_task(void *arg, int64_t task)
 {
     const struct reduce_run *run = arg;
     int64_t at = task * BLOCK;
     size_t n = (size_t)(run->nkept - at < BLOCK ? run->nkept - at : BLOCK);
     double x[BLOCK], acc[BLOCK];
     struct kern_walk kept, gone;
+    uint64_t flops = 0;
 
     for (size_t i = 0; i < BLOCK; i++)
         acc[i] = identity(run->reduce->op);
@@ -202,12 +207,14 @@ static void columns_task(void *arg, int64_t task)
         load(run, run->in + gone.offset[0] * (int64_t)kern_size(run->reduce->dtype), &walk, n, 0,
              x);
         fold(run->reduce->op, round_up(n), x, acc);
+        flops += n;
         if (i % WRAP_EVERY == 0)
             wrap(run, n, acc);
         kern_walk_advance(&gone, 1);
     }
     wrap(run, n, acc);
     store(run, kept, n, acc);
+    return flops;
 }
 
 static bool in(const struct kern_reduce *r, uint32_t d)
@@ -239,12 +246,12 @@ uint64_t kern_reduce_bytes(const struct kern_reduce *r)
     return kern_sat_mul(count, kern_size(r->dtype));
 }
 
-void kern_reduce_run(const struct kern_reduce *r, const void *in_array, void *out, int nthreads)
+uint64_t kern_reduce_run(const struct kern_reduce *r, const void *in_array, void *out, int nthreads)
 {
     struct reduce_run run = {.reduce = r, .in = in_array, .out = out};
 
     if (kern_elements(r->ndims, r->extent, r->out_has) == 0)
-        return;
+        return 0;
     run.kept.narrays = 2;
     run.gone.narrays = 1;
     for (uint32_t d = 0; d < r->ndims; d++) {
@@ -259,7 +266,6 @@ void kern_reduce_run(const struct kern_reduce *r, const void *in_array, void *ou
     run.nkept = kern_nest_count(&run.kept);
     run.ngone = kern_nest_count(&run.gone);
     if (runs_along_kept(&run))
-        kern_parallel(columns_task, &run, (run.nkept + BLOCK - 1) / BLOCK, nthreads);
-    else
-        kern_parallel(lines_task, &run, (run.nkept + LINES - 1) / LINES, nthreads);
+        return kern_parallel(columns_task, &run, (run.nkept + BLOCK - 1) / BLOCK, nthreads);
+    return kern_parallel(lines_task, &run, (run.nkept + LINES - 1) / LINES, nthreads);
 }

@@ -31,7 +31,7 @@ static int64_t kv_head(const struct repeat_run *run, int64_t h)
     return g;
 }
 
-static void copy(void *arg, int64_t outer)
+static uint64_t copy(void *arg, int64_t outer)
 {
     const struct repeat_run *run = arg;
     const struct kern_repeat *r = run->repeat;
@@ -40,14 +40,17 @@ static void copy(void *arg, int64_t outer)
     for (int64_t h = 0; h < r->heads; h++)
         memcpy(run->out + (size_t)(outer * r->heads + h) * n,
                run->in + (size_t)(outer * r->kv_heads + kv_head(run, h)) * n, n);
+    return 0;
 }
 
 #define SUM_HEADS(name, T, load, store)                                                            \
-    static void name(const struct repeat_run *run, int64_t outer, int64_t g, int64_t at, size_t n) \
+    static uint64_t name(const struct repeat_run *run, int64_t outer, int64_t g, int64_t at,       \
+                         size_t n)                                                                 \
     {                                                                                              \
         const struct kern_repeat *r = run->repeat;                                                 \
         int64_t size = (int64_t)kern_size(r->dtype);                                               \
         T sum[BLOCK], more[BLOCK];                                                                 \
+        uint64_t flops = 0;                                                                        \
                                                                                                    \
         memset(sum, 0, n * sizeof *sum);                                                           \
         for (int64_t h = 0; h < r->heads; h++) {                                                   \
@@ -56,31 +59,36 @@ static void copy(void *arg, int64_t outer)
             load(r->dtype, run->in + ((outer * r->heads + h) * r->inner + at) * size, 1, n, more); \
             for (size_t i = 0; i < n; i++)                                                         \
                 sum[i] += more[i];                                                                 \
+            flops += n;                                                                            \
         }                                                                                          \
         store(r->dtype, run->out + ((outer * r->kv_heads + g) * r->inner + at) * size, 1, n, sum); \
+        return flops;                                                                              \
     }
 
 SUM_HEADS(sum_heads_f32, float, kern_load_f32, kern_store_f32)
 SUM_HEADS(sum_heads_f64, double, kern_load_f64, kern_store_f64)
 
-static void add_up(void *arg, int64_t outer)
+static uint64_t add_up(void *arg, int64_t outer)
 {
     const struct repeat_run *run = arg;
     const struct kern_repeat *r = run->repeat;
+    uint64_t flops = 0;
 
     for (int64_t g = 0; g < r->kv_heads; g++) {
         for (int64_t at = 0; at < r->inner; at += BLOCK) {
             size_t n = (size_t)(r->inner - at < BLOCK ? r->inner - at : BLOCK);
 
             if (r->dtype == SHD_F64)
-                sum_heads_f64(run, outer, g, at, n);
+                flops += sum_heads_f64(run, outer, g, at, n);
             else
-                sum_heads_f32(run, outer, g, at, n);
+                flops += sum_heads_f32(run, outer, g, at, n);
         }
     }
+    return flops;
 }
 
-static void run_tasks(const union kern_desc *desc, const struct kern_args *args, kern_task_fn task)
+static uint64_t run_tasks(const union kern_desc *desc, const struct kern_args *args,
+                          kern_task_fn task)
 {
     struct repeat_run run = {.repeat = &desc->repeat,
                              .in = args->in[0],
@@ -88,22 +96,22 @@ static void run_tasks(const union kern_desc *desc, const struct kern_args *args,
                              .head0 = args->offsets[0],
                              .kv_head0 = args->offsets[1]};
 
-    kern_parallel(task, &run, desc->repeat.outer, args->nthreads);
+    return kern_parallel(task, &run, desc->repeat.outer, args->nthreads);
 }
 
-static void run_repeat(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_repeat(const union kern_desc *desc, const struct kern_args *args)
 {
-    run_tasks(desc, args, copy);
+    return run_tasks(desc, args, copy);
 }
 
-static void run_repeat_sum(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_repeat_sum(const union kern_desc *desc, const struct kern_args *args)
 {
-    run_tasks(desc, args, add_up);
+    return run_tasks(desc, args, add_up);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)desc;
+    (void)desc, (void)offsets;
     return 0;
 }
 
@@ -114,15 +122,17 @@ static uint64_t nelems(const struct kern_repeat *r, int64_t heads)
     return kern_elements(3, extent, 7);
 }
 
-static uint64_t sum_flops(const union kern_desc *desc)
+static uint64_t sum_flops(const union kern_desc *desc, const int64_t *offsets)
 {
+    (void)offsets;
     return nelems(&desc->repeat, desc->repeat.heads);
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_repeat *r = &desc->repeat;
 
+    (void)offsets;
     return kern_sat_mul(kern_sat_add(nelems(r, r->heads), nelems(r, r->kv_heads)),
                         kern_size(r->dtype));
 }

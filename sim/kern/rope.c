@@ -40,14 +40,15 @@ struct rope_run {
 #include "kern/rope_pairs.inc"
 
 /* n pairs from `pair` on, at one position. */
-static void rotate_all(const struct rope_run *run, int64_t position, int64_t pair, size_t n,
-                       const double *frequency)
+static uint64_t rotate_all(const struct rope_run *run, int64_t position, int64_t pair, size_t n,
+                           const double *frequency)
 {
     const struct kern_rope *r = run->rope;
     int64_t size = (int64_t)kern_size(r->dtype);
     int64_t at = position * r->stride[r->position_dim] + pair * run->pair_stride;
     double cosine[PAIRS], sine[PAIRS], where = (double)(run->position0 + position);
     struct kern_walk walk;
+    uint64_t flops = 0;
 
     for (size_t i = 0; i < n; i++) {
         cosine[i] = cos(where * frequency[i]);
@@ -58,19 +59,21 @@ static void rotate_all(const struct rope_run *run, int64_t position, int64_t pai
         int64_t offset = (at + walk.offset[0]) * size;
 
         if (r->dtype == SHD_F64)
-            f64_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
+            flops += f64_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
         else
-            f32_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
+            flops += f32_rotate(run, run->in + offset, run->out + offset, n, cosine, sine);
         kern_walk_advance(&walk, 1);
     }
+    return flops;
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct rope_run *run = arg;
     const struct kern_rope *r = run->rope;
     int64_t npositions = r->extent[r->position_dim], first = id * POSITIONS;
     int64_t end = npositions - first < POSITIONS ? npositions : first + POSITIONS;
+    uint64_t flops = 0;
 
     for (int64_t pair = 0; pair < run->npairs; pair += PAIRS) {
         int64_t n = run->npairs - pair < PAIRS ? run->npairs - pair : PAIRS;
@@ -79,11 +82,12 @@ static void task(void *arg, int64_t id)
         for (int64_t i = 0; i < n; i++)
             frequency[i] = pow(r->theta, -(double)(pair + i) / (double)run->npairs);
         for (int64_t position = first; position < end; position++)
-            rotate_all(run, position, pair, (size_t)n, frequency);
+            flops += rotate_all(run, position, pair, (size_t)n, frequency);
     }
+    return flops;
 }
 
-static void run_rope(const union kern_desc *desc, const struct kern_args *args)
+static uint64_t run_rope(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_rope *r = &desc->rope;
     int64_t stride = r->stride[r->pair_dim];
@@ -94,7 +98,7 @@ static void run_rope(const union kern_desc *desc, const struct kern_args *args)
 
     assert(r->extent[r->pair_dim] % 2 == 0 && r->pair_dim != r->position_dim);
     if (kern_elements(r->ndims, r->extent, UINT32_MAX) == 0)
-        return;
+        return 0;
     run.others.narrays = 1;
     for (uint32_t d = 0; d < r->ndims; d++) {
         if (d != r->position_dim && d != r->pair_dim)
@@ -105,21 +109,23 @@ static void run_rope(const union kern_desc *desc, const struct kern_args *args)
     run.npairs = r->extent[r->pair_dim] / 2;
     run.pair_stride = r->interleaved ? 2 * stride : stride;
     run.partner = (r->interleaved ? stride : run.npairs * stride) * (int64_t)kern_size(r->dtype);
-    kern_parallel(task, &run, (r->extent[r->position_dim] + POSITIONS - 1) / POSITIONS,
-                  args->nthreads);
+    return kern_parallel(task, &run, (r->extent[r->position_dim] + POSITIONS - 1) / POSITIONS,
+                         args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc)
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_rope *r = &desc->rope;
 
+    (void)offsets;
     return kern_sat_mul(3, kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_rope *r = &desc->rope;
 
+    (void)offsets;
     return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 

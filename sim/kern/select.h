@@ -1,8 +1,9 @@
 /* select.h - kernels that move or choose elements by position: rotary embedding, causal mask,
  * look-up, choice by label, repetition of heads, slices.
  *
- * Flops are counted for rotation (3 an element) and for sums (1 an element of the gradient given).
- * The gradient of a look-up asks for a workspace of 8 bytes per row and token; the others for none.
+ * Flops are counted for rotation (3 an element) and for sums (1 an element of the gradient given;
+ * to a look-up's also where another device has the row, as which these are only the ids know). The
+ * gradient of a look-up asks for a workspace of 8 bytes per row and token; the others for none.
  *
  * Arrays are given by extents and strides as in kern.h; a stride of 0 where an array lacks a
  * dimension.

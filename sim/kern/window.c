@@ -28,7 +28,7 @@ static int64_t ncovered(const struct kern_window *w)
     return n;
 }
 
-static void task(void *arg, int64_t id)
+static uint64_t task(void *arg, int64_t id)
 {
     const struct window_run *run = arg;
     const struct kern_window *w = run->window;
@@ -50,24 +50,27 @@ static void task(void *arg, int64_t id)
                        (size_t)w->count[i] * elem);
         }
     }
-}
-
-static void run_window(const union kern_desc *desc, const struct kern_args *args)
-{
-    struct window_run run = {.window = &desc->window, .in = args->in, .out = args->out[0]};
-
-    if (desc->window.inner > 0 && desc->window.out_extent > 0)
-        kern_parallel(task, &run, (desc->window.outer + ROWS - 1) / ROWS, args->nthreads);
-}
-
-static uint64_t flops(const union kern_desc *desc)
-{
-    (void)desc;
     return 0;
 }
 
-static uint64_t bytes(const union kern_desc *desc)
+static uint64_t run_window(const union kern_desc *desc, const struct kern_args *args)
 {
+    struct window_run run = {.window = &desc->window, .in = args->in, .out = args->out[0]};
+
+    if (desc->window.inner == 0 || desc->window.out_extent == 0)
+        return 0;
+    return kern_parallel(task, &run, (desc->window.outer + ROWS - 1) / ROWS, args->nthreads);
+}
+
+static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
+{
+    (void)desc, (void)offsets;
+    return 0;
+}
+
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    (void)offsets;
     const struct kern_window *w = &desc->window;
     const int64_t extent[] = {w->outer, w->inner};
     uint64_t along = kern_elements(1, &w->out_extent, 1);

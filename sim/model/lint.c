@@ -142,3 +142,10 @@ int model_lint(struct diag *findings, const struct scenario *scenario, const str
     find_undone(&l);
     return findings->no_memory ? SHD_ENOMEM : SHD_OK;
 }
+
+void model_lint_idle_axis(struct diag *findings, const struct scenario *scenario, const char *axis,
+                          int32_t times)
+{
+    diag_error(findings, scenario_place(scenario, "mesh"),
+               "axis '%s' cuts nothing: all work is done %d times", axis, (int)times);
+}

@@ -38,7 +38,7 @@ static bool measure(struct outcome *out, struct alternatives *a, const char *nam
         if (op->kind == PROGRAM_RESHARD)
             out->bytes += op->reshard.received_bytes;
         if (op->kind == PROGRAM_KERNEL && op->phase == phase && !strcmp(op->name, name)) {
-            out->flops += op->flops;
+            out->flops += op->dense_flops;
             out->nops++;
         }
     }

@@ -232,16 +232,35 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     return status;
 }
 
+/* The op as one device would do it with whole arrays: `whole` is lowered to that. */
+static void set_work(struct program_op *op, const struct program_op *whole,
+                     const struct assign *assign)
+{
+    const int64_t first[KERN_OFFSETS_MAX] = {0};
+
+    op->unsharded_flops = whole->kernel->flops(&whole->desc, first);
+    op->model_flops = kern_dense_flops(whole->kernel, &whole->desc);
+    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (assign->place[a] >= 0)
+            op->cut_axes |= UINT32_C(1) << a;
+}
+
+static void whole_extents(int64_t *extents, const struct rule *rule)
+{
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        extents[f] = rule->factors[f].size;
+}
+
 static int add_kernel(struct emit *e, struct program_op *op)
 {
-    op->flops = op->kernel->flops(&op->desc);
+    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
     if (op->kernel->workspace_bytes)
         op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
-    if (op->flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
-        return shd_error_set(e->err, SHD_ERANGE,
-                             "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
-                             op->name, program_phase_name(op->phase),
-                             op->flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
+    if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
+        return shd_error_set(
+            e->err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
+            op->name, program_phase_name(op->phase),
+            op->dense_flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
     return program_add_op(e->program, op, e->err);
 }
 
@@ -249,13 +268,19 @@ static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
+    const struct rule_op *row = rule_of(e->graph->nodes[node].op);
     int64_t extents[RULE_FACTORS_MAX];
+    struct program_op whole;
     int status = add_outputs(e, node, op);
 
     if (status != SHD_OK)
         return status;
+    whole = *op;
+    whole_extents(extents, &c->rule);
+    row->lower(&whole, e->graph, node, &c->rule, extents);
     assign_extents(extents, &a);
-    rule_of(e->graph->nodes[node].op)->lower(op, e->graph, node, &c->rule, extents);
+    row->lower(op, e->graph, node, &c->rule, extents);
+    set_work(op, &whole, &c->assign);
     return add_kernel(e, op);
 }
 
@@ -265,6 +290,7 @@ static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
     const struct placement_node *c = &e->placement->nodes[node];
     const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
     int64_t extents[RULE_FACTORS_MAX];
+    struct program_op whole;
     struct fused fused;
     int status = SHD_OK;
 
@@ -276,8 +302,12 @@ static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
         status = add_outputs(e, node, op);
     if (status != SHD_OK)
         return status;
+    whole = *op;
+    whole_extents(extents, &c->rule);
+    fuse_lower(&whole, &fused, e->placement, node, extents);
     assign_extents(extents, &a);
     fuse_lower(op, &fused, e->placement, node, extents);
+    set_work(op, &whole, &c->assign);
     return add_kernel(e, op);
 }
 

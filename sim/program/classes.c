@@ -140,7 +140,7 @@ typedef struct program_moved (*figures_fn)(const struct program *program,
 static struct program_moved flops_of(const struct program *program, const struct program_op *op,
                                      int32_t position)
 {
-    return (struct program_moved){program_flops(program, op, position), 0};
+    return (struct program_moved){program_op_flops(program, op, position), 0};
 }
 
 /* The position of number `n` along the axes of a mask, the last the most minor; 0 on the others. */

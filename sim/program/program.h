@@ -76,7 +76,10 @@ struct program_op {
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
     struct program_offset offsets[KERN_OFFSETS_MAX];
     uint64_t workspace_bytes;         /* lives during the op only */
-    uint64_t flops;                   /* of one device */
+    uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
+    uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
+    uint64_t model_flops;             /* the same, nothing skipped for a mask */
+    uint32_t cut_axes;                /* bit a: axis a of the mesh cuts the work */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
@@ -153,10 +156,36 @@ const char *program_step_name(const struct program_op *op);
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape);
 
-/* Flops of the device at a position in an op, and the axes (a bit each) that they may depend on:
- * those that cut a dimension in which the op's kernel is told its offset. */
-uint64_t program_flops(const struct program *program, const struct program_op *op,
-                       int32_t position);
+/* The offsets that an op's kernel gets on the device at `position`. */
+void program_op_offsets(const struct program *program, const struct program_op *op,
+                        int32_t position, int64_t offsets[KERN_OFFSETS_MAX]);
+
+/* Floating-point operations that the device at `position` does in an op.  They differ from device
+ * to device only where the kernel has dense flops of its own (work is skipped for a mask), and then
+ * by the op's offsets alone. */
+uint64_t program_op_flops(const struct program *program, const struct program_op *op,
+                          int32_t position);
+
+/* Whether these flops differ from device to device. */
+bool program_op_skips(const struct program_op *op);
+
+/* An axis of the mesh that was asked for, of more than one device. */
+struct program_work_axis {
+    bool idle;       /* it cuts no work at all */
+    double repeated; /* part of the dense flops, 0 to 1, of ops that it does not cut (wholly) */
+    int32_t times;   /* that they are done along it, at most */
+};
+
+/* The step's work against that of one device with whole arrays. */
+struct program_work {
+    uint128 unsharded_flops;
+    uint128 model_flops; /* of one device, nothing skipped for a mask: what MFU counts */
+    struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
+};
+void program_work(struct program_work *out, const struct program *program);
+
+/* The axes (a bit each) that an op's flops may depend on: those that cut a dimension in which its
+ * kernel is told the offset, where it skips work by that. */
 uint32_t program_flops_axes(const struct program *program, const struct program_op *op);
 
 /* Bytes that the device at a position receives from others in an op and sends to others, by the

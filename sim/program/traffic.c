@@ -32,13 +32,6 @@ int program_coll_kind(const struct program_op *op)
     return op->kind == PROGRAM_RESHARD ? coll_kind_of(&op->reshard) : -1;
 }
 
-uint64_t program_flops(const struct program *program, const struct program_op *op, int32_t position)
-{
-    (void)program;
-    (void)position;
-    return op->flops;
-}
-
 const char *program_kind_name(enum program_op_kind kind)
 {
     static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard"};
@@ -111,7 +104,7 @@ uint32_t program_flops_axes(const struct program *program, const struct program_
 {
     uint32_t axes = 0;
 
-    for (uint32_t k = 0; op->kind == PROGRAM_KERNEL && k < op->noffsets; k++) {
+    for (uint32_t k = 0; program_op_skips(op) && k < op->noffsets; k++) {
         const struct program_buffer *b = &program->buffers[op->offsets[k].buffer];
         const struct shd_dim_axes *dim = &b->sharding.dims[op->offsets[k].dim];
 

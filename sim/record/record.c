@@ -17,6 +17,7 @@ static bool allocate(struct record *r, bool times)
     r->received_bytes = calloc(n, sizeof *r->received_bytes);
     r->sent_bytes = calloc(n, sizeof *r->sent_bytes);
     r->flops = calloc(n, sizeof *r->flops);
+    r->masked_flops = calloc(n, sizeof *r->masked_flops);
     r->peak_bytes = calloc(n, sizeof *r->peak_bytes);
     r->checks = calloc(r->program->nresults + 1, sizeof *r->checks);
     if (executed)
@@ -25,7 +26,7 @@ static bool allocate(struct record *r, bool times)
         r->times = calloc(cells + 1, sizeof *r->times);
     if (matrix)
         r->matrix = calloc(n * n, sizeof *r->matrix);
-    return r->received_bytes && r->sent_bytes && r->flops && r->peak_bytes && r->checks &&
+    return r->received_bytes && r->sent_bytes && r->flops && r->masked_flops && r->peak_bytes && r->checks &&
            (r->op_received || !executed) && (r->times || !times) && (r->matrix || !matrix);
 }
 
@@ -35,7 +36,7 @@ static uint64_t needed_bytes(const struct record *r, bool times)
     uint64_t of_op =
         (r->mode == RECORD_EXECUTED ? sizeof *r->op_received : 0) + (times ? sizeof *r->times : 0);
     uint64_t of_row = sizeof *r->received_bytes + sizeof *r->sent_bytes + sizeof *r->flops +
-                      sizeof *r->peak_bytes;
+                      sizeof *r->masked_flops + sizeof *r->peak_bytes;
     uint64_t bytes;
 
     if (__builtin_mul_overflow((uint64_t)r->program->nops, of_op, &bytes) ||
@@ -126,6 +127,7 @@ void record_destroy(struct record *record)
     free(record->received_bytes);
     free(record->sent_bytes);
     free(record->flops);
+    free(record->masked_flops);
     free(record->peak_bytes);
     free(record->matrix);
     free(record->checks);
@@ -177,6 +179,18 @@ uint128 record_sum(const struct record *record, const uint128 *rows)
 uint128 record_received(const struct record *record)
 {
     return record_sum(record, record->received_bytes);
+}
+
+uint128 record_flops(const struct record *record)
+{
+    return record_sum(record, record->flops);
+}
+
+double record_efficiency(const struct record *record, const struct program_work *work)
+{
+    uint128 done = record_flops(record);
+
+    return done ? (double)work->unsharded_flops / (double)done : 1;
 }
 
 bool record_verified_ok(const struct record *record)

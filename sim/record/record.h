@@ -91,6 +91,7 @@ struct record {
     uint128 *received_bytes;
     uint128 *sent_bytes;
     uint128 *flops;
+    uint128 *masked_flops; /* of these, in ops that skip work for a mask */
     uint128 *peak_bytes;
     uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, arguments filled before. */
@@ -129,6 +130,11 @@ uint128 record_op_received(const struct record *record, uint32_t op);
 /* One of the record's arrays of rows, summed over all devices. */
 uint128 record_sum(const struct record *record, const uint128 *rows);
 uint128 record_received(const struct record *record); /* bytes, in the step */
+
+/* Flops done by all devices, and the unsharded step's against them: 1 where nothing is done twice.
+ * (A little more where smaller shards can skip more for a mask.) */
+uint128 record_flops(const struct record *record);
+double record_efficiency(const struct record *record, const struct program_work *work);
 
 /* All checks within the tolerance (and there are some). */
 bool record_verified_ok(const struct record *record);

@@ -35,6 +35,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_COLLECTIVES] = {"collectives", "", "collectives", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS] = {"flops_max", "flops", "most", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
+    [COMPARE_EFFICIENCY] = {"flops_efficiency", "flops", "efficiency", COMPARE_RATIO, 1, NULL,
+                            NULL},
     [COMPARE_PEAK] = {"peak_memory_bytes", "peak memory", "most", COMPARE_BYTES, -1, NULL, NULL},
     [COMPARE_PEAK_BALANCE] = {"peak_memory_balance", "peak memory", "balance", COMPARE_RATIO, 1,
                               NULL, NULL},
@@ -122,9 +124,12 @@ static void set_devices(struct compare_row *row, const struct record *r)
 {
     struct record_balance flops = record_balance_of(r, r->flops);
     struct record_balance peak = record_balance_of(r, r->peak_bytes);
+    struct program_work work;
 
+    program_work(&work, r->program);
     set_whole(row, COMPARE_FLOPS, flops.max);
     set_number(row, COMPARE_FLOPS_BALANCE, flops.ratio);
+    set_number(row, COMPARE_EFFICIENCY, record_efficiency(r, &work));
     set_whole(row, COMPARE_PEAK, peak.max);
     set_number(row, COMPARE_PEAK_BALANCE, peak.ratio);
 }

@@ -362,7 +362,10 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
     }
     text_add(out, "\n");
     if (best)
-        text_add(out, "* the best of its column; balance: mean / max over devices, 1 is even\n");
+        text_add(
+            out,
+            "* the best of its column; balance: mean / max over devices, 1 is even\n"
+            "efficiency: unsharded flops / flops of all devices; below 1 some are redundant\n");
     if (compare_is_used(rows, COMPARE_STEP))
         text_add(out,
                  "replayed: had each device a core of its own; busy, waiting, and exposed to\n"

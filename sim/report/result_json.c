@@ -193,6 +193,8 @@ static void write_balances(struct json_out *out, const struct record *r)
     json_out_key(out, "balance");
     json_out_begin_object(out);
     write_balance(out, "flops", r, r->flops);
+    if (record_balance_of(r, r->masked_flops).max > 0)
+        write_balance(out, "causal_flops", r, r->masked_flops);
     write_balance(out, "received_bytes", r, r->received_bytes);
     write_balance(out, "sent_bytes", r, r->sent_bytes);
     write_balance(out, "peak_memory", r, r->peak_bytes);
@@ -200,6 +202,34 @@ static void write_balances(struct json_out *out, const struct record *r)
         json_out_key(out, "busy_seconds");
         replayed_json_balance(out, r);
     }
+    json_out_end_object(out);
+}
+
+static void write_work(struct json_out *out, const struct record *r)
+{
+    const struct shd_mesh *mesh = r->program->asked_mesh;
+    struct program_work work;
+
+    program_work(&work, r->program);
+    json_out_key(out, "work");
+    json_out_begin_object(out);
+    key_uint(out, "done_flops", record_flops(r));
+    key_uint(out, "unsharded_flops", work.unsharded_flops);
+    key_double(out, "efficiency", record_efficiency(r, &work));
+    key_uint(out, "model_flops", work.model_flops);
+    json_out_key(out, "axes");
+    json_out_begin_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
+        json_out_begin_object(out);
+        key_string(out, "axis", shd_mesh_axis_name(mesh, a));
+        json_out_key(out, "cuts_nothing");
+        json_out_bool(out, work.axes[a].idle);
+        key_double(out, "repeated", work.axes[a].repeated);
+        json_out_key(out, "times");
+        json_out_int(out, work.axes[a].times);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
     json_out_end_object(out);
 }
 
@@ -300,6 +330,8 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         write_device_memory(out, r);
     if (status == SHD_OK)
         status = write_devices(out, "flops", r->flops, r);
+    if (status == SHD_OK)
+        write_work(out, r);
     if (status != SHD_OK)
         (void)shd_error_set(err, status, "no memory for the report");
     else

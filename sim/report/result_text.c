@@ -167,9 +167,43 @@ static void print_balances(const struct record *r, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
     print_balance("flops", r, r->flops, false, out);
+    if (record_balance_of(r, r->masked_flops).max > 0)
+        print_balance("causal", r, r->masked_flops, false, out);
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
+}
+
+static void print_axis(const char *name, const struct program_work_axis *axis, struct text *out)
+{
+    if (axis->repeated == 0)
+        return;
+    text_addf(out, "  axis %-7s", name);
+    if (axis->idle)
+        text_addf(out, "cuts nothing: all work is done %d times\n", (int)axis->times);
+    else
+        text_addf(out, "does not cut %.*f %% of the work: it is done %d times\n",
+                  axis->repeated < 0.01 ? 2 : 1, axis->repeated * 100, (int)axis->times);
+}
+
+static void print_work(const struct record *r, struct text *out)
+{
+    const struct shd_mesh *mesh = r->program->asked_mesh;
+    char done[UNITS_TEXT_MAX], unsharded[UNITS_TEXT_MAX], model[UNITS_TEXT_MAX];
+    struct program_work work;
+
+    program_work(&work, r->program);
+    text_addf(out, "\nwork          %s flops on all devices, unsharded %s: efficiency %.3f\n",
+              units_print_count(done, sizeof done, record_flops(r)),
+              units_print_count(unsharded, sizeof unsharded, work.unsharded_flops),
+              record_efficiency(r, &work));
+    if (record_efficiency(r, &work) > 1)
+        text_add(out, "  (above 1, as smaller shards pass over more of the causal mask)\n");
+    text_addf(out, "  model flops %s, as MFU counts%s\n",
+              units_print_count(model, sizeof model, work.model_flops),
+              work.model_flops > work.unsharded_flops ? ": the causal mask's squares whole" : "");
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        print_axis(shd_mesh_axis_name(mesh, a), &work.axes[a], out);
 }
 
 static void print_memory(const struct result *result, struct text *out)
@@ -269,6 +303,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_why(&traffic, out);
     print_totals(&traffic, r, out);
     print_balances(r, out);
+    print_work(r, out);
     print_memory(result, out);
     print_memory_kind(r, out);
     if (r->mode == RECORD_EXECUTED)

@@ -11,6 +11,7 @@
 #include "run/fused.h"
 #include "run/mismatch.h"
 #include "run/move.h"
+#include "run/tally.h"
 #include "run/view.h"
 
 /* ---- before ---- */
@@ -128,11 +129,14 @@ static void move_all(const struct run_group *group)
 {
     struct coll_shape shape = move_shape(group->calls[0]);
     uint32_t nsteps = group->calls[0]->algo->nsteps(&shape);
+    struct tally tally;
 
+    tally_init(&tally, group);
     for (uint32_t s = 0; s < nsteps; s++) {
         for (uint32_t m = 0; m < group->nmembers; m++)
-            move_step(group, &shape, m, s);
+            move_step(group, &shape, m, s, &tally);
     }
+    tally_flush(&tally);
 }
 
 static enum group_way choose_way(const struct run_group *group)
@@ -241,11 +245,14 @@ static void walk(struct coll_call *call)
     struct run_group *group = call->seat.group;
     struct coll_shape shape = move_shape(call);
     uint32_t nsteps = call->algo->nsteps(&shape);
+    struct tally tally;
 
+    tally_init(&tally, group);
     for (uint32_t s = 0; s < nsteps; s++) {
-        move_step(group, &shape, call->seat.member, s);
+        move_step(group, &shape, call->seat.member, s, &tally);
         wait_meet(&group->barrier); /* also after the last: peers may still read IN or OUT */
     }
+    tally_flush(&tally);
 }
 
 static void finish_mean(const struct coll_call *call)
@@ -271,12 +278,8 @@ static void finish_mean(const struct coll_call *call)
 static void finish_call(struct coll_call *call)
 {
     const struct run_group *group = call->seat.group;
-    struct coll_shape shape = move_shape(call);
-
-    if (group->way == GROUP_FUSED) {
-        move_count_all(group, &shape, call->seat.member);
+    if (group->way == GROUP_FUSED)
         return;
-    }
     if (group->way == GROUP_BY_STEPS)
         walk(call);
     if (call->algo->reduces && call->red == SHD_MEAN)
@@ -286,6 +289,7 @@ static void finish_call(struct coll_call *call)
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     struct coll_call mine = *call; /* peers read this one; the caller's stays as it was */
+    uint64_t before = tally_received(dev);
     int status;
 
     mine.received_bytes = 0;
@@ -301,7 +305,7 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
     if (status != SHD_OK)
         return status;
     finish_call(&mine);
-    call->received_bytes = mine.received_bytes;
+    call->received_bytes = tally_received(dev) - before;
     return SHD_OK;
 }
 
@@ -313,6 +317,7 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
 {
     struct coll_call mine = {.kind = CALL_EXCHANGE, .seat = seat, .count = tag, .where = where};
     struct run_pull pull = {.dev = dev, .seat = seat};
+    uint64_t before = tally_received(dev);
     int status;
 
     mine.in.base = (void *)in;
@@ -322,7 +327,7 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
     status = fn(&pull, arg, err);
     wait_meet(&seat.group->barrier); /* peers may still read; they also do when fn failed */
     if (status == SHD_OK && received_bytes)
-        *received_bytes = pull.received_bytes;
+        *received_bytes = tally_received(dev) - before;
     return status;
 }
 
@@ -331,10 +336,10 @@ const void *run_pull_peer(const struct run_pull *pull, uint32_t member)
     return pull->seat.group->calls[member]->in.base;
 }
 
-void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes)
+void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes, bool right)
 {
-    if (member == pull->seat.member || bytes == 0)
-        return;
-    move_count(pull->dev, pull->seat.group->devices[member], bytes);
-    pull->received_bytes += bytes;
+    if (!right)
+        tally_bytes(pull->dev, pull->dev, bytes);
+    else if (member != pull->seat.member)
+        tally_bytes(pull->dev, pull->seat.group->devices[member], bytes);
 }

@@ -3,14 +3,16 @@
  * All members arrive with a call; the last one compares them.  A default algorithm is then done in
  * one pass over the memory of all by as many of their threads as there are cores (fused.h).  Of any
  * other each member makes its own moves, step by step, reading straight from its peers' memory;
- * small ones are done whole by the last to arrive.  Bits and counted bytes are the schedule's in
- * any case.  No call takes a lock or allocates (but for a transport buffer when one grows).
+ * small ones are done whole by the last to arrive.  Bits are the schedule's in any case.  Bytes are
+ * counted where they are copied, and are the schedule's as long as the right ones are copied.  No
+ * call takes a lock or allocates (but for a transport buffer when one grows).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef RUN_COLLECTIVE_H
 #define RUN_COLLECTIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <shd/dtype.h>
@@ -59,7 +61,6 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
 struct run_pull {
     struct shd_device *dev;
     struct run_seat seat;
-    uint64_t received_bytes;
 };
 
 /* Reads peers by run_pull_peer() and reports by run_pull_count(); writes none of their memory. */
@@ -74,7 +75,8 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
 /* What member `member` published. */
 const void *run_pull_peer(const struct run_pull *pull, uint32_t member);
 
-/* `bytes` were copied from a member; the own ones are not counted. */
-void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes);
+/* `bytes` were copied from a member, to where they belong (`right`) or astray, see tally.h; of the
+ * own ones only these count. */
+void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes, bool right);
 
 #endif /* RUN_COLLECTIVE_H */

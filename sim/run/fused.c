@@ -11,6 +11,7 @@
 #include "run/group.h"
 #include "run/move.h"
 #include "run/stream.h"
+#include "run/tally.h"
 #include "run/view.h"
 
 #define BLOCK_BYTES 16384             /* reduced in the first-level cache; on the thread's stack */
@@ -22,13 +23,11 @@
 
 /* A range of IN of `source`, or of the reduction of all, and where it goes. */
 struct piece {
-    uint32_t source; /* a member, ALL or COLL_NOBODY (zeros) */
-    uint32_t dest;   /* a member or ALL */
+    uint32_t source; /* a member, COLL_ALL or COLL_NOBODY (zeros) */
+    uint32_t dest;   /* a member or COLL_ALL */
     uint64_t in_at, out_at;
     uint64_t count;
 };
-
-#define ALL (UINT32_MAX - 1)
 
 static uint64_t count_pieces(enum coll_kind kind, uint32_t n)
 {
@@ -62,11 +61,11 @@ static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, ui
 
     switch (kind) {
     case COLL_ALL_REDUCE:
-        return (struct piece){ALL, ALL, 0, 0, s->count};
+        return (struct piece){COLL_ALL, COLL_ALL, 0, 0, s->count};
     case COLL_REDUCE:
-        return (struct piece){ALL, s->root, 0, 0, s->count};
+        return (struct piece){COLL_ALL, s->root, 0, 0, s->count};
     case COLL_REDUCE_SCATTER:
-        return chunk_piece(s, ALL, i);
+        return chunk_piece(s, COLL_ALL, i);
     case COLL_SCATTER:
         return chunk_piece(s, s->root, i);
     case COLL_ALL_TO_ALL:
@@ -74,11 +73,11 @@ static struct piece piece_at(enum coll_kind kind, const struct coll_shape *s, ui
         p.out_at = p.source * p.count;
         return p;
     case COLL_ALL_GATHER:
-        return (struct piece){i, ALL, 0, i * s->count, s->count};
+        return (struct piece){i, COLL_ALL, 0, i * s->count, s->count};
     case COLL_GATHER:
         return (struct piece){i, s->root, 0, i * s->count, s->count};
     case COLL_BROADCAST:
-        return (struct piece){s->root, ALL, 0, 0, s->count};
+        return (struct piece){s->root, COLL_ALL, 0, 0, s->count};
     case COLL_PERMUTE:
         return (struct piece){s->source[i], i, 0, 0, s->count};
     default:
@@ -96,7 +95,7 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 /* What is read and written for `count` elements of a piece. */
 static uint64_t touched(const struct piece *p, uint32_t n, uint64_t count, size_t elem_bytes)
 {
-    return count * elem_bytes * ((p->source == ALL ? n : 1) + (p->dest == ALL ? n : 1));
+    return count * elem_bytes * ((p->source == COLL_ALL ? n : 1) + (p->dest == COLL_ALL ? n : 1));
 }
 
 bool fused_serves(const struct coll_algo *algo)
@@ -141,61 +140,137 @@ struct doing {
     const struct run_group *group;
     const struct coll_call *call;
     size_t elem_bytes;
+    struct tally *tally;
 };
 
-static void at_in(struct view_cursor *c, const struct doing *d, uint32_t member, uint64_t at)
+/* Elements that a task reads: of a member's IN, or (COLL_ALL) of a reduction in a block. */
+struct operand {
+    uint32_t source;
+    uint64_t at;
+    struct view_cursor cursor;
+};
+
+static struct operand operand_of(const struct doing *d, uint32_t member, uint64_t at)
 {
-    view_cursor_init(c, &d->group->calls[member]->in, d->elem_bytes, at);
+    struct operand in = {.source = member, .at = at};
+
+    view_cursor_init(&in.cursor, &d->group->calls[member]->in, d->elem_bytes, at);
+    return in;
 }
 
+/* ---- counting ---- */
+
+/* The member for whom element `at` of a piece is reduced: who gets it; of what all get, as the
+ * default algorithm does it, the owner of the chunk.  Cuts *count to elements of that owner. */
+static uint32_t reducer(const struct doing *d, const struct piece *p, uint64_t at, uint64_t *count)
+{
+    uint64_t left;
+    uint32_t owner;
+
+    if (p->dest != COLL_ALL)
+        return p->dest;
+    owner = coll_chunk_of(d->job->shape.count, d->job->shape.nmembers, at, &left);
+    if (owner == COLL_NOBODY)
+        return 0;
+    *count = *count < left ? *count : left;
+    return owner;
+}
+
+#define REDUCER (UINT32_MAX - 2)
+
+/* Count `count` elements that `to` got from `from` (either may be REDUCER), which came from `at` of
+ * `source` and are for `out_at` of OUT.  They are received where they are what OUT is to hold
+ * there; what is not went astray, see tally.h. */
+static void count_elements(const struct doing *d, const struct piece *p, uint32_t from, uint32_t to,
+                           uint32_t source, uint64_t at, uint64_t out_at, uint64_t count)
+{
+    const struct coll_shape *shape = &d->job->shape;
+
+    while (count > 0) {
+        uint64_t n = count;
+        uint32_t owner = from == REDUCER || to == REDUCER ? reducer(d, p, at, &n) : 0;
+        uint32_t sender = from == REDUCER ? owner : from;
+        uint32_t receiver = to == REDUCER ? owner : to;
+        struct coll_origin want = coll_origin(d->call->kind, shape, receiver, out_at);
+        bool right = want.count > 0 && want.source == source && want.at == at;
+
+        n = want.count > 0 && want.count < n ? want.count : n;
+        if (!right)
+            tally_add(d->tally, receiver, receiver, n * d->elem_bytes);
+        else if (sender != receiver)
+            tally_add(d->tally, receiver, sender, n * d->elem_bytes);
+        at += n;
+        out_at += n;
+        count -= n;
+    }
+}
+
+/* ---- moving ---- */
+
 /* Store a block to those who want it. */
-static void store(const struct doing *d, const struct piece *p, const struct view_cursor *block,
+static void store(const struct doing *d, const struct piece *p, const struct operand *block,
                   uint64_t out_at, uint64_t count)
 {
-    uint32_t first = p->dest == ALL ? 0 : p->dest;
-    uint32_t end = p->dest == ALL ? d->job->shape.nmembers : p->dest + 1;
+    uint32_t first = p->dest == COLL_ALL ? 0 : p->dest;
+    uint32_t end = p->dest == COLL_ALL ? d->job->shape.nmembers : p->dest + 1;
+    uint32_t from = block->source == COLL_ALL ? REDUCER : block->source;
 
     for (uint32_t m = first; m < end; m++) {
-        struct view_cursor src = *block;
+        struct view_cursor src = block->cursor;
         struct view_cursor dst;
+        uint64_t copied;
 
         view_cursor_init(&dst, &d->group->calls[m]->out, d->elem_bytes, out_at);
-        if (d->job->stream)
-            view_stream(&dst, &src, count);
-        else
-            view_copy(&dst, &src, count);
+        copied = d->job->stream ? view_stream(&dst, &src, count) : view_copy(&dst, &src, count);
+        count_elements(d, p, from, m, block->source, block->at, out_at, copied);
     }
+}
+
+/* The reduction of all INs at `at`, in group order, for OUT's elements from `out_at` on. */
+static void reduce(const struct doing *d, const struct piece *p, uint64_t at, uint64_t out_at,
+                   uint64_t count, void *block)
+{
+    struct coll_view view = {.base = block};
+    struct operand in = operand_of(d, 0, at);
+    struct view_cursor acc;
+    uint64_t copied;
+
+    view_cursor_init(&acc, &view, d->elem_bytes, 0);
+    copied = view_copy(&acc, &in.cursor, count);
+    count_elements(d, p, in.source, REDUCER, COLL_ALL, in.at, out_at, copied);
+    for (uint32_t m = 1; m < d->job->shape.nmembers;) {
+        struct view_cursor srcs[VIEW_SOURCES_MAX];
+        struct operand ins[VIEW_SOURCES_MAX];
+        uint32_t n = 0;
+
+        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++) {
+            ins[n] = operand_of(d, m, at);
+            srcs[n] = ins[n].cursor;
+        }
+        copied = view_combine(d->call->dtype, d->call->red, block, srcs, n, count);
+        for (uint32_t i = 0; i < n; i++)
+            count_elements(d, p, ins[i].source, REDUCER, COLL_ALL, ins[i].at, out_at, copied);
+    }
+    if (d->call->red == SHD_MEAN)
+        kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);
 }
 
 static void reduce_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
 {
     alignas(64) char block[STREAM_BLOCK_BYTES];
     struct coll_view view = {.base = block};
-    struct view_cursor acc;
-    struct view_cursor srcs[VIEW_SOURCES_MAX];
+    struct operand reduced = {.source = COLL_ALL, .at = p->in_at + at};
 
-    view_cursor_init(&acc, &view, d->elem_bytes, 0);
-    at_in(&srcs[0], d, 0, p->in_at + at);
-    view_copy(&acc, &srcs[0], count);
-    for (uint32_t m = 1; m < d->job->shape.nmembers;) {
-        uint32_t n = 0;
-
-        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++)
-            at_in(&srcs[n], d, m, p->in_at + at);
-        view_combine(d->call->dtype, d->call->red, block, srcs, n, count);
-    }
-    if (d->call->red == SHD_MEAN)
-        kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);
-    view_cursor_init(&acc, &view, d->elem_bytes, 0);
-    store(d, p, &acc, p->out_at + at, count);
+    reduce(d, p, reduced.at, p->out_at + at, count, block);
+    view_cursor_init(&reduced.cursor, &view, d->elem_bytes, 0);
+    store(d, p, &reduced, p->out_at + at, count);
 }
 
 static void spread_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
 {
-    struct view_cursor src;
+    struct operand in = operand_of(d, p->source, p->in_at + at);
 
-    at_in(&src, d, p->source, p->in_at + at);
-    store(d, p, &src, p->out_at + at, count);
+    store(d, p, &in, p->out_at + at, count);
 }
 
 static void clear_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
@@ -203,7 +278,8 @@ static void clear_block(const struct doing *d, const struct piece *p, uint64_t a
     struct view_cursor dst;
 
     view_cursor_init(&dst, &d->group->calls[p->dest]->out, d->elem_bytes, p->out_at + at);
-    view_clear(&dst, count);
+    count_elements(d, p, p->dest, p->dest, COLL_NOBODY, p->in_at + at, p->out_at + at,
+                   view_clear(&dst, count));
 }
 
 /* Elements [at, end) of a piece. */
@@ -214,7 +290,7 @@ static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, 
     for (; at < end; at += block) {
         uint64_t count = end - at < block ? end - at : block;
 
-        if (p->source == ALL)
+        if (p->source == COLL_ALL)
             reduce_block(d, p, at, count);
         else if (p->source == COLL_NOBODY)
             clear_block(d, p, at, count);
@@ -226,16 +302,19 @@ static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, 
 void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task)
 {
     const struct coll_call *call = group->calls[0];
-    struct doing d = {job, group, call, shd_dtype_size(call->dtype)};
+    struct tally tally;
+    struct doing d = {job, group, call, shd_dtype_size(call->dtype), &tally};
     uint64_t unit = task * job->per_task;
     uint64_t end = unit + job->per_task;
 
+    tally_init(&tally, group);
     for (; unit < end && unit / job->nslices < job->npieces; unit++) {
         struct piece p = piece_at(call->kind, &job->shape, unit / job->nslices);
         uint64_t at = unit % job->nslices * job->slice;
 
         do_slice(&d, &p, at, p.count - at < job->slice ? p.count : at + job->slice);
     }
+    tally_flush(&tally);
     if (job->stream)
         stream_fence();
 }

@@ -16,10 +16,11 @@ struct mover {
     const struct run_group *group;
     const struct coll_shape *shape;
     const struct coll_algo *algo;
-    struct coll_call *call; /* the member's */
+    const struct coll_call *call; /* the member's */
     uint32_t member;
     uint32_t step;
     size_t elem_bytes;
+    struct tally *tally;
 };
 
 struct coll_shape move_shape(const struct coll_call *call)
@@ -32,15 +33,6 @@ struct coll_shape move_shape(const struct coll_call *call)
     };
 }
 
-void move_count(struct shd_device *dev, struct shd_device *source, uint64_t bytes)
-{
-    dev->received_bytes += bytes;
-    if (dev->matrix_row)
-        dev->matrix_row[source->position] += bytes;
-    else
-        atomic_fetch_add_explicit(&source->sent_bytes, bytes, memory_order_relaxed);
-}
-
 static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t member,
                       enum coll_buf buf, uint64_t at)
 {
@@ -51,9 +43,16 @@ static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t me
                      mv->elem_bytes, at);
 }
 
+/* Only what a peer gave was received. */
+static void count(const struct mover *mv, uint32_t peer, uint64_t copied)
+{
+    if (peer != mv->member)
+        tally_add(mv->tally, mv->member, peer, copied * mv->elem_bytes);
+}
+
 /* Moves first..end-1 all go to the same elements: do them on a block of these. */
 static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, uint64_t at,
-                         uint64_t count)
+                         uint64_t nelems)
 {
     alignas(64) char block[BLOCK_BYTES];
     struct coll_view block_view = {.base = block};
@@ -61,6 +60,7 @@ static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, u
     struct view_cursor src;
     struct view_cursor acc;
     struct coll_move move;
+    uint64_t copied;
 
     for (uint32_t i = first; i < end; i++) {
         mv->algo->move(mv->shape, mv->member, mv->step, i, &move);
@@ -68,40 +68,29 @@ static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, u
         at_buffer(&dst, mv, mv->member, move.dst, move.dst_at + at);
         view_cursor_init(&acc, &block_view, mv->elem_bytes, 0);
         if (i == first && move.act == COLL_COMBINE)
-            view_copy(&acc, &dst, count);
+            view_copy(&acc, &dst, nelems);
         if (move.act == COLL_COMBINE)
-            view_combine(mv->call->dtype, mv->call->red, block, &src, 1, count);
+            copied = view_combine(mv->call->dtype, mv->call->red, block, &src, 1, nelems);
         else
-            view_copy(&acc, &src, count);
+            copied = view_copy(&acc, &src, nelems);
+        count(mv, move.peer, copied);
     }
     at_buffer(&dst, mv, mv->member, move.dst, move.dst_at + at);
     view_cursor_init(&acc, &block_view, mv->elem_bytes, 0);
-    view_copy(&dst, &acc, count);
+    view_copy(&dst, &acc, nelems);
 }
 
-static void count_move(const struct mover *mv, const struct coll_move *move)
-{
-    uint64_t bytes = move->count * mv->elem_bytes;
-
-    if (move->peer == mv->member || bytes == 0)
-        return;
-    move_count(mv->group->devices[mv->member], mv->group->devices[move->peer], bytes);
-    mv->call->received_bytes += bytes;
-}
-
-/* Counts moves as it looks how many combine into the same elements as move `i`. */
+/* How many moves, from `i` on, combine into the same elements as that one. */
 static uint32_t end_of_run(const struct mover *mv, uint32_t i, uint32_t nmoves,
                            const struct coll_move *first)
 {
     struct coll_move move;
 
-    count_move(mv, first);
     for (i++; i < nmoves; i++) {
         mv->algo->move(mv->shape, mv->member, mv->step, i, &move);
         if (move.act != COLL_COMBINE || move.dst != first->dst || move.dst_at != first->dst_at ||
             move.count != first->count)
             break;
-        count_move(mv, &move);
     }
     return i;
 }
@@ -124,14 +113,21 @@ static void make_moves(const struct mover *mv, const struct coll_move *first, ui
         return;
     }
     at_buffer(&src, mv, first->peer, first->src, first->src_at);
-    view_copy(&dst, &src, first->count);
+    count(mv, first->peer, view_copy(&dst, &src, first->count));
 }
 
 void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
-               uint32_t step)
+               uint32_t step, struct tally *tally)
 {
-    struct coll_call *call = group->calls[member];
-    struct mover mv = {group, shape, call->algo, call, member, step, shd_dtype_size(call->dtype)};
+    const struct coll_call *call = group->calls[member];
+    struct mover mv = {.group = group,
+                       .shape = shape,
+                       .algo = call->algo,
+                       .call = call,
+                       .member = member,
+                       .step = step,
+                       .elem_bytes = shd_dtype_size(call->dtype),
+                       .tally = tally};
     uint32_t nmoves = call->algo->nmoves(shape, member, step);
     uint32_t i = 0;
 
@@ -144,23 +140,5 @@ void move_step(const struct run_group *group, const struct coll_shape *shape, ui
         if (first.count > 0)
             make_moves(&mv, &first, i, end);
         i = end;
-    }
-}
-
-void move_count_all(const struct run_group *group, const struct coll_shape *shape, uint32_t member)
-{
-    struct coll_call *call = group->calls[member];
-    struct mover mv = {group, shape, call->algo, call, member, 0, shd_dtype_size(call->dtype)};
-    uint32_t nsteps = call->algo->nsteps(shape);
-
-    for (; mv.step < nsteps; mv.step++) {
-        uint32_t nmoves = mv.algo->nmoves(shape, member, mv.step);
-
-        for (uint32_t i = 0; i < nmoves; i++) {
-            struct coll_move move;
-
-            mv.algo->move(shape, member, mv.step, i, &move);
-            count_move(&mv, &move);
-        }
     }
 }

@@ -10,18 +10,14 @@
 #include <stdint.h>
 
 #include "run/collective.h"
+#include "run/tally.h"
 
 /* What all members' calls have in common. */
 struct coll_shape move_shape(const struct coll_call *call);
 
-/* Make the moves of `member` in step `step`, and count the bytes it receives. */
+/* Make the moves of `member` in step `step`; counts the bytes that it receives as it copies them.
+ */
 void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
-               uint32_t step);
-
-/* Count the bytes that `member` receives over all steps, without moving any. */
-void move_count_all(const struct run_group *group, const struct coll_shape *shape, uint32_t member);
-
-/* Add bytes that `dev` got from another device to its counts. */
-void move_count(struct shd_device *dev, struct shd_device *source, uint64_t bytes);
+               uint32_t step, struct tally *tally);
 
 #endif /* RUN_MOVE_H */

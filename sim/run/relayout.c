@@ -19,8 +19,8 @@ static void row_major(int64_t *strides, const int64_t *extent, size_t rank)
     }
 }
 
-void relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
-                   const int64_t *dest_shape, const void *source, const int64_t *source_shape)
+uint64_t relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
+                       const int64_t *dest_shape, const void *source, const int64_t *source_shape)
 {
     int64_t to_stride[SHD_RANK_MAX], from_stride[SHD_RANK_MAX], to = 0, from = 0;
     size_t size = shd_dtype_size(dtype);
@@ -31,46 +31,57 @@ void relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *bo
         to += box->dest_offset[d] * to_stride[d];
         from += box->source_offset[d] * from_stride[d];
     }
-    kern_copy_box(size, (uint32_t)rank, box->extent, (char *)dest + (size_t)to * size, to_stride,
-                  (const char *)source + (size_t)from * size, from_stride);
+    return size * kern_copy_box(size, (uint32_t)rank, box->extent, (char *)dest + (size_t)to * size,
+                                to_stride, (const char *)source + (size_t)from * size, from_stride);
+}
+
+/* Whether a box comes from the place in the whole array that it goes to. */
+static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
+                 const struct shd_fetch *box)
+{
+    int64_t from[SHD_RANK_MAX], to[SHD_RANK_MAX];
+    bool same = true;
+
+    shd_sharding_offset(&step->from, shape, box->source, from);
+    shd_sharding_offset(&step->to, shape, position, to);
+    for (size_t d = 0; d < step->to.rank; d++)
+        same &= from[d] + box->source_offset[d] == to[d] + box->dest_offset[d];
+    return same;
+}
+
+void relayout_fetch(struct run_pull *pull, const struct shd_reshard_step *step,
+                    const int64_t *shape, enum shd_dtype dtype, void *out)
+{
+    int32_t position = (int32_t)pull->seat.member;
+    int64_t from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
+    int64_t n = shd_reshard_fetch_count(step, shape, position);
+
+    shd_sharding_shard_shape(&step->from, shape, from_shape);
+    shd_sharding_shard_shape(&step->to, shape, to_shape);
+    for (int64_t i = 0; i < n; i++) {
+        struct shd_fetch box;
+        uint64_t bytes;
+
+        shd_reshard_fetch(step, shape, position, i, &box);
+        bytes = relayout_copy(dtype, step->to.rank, &box, out, to_shape,
+                              run_pull_peer(pull, (uint32_t)box.source), from_shape);
+        run_pull_count(pull, (uint32_t)box.source, bytes, fits(step, shape, position, &box));
+    }
 }
 
 struct relayout {
     struct shd_reshard_step step;
     const int64_t *shape;
     enum shd_dtype dtype;
-    int32_t position;
     void *out;
 };
 
-static uint64_t box_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
-{
-    uint64_t bytes = shd_dtype_size(dtype);
-
-    for (size_t d = 0; d < rank; d++)
-        bytes *= (uint64_t)box->extent[d];
-    return bytes;
-}
-
-/* A pull phase over all devices, so that a member's number is its position. */
 static int fetch(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct relayout *r = arg;
-    size_t rank = r->step.to.rank;
-    int64_t from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
-    int64_t n = shd_reshard_fetch_count(&r->step, r->shape, r->position);
 
     (void)err;
-    shd_sharding_shard_shape(&r->step.from, r->shape, from_shape);
-    shd_sharding_shard_shape(&r->step.to, r->shape, to_shape);
-    for (int64_t i = 0; i < n; i++) {
-        struct shd_fetch box;
-
-        shd_reshard_fetch(&r->step, r->shape, r->position, i, &box);
-        relayout_copy(r->dtype, rank, &box, r->out, to_shape,
-                      run_pull_peer(pull, (uint32_t)box.source), from_shape);
-        run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, rank, r->dtype));
-    }
+    relayout_fetch(pull, &r->step, r->shape, r->dtype, r->out);
     return SHD_OK;
 }
 
@@ -95,7 +106,7 @@ int relayout_run(struct shd_device *dev, const struct shd_sharding *from,
                  const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                  const void *in, void *out, const char *where, struct shd_error *err)
 {
-    struct relayout r = {.shape = shape, .dtype = dtype, .position = dev->position, .out = out};
+    struct relayout r = {.shape = shape, .dtype = dtype, .out = out};
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = shd_mesh_naxes(dev->run->mesh);
     struct run_seat seat;

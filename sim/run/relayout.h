@@ -8,10 +8,17 @@
 #include <shd/reshard.h>
 #include <shd/run.h>
 
+#include "run/collective.h"
+
 /* Copy a box of elements between row-major arrays of these extents; offsets are those of the box,
- * from `source` into `dest`. */
-void relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
-                   const int64_t *dest_shape, const void *source, const int64_t *source_shape);
+ * from `source` into `dest`.  Returns how many bytes it copied. */
+uint64_t relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch *box, void *dest,
+                       const int64_t *dest_shape, const void *source, const int64_t *source_shape);
+
+/* In a pull phase over all devices, so that a member's number is its position: copy the boxes of an
+ * exchange from the shards that peers published into `out`, and count them. */
+void relayout_fetch(struct run_pull *pull, const struct shd_reshard_step *step,
+                    const int64_t *shape, enum shd_dtype dtype, void *out);
 
 /* What all devices call together: fill `out`, the device's shard by `to`, from the shards by `from`
  * of all devices, of which `in` is its own.  Both are checked to divide `shape`, and sum nothing.

@@ -80,8 +80,10 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count)
 
 #define STREAM_LEAST_BYTES 1024 /* of shorter runs too many lines would be written in parts */
 
-static void copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count, bool stream)
+static uint64_t copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count, bool stream)
 {
+    uint64_t passed = 0;
+
     while (count > 0) {
         uint64_t dst_count;
         uint64_t src_count;
@@ -97,23 +99,26 @@ static void copy(struct view_cursor *dst, struct view_cursor *src, uint64_t coun
         view_cursor_advance(dst, n);
         view_cursor_advance(src, n);
         count -= n;
+        passed += n;
     }
+    return passed;
 }
 
-void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+uint64_t view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
 {
-    copy(dst, src, count, false);
+    return copy(dst, src, count, false);
 }
 
-void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
+uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
 {
-    copy(dst, src, count, true);
+    return copy(dst, src, count, true);
 }
 
-void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
-                  struct view_cursor *srcs, uint32_t nsrcs, uint64_t count)
+uint64_t view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
+                      struct view_cursor *srcs, uint32_t nsrcs, uint64_t count)
 {
     char *to = block;
+    uint64_t passed = 0;
 
     while (count > 0) {
         const void *from[VIEW_SOURCES_MAX] = {NULL};
@@ -130,11 +135,15 @@ void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
             view_cursor_advance(&srcs[i], n);
         to += n * srcs->elem_bytes;
         count -= n;
+        passed += n;
     }
+    return passed;
 }
 
-void view_clear(struct view_cursor *dst, uint64_t count)
+uint64_t view_clear(struct view_cursor *dst, uint64_t count)
 {
+    uint64_t passed = 0;
+
     while (count > 0) {
         uint64_t n;
         void *to = view_cursor_span(dst, &n);
@@ -143,5 +152,7 @@ void view_clear(struct view_cursor *dst, uint64_t count)
         memset(to, 0, n * dst->elem_bytes);
         view_cursor_advance(dst, n);
         count -= n;
+        passed += n;
     }
+    return passed;
 }

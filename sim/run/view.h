@@ -31,19 +31,21 @@ void *view_cursor_span(const struct view_cursor *c, uint64_t *count);
 /* On by at most the span's count. */
 void view_cursor_advance(struct view_cursor *c, uint64_t count);
 
-/* Copy elements; spans at the same place are left alone.  Both cursors move on. */
-void view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
+/* Copy elements; spans at the same place are left alone.  Both cursors move on.  Returns how many
+ * elements they passed. */
+uint64_t view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
 
 /* The same past the caches; see stream_fence(). */
-void view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
+uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
 
 /* block[i] = block[i] op srcs[0][i] op srcs[1][i] .., for elements in a row, of at least one and at
- * most VIEW_SOURCES_MAX sources.  All cursors move on. */
+ * most VIEW_SOURCES_MAX sources.  All cursors move on.  Returns how many elements of each source.
+ */
 #define VIEW_SOURCES_MAX 3
-void view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
-                  struct view_cursor *srcs, uint32_t nsrcs, uint64_t count);
+uint64_t view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
+                      struct view_cursor *srcs, uint32_t nsrcs, uint64_t count);
 
-/* Store zeros. */
-void view_clear(struct view_cursor *dst, uint64_t count);
+/* Store zeros.  Returns how many. */
+uint64_t view_clear(struct view_cursor *dst, uint64_t count);
 
 #endif /* RUN_VIEW_H */

@@ -12,6 +12,7 @@
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
+#include "run/relayout.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
 
@@ -58,16 +59,6 @@ static struct moment now(void)
     return (struct moment){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-static void row_major(int64_t *strides, const int64_t *extent, uint32_t rank)
-{
-    int64_t stride = 1;
-
-    for (uint32_t d = rank; d-- > 0;) {
-        strides[d] = stride;
-        stride *= extent[d];
-    }
-}
-
 /* ---- steps that copy boxes ---- */
 
 struct fetching {
@@ -75,49 +66,14 @@ struct fetching {
     const struct program_op *op;
 };
 
-static void copy_fetched(const struct program_buffer *in, const struct program_buffer *out,
-                         const struct shd_fetch *box, void *dst, const void *src)
-{
-    int64_t in_stride[PROGRAM_RANK_MAX], out_stride[PROGRAM_RANK_MAX], from = 0, to = 0;
-    size_t size = shd_dtype_size(out->dtype);
-
-    row_major(in_stride, in->local, in->rank);
-    row_major(out_stride, out->local, out->rank);
-    for (uint32_t d = 0; d < out->rank; d++) {
-        from += box->source_offset[d] * in_stride[d];
-        to += box->dest_offset[d] * out_stride[d];
-    }
-    kern_copy_box(size, out->rank, box->extent, (char *)dst + (size_t)to * size, out_stride,
-                  (const char *)src + (size_t)from * size, in_stride);
-}
-
-static uint64_t box_bytes(const struct shd_fetch *box, const struct program_buffer *b)
-{
-    uint64_t bytes = shd_dtype_size(b->dtype);
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        bytes *= (uint64_t)box->extent[d];
-    return bytes;
-}
-
-/* A pull phase over all devices, so that a member's number is its position. */
 static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct fetching *f = arg;
-    const struct walker *w = f->walker;
-    const struct program_buffer *in = &w->program->buffers[f->op->inputs[0]];
-    const struct program_buffer *out = &w->program->buffers[f->op->outputs[0]];
-    int64_t n = shd_reshard_fetch_count(&f->op->reshard, out->shape, w->position);
+    const struct program_buffer *out = &f->walker->program->buffers[f->op->outputs[0]];
 
     (void)err;
-    for (int64_t i = 0; i < n; i++) {
-        struct shd_fetch box;
-
-        shd_reshard_fetch(&f->op->reshard, out->shape, w->position, i, &box);
-        copy_fetched(in, out, &box, w->shards[f->op->outputs[0]],
-                     run_pull_peer(pull, (uint32_t)box.source));
-        run_pull_count(pull, (uint32_t)box.source, box_bytes(&box, out));
-    }
+    relayout_fetch(pull, &f->op->reshard, out->shape, out->dtype,
+                   f->walker->shards[f->op->outputs[0]]);
     return SHD_OK;
 }
 
@@ -149,7 +105,8 @@ static void do_slice(struct walker *w, const struct program_op *op)
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
     shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
-    copy_fetched(in, out, &box, w->shards[op->outputs[0]], w->shards[op->inputs[0]]);
+    relayout_copy(out->dtype, out->rank, &box, w->shards[op->outputs[0]], out->local,
+                  w->shards[op->inputs[0]], in->local);
 }
 
 static void do_mask(struct walker *w, const struct program_op *op)
@@ -283,24 +240,27 @@ static void do_fill(struct walker *w, const struct program_op *op)
               w->shards[op->outputs[0]]);
 }
 
-static void do_kernel(struct walker *w, const struct program_op *op, void *workspace)
+/* Returns the flops that the kernel's loops counted. */
+static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *workspace)
 {
     const void *in[PROGRAM_INPUTS_MAX];
     void *out[PROGRAM_OUTPUTS_MAX];
-    int64_t offsets[KERN_OFFSETS_MAX], start[SHD_RANK_MAX];
+    int64_t offsets[KERN_OFFSETS_MAX];
     const struct kern_args args = {in, out, workspace, offsets, w->nthreads};
 
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[k] = w->shards[op->inputs[k]];
     for (uint32_t k = 0; k < op->noutputs; k++)
         out[k] = w->shards[op->outputs[k]];
-    for (uint32_t k = 0; k < op->noffsets; k++) {
-        const struct program_buffer *b = &w->program->buffers[op->offsets[k].buffer];
+    program_op_offsets(w->program, op, w->position, offsets);
+    return op->kernel->run(&op->desc, &args);
+}
 
-        shd_sharding_offset(&b->sharding, b->shape, w->position, start);
-        offsets[k] = start[op->offsets[k].dim];
-    }
-    op->kernel->run(&op->desc, &args);
+static void count_flops(struct walker *w, const struct program_op *op, uint64_t flops)
+{
+    w->walk->record->flops[w->position] += flops;
+    if (program_op_skips(op))
+        w->walk->record->masked_flops[w->position] += flops;
 }
 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
@@ -311,7 +271,7 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     if (op->kind == PROGRAM_FILL)
         do_fill(w, op);
     else
-        do_kernel(w, op, workspace);
+        count_flops(w, op, do_kernel(w, op, workspace));
     return SHD_OK;
 }
 
@@ -358,7 +318,6 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
-    w->walk->record->flops[w->position] += op->flops;
     if (status == SHD_OK && w->walk->opts->observe)
         w->walk->opts->observe(w->walk->opts->observe_arg, w->position, i,
                                (const void *const *)w->shards);
@@ -375,7 +334,7 @@ static void take_turn(struct walker *w, const struct program_op *op)
 {
     struct run *run = w->dev->run;
 
-    if (w->core == TURNS_NONE && op->kind == PROGRAM_KERNEL && op->flops >= TURN_FLOPS &&
+    if (w->core == TURNS_NONE && op->kind == PROGRAM_KERNEL && op->dense_flops >= TURN_FLOPS &&
         run->turns.ncores > 0 && (uint32_t)run->ndevices > run->turns.ncores && w->nthreads == 1)
         w->core = turns_take(&run->turns);
 }
@@ -416,6 +375,7 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
 
     walk->record->flops[w->position] = 0;
+    walk->record->masked_flops[w->position] = 0;
     walk->first[at] = now();
     for (; i < w->program->nops && status == SHD_OK; i++) {
         if (walk->opts->stop_request)

@@ -1,0 +1,83 @@
+/* What an op computes where: the offsets that its kernel gets on a device, and its flops there; and
+ * how much of the step's work is done more than once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "program/program.h"
+
+void program_op_offsets(const struct program *program, const struct program_op *op,
+                        int32_t position, int64_t offsets[KERN_OFFSETS_MAX])
+{
+    int64_t start[SHD_RANK_MAX];
+
+    for (uint32_t k = 0; k < op->noffsets; k++) {
+        const struct program_buffer *b = &program->buffers[op->offsets[k].buffer];
+
+        shd_sharding_offset(&b->sharding, b->shape, position, start);
+        offsets[k] = start[op->offsets[k].dim];
+    }
+}
+
+uint64_t program_op_flops(const struct program *program, const struct program_op *op,
+                          int32_t position)
+{
+    int64_t offsets[KERN_OFFSETS_MAX] = {0};
+
+    if (op->kind != PROGRAM_KERNEL)
+        return 0;
+    if (!op->kernel->dense_flops) /* offsets do not change them: asked for when the op was made */
+        return op->dense_flops;
+    program_op_offsets(program, op, position, offsets);
+    return op->kernel->flops(&op->desc, offsets);
+}
+
+bool program_op_skips(const struct program_op *op)
+{
+    return op->kind == PROGRAM_KERNEL && kern_skips(op->kernel, &op->desc);
+}
+
+/* How often an op is done along an axis that was asked for: once for each device along those parts
+ * of it that do not cut the op. */
+static int32_t times_done(const struct program *program, const struct program_op *op, uint8_t asked)
+{
+    int32_t times = 1;
+
+    for (size_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
+        if (program->asked_axis[a] == asked && !(op->cut_axes >> a & 1))
+            times *= shd_mesh_axis_size(program->mesh, a);
+    return times;
+}
+
+static void work_along(struct program_work_axis *out, const struct program *program, uint8_t asked)
+{
+    int32_t size = shd_mesh_axis_size(program->asked_mesh, asked);
+    double all = 0, repeated = 0;
+
+    *out = (struct program_work_axis){.idle = true, .times = 1};
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        int32_t times = times_done(program, op, asked);
+
+        if (op->kind != PROGRAM_KERNEL || op->dense_flops == 0)
+            continue;
+        all += (double)op->dense_flops;
+        repeated += times > 1 ? (double)op->dense_flops : 0;
+        out->idle &= times == size;
+        out->times = times > out->times ? times : out->times;
+    }
+    out->idle &= all > 0 && size > 1;
+    out->repeated = all > 0 ? repeated / all : 0;
+}
+
+void program_work(struct program_work *out, const struct program *program)
+{
+    *out = (struct program_work){.unsharded_flops = 0};
+    for (uint32_t i = 0; i < program->nops; i++) {
+        out->unsharded_flops += program->ops[i].unsharded_flops;
+        out->model_flops += program->ops[i].model_flops;
+    }
+    for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
+        work_along(&out->axes[a], program, (uint8_t)a);
+}
