@@ -303,6 +303,8 @@ libsim_la_SOURCES = \
 	%D%/query/read.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/class_traffic.c \
+	%D%/report/class_traffic.h \
 	%D%/report/compare.c \
 	%D%/report/compare.h \
 	%D%/report/compare_rows.c \

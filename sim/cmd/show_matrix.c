@@ -6,6 +6,7 @@
 
 #include "cmd/show.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -13,7 +14,9 @@
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/canvas.h"
+#include "cost/plan.h"
 #include "draw/layouts.h"
+#include "report/class_traffic.h"
 
 struct options {
     struct canvas canvas;
@@ -39,30 +42,67 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static int draw_devices(struct figure *figure, const struct record *record, struct shd_error *err)
+{
+    bool planned = record->mode == RECORD_PLANNED;
+    uint128 *own = planned ? plan_matrix(record->program) : NULL;
+    const uint128 *matrix = planned ? own : record->matrix;
+    int status;
+
+    if (matrix)
+        status = layouts_matrix(figure, record->program->asked_mesh, matrix, err);
+    else
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the matrix");
+    free(own);
+    figure_add_note(figure, "A row is a receiver, a column a sender; K is 1024 bytes.");
+    return status;
+}
+
+/* Of many devices: what one of each class receives, by the axes along which the senders are. */
+static int draw_classes(struct figure *figure, const struct record *record, struct shd_error *err)
+{
+    struct class_traffic t;
+    struct layouts_table table;
+    int status = class_traffic_init(&t, record, err);
+
+    if (status != SHD_OK)
+        return status;
+    table = (struct layouts_table){"to a device of", "from those along", t.nclasses, t.naxes,
+                                   t.classes,        t.axes,             t.bytes};
+    status = layouts_bytes(figure, &table, err);
+    class_traffic_fini(&t);
+    figure_add_note(figure, "A row is a class of devices that receive and send alike, a column the "
+                            "axes along which the senders are: bytes to one device.");
+    return status;
+}
+
 static int draw(const struct options *o, const struct record *record)
 {
     const struct scenario *scenario = o->chosen.trial.scenario;
+    bool only = !strcmp(scenario->strategy, "default");
+    bool classes = record->mode == RECORD_PLANNED && record->ndevices > LAYOUTS_MATRIX_MAX;
     char total[UNITS_TEXT_MAX];
     struct figure figure;
     struct shd_error err;
     int status;
 
     figure_init(&figure);
-    if (!record->matrix) {
-        status = show_error("cannot draw", "the matrix is kept for up to 2048 devices");
-    } else if (layouts_matrix(&figure, record->program->asked_mesh, record->matrix, &err)) {
-        status = show_error("cannot draw", err.text);
-    } else {
-        bool only = !strcmp(scenario->strategy, "default");
-
-        figure.title = figure_print(
-            &figure, "%s%s%s: bytes from device to device in a step, %s in all, %s", scenario->name,
-            only ? "" : ": ", only ? "" : scenario->strategy,
-            units_print_bytes(total, sizeof total, record_received(record)),
-            record->mode == RECORD_PLANNED ? "planned" : "executed");
-        figure_add_note(&figure, "A row is a receiver, a column a sender; K is 1024 bytes.");
-        status = canvas_draw(&o->canvas, &figure);
-    }
+    figure.title = figure_print(
+        &figure, "%s%s%s: bytes from device to device in a step, %s in all, %s", scenario->name,
+        only ? "" : ": ", only ? "" : scenario->strategy,
+        units_print_bytes(total, sizeof total, record_received(record)),
+        record->mode == RECORD_PLANNED ? "planned" : "executed");
+    if (record->mode == RECORD_EXECUTED && record->ndevices > LAYOUTS_MATRIX_MAX)
+        status = shd_error_set(&err, SHD_ERANGE,
+                               "what was copied between more than %d devices has too many cells; "
+                               "the planned step is drawn by classes of devices",
+                               LAYOUTS_MATRIX_MAX);
+    else if (classes)
+        status = draw_classes(&figure, record, &err);
+    else
+        status = draw_devices(&figure, record, &err);
+    status = status == SHD_OK ? canvas_draw(&o->canvas, &figure)
+                              : show_error("cannot draw", err.text);
     figure_fini(&figure);
     return status;
 }
@@ -76,7 +116,8 @@ static int run(int argc, char **argv)
         {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table, parse_option, "SCENARIO",
-        "Draw the traffic of a step from device to device.\v"
+        "Draw the traffic of a step from device to device; of more than 256 devices, to each class "
+        "of devices that receive alike.\v"
         "Examples:\n"
         "  Who sends how much to whom?\n"
         "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n"

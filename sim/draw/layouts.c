@@ -356,3 +356,25 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint12
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }
+
+int layouts_bytes(struct figure *out, const struct layouts_table *table, struct shd_error *err)
+{
+    struct box box = {2, {table->nrows, table->ncolumns}};
+    const char *const titles[] = {table->row_title, table->column_title};
+    int status = check_size(out, &box, err);
+
+    if (status != SHD_OK)
+        return status;
+    add_grids(out, &box, titles, mesh_label, NULL);
+    for (uint32_t r = 0; r < table->nrows && !out->failed; r++) {
+        out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
+        for (uint32_t c = 0; c < table->ncolumns; c++) {
+            uint128 bytes = table->bytes[(size_t)r * table->ncolumns + c];
+
+            out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
+            figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
+                            bytes ? figure_print(out, "%s", UINT128_DIGITS(bytes)) : "");
+        }
+    }
+    return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
+}

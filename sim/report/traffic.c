@@ -40,6 +40,14 @@ static char *axes_text(const struct traffic_row *row, const struct program *prog
     return text;
 }
 
+char *traffic_axes(const struct program *program, const struct program_op *op)
+{
+    struct traffic_row row;
+
+    find_axes(&row, &op->reshard);
+    return axes_text(&row, program);
+}
+
 static char *any_layer(const char *where)
 {
     struct text t = TEXT_INIT;

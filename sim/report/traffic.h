@@ -47,6 +47,10 @@ SHD_MUST_CHECK int traffic_init(struct traffic *out, const struct record *record
                                 struct shd_error *err);
 void traffic_fini(struct traffic *traffic);
 
+/* "dp,tp": the mesh axes that a communicating op runs over, or that its sharding changes; for
+ * free().  NULL: no memory. */
+char *traffic_axes(const struct program *program, const struct program_op *op);
+
 /* A row's axes as a list of names. */
 void traffic_write_axes(struct json_out *out, const struct traffic_row *row);
 

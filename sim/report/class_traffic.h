@@ -1,0 +1,25 @@
+/* class_traffic.h - what a device of each class of a planned step receives, by the axes that those
+ * who send it are spread over.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_CLASS_TRAFFIC_H
+#define REPORT_CLASS_TRAFFIC_H
+
+#include "record/record.h"
+
+struct class_traffic {
+    uint32_t nclasses, naxes;
+    char **classes;  /* "dp=0, tp=1-7: 7 devices" */
+    char **axes;     /* "dp", "dp,tp": axes of groups, or between which boxes are exchanged */
+    uint128 *bytes; /* [class][axes], in the step, to one device */
+};
+
+/* Of a record that is planned.  SHD_ENOMEM. */
+SHD_MUST_CHECK int class_traffic_init(struct class_traffic *out, const struct record *record,
+                                      struct shd_error *err);
+void class_traffic_fini(struct class_traffic *traffic);
+
+#endif /* REPORT_CLASS_TRAFFIC_H */
