@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/block \
 	%D%/bucket \
 	%D%/chunk \
+	%D%/classes \
 	%D%/coll \
 	%D%/create_mesh \
 	%D%/diag \

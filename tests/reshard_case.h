@@ -10,7 +10,7 @@
 #include <shd/group.h>
 #include <shd/sharding.h>
 
-static int64_t count_of(const int64_t *extent, size_t rank)
+static inline int64_t count_of(const int64_t *extent, size_t rank)
 {
     int64_t count = 1;
 
@@ -20,7 +20,7 @@ static int64_t count_of(const int64_t *extent, size_t rank)
 }
 
 /* An element of a box inside a row-major array of `shape`. */
-static int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
+static inline int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
 {
     int64_t at = 0;
 
@@ -30,7 +30,7 @@ static int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *
 }
 
 /* Go to the next element of a box; 0 behind the last. */
-static int next_index(const int64_t *extent, int64_t *index, size_t rank)
+static inline int next_index(const int64_t *extent, int64_t *index, size_t rank)
 {
     for (size_t d = rank; d-- > 0;) {
         if (++index[d] < extent[d])
@@ -41,7 +41,7 @@ static int next_index(const int64_t *extent, int64_t *index, size_t rank)
 }
 
 /* The groups of positions over which a sharding is partial: 0, or why there are none. */
-static int partial_groups(struct shd_groups *out, const struct shd_sharding *sharding)
+static inline int partial_groups(struct shd_groups *out, const struct shd_sharding *sharding)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = 0;
@@ -54,7 +54,7 @@ static int partial_groups(struct shd_groups *out, const struct shd_sharding *sha
 }
 
 /* The value of the whole array at an element. */
-static int64_t value_of(int64_t element)
+static inline int64_t value_of(int64_t element)
 {
     return element * 7 % 1009 + 1;
 }
