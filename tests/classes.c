@@ -122,10 +122,17 @@ static bool is_walked(const struct record *r)
 
 static bool totals_agree(const struct record *r)
 {
+    const struct program *p = r->program;
     uint128 by_ops = 0;
 
-    for (uint32_t i = 0; i < r->program->nops; i++)
+    for (uint32_t i = 0; i < p->nops; i++) {
+        const struct program_buffer *b = &p->buffers[p->ops[i].inputs[0]];
+
+        if (program_step_received(&p->ops[i].reshard, b->shape, b->dtype, p->algos) !=
+            record_op_received(r, i))
+            return false;
         by_ops += record_op_received(r, i);
+    }
     return record_received(r) == by_ops && record_sum(r, r->sent_bytes) == by_ops;
 }
 
