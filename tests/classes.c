@@ -1,5 +1,5 @@
-/* What program/classes.h promises: devices of a class are alike, in steps of all kinds and under all
- * algorithms; and a plan of a million devices is no more work than one of a thousand.
+/* What program/classes.h promises: devices of a class are alike, in steps of all kinds and under
+ * all algorithms; and a plan of a million devices is no more work than one of a thousand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -67,8 +67,8 @@ static int draw_classes(struct figure *figure, const struct record *record, stru
 
     if (status != SHD_OK)
         return status;
-    table = (struct layouts_table){"to a device of", "from those along", t.nclasses, t.naxes,
-                                   t.classes,        t.axes,             t.bytes};
+    table = (struct layouts_table){
+        "to a device of", "from those along", t.nclasses, t.naxes, t.classes, t.axes, t.bytes};
     status = layouts_bytes(figure, &table, err);
     class_traffic_fini(&t);
     figure_add_note(figure, "A row is a class of devices that receive and send alike, a column the "
@@ -87,11 +87,11 @@ static int draw(const struct options *o, const struct record *record)
     int status;
 
     figure_init(&figure);
-    figure.title = figure_print(
-        &figure, "%s%s%s: bytes from device to device in a step, %s in all, %s", scenario->name,
-        only ? "" : ": ", only ? "" : scenario->strategy,
-        units_print_bytes(total, sizeof total, record_received(record)),
-        record->mode == RECORD_PLANNED ? "planned" : "executed");
+    figure.title =
+        figure_print(&figure, "%s%s%s: bytes from device to device in a step, %s in all, %s",
+                     scenario->name, only ? "" : ": ", only ? "" : scenario->strategy,
+                     units_print_bytes(total, sizeof total, record_received(record)),
+                     record->mode == RECORD_PLANNED ? "planned" : "executed");
     if (record->mode == RECORD_EXECUTED && record->ndevices > LAYOUTS_MATRIX_MAX)
         status = shd_error_set(&err, SHD_ERANGE,
                                "what was copied between more than %d devices has too many cells; "
@@ -101,8 +101,8 @@ static int draw(const struct options *o, const struct record *record)
         status = draw_classes(&figure, record, &err);
     else
         status = draw_devices(&figure, record, &err);
-    status = status == SHD_OK ? canvas_draw(&o->canvas, &figure)
-                              : show_error("cannot draw", err.text);
+    status =
+        status == SHD_OK ? canvas_draw(&o->canvas, &figure) : show_error("cannot draw", err.text);
     figure_fini(&figure);
     return status;
 }
@@ -115,14 +115,17 @@ static int run(int argc, char **argv)
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, "SCENARIO",
+        option_table,
+        parse_option,
+        "SCENARIO",
         "Draw the traffic of a step from device to device; of more than 256 devices, to each class "
         "of devices that receive alike.\v"
         "Examples:\n"
         "  Who sends how much to whom?\n"
-        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct options o = {.executed = false};
     struct shd_error err;
     int status;

@@ -132,9 +132,9 @@ uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
-/* For `alike`: where the members do not differ; where each may be different; where only the root is;
- * where bytes depend on the lengths of the chunks from `reach` before the member's own to `reach`
- * behind it, cyclically. */
+/* For `alike`: where the members do not differ; where each may be different; where only the root
+ * is; where bytes depend on the lengths of the chunks from `reach` before the member's own to
+ * `reach` behind it, cyclically. */
 uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member);
