@@ -137,8 +137,7 @@ static void gather_all(struct measuring *m, int32_t position, struct received *r
     uint64_t near = 1;
 
     m->figures.nmessages += times * others;
-    m->sent_now[position] +=
-        shd_reshard_step_sent(m->step, m->shape, m->plan->dtype, position);
+    m->sent_now[position] += shd_reshard_step_sent(m->step, m->shape, m->plan->dtype, position);
     for (size_t t = 0; m->opts && t < m->opts->ntiers; t++) {
         uint64_t with = members_near(m, position, m->opts->tiers[t].ndevices);
         uint64_t until = t + 1 == m->opts->ntiers ? others + 1 : with;

@@ -55,7 +55,7 @@ static bool add_weight(struct weights *w, uint64_t weight, bool *is_new)
 struct side {
     const struct tangle *tangle;
     const struct shd_dim_axes *dim;
-    size_t first; /* behind the common ones */
+    size_t first;      /* behind the common ones */
     uint64_t interval; /* elements */
 };
 

@@ -1,11 +1,11 @@
 /* reshard_tangle.h - dimensions cut before and after by axes that they share.
  *
  * What a device's old and new shard have in common is the product of what its old and new interval
- * have in common along each dimension.  Where the intervals of each dimension lie within each other,
- * a product is either 0 or always the same, and which of them it is depends on whether some digits
- * of the device's coordinates are equal: two intervals meet where their starts agree in all digits
- * that are worth at least the longer one.  So the sum over all coordinates is that product times a
- * number of coordinates, which is a product over those digits that are free.
+ * have in common along each dimension.  Where the intervals of each dimension lie within each
+ * other, a product is either 0 or always the same, and which of them it is depends on whether some
+ * digits of the device's coordinates are equal: two intervals meet where their starts agree in all
+ * digits that are worth at least the longer one.  So the sum over all coordinates is that product
+ * times a number of coordinates, which is a product over those digits that are free.
  *
  * Thread class: pure functions.
  *

@@ -1,5 +1,5 @@
-/* What program/classes.h promises: devices of a class are alike, in steps of all kinds and under all
- * algorithms; and a plan of a million devices is no more work than one of a thousand.
+/* What program/classes.h promises: devices of a class are alike, in steps of all kinds and under
+ * all algorithms; and a plan of a million devices is no more work than one of a thousand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -122,10 +122,17 @@ static bool is_walked(const struct record *r)
 
 static bool totals_agree(const struct record *r)
 {
-    uint64_t by_ops = 0;
+    const struct program *p = r->program;
+    uint128 by_ops = 0;
 
-    for (uint32_t i = 0; i < r->program->nops; i++)
+    for (uint32_t i = 0; i < p->nops; i++) {
+        const struct program_buffer *b = &p->buffers[p->ops[i].inputs[0]];
+
+        if (program_step_received(&p->ops[i].reshard, b->shape, b->dtype, p->algos) !=
+            record_op_received(r, i))
+            return false;
         by_ops += record_op_received(r, i);
+    }
     return record_received(r) == by_ops && record_sum(r, r->sent_bytes) == by_ops;
 }
 

@@ -297,8 +297,9 @@ static void test_shape(const struct coll_algo *algo, const struct coll_shape *sh
                            counts_agree(algo, shape, &w), alike_agrees(algo, shape, &w)};
     if (!now.bounds || !now.clean || !now.values || !now.counts || !now.alike)
         diag("%s/%s: n %" PRIu32 ", count %" PRIu64 ", root %" PRIu32 ": bounds %d, clean %d, "
-             "values %d, counts %d, alike %d", coll_kind_name(algo->kind), algo->name, shape->nmembers,
-             shape->count, shape->root, now.bounds, now.clean, now.values, now.counts, now.alike);
+             "values %d, counts %d, alike %d",
+             coll_kind_name(algo->kind), algo->name, shape->nmembers, shape->count, shape->root,
+             now.bounds, now.clean, now.values, now.counts, now.alike);
     v->bounds = v->bounds && now.bounds;
     v->clean = v->clean && now.clean;
     v->values = v->values && now.values;
@@ -407,10 +408,8 @@ static void test_members(void)
     bool same = true;
 
     for (uint32_t m = 0; m < 4; m++) {
-        same = same &&
-               coll_find(COLL_ALL_REDUCE, NULL)->received(&shape, m) == all_reduce[m] &&
-               coll_find(COLL_REDUCE_SCATTER, NULL)->received(&shape, m) ==
-                   reduce_scatter[m];
+        same = same && coll_find(COLL_ALL_REDUCE, NULL)->received(&shape, m) == all_reduce[m] &&
+               coll_find(COLL_REDUCE_SCATTER, NULL)->received(&shape, m) == reduce_scatter[m];
     }
     ok(same, "each member receives by its real chunks");
 }

@@ -161,8 +161,7 @@ static void test_traffic(void)
     memset(from, 0, sizeof from);
     program_transfers(p, op, 5, add_transfer, from);
     ok(program_moved(p, op, 5).received == 96 && program_received_by_all(p, op) == 8 * 96 &&
-           from[4] == 32 && from[5] == 0 &&
-           from[6] == 32 && from[7] == 32 && from[0] == 0,
+           from[4] == 32 && from[5] == 0 && from[6] == 32 && from[7] == 32 && from[0] == 0,
        "directly a part comes from each of the group");
     op = add_step(p, -1, 0);
     ok(!strcmp(program_step_name(op), "slice") && !program_communicates(op) &&

@@ -44,8 +44,8 @@ static void test_create(void)
         sum += r->matrix[i];
     for (int d = 0; d < 2; d++)
         sum += r->received_bytes[d] + r->sent_bytes[d] + r->flops[d] + r->peak_bytes[d];
-    ok(sum == 0 && r->ndevices == 2 && r->nrows == 2 && r->mode == RECORD_EXECUTED &&
-           !r->times && !r->verified,
+    ok(sum == 0 && r->ndevices == 2 && r->nrows == 2 && r->mode == RECORD_EXECUTED && !r->times &&
+           !r->verified,
        "a new record is all zeros, without times; a row is a device");
     record_destroy(r);
     if (ok(record_create(&r, program, RECORD_EXECUTED, true, NULL) == SHD_OK, "create with times"))

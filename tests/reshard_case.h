@@ -20,7 +20,8 @@ static inline int64_t count_of(const int64_t *extent, size_t rank)
 }
 
 /* An element of a box inside a row-major array of `shape`. */
-static inline int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index, size_t rank)
+static inline int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index,
+                           size_t rank)
 {
     int64_t at = 0;
 

@@ -113,6 +113,22 @@ test_matrix() {
     shardsim show matrix --ascii "$scenarios/block_64_devices.yaml"
     LC_ALL=C awk '/[^ -~]/ { other = 1 } END { exit other }' "$tmp/out"
     ok $? "matrix: --ascii is ASCII"
+    shardsim show matrix "$scenarios/block_1024_devices.yaml"
+    is 0 "matrix: 1,024 devices by classes, status 0"
+    says out 'from those along' "matrix: classes, by axes"
+    says out ' dp=[0-9-]*: [0-9]* devices │ [0-9]* │ [0-9]* │' "matrix: what one device of a class receives"
+    shardsim plan --json "$scenarios/block_1024_devices.yaml"
+    cp "$tmp/out" "$tmp/plan"
+    shardsim show matrix "$scenarios/block_1024_devices.yaml"
+    python3 - "$tmp/plan" "$tmp/out" <<'EOF'
+import json, re, sys
+plan = json.load(open(sys.argv[1], encoding="utf-8"))
+rows = re.findall(r"(\d+) devices? │ +(\d*) │ +(\d*) │", open(sys.argv[2], encoding="utf-8").read())
+assert sum(int(n) for n, _, _ in rows) == plan["devices"] == 1024
+columns = [sum(int(r[0]) * int(r[c] or 0) for r in rows) for c in (1, 2)]
+assert sorted(columns) == sorted(plan["received_bytes"]["by_axis"].values()), (columns, plan["received_bytes"])
+EOF
+    ok $? "matrix: classes come to the bytes of the plan, by axis"
     shardsim show matrix "$scenarios/strategies.yaml"
     is 2 "matrix: several strategies and none chosen"
     says err 'choose one with --strategy: ' "matrix: told to choose"

@@ -133,7 +133,7 @@ static void test_bytes(void)
     if (!ok(plan_text(&p, text, message, sizeof message), "many bytes: planned %s", message))
         return;
     for (int32_t d = 0; d < p.trial.record->ndevices; d++)
-        each += p.trial.record->received_bytes[d];
+        each += p.trial.record->received_bytes[record_row_of(p.trial.record, d)];
     if (traffic_init(&traffic, p.trial.record, NULL) != SHD_OK ||
         baseline_init(&b, "default", p.trial.record, NULL) != SHD_OK)
         abort();

@@ -148,9 +148,9 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
-/* For `alike`: where the members do not differ; where each may be different; where only the root is;
- * where bytes depend on the lengths of the chunks from `reach` before the member's own to `reach`
- * behind it, cyclically. */
+/* For `alike`: where the members do not differ; where each may be different; where only the root
+ * is; where bytes depend on the lengths of the chunks from `reach` before the member's own to
+ * `reach` behind it, cyclically. */
 uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member);

@@ -38,9 +38,9 @@ static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t t
     for (uint32_t row = 0; row < record->nrows; row++) {
         uint32_t alike = program_classes_project(record->classes, row, axes);
 
-        known[row] = alike < row ? known[alike]
-                                 : figures_of(program, &program->ops[i],
-                                              record_row(record, row).first);
+        known[row] = alike < row
+                         ? known[alike]
+                         : figures_of(program, &program->ops[i], record_row(record, row).first);
         add(record, row, &known[row], times);
     }
 }

@@ -3,7 +3,6 @@
 
 #include "draw/layouts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,11 +369,11 @@ int layouts_bytes(struct figure *out, const struct layouts_table *table, struct 
     for (uint32_t r = 0; r < table->nrows && !out->failed; r++) {
         out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
         for (uint32_t c = 0; c < table->ncolumns; c++) {
-            uint64_t bytes = table->bytes[(size_t)r * table->ncolumns + c];
+            uint128 bytes = table->bytes[(size_t)r * table->ncolumns + c];
 
             out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
             figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
-                            bytes ? figure_print(out, "%" PRIu64, bytes) : "");
+                            bytes ? figure_print(out, "%s", UINT128_DIGITS(bytes)) : "");
         }
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;

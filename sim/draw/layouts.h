@@ -30,8 +30,8 @@ SHD_MUST_CHECK int layouts_sharding(struct figure *out, const struct shd_shardin
 SHD_MUST_CHECK int layouts_groups(struct figure *out, const struct shd_groups *groups,
                                   struct shd_error *err);
 
-/* Bytes by receiver (rows) and source: matrix[receiver][source].  Of more devices there are too many
- * cells. */
+/* Bytes by receiver (rows) and source: matrix[receiver][source].  Of more devices there are too
+ * many cells. */
 #define LAYOUTS_MATRIX_MAX 256
 SHD_MUST_CHECK int layouts_matrix(struct figure *out, const struct shd_mesh *mesh,
                                   const uint128 *matrix, struct shd_error *err);
@@ -41,7 +41,7 @@ struct layouts_table {
     const char *row_title, *column_title;
     uint32_t nrows, ncolumns;
     char *const *rows, *const *columns;
-    const uint64_t *bytes;
+    const uint128 *bytes;
 };
 SHD_MUST_CHECK int layouts_bytes(struct figure *out, const struct layouts_table *table,
                                  struct shd_error *err);

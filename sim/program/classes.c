@@ -18,8 +18,7 @@ static uint32_t exchanged_axes(const struct shd_reshard_step *step)
         const struct shd_dim_axes *from = &step->from.dims[d], *to = &step->to.dims[d];
         uint8_t common = 0;
 
-        while (common < from->naxes && common < to->naxes &&
-               from->axes[common] == to->axes[common])
+        while (common < from->naxes && common < to->naxes && from->axes[common] == to->axes[common])
             common++;
         for (uint8_t i = common; i < from->naxes; i++)
             axes |= UINT32_C(1) << from->axes[i];
@@ -57,7 +56,8 @@ bool program_moves_alike(const struct program *program, const struct program_op 
 
     if (x->kind != y->kind || from->dtype != to->dtype || !shd_sharding_equal(&x->from, &y->from) ||
         !shd_sharding_equal(&x->to, &y->to) || x->naxes != y->naxes ||
-        memcmp(x->axes, y->axes, sizeof x->axes) != 0 || memcmp(x->near, y->near, sizeof x->near) != 0)
+        memcmp(x->axes, y->axes, sizeof x->axes) != 0 ||
+        memcmp(x->near, y->near, sizeof x->near) != 0)
         return false;
     if (program_algo(program, a, &x_call) && program_algo(program, b, &y_call))
         return x_call.count == y_call.count;
@@ -223,8 +223,7 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
             return SHD_ENOMEM;
         c->moves = more;
     }
-    c->moves[c->nmoves++] =
-        (struct program_moves){i, 1, program_moves_axes(c->program, &ops[i])};
+    c->moves[c->nmoves++] = (struct program_moves){i, 1, program_moves_axes(c->program, &ops[i])};
     *is_new = true;
     return SHD_OK;
 }

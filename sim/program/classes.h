@@ -1,10 +1,10 @@
 /* classes.h - devices that a program treats alike: boxes of mesh coordinates.
  *
  * Each axis is cut into segments, between which something differs that a device does in some op:
- * bytes that it receives or sends, flops.  A class is a segment of each axis, so that most axes have
- * one segment and a million devices a few classes.  Devices of one class have equal figures in every
- * op; two classes may have equal figures, too.  Classes are numbered row-major, as positions are;
- * class 0 has position 0.
+ * bytes that it receives or sends, flops.  A class is a segment of each axis, so that most axes
+ * have one segment and a million devices a few classes.  Devices of one class have equal figures in
+ * every op; two classes may have equal figures, too.  Classes are numbered row-major, as positions
+ * are; class 0 has position 0.
  *
  * Memory is that of the segments: nothing is kept per device.
  *

@@ -17,9 +17,9 @@ static void add_coordinates(struct text *text, const char *name, int32_t start, 
         text_addf(text, "-%d", (int)(start + size - 1));
 }
 
-/* The coordinates of a class along an axis that was asked for, whose parts are axes of the program's
- * mesh, the most major first: one run where all parts behind the first that is no single coordinate
- * are whole, else part by part. */
+/* The coordinates of a class along an axis that was asked for, whose parts are axes of the
+ * program's mesh, the most major first: one run where all parts behind the first that is no single
+ * coordinate are whole, else part by part. */
 static void add_axis(struct text *text, const struct program *program,
                      const struct program_class *class, size_t asked)
 {
@@ -92,7 +92,7 @@ static int fill(struct class_traffic *t, const struct record *record)
             return SHD_ENOMEM;
         for (uint32_t row = 0; row < t->nclasses; row++)
             t->bytes[(size_t)row * classes->nmoves + (uint32_t)column] +=
-                classes->moves[k].times *
+                (uint128)classes->moves[k].times *
                 program_moved(program, op, record_row(record, row).first).received;
     }
     for (size_t row = 0; row < t->nclasses; row++)

@@ -12,9 +12,9 @@
 
 struct class_traffic {
     uint32_t nclasses, naxes;
-    char **classes;  /* "dp=0, tp=1-7: 7 devices" */
-    char **axes;     /* "dp", "dp,tp": axes of groups, or between which boxes are exchanged */
-    uint64_t *bytes; /* [class][axes], in the step, to one device */
+    char **classes; /* "dp=0, tp=1-7: 7 devices" */
+    char **axes;    /* "dp", "dp,tp": axes of groups, or between which boxes are exchanged */
+    uint128 *bytes; /* [class][axes], in the step, to one device */
 };
 
 /* Of a record that is planned.  SHD_ENOMEM. */

@@ -119,7 +119,8 @@ static void write_alike(struct json_out *out, const struct alike *alike)
     json_out_end_object(out);
 }
 
-/* A number for each device; in large plans one for all that have the same, with the first of them. */
+/* A number for each device; in large plans one for all that have the same, with the first of them.
+ */
 static int write_devices(struct json_out *out, const char *key, const uint128 *rows,
                          const struct record *record)
 {
@@ -152,8 +153,7 @@ static void write_sums(struct json_out *out, const char *key, const struct traff
     json_out_end_object(out);
 }
 
-static int write_traffic(struct json_out *out, const struct traffic *t,
-                         const struct record *record)
+static int write_traffic(struct json_out *out, const struct traffic *t, const struct record *record)
 {
     int status;
 

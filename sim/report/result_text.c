@@ -174,16 +174,19 @@ static void print_balances(const struct record *r, struct text *out)
     print_balance("peak memory", r, r->peak_bytes, true, out);
 }
 
+/* Less of the work than this is not worth a line: a loss is summed everywhere. */
+#define REPEATED_TOLD 0.0005
+
 static void print_axis(const char *name, const struct program_work_axis *axis, struct text *out)
 {
-    if (axis->repeated == 0)
+    if (axis->repeated < REPEATED_TOLD)
         return;
     text_addf(out, "  axis %-7s", name);
     if (axis->idle)
         text_addf(out, "cuts nothing: all work is done %d times\n", (int)axis->times);
     else
-        text_addf(out, "does not cut %.*f %% of the work: it is done %d times\n",
-                  axis->repeated < 0.01 ? 2 : 1, axis->repeated * 100, (int)axis->times);
+        text_addf(out, "does not cut %.1f %% of the work: it is done %d times\n",
+                  axis->repeated * 100, (int)axis->times);
 }
 
 static void print_work(const struct record *r, struct text *out)

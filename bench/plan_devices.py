@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""What a plan costs by the number of devices: a transformer of 70 billion parameters.
+
+    plan_devices.py SHARDSIM [TIMES]      (TIMES: 5; the least CPU time is taken)
+
+CPU time of the whole process, and the most that was ever resident (of which the system's figure counts
+this interpreter, about 10 MiB, as the least).  Wall time is not told: plans use one core and wait for
+nothing.  Goals: 0.3 s on 1,024 devices, 1 s and 200 MB on 1,048,576, at most 3 times the time of 1,024.
+Standard library only.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import subprocess
+import sys
+
+SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transformer_70b.yaml")
+DEVICES = [1024, 4096, 65536, 1048576]
+COMMANDS = [["plan"], ["plan", "--json"], ["show", "matrix"]]
+EXPLAIN = ["explain", "--set", "model.layers=2"]  # of each op what else could have been: grows with layers squared
+WITHIN = {"dp-tp": 8, "fsdp-tp": 512}  # devices of the mesh but for dp
+
+
+def measure(command, times):
+    """CPU seconds, and resident MiB."""
+    seconds, mib = [], 0
+    for _ in range(times):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"{' '.join(command)}: status {process.returncode}")
+        seconds.append(usage.ru_utime + usage.ru_stime)
+        mib = max(mib, usage.ru_maxrss / 1024)
+    return min(seconds), mib
+
+
+def main():
+    program, times = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    print("| command | layout | devices | CPU s | / 1,024 | MiB |\n|---|---|--:|--:|--:|--:|")
+    for command in [*COMMANDS, EXPLAIN]:
+        for layout, within in WITHIN.items():
+            first = None
+            for devices in DEVICES:
+                sets = ["--strategy", layout, "--set", f"mesh.dp={devices // within}"]
+                seconds, mib = measure([program, *command, SCENARIO, *sets], times)
+                first = first or seconds
+                print(f"| {' '.join(command)} | {layout} | {devices:,} | {seconds:.3f} | {seconds / first:.2f} "
+                      f"| {mib:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
