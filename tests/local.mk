@@ -23,6 +23,7 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/failure \
+	%D%/faults \
 	%D%/figure \
 	%D%/gradient \
 	%D%/gradient_layers \
@@ -149,6 +150,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/block.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_faults_SOURCES = \
+	%D%/faults.c \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_preset.c \
+	%D%/random_preset.h \
+	%D%/random_program.c \
+	%D%/random_program.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
@@ -160,6 +169,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_random_layers_SOURCES = \
 	%D%/random_check.c \
 	%D%/random_check.h \
+	%D%/random_layer_ops.c \
 	%D%/random_layers.c \
 	%D%/random_ops.c \
 	%D%/random_program.c \

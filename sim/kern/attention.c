@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/math32.h"
 #include "kern/multiply.h"
 #include "kern/nest.h"
@@ -90,4 +91,5 @@ const struct kern_kernel kern_kernel_attention = {
     .flops = flops,
     .bytes = bytes,
     .workspace_bytes = workspace_bytes,
+    .error = kern_attention_error,
 };

@@ -6,6 +6,8 @@
 
 #include "kern/kernel.h"
 
+#include "kern/error.h"
+
 static void einsum_run(const union kern_desc *desc, const struct kern_args *args)
 {
     kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,
@@ -33,6 +35,7 @@ const struct kern_kernel kern_kernel_einsum = {
     .flops = einsum_flops,
     .bytes = einsum_bytes,
     .workspace_bytes = einsum_workspace_bytes,
+    .error = kern_einsum_error,
 };
 
 static void map_run(const union kern_desc *desc, const struct kern_args *args)
@@ -51,7 +54,7 @@ static uint64_t map_bytes(const union kern_desc *desc)
 }
 
 const struct kern_kernel kern_kernel_map = {
-    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes};
+    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes, .error = kern_map_error};
 
 static void reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
@@ -69,4 +72,4 @@ static uint64_t reduce_bytes(const union kern_desc *desc)
 }
 
 const struct kern_kernel kern_kernel_reduce = {
-    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes};
+    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes, .error = kern_reduce_error};

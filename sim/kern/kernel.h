@@ -42,12 +42,16 @@ union kern_desc {
     struct kern_window window; /* slice, pad, concatenation */
 };
 
+struct kern_error; /* error.h */
+
 struct kern_kernel {
     const char *name;
     void (*run)(const union kern_desc *desc, const struct kern_args *args);
     uint64_t (*flops)(const union kern_desc *desc);
     uint64_t (*bytes)(const union kern_desc *desc);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
+    /* Its rule of errors, of results that are zeros; false: no memory. */
+    bool (*error)(const union kern_desc *desc, struct kern_error *error);
 };
 
 extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */

@@ -29,6 +29,9 @@ struct walk_opts {
     void *finish_arg;
     walk_observe_fn observe; /* NULL: nothing to do */
     void *observe_arg;
+    walk_observe_fn inspect; /* the same after `observe`, but at a step between devices all are there
+                                at once, and may read each other's shards; NULL: nothing to do */
+    void *inspect_arg;
 };
 
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is

@@ -165,6 +165,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
                              .repeats = trial->repeats};
     struct record_transfers transfers = {trial->scenario->transfers.bytes_per_s,
                                          trial->scenario->transfers.latency_ns};
+    struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
+                                 .stop_request = stop_request};
     struct verify_reference reference;
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
     int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, true, err);
@@ -172,8 +174,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (status != SHD_OK)
         return status;
     trial->record->tolerance = trial->scenario->tolerance;
-    status =
-        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
+    verify.nthreads = ncores > 1 ? (int)ncores : 1;
+    status = verify_reference(&reference, trial->graph, &verify, err);
     if (status != SHD_OK)
         return status;
     status = verify_run(trial->record, &reference, &opts, err);
