@@ -60,7 +60,7 @@ double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, doubl
 
 double *kern_squared(const double *values, uint64_t n)
 {
-    double *out = malloc((n + 1) * sizeof *out);
+    double *out = calloc(n + 1, sizeof *out);
 
     for (uint64_t i = 0; out && i < n; i++)
         out[i] = values[i] * values[i];
