@@ -161,6 +161,7 @@ libsim_la_SOURCES = \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
+	%D%/kern/attention_error.c \
 	%D%/kern/attention_forward.inc \
 	%D%/kern/attention_grad.c \
 	%D%/kern/attention_tile.c \
@@ -172,7 +173,10 @@ libsim_la_SOURCES = \
 	%D%/kern/data.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
+	%D%/kern/einsum_error.c \
 	%D%/kern/embed.c \
+	%D%/kern/error.c \
+	%D%/kern/error.h \
 	%D%/kern/gemm.c \
 	%D%/kern/gemm.h \
 	%D%/kern/gemm_block.inc \
@@ -183,6 +187,7 @@ libsim_la_SOURCES = \
 	%D%/kern/kernel.c \
 	%D%/kern/kernel.h \
 	%D%/kern/map.c \
+	%D%/kern/map_error.c \
 	%D%/kern/map_fn.c \
 	%D%/kern/map_fn.h \
 	%D%/kern/math32.h \
@@ -197,6 +202,7 @@ libsim_la_SOURCES = \
 	%D%/kern/packed_room.h \
 	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
+	%D%/kern/reduce_error.c \
 	%D%/kern/repeat.c \
 	%D%/kern/rope.c \
 	%D%/kern/rope_pairs.inc \
@@ -414,13 +420,17 @@ libsim_la_SOURCES = \
 	%D%/store/folder.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
+	%D%/trial/bound.c \
+	%D%/trial/bound.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
-	%D%/trial/timing.c \
-	%D%/trial/timing.h \
 	%D%/trial/saving.c \
 	%D%/trial/saving.h \
+	%D%/trial/steps.c \
+	%D%/trial/steps.h \
+	%D%/trial/timing.c \
+	%D%/trial/timing.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \

@@ -166,6 +166,33 @@ assert r["scenario"] == "fsdp"
 PY
 }
 
+# one_device MODEL, BATCH: a scenario with nothing sharded
+one_device() {
+    cat <<END
+version: 1
+mesh: {dp: 1}
+model: $1
+batch: $2
+step: [forward, backward]
+params: [[.*, []]]
+END
+}
+
+# What a relative error called wrong: gradients that are zero up to rounding, 16 bits.
+test_one_device() {
+    for seed in 0 1 2; do
+        one_device '{kind: attention, d_model: 32, heads: 4}' '{size: 4, seq: 1}' |
+            shardsim run -q --set seed=$seed -
+        is 0 "one device, attention to one token, seed $seed: right"
+        one_device '{kind: attention, d_model: 32, heads: 4, layers: 3, causal: false}' \
+            '{size: 4, seq: 8}' | shardsim run -q --set seed=$seed -
+        is 0 "one device, three layers of attention, seed $seed: right"
+        one_device '{kind: transformer, d_model: 32, d_ff: 64, heads: 4, layers: 2, vocab: 64,
+            dtype: bfloat16}' '{size: 4, seq: 8}' | shardsim run -q --set seed=$seed -
+        is 0 "one device, a transformer in bfloat16, seed $seed: right"
+    done
+}
+
 test_failed_checks() {
     shardsim run --set tolerance=1e-30 "$scenarios/tensor_parallel.yaml"
     is 1 "wrong numbers: status 1"
@@ -173,7 +200,10 @@ test_failed_checks() {
     shardsim run --json --set tolerance=1e-30 "$scenarios/tensor_parallel.yaml"
     is 1 "wrong numbers, --json: status 1"
     holds "wrong numbers, --json: still the whole result" <<'PY'
-assert r["verify"]["ok"] is False
+v = r["verify"]
+assert v["ok"] is False and v["tolerance"] == 1e-30 and v["steps"] > 0
+assert len(v["wrong"]) == len(v["outputs"]) + len(v["gradients"])
+assert all(w["relative_error"] > 1e-30 and w["error"] <= 1 for w in v["wrong"])
 PY
     shardsim plan --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
     is 1 "plan over the memory limit: status 1"
@@ -335,6 +365,7 @@ test_json
 test_work
 test_choice
 test_memory
+test_one_device
 test_failed_checks
 test_output_lost
 test_interrupt

@@ -194,31 +194,67 @@ static void test_fill_far(void)
     ok(got == plain_source(&source, 0), "fill: a scalar");
 }
 
+/* One element of a shard, `is` beside `should`: whether it is right with any finite bound. */
+static bool is_right(enum shd_dtype dtype, void *got, double is, double should)
+{
+    static const int64_t one[1] = {1}, none[1] = {0};
+    const double huge = 1e300;
+    struct kern_difference d = {0};
+
+    set_elem(dtype, got, 0, is);
+    kern_compare(dtype, 1, one, none, one, got, &should, &huge, &d);
+    return d.ratio <= 1;
+}
+
+static void compare_by_place(enum shd_dtype dtype, void *got)
+{
+    const char *type = shd_dtype_name(dtype);
+
+    ok(is_right(dtype, got, NAN, NAN) && is_right(dtype, got, INFINITY, INFINITY) &&
+           is_right(dtype, got, -INFINITY, -INFINITY),
+       "compare: what is not finite in both, %s", type);
+    ok(!is_right(dtype, got, NAN, 1) && !is_right(dtype, got, INFINITY, 1) &&
+           !is_right(dtype, got, INFINITY, NAN) && !is_right(dtype, got, NAN, INFINITY),
+       "compare: what is not finite in one, %s", type);
+    ok(!is_right(dtype, got, 1, NAN) && !is_right(dtype, got, 1, -INFINITY) &&
+           !is_right(dtype, got, -INFINITY, INFINITY),
+       "compare: another number, or sign, where one is not finite, %s", type);
+}
+
 static void test_compare(void)
 {
     static const int64_t shape[2] = {5, 300}, offset[2] = {1, 20}, extent[2] = {3, 270};
-    static double want[5 * 300];
+    static double want[5 * 300], allowed[5 * 300];
 
     DTYPES(dtype)
     {
         void *got = malloc(3 * 270 * 8);
-        double max_diff = 0, max_want = 0;
+        const char *type = shd_dtype_name(dtype);
+        struct kern_difference d = {0};
 
-        for (int i = 0; i < 5 * 300; i++)
+        for (int i = 0; i < 5 * 300; i++) {
             want[i] = i % 97;
+            allowed[i] = 1;
+        }
         want[0] = 1e9; /* outside the shard */
         for (int i = 0; i < 3 * 270; i++)
             set_elem(dtype, got, i, want[(i / 270 + 1) * 300 + i % 270 + 20]);
-        kern_compare(dtype, 2, shape, offset, extent, got, want, &max_diff, &max_want);
-        ok(max_diff == 0 && max_want == 96, "compare: equal, %s", shd_dtype_name(dtype));
+        kern_compare(dtype, 2, shape, offset, extent, got, want, NULL, &d);
+        ok(d.ratio == 0 && d.most == 0 && d.size == 96, "compare: equal, %s", type);
         set_elem(dtype, got, 270 + 7, want[2 * 300 + 27] + 2);
-        kern_compare(dtype, 2, shape, offset, extent, got, want, &max_diff, &max_want);
-        ok(max_diff == 2, "compare: one element off, %s", shd_dtype_name(dtype));
-        if (dtype != SHD_I32) {
-            set_elem(dtype, got, 5, NAN);
-            kern_compare(dtype, 2, shape, offset, extent, got, want, &max_diff, &max_want);
-            ok(max_diff == INFINITY, "compare: NaN is infinitely off, %s", shd_dtype_name(dtype));
-        }
+        kern_compare(dtype, 2, shape, offset, extent, got, want, allowed, &d);
+        ok(d.ratio == 2 && d.most == 2 && d.at == 2 * 300 + 27 && d.got == d.want + 2 &&
+               d.allowed == 1,
+           "compare: one element off, %s", type);
+        allowed[2 * 300 + 27] = INFINITY;
+        d = (struct kern_difference){0};
+        kern_compare(dtype, 2, shape, offset, extent, got, want, allowed, &d);
+        ok(d.ratio == 0 && d.nopen == 1, "compare: where anything is allowed, %s", type);
+        allowed[2 * 300 + 27] = 4;
+        kern_compare(dtype, 2, shape, offset, extent, got, want, allowed, &d);
+        ok(d.ratio == 0.5, "compare: each place by its own bound, %s", type);
+        if (dtype != SHD_I32)
+            compare_by_place(dtype, got);
         free(got);
     }
 }

@@ -27,6 +27,7 @@ check_PROGRAMS += \
 	%D%/escape \
 	%D%/failure \
 	%D%/failures \
+	%D%/faults \
 	%D%/figure \
 	%D%/gradient \
 	%D%/gradient_layers \
@@ -162,6 +163,14 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/block.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_faults_SOURCES = \
+	%D%/faults.c \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_preset.c \
+	%D%/random_preset.h \
+	%D%/random_program.c \
+	%D%/random_program.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
@@ -173,6 +182,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_random_layers_SOURCES = \
 	%D%/random_check.c \
 	%D%/random_check.h \
+	%D%/random_layer_ops.c \
 	%D%/random_layers.c \
 	%D%/random_ops.c \
 	%D%/random_program.c \

@@ -93,66 +93,26 @@ static bool work_adds_up(const struct program *program)
     return true;
 }
 
-static double largest(const double *values, const struct program_buffer *b)
+static bool verified(const struct record *run)
 {
-    double most = 0;
-    int64_t n = 1;
+    for (uint32_t r = 0; r < run->nchecks; r++) {
+        const struct record_check *c = &run->checks[r];
 
-    for (uint32_t d = 0; d < b->rank; d++)
-        n *= b->shape[d];
-    for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs(values[i]));
-    return most;
-}
-
-/* The largest absolute error of a result.  What is 0 and computed as a difference need not be 0: it
- * has no relative error, and is looked at itself. */
-static double error_of(const struct record *run, const struct step *step, uint32_t r, double most)
-{
-    double error = run->checks[r].error, value = 0;
-    int64_t n = 1;
-
-    if (most > 0 || error == 0)
-        return error * most;
-    for (uint32_t d = 0; d < step->program->buffers[step->program->results[r].buffer].rank; d++)
-        n *= step->program->buffers[step->program->results[r].buffer].shape[d];
-    for (int64_t i = 0; i < n; i++)
-        value = fmax(value, fabs(step_value(step, r, i)));
-    return value > 0 ? value : NAN;
-}
-
-/* Errors relative to the largest value of the result, which may be what is left of a difference of
- * larger ones: then relative to the largest of all (in float64, to a thousandth of it). */
-static bool verified(const struct record *run, const struct step *step,
-                     const struct verify_reference *reference, enum shd_dtype dtype)
-{
-    const struct program *program = run->program;
-    double tolerance = dtype == SHD_F64 ? 1e-9 : 1e-4, part = dtype == SHD_F64 ? 1e-3 : 1, all = 0;
-    bool good = true;
-
-    for (uint32_t r = 0; r < program->nresults; r++)
-        all = fmax(all,
-                   largest(reference->results[r], &program->buffers[program->results[r].buffer]));
-    for (uint32_t r = 0; r < program->nresults; r++) {
-        double most = largest(reference->results[r], &program->buffers[program->results[r].buffer]);
-        double error = error_of(run, step, r, most);
-
-        if (error <= tolerance * fmax(most, all * part))
-            continue;
-        diag("%s is off by %g of %g (largest of all: %g)", program->results[r].name, error, most,
-             all);
-        good = false;
+        if (!record_check_ok(run, c))
+            diag("%s is off by %g bounds: element %lld of device %d is %.9g, not %.9g +- %.2g",
+                 c->name, c->error, (long long)c->at, (int)c->device, c->got, c->want, c->allowed);
     }
-    return good && run->nchecks == program->nresults;
+    return record_verified_ok(run);
 }
 
 static bool check_results(const struct random_program *p, struct step *step)
 {
+    struct verify_opts verify = {.ndevices = shd_mesh_size(p->mesh), .nthreads = 1};
     struct verify_reference reference;
     struct walk_opts opts = {.nthreads = 0};
     struct shd_error err;
     struct record *run;
-    int status = verify_reference(&reference, p->graph, 1, NULL, &err);
+    int status = verify_reference(&reference, p->graph, &verify, &err);
     bool good = false;
 
     if (status != SHD_OK) {
@@ -163,7 +123,7 @@ static bool check_results(const struct random_program *p, struct step *step)
     if (status == SHD_OK) {
         status = verify_run(run, &reference, &opts, &err);
         if (status == SHD_OK)
-            good = verified(run, step, &reference, p->dtype);
+            good = verified(run);
         if (good && step_disagreement(step->planned, run)) {
             diag("a second run differs in %s", step_disagreement(step->planned, run));
             good = false;

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define NDIMS 5
+
 uint32_t random_leaf(struct random_program *p, const uint32_t *dims, uint32_t rank)
 {
     struct kern_source source = {.seed = (uint32_t)random_next(&p->random), .scale = 2};
@@ -159,4 +161,32 @@ void random_op(struct random_program *p)
         add_reduce(p);
     else
         add_constraint(p);
+}
+
+static void add_leaf(struct random_program *p)
+{
+    uint32_t dims[3], rank = random_chance(&p->random, 5) ? 0 : 1 + random_below(&p->random, 3);
+    uint32_t start = random_below(&p->random, NDIMS);
+
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = (start + 2 * d) % NDIMS; /* 5 is prime: all different */
+    random_leaf(p, dims, rank);
+}
+
+struct random_program *random_ops_program(uint64_t seed)
+{
+    static const int64_t sizes[] = {4, 6, 8, 12, 8, 12, 4, 3, 1};
+    static const char *const names[NDIMS] = {"a", "b", "c", "d", "e"};
+    struct random_program *p = random_program_create(seed);
+    uint32_t target;
+
+    for (int d = 0; d < NDIMS; d++)
+        (void)graph_dim(p->graph, names[d], sizes[random_below(&p->random, 9)]);
+    for (uint32_t n = 3 + random_below(&p->random, 3); n > 0; n--)
+        add_leaf(p);
+    target = p->graph->nnodes + 8 + random_below(&p->random, 12);
+    while (p->graph->nnodes < target && p->graph->err.status == SHD_OK)
+        random_op(p);
+    random_program_finish(p);
+    return p;
 }

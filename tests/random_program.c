@@ -87,10 +87,11 @@ uint32_t random_keep(struct random_program *p, uint32_t node, double bound)
     return random_keep(p, node, 1);
 }
 
-/* Numbers cannot be computed with, and an attention's log-sum-exp has no gradient. */
+/* Numbers cannot be computed with, nor with the log-sum-exp of an attention in 16 bits, which is
+ * float32; and it has no gradient. */
 static bool usable(const struct random_program *p, uint32_t node)
 {
-    return p->graph->nodes[node].dtype != SHD_I32 &&
+    return p->graph->nodes[node].dtype == p->dtype &&
            !(p->backward && p->graph->nodes[node].op == GRAPH_EXTRA);
 }
 
@@ -159,6 +160,8 @@ static void add_gradients(struct random_program *p)
 {
     uint32_t wrt[RANDOM_NODES_MAX], grads[RANDOM_NODES_MAX], nwrt = 0, loss = add_loss(p);
 
+    if (loss == GRAPH_NONE) /* of whole numbers and log-sum-exps alone */
+        return;
     for (uint32_t n = 0; n < p->graph->nnodes; n++)
         if (p->graph->nodes[n].op <= GRAPH_PARAM && p->graph->nodes[n].dtype != SHD_I32)
             wrt[nwrt++] = n;
@@ -188,6 +191,13 @@ static void ask_algos(struct random_program *p)
         p->algos[kind] = coll_find((enum coll_kind)kind, names[random_below(&p->random, 2)]);
 }
 
+static enum shd_dtype asked_type = SHD_NDTYPES; /* none */
+
+void random_program_type(enum shd_dtype dtype)
+{
+    asked_type = dtype;
+}
+
 struct random_program *random_program_create(uint64_t seed)
 {
     struct random_program *p = calloc(1, sizeof *p);
@@ -197,8 +207,10 @@ struct random_program *random_program_create(uint64_t seed)
         abort();
     p->seed = p->random.state = seed;
     p->dtype = random_chance(&p->random, 70) ? SHD_F64 : SHD_F32;
-    /* Slopes jump and saturate: in float32 a gradient may be right and far from the exact one. */
-    p->backward = p->dtype == SHD_F64 && random_chance(&p->random, 50);
+    if (asked_type != SHD_NDTYPES)
+        p->dtype = asked_type;
+    p->backward = (asked_type != SHD_NDTYPES || p->dtype == SHD_F64) &&
+                  random_chance(&p->random, 50);
     p->memory_bytes = random_chance(&p->random, 30);
     make_mesh(p);
     ask_algos(p);

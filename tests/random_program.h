@@ -46,6 +46,9 @@ struct random_program {
     uint64_t memory_bytes; /* 0, or so little that nothing gathered is kept */
 };
 
+/* The type of all programs that are created from now on, which then may all have gradients. */
+void random_program_type(enum shd_dtype dtype);
+
 struct random_program *random_program_create(uint64_t seed);
 void random_program_finish(struct random_program *p);
 void random_program_destroy(struct random_program *p);
@@ -78,5 +81,21 @@ uint32_t random_positive(struct random_program *p, uint32_t a);
 
 /* One of these ops on nodes there are. */
 void random_op(struct random_program *p);
+
+/* A program of such ops alone. */
+struct random_program *random_ops_program(uint64_t seed);
+
+/* ---- random_layer_ops.c: attention, norms, look-ups and so on ---- */
+
+/* What was made so far. */
+struct random_layers {
+    unsigned attention, causal, grouped; /* attentions: all, causal, with fewer key heads */
+    unsigned blocks;
+};
+
+extern struct random_layers random_layers;
+
+/* A program of all ops that there are. */
+struct random_program *random_layer_program(uint64_t seed);
 
 #endif /* RANDOM_PROGRAM_H */

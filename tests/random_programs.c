@@ -12,35 +12,6 @@
 
 #define SEED 20260131u
 #define NPROGRAMS 300
-#define NDIMS 5
-
-static void add_leaf(struct random_program *p)
-{
-    uint32_t dims[3], rank = random_chance(&p->random, 5) ? 0 : 1 + random_below(&p->random, 3);
-    uint32_t start = random_below(&p->random, NDIMS);
-
-    for (uint32_t d = 0; d < rank; d++)
-        dims[d] = (start + 2 * d) % NDIMS; /* 5 is prime: all different */
-    random_leaf(p, dims, rank);
-}
-
-static struct random_program *make(uint64_t seed)
-{
-    static const int64_t sizes[] = {4, 6, 8, 12, 8, 12, 4, 3, 1};
-    static const char *const names[NDIMS] = {"a", "b", "c", "d", "e"};
-    struct random_program *p = random_program_create(seed);
-    uint32_t target;
-
-    for (int d = 0; d < NDIMS; d++)
-        (void)graph_dim(p->graph, names[d], sizes[random_below(&p->random, 9)]);
-    for (uint32_t n = 3 + random_below(&p->random, 3); n > 0; n--)
-        add_leaf(p);
-    target = p->graph->nnodes + 8 + random_below(&p->random, 12);
-    while (p->graph->nnodes < target && p->graph->err.status == SHD_OK)
-        random_op(p);
-    random_program_finish(p);
-    return p;
-}
 
 static void test_seen(void)
 {
@@ -62,7 +33,7 @@ static void test_seen(void)
 int main(void)
 {
     plan(0);
-    if (random_test(make, SEED, NPROGRAMS))
+    if (random_test(random_ops_program, SEED, NPROGRAMS))
         test_seen();
     return done();
 }

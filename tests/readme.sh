@@ -10,7 +10,7 @@ readme=$top_srcdir/README.md
 # Times and rounding errors differ from machine to machine, and what was replayed with them.
 mask() {
     sed -e '/^measured/,/^$/s/[0-9.]* [mnu]*s /TIME /g' -e '/^replayed/,/^$/d' \
-        -e '/^verified/,$s/largest//' -e '/^ *error [0-9]/d' -e '/^verified/,$s/ *$//' "$1"
+        -e '/^verified/,$s/error [0-9.]* of its$/ERROR/' -e '/^ *bound (/d' "$1"
 }
 
 # same TEXT: $tmp/shown is $tmp/real

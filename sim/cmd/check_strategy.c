@@ -59,12 +59,23 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
     const struct record *r = item->trial.record;
     uint64_t limit = item->scenario->memory_limit_bytes;
 
-    for (uint32_t i = 0; r->verified && i < r->nchecks; i++)
-        if (!(r->checks[i].error <= r->tolerance))
+    for (uint32_t i = 0; r->verified && i < r->nchecks; i++) {
+        const struct record_check *check = &r->checks[i];
+
+        if (check->error > 1)
             diag_error(&c->wrong, item->scenario->place,
-                       "%s%s differs from the unsharded computation: error %.1e, allowed %.0e",
-                       result_kind(r->checks[i].kind), r->checks[i].name, r->checks[i].error,
-                       r->tolerance);
+                       "%s%s differs from the unsharded computation: error %.3g of its bound",
+                       result_kind(check->kind), check->name, check->error);
+        else if (!record_check_ok(r, check))
+            diag_error(&c->wrong, item->scenario->place,
+                       "%s%s differs from the unsharded computation: error %.1e, tolerance %.0e",
+                       result_kind(check->kind), check->name, check->relative, r->tolerance);
+    }
+    if (r->verified && r->step.error > 1)
+        diag_error(&c->wrong, item->scenario->place,
+                   "%s for %s is not what it was given makes: error %.3g of its bound",
+                   program_step_name(&r->program->ops[r->step_op]),
+                   r->program->ops[r->step_op].name, r->step.error);
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
                    "does not fit: peak memory %s bytes on a device, of %llu",

@@ -185,6 +185,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     nodes[graph->nnodes].name = graph_text(graph, "%s", name);
     nodes[graph->nnodes].phase = graph->phase;
     nodes[graph->nnodes].gradient_of = GRAPH_NONE;
+    nodes[graph->nnodes].stored = node->dtype;
     return graph->nnodes++;
 }
 
@@ -403,9 +404,14 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
         graph_destroy(copy);
         return NULL;
     }
-    for (uint32_t n = 0; n < copy->nnodes; n++)
-        if (copy->nodes[n].dtype != SHD_I32)
-            copy->nodes[n].dtype = dtype;
+    for (uint32_t i = 0; i < copy->nnodes; i++) {
+        struct graph_node *n = &copy->nodes[i];
+
+        if (n->op == GRAPH_CAUSAL) /* as the type asked for has it: -inf, where that is its -1e30 */
+            n->attr.causal.masked = kern_round(n->stored, n->attr.causal.masked);
+        if (n->dtype != SHD_I32)
+            n->dtype = dtype;
+    }
     return copy;
 }
 

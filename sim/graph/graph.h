@@ -92,7 +92,8 @@ struct graph_node {
     enum graph_op op;
     enum graph_phase phase;
     enum shd_dtype dtype;
-    const char *name; /* "layers/0/mlp/up"; unique for inputs and parameters */
+    enum shd_dtype stored; /* the type it is asked for in: not `dtype` in a graph_in_dtype() */
+    const char *name;      /* "layers/0/mlp/up"; unique for inputs and parameters */
     uint32_t rank;
     uint32_t dims[GRAPH_RANK_MAX]; /* dimension numbers, as the array is stored (row-major) */
     uint32_t ninputs;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/math32.h"
 #include "kern/multiply.h"
 #include "kern/nest.h"
@@ -97,4 +98,5 @@ const struct kern_kernel kern_kernel_attention = {
     .bytes = bytes,
     .dense_flops = dense_flops,
     .workspace_bytes = workspace_bytes,
+    .error = kern_attention_error,
 };

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/math32.h"
 #include "kern/multiply.h"
 #include "kern/nest.h"
@@ -94,4 +95,5 @@ const struct kern_kernel kern_kernel_attention_grad = {
     .bytes = bytes,
     .dense_flops = dense_flops,
     .workspace_bytes = workspace_bytes,
+    .error = kern_attention_grad_error,
 };

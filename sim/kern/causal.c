@@ -6,7 +6,11 @@
 
 #include "kern/kernel.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define ROWS 64 /* of a task */
@@ -111,5 +115,28 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(kern_size(c->dtype), count);
 }
 
+/* What is masked is as exact as the type has it, which for -1e30 is infinite in float16. */
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    double masked = desc->causal.masked, lost = masked - kern_round(e->type, masked);
+    uint64_t n = kern_elements(desc->causal.ndims, desc->causal.extent, UINT32_MAX);
+    const double *operand = e->variances[0], *variances[1] = {operand};
+    struct kern_error all = *e;
+    union kern_desc other = *desc;
+    double *exact = NULL;
+    bool done;
+
+    if (!operand && !(exact = calloc(n + 1, sizeof *exact)))
+        return false;
+    if (!operand)
+        variances[0] = exact;
+    all.variances = variances;
+    other.causal.masked = isfinite(masked) ? lost * lost : 0;
+    done = kern_error_moved(&kern_kernel_causal, &other, &all, 0, 1);
+    e->kept = all.kept;
+    free(exact);
+    return done;
+}
+
 const struct kern_kernel kern_kernel_causal = {
-    .name = "causal", .run = run_causal, .flops = flops, .bytes = bytes};
+    .name = "causal", .run = run_causal, .flops = flops, .bytes = bytes, .error = error};

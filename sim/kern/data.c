@@ -42,8 +42,10 @@ static int64_t shard_nest(uint32_t rank, const int64_t *shape, const int64_t *of
     return first;
 }
 
-static double rounded(enum shd_dtype dtype, double value)
+double kern_round(enum shd_dtype dtype, double value)
 {
+    if (dtype == SHD_F32)
+        return (double)(float)value;
     if (dtype == SHD_BF16)
         return (double)shd_bf16_to_f32(shd_bf16_from_f32((float)value));
     if (dtype == SHD_F16)
@@ -64,7 +66,7 @@ static void source_values(const struct kern_source *source, int64_t first, int64
         else if (source->modulus > 0)
             out[i] = (double)((u >> 8) % source->modulus);
         else
-            out[i] = rounded(source->rounded,
+            out[i] = kern_round(source->rounded,
                              (double)(float)((u / 4294967296.0 - 0.5) * source->scale));
     }
 }
@@ -95,23 +97,42 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
     }
 }
 
-static void compare_one(double got, double want, double *max_diff, double *max_want)
+/* Places where `want` is not finite allow nothing; NaN allows nothing else either. */
+static double ratio_of(double got, double want, double allowed)
 {
     double diff = fabs(got - want);
 
     if (got == want || (isnan(got) && isnan(want)))
-        diff = 0;
-    else if (!isfinite(got) || !isfinite(want))
-        diff = INFINITY;
-    if (diff > *max_diff)
-        *max_diff = diff;
-    if (fabs(want) > *max_want)
-        *max_want = fabs(want);
+        return 0;
+    return isfinite(diff) && allowed > 0 ? diff / allowed : INFINITY;
+}
+
+static void compare_one(double got, double want, double allowed, int64_t at,
+                        struct kern_difference *d)
+{
+    double ratio;
+
+    if (isinf(allowed)) {
+        d->nopen++;
+        return;
+    }
+    ratio = ratio_of(got, want, allowed);
+    if (ratio > d->ratio) {
+        d->ratio = ratio;
+        d->at = at;
+        d->got = got;
+        d->want = want;
+        d->allowed = allowed;
+    }
+    if (isfinite(got) && isfinite(want)) {
+        d->most = fmax(d->most, fabs(got - want));
+        d->size = fmax(d->size, fabs(want));
+    }
 }
 
 void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *offset,
-                  const int64_t *extent, const void *got, const double *want, double *max_diff,
-                  double *max_want)
+                  const int64_t *extent, const void *got, const double *want,
+                  const double *allowed, struct kern_difference *d)
 {
     struct kern_nest nest;
     struct kern_walk walk;
@@ -130,8 +151,11 @@ void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, con
         n = n < BLOCK ? n : BLOCK;
         kern_load_f64(dtype, (const char *)got + walk.offset[0] * (int64_t)kern_size(dtype), 1,
                       (size_t)n, values);
-        for (int64_t i = 0; i < n; i++)
-            compare_one(values[i], want[first + walk.offset[1] + i * stride], max_diff, max_want);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = first + walk.offset[1] + i * stride;
+
+            compare_one(values[i], want[at], allowed ? allowed[at] : 0, at, d);
+        }
         kern_walk_advance(&walk, n);
         count -= n;
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define ROWS 64   /* rows or tokens of a task */
@@ -86,8 +87,13 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_add(kern_sat_mul(2, row_bytes(e, e->tokens)), id_bytes(e));
 }
 
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    return kern_error_moved(&kern_kernel_embed, desc, e, 0, 2);
+}
+
 const struct kern_kernel kern_kernel_embed = {
-    .name = "embed", .run = run_embed, .flops = flops, .bytes = bytes};
+    .name = "embed", .run = run_embed, .flops = flops, .bytes = bytes, .error = error};
 
 /* From the last token to the first, so that each list ends in the order of tokens.  Returns how
  * many are of rows that other devices have. */
@@ -193,10 +199,19 @@ static uint64_t grad_workspace_bytes(const union kern_desc *desc)
         sizeof(int64_t));
 }
 
+static bool grad_error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_embed *d = &desc->embed;
+
+    return kern_error_added(&kern_kernel_embed_grad, desc, e, 1, (uint64_t)(d->tokens * d->width),
+                            (uint64_t)(d->rows * d->width), (double)d->tokens, kern_compute_roundoff(e->type));
+}
+
 const struct kern_kernel kern_kernel_embed_grad = {
     .name = "embed_grad",
     .run = run_embed_grad,
     .flops = grad_flops,
     .bytes = grad_bytes,
     .workspace_bytes = grad_workspace_bytes,
+    .error = grad_error,
 };

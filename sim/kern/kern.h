@@ -150,16 +150,29 @@ struct kern_source {
     bool index;
 };
 
+/* A value as a type holds it. */
+double kern_round(enum shd_dtype dtype, double value);
+
 /* Fill a shard, stored row-major: `extent` elements per dimension from `offset` of an array of
  * `shape`. */
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,
                const int64_t *shape, const int64_t *offset, const int64_t *extent, void *out);
 
-/* Compare a shard with the same slice of a whole float64 array `want` (row-major, of `shape`):
- * raises *max_diff to the largest |got - want| (infinity when got is not finite and want is) and
- * *max_want to the largest |want|. */
+/* What comparing found, to begin with all 0. */
+struct kern_difference {
+    double ratio;       /* the largest |got - want| / allowed; infinity where none is allowed */
+    int64_t at;         /* where that is: row-major, in the whole array */
+    double got, want, allowed; /* there */
+    double most, size;  /* the largest |got - want|, and |want|, where both are finite */
+    uint64_t nopen;     /* places where any value is allowed */
+};
+
+/* Compare a shard with the same slice of a whole float64 array `want` (row-major, of `shape`), and
+ * raise what is in *d.  Each place may be off by its own `allowed` (NULL: nothing), of which
+ * infinity leaves it open.  What is not a number or infinite in one must be the same in the other,
+ * and is not counted in `most` and `size`. */
 void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *offset,
-                  const int64_t *extent, const void *got, const double *want, double *max_diff,
-                  double *max_want);
+                  const int64_t *extent, const void *got, const double *want,
+                  const double *allowed, struct kern_difference *d);
 
 #endif /* KERN_KERN_H */

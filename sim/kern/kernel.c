@@ -6,6 +6,8 @@
 
 #include "kern/kernel.h"
 
+#include "kern/error.h"
+
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
     const int64_t none[KERN_OFFSETS_MAX] = {0};
@@ -49,6 +51,7 @@ const struct kern_kernel kern_kernel_einsum = {
     .flops = einsum_flops,
     .bytes = einsum_bytes,
     .workspace_bytes = einsum_workspace_bytes,
+    .error = kern_einsum_error,
 };
 
 static uint64_t map_run(const union kern_desc *desc, const struct kern_args *args)
@@ -69,7 +72,7 @@ static uint64_t map_bytes(const union kern_desc *desc, const int64_t *offsets)
 }
 
 const struct kern_kernel kern_kernel_map = {
-    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes};
+    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes, .error = kern_map_error};
 
 static uint64_t reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
@@ -89,4 +92,4 @@ static uint64_t reduce_bytes(const union kern_desc *desc, const int64_t *offsets
 }
 
 const struct kern_kernel kern_kernel_reduce = {
-    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes};
+    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes, .error = kern_reduce_error};

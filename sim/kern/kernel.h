@@ -42,6 +42,8 @@ union kern_desc {
     struct kern_window window; /* slice, pad, concatenation */
 };
 
+struct kern_error; /* error.h */
+
 struct kern_kernel {
     const char *name;
     /* Returns the flops that it did, counted by its loops as they go. */
@@ -54,6 +56,8 @@ struct kern_kernel {
      * flops.  NULL: flops() does not depend on offsets. */
     uint64_t (*dense_flops)(const union kern_desc *desc);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
+    /* Its rule of errors, of results that are zeros; false: no memory. */
+    bool (*error)(const union kern_desc *desc, struct kern_error *error);
 };
 
 /* dense_flops(), or flops() where these are the same. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define TOKENS 64 /* of a task */
@@ -130,8 +131,18 @@ static uint64_t grad_bytes(const union kern_desc *desc, const int64_t *offsets)
                         kern_sat_mul(kern_elements(3, extent, 7), kern_size(p->dtype)));
 }
 
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    return kern_error_moved(&kern_kernel_pick, desc, e, 0, 2);
+}
+
+static bool grad_error(const union kern_desc *desc, struct kern_error *e)
+{
+    return kern_error_moved(&kern_kernel_pick_grad, desc, e, 1, 2);
+}
+
 const struct kern_kernel kern_kernel_pick = {
-    .name = "pick", .run = run_pick, .flops = flops, .bytes = bytes};
+    .name = "pick", .run = run_pick, .flops = flops, .bytes = bytes, .error = error};
 
 const struct kern_kernel kern_kernel_pick_grad = {
-    .name = "pick_grad", .run = run_pick_grad, .flops = flops, .bytes = grad_bytes};
+    .name = "pick_grad", .run = run_pick_grad, .flops = flops, .bytes = grad_bytes, .error = grad_error};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define BLOCK 256 /* elements of a sum at a time */
@@ -137,8 +138,21 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
                         kern_size(r->dtype));
 }
 
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    return kern_error_moved(&kern_kernel_repeat, desc, e, 0, 1);
+}
+
+static bool sum_error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_repeat *r = &desc->repeat;
+
+    return kern_error_added(&kern_kernel_repeat_sum, desc, e, 0, nelems(r, r->heads),
+                            nelems(r, r->kv_heads), (double)r->repeat, kern_compute_roundoff(e->type));
+}
+
 const struct kern_kernel kern_kernel_repeat = {
-    .name = "repeat", .run = run_repeat, .flops = flops, .bytes = bytes};
+    .name = "repeat", .run = run_repeat, .flops = flops, .bytes = bytes, .error = error};
 
 const struct kern_kernel kern_kernel_repeat_sum = {
-    .name = "repeat_sum", .run = run_repeat_sum, .flops = sum_flops, .bytes = bytes};
+    .name = "repeat_sum", .run = run_repeat_sum, .flops = sum_flops, .bytes = bytes, .error = sum_error};

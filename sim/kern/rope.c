@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define PAIRS 64     /* of a block */
@@ -129,5 +130,40 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 
+/* Both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of sine and cosine
+ * add up to 1; sine, cosine, two products and their sum are rounded. */
+static void pair_errors(const struct kern_error *e, int64_t at, int64_t partner)
+{
+    const double *in = e->args->in[0], *v = e->variances[0];
+    double squares = in[at] * in[at] + in[partner] * in[partner];
+    double both = 5 * kern_compute_roundoff(e->type) * kern_compute_roundoff(e->type) * squares + (v ? fmax(v[at], v[partner]) : 0);
+
+    e->out[0][at] = both;
+    e->out[0][partner] = both;
+}
+
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_rope *r = &desc->rope;
+    int64_t stride = r->stride[r->pair_dim], npairs = r->extent[r->pair_dim] / 2;
+    struct kern_nest pairs = {.narrays = 1};
+    struct kern_walk walk;
+
+    if (kern_elements(r->ndims, r->extent, UINT32_MAX) == 0)
+        return true;
+    for (uint32_t d = 0; d < r->ndims; d++)
+        kern_nest_add(&pairs, d == r->pair_dim ? npairs : r->extent[d],
+                      (const int64_t[]){d == r->pair_dim && r->interleaved ? 2 * r->stride[d]
+                                                                           : r->stride[d]});
+    kern_walk_init(&walk, &pairs, 0);
+    for (int64_t i = kern_nest_count(&pairs); i > 0; i--) {
+        pair_errors(e, walk.offset[0],
+                    walk.offset[0] + (r->interleaved ? stride : npairs * stride));
+        if (i > 1)
+            kern_walk_advance(&walk, 1);
+    }
+    return true;
+}
+
 const struct kern_kernel kern_kernel_rope = {
-    .name = "rope", .run = run_rope, .flops = flops, .bytes = bytes};
+    .name = "rope", .run = run_rope, .flops = flops, .bytes = bytes, .error = error};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/error.h"
 #include "kern/nest.h"
 
 #define ROWS 64 /* of a task */
@@ -80,5 +81,19 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(kern_sat_mul(along, kern_elements(2, extent, 3)), kern_size(w->dtype));
 }
 
+/* Variances move as the elements do; an operand that is exact has none. */
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_window *w = &desc->window;
+
+    e->kept = true;
+    for (uint32_t i = 0; i < w->ninputs; i++)
+        for (int64_t row = 0; row < w->outer && e->variances[i] && w->count[i] > 0; row++)
+            memcpy(e->out[0] + (row * w->out_extent + w->to[i]) * w->inner,
+                   e->variances[i] + (row * w->in_extent[i] + w->from[i]) * w->inner,
+                   (size_t)(w->count[i] * w->inner) * sizeof(double));
+    return true;
+}
+
 const struct kern_kernel kern_kernel_window = {
-    .name = "window", .run = run_window, .flops = flops, .bytes = bytes};
+    .name = "window", .run = run_window, .flops = flops, .bytes = bytes, .error = error};

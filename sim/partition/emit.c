@@ -60,7 +60,10 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t
     graph_shape(e->graph, node, shape);
     status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
                                 price_sharding(e->placement->price, sharding), e->err);
-    return status == SHD_OK ? keep_version(e, node, sharding, *buffer, phase) : status;
+    if (status != SHD_OK)
+        return status;
+    e->program->buffers[*buffer].stored = n->stored;
+    return keep_version(e, node, sharding, *buffer, phase);
 }
 
 /* ---- why a step is there ---- */

@@ -37,6 +37,7 @@
 struct program_buffer {
     const char *name; /* of the array; several buffers may hold shardings of one array */
     enum shd_dtype dtype;
+    enum shd_dtype stored; /* the type it is asked for in, where it is computed in another */
     uint32_t rank;
     int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array */
     int64_t local[PROGRAM_RANK_MAX]; /* of the shard */

@@ -4,6 +4,7 @@
 #include "record/record.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -193,11 +194,43 @@ double record_efficiency(const struct record *record, const struct program_work 
     return done ? (double)work->unsharded_flops / (double)done : 1;
 }
 
+struct record_check record_check_of(const struct record *record, const struct kern_difference *found,
+                                    uint32_t ncolumns, uint32_t i)
+{
+    struct record_check check = {.error = 0};
+    double most = 0, size = 0;
+
+    for (int32_t d = 0; d < record->ndevices; d++) {
+        const struct kern_difference *f = &found[(size_t)d * ncolumns + i];
+
+        if (f->ratio > check.error) {
+            check.error = f->ratio;
+            check.at = f->at;
+            check.device = d;
+            check.got = f->got;
+            check.want = f->want;
+            check.allowed = f->allowed;
+        }
+        check.nopen += f->nopen;
+        most = fmax(most, f->most);
+        size = fmax(size, f->size);
+    }
+    check.relative = most == 0 ? 0 : most / size;
+    return check;
+}
+
+bool record_check_ok(const struct record *record, const struct record_check *check)
+{
+    return check->error <= 1 && (record->tolerance == 0 || check->relative <= record->tolerance);
+}
+
 bool record_verified_ok(const struct record *record)
 {
     for (uint32_t i = 0; i < record->nchecks; i++)
-        if (!(record->checks[i].error <= record->tolerance)) /* NaN is not */
+        if (!record_check_ok(record, &record->checks[i]))
             return false;
+    if (!(record->step.error <= 1))
+        return false;
     return record->nchecks > 0;
 }
 

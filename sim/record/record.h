@@ -31,11 +31,19 @@ struct record_time {
         cpu_ns; /* of the device's own thread; in a record that was replayed, of the same work */
 };
 
-/* A result compared with the unsharded computation in float64. */
+/* A result compared with the unsharded computation in float64, over all devices: each element may
+ * be off by a bound of its own (docs/verification.md). */
 struct record_check {
     enum program_result_kind kind;
     const char *name;
-    double error; /* max |got - want| / max |want| over the whole array and all replicas */
+    double error;       /* the largest |got - want| / bound: above 1 it is wrong.  Infinity where
+                           nothing is allowed, or one of the two is not finite and the other is not
+                           the same */
+    int32_t device;     /* that has it, the lowest; with error 0 not set, as what follows */
+    int64_t at;         /* where in the whole array, row-major */
+    double got, want, allowed;
+    double relative;    /* max |got - want| / max |want| of what is finite */
+    uint64_t nopen;     /* elements on all devices that cannot be judged: their bound is infinite */
 };
 
 /* What a transfer takes in a replay: the latency, and its bytes at the rate. */
@@ -103,12 +111,20 @@ struct record {
     struct record_memory memory;
     struct record_replay *replay; /* NULL when not replayed */
     bool verified;
-    double tolerance;
+    double tolerance; /* of the relative error, besides the bounds; 0: none was asked for */
     struct record_check *checks; /* one for each result of the program */
     uint32_t nchecks;
+    struct record_check step; /* of all steps: the first in the program that is wrong, or if none
+                                 is, the one that came nearest; `name` is its first result's */
+    uint32_t step_op;         /* which op that is */
+    uint32_t nsteps;          /* that were judged by what they were given */
 };
 
 #define RECORD_MATRIX_MAX 2048
+
+/* The worst of column `i` of found[device][ncolumns]; of equals the lowest device's. */
+struct record_check record_check_of(const struct record *record, const struct kern_difference *found,
+                                    uint32_t ncolumns, uint32_t i);
 
 /* A record of zeros for a program.  SHD_ENOMEM. */
 SHD_MUST_CHECK int record_create(struct record **out, const struct program *program,
@@ -136,7 +152,9 @@ uint128 record_received(const struct record *record); /* bytes, in the step */
 uint128 record_flops(const struct record *record);
 double record_efficiency(const struct record *record, const struct program_work *work);
 
-/* All checks within the tolerance (and there are some). */
+/* Whether one check is within its bounds, and the tolerance where there is one; and whether all are
+ * (and there are some). */
+bool record_check_ok(const struct record *record, const struct record_check *check);
 bool record_verified_ok(const struct record *record);
 
 /* Load balance of a quantity over devices: mean / max, 1 where all are equal (or all are 0). */

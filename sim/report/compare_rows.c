@@ -156,7 +156,7 @@ static void set_verdicts(struct compare_row *row, const struct result *result)
     row->good = !r->verified || record_verified_ok(r);
     if (r->verified) {
         for (uint32_t i = 0; i < r->nchecks; i++)
-            if (!(r->checks[i].error <= worst)) /* not a number is the worst */
+            if (r->checks[i].error > worst)
                 worst = r->checks[i].error;
         set_text(row, COMPARE_VERIFIED, row->good ? "ok" : "NOT OK");
         set_number(row, COMPARE_LARGEST_ERROR, worst);

@@ -3,6 +3,7 @@
 
 #include "report/result.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/replayed.h"
@@ -233,13 +234,67 @@ static void write_work(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
+/* JSON has no infinity and no NaN: they are the strings "inf", "-inf" and "nan". */
+static void key_any_double(struct json_out *out, const char *key, double value)
+{
+    if (isfinite(value))
+        key_double(out, key, value);
+    else
+        key_string(out, key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
 static void write_checks(struct json_out *out, const struct record *r, bool gradients)
 {
     json_out_begin_object(out);
     for (uint32_t i = 0; i < r->nchecks; i++)
         if ((r->checks[i].kind == PROGRAM_GRADIENT) == gradients)
-            key_double(out, r->checks[i].name, r->checks[i].error);
+            key_any_double(out, r->checks[i].name, r->checks[i].error);
     json_out_end_object(out);
+}
+
+static void write_place(struct json_out *out, const struct record_check *check)
+{
+    key_any_double(out, "error", check->error);
+    key_uint(out, "device", (uint64_t)check->device);
+    key_uint(out, "element", (uint64_t)check->at);
+    key_any_double(out, "is", check->got);
+    key_any_double(out, "expected", check->want);
+    key_any_double(out, "bound", check->allowed);
+}
+
+/* What is beyond its bound: arrays, and the first step. */
+static void write_wrong(struct json_out *out, const struct record *r)
+{
+    json_out_key(out, "wrong");
+    json_out_begin_array(out);
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        if (record_check_ok(r, &r->checks[i]))
+            continue;
+        json_out_begin_object(out);
+        key_string(out, "array", r->checks[i].name);
+        key_any_double(out, "relative_error", r->checks[i].relative);
+        write_place(out, &r->checks[i]);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+    if (r->step.error <= 1)
+        return;
+    json_out_key(out, "first_wrong_step");
+    json_out_begin_object(out);
+    key_uint(out, "step", r->step_op);
+    key_string(out, "op", program_step_name(&r->program->ops[r->step_op]));
+    key_string(out, "where", r->program->ops[r->step_op].name);
+    write_place(out, &r->step);
+    json_out_end_object(out);
+}
+
+static uint64_t count_open(const struct record *r)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        n += r->checks[i].nopen;
+    return n;
 }
 
 static void write_verify(struct json_out *out, const struct record *r)
@@ -248,11 +303,15 @@ static void write_verify(struct json_out *out, const struct record *r)
     json_out_begin_object(out);
     json_out_key(out, "ok");
     json_out_bool(out, record_verified_ok(r));
-    key_double(out, "tolerance", r->tolerance);
+    if (r->tolerance > 0)
+        key_double(out, "tolerance", r->tolerance);
+    key_uint(out, "steps", r->nsteps);
+    key_uint(out, "without_bound", count_open(r));
     json_out_key(out, "outputs");
     write_checks(out, r, false);
     json_out_key(out, "gradients");
     write_checks(out, r, true);
+    write_wrong(out, r);
     json_out_end_object(out);
 }
 

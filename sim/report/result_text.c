@@ -238,27 +238,91 @@ static const char *kind_name(enum program_result_kind kind)
     return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
 }
 
+/* "[3, 2, 5]": an element of an array of these extents. */
+static void print_index(struct text *out, const int64_t *extent, uint32_t rank, int64_t at)
+{
+    int64_t index[PROGRAM_RANK_MAX];
+
+    for (uint32_t d = rank; d-- > 0;) {
+        index[d] = at % extent[d];
+        at /= extent[d];
+    }
+    text_add_char(out, '[');
+    for (uint32_t d = 0; d < rank; d++)
+        text_addf(out, "%s%lld", d ? "," : "", (long long)index[d]);
+    text_add_char(out, ']');
+}
+
+static void print_result_place(struct text *out, const struct record *r, uint32_t i)
+{
+    const struct program_buffer *b = &r->program->buffers[r->program->results[i].buffer];
+
+    text_addf(out, "%s%.200s", kind_name(r->checks[i].kind), r->checks[i].name);
+    print_index(out, b->shape, b->rank, r->checks[i].at);
+}
+
+static void print_values(struct text *out, const struct record_check *check)
+{
+    text_addf(out, "is %.9g, not %.9g", check->got, check->want);
+    if (check->allowed > 0)
+        text_addf(out, " within %.1e: off by %.3g of it", check->allowed, check->error);
+}
+
+static void print_wrong(const struct record *r, struct text *out)
+{
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        const struct record_check *check = &r->checks[i];
+
+        if (record_check_ok(r, check))
+            continue;
+        text_add(out, "  wrong       ");
+        print_result_place(out, r, i);
+        if (check->error > 1) {
+            text_addf(out, " on device %d ", (int)check->device);
+            print_values(out, check);
+        } else {
+            text_addf(out, ": error %.1e, tolerance %.0e", check->relative, r->tolerance);
+        }
+        text_add_char(out, '\n');
+    }
+    if (r->step.error > 1) {
+        const struct program_op *op = &r->program->ops[r->step_op];
+        const struct program_buffer *b = &r->program->buffers[op->outputs[0]];
+
+        text_addf(out, "  first wrong %s for %s: %s", program_step_name(op), op->name, b->name);
+        if (op->noutputs == 1)
+            print_index(out, b->local, b->rank, r->step.at);
+        text_addf(out, " of the shard on device %d ", (int)r->step.device);
+        print_values(out, &r->step);
+        text_add_char(out, '\n');
+    }
+}
+
 static void print_verify(const struct record *r, struct text *out)
 {
-    const struct record_check *worst = NULL;
-    char line[512];
+    struct text line = TEXT_INIT;
+    uint64_t nopen = 0;
+    uint32_t worst = 0;
 
-    for (uint32_t i = 0; i < r->nchecks; i++)
-        if (!worst || !(r->checks[i].error <= worst->error))
-            worst = &r->checks[i];
-    if (!worst)
+    if (r->nchecks == 0)
         return;
-    snprintf(line, sizeof line,
-             "%s: %u array%s against the unsharded computation in float64; largest error %.1e "
-             "(%s%.200s), allowed %.0e",
-             record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s",
-             worst->error, kind_name(worst->kind), worst->name, r->tolerance);
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        nopen += r->checks[i].nopen;
+        if (r->checks[i].error > r->checks[worst].error)
+            worst = i;
+    }
+    text_addf(&line, "%s: %u array%s against the unsharded computation in float64, ",
+              record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s");
+    text_addf(&line, "%u steps each against what it was given; largest error %.2g of its bound (",
+              r->nsteps, r->checks[worst].error);
+    print_result_place(&line, r, worst);
+    text_add_char(&line, ')');
+    if (nopen > 0)
+        text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
-    print_wrapped(out, VALUE_COLUMN, line);
-    for (uint32_t i = 0; i < r->nchecks; i++)
-        if (!(r->checks[i].error <= r->tolerance))
-            text_addf(out, "  wrong       %s%s: error %.1e\n", kind_name(r->checks[i].kind),
-                      r->checks[i].name, r->checks[i].error);
+    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    text_fini(&line);
+    print_wrong(r, out);
 }
 
 static void print_measured(const struct record *r, struct text *out)

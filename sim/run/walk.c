@@ -297,6 +297,24 @@ static int do_timed_op(struct walker *w, const struct program_op *op, void *work
     return status;
 }
 
+static int show(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct walk_opts *opts = w->walk->opts;
+    const void *const *shards = (const void *const *)w->shards;
+    bool meet = opts->inspect && w->program->ops[i].kind == PROGRAM_RESHARD;
+    int status = SHD_OK;
+
+    if (opts->observe)
+        opts->observe(opts->observe_arg, w->position, i, shards);
+    if (meet)
+        status = shd_device_barrier(w->dev, NULL, err);
+    if (opts->inspect && status == SHD_OK)
+        opts->inspect(opts->inspect_arg, w->position, i, shards);
+    if (meet && status == SHD_OK)
+        status = shd_device_barrier(w->dev, NULL, err);
+    return status;
+}
+
 /* Memory for what an op writes, the op, and the end of what it read last. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
@@ -318,9 +336,8 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
-    if (status == SHD_OK && w->walk->opts->observe)
-        w->walk->opts->observe(w->walk->opts->observe_arg, w->position, i,
-                               (const void *const *)w->shards);
+    if (status == SHD_OK)
+        status = show(w, i, err);
     for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
         shd_device_free(w->dev, w->shards[dead[d]]);
         w->shards[dead[d]] = NULL;
@@ -350,7 +367,8 @@ static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
 
-    if (program_communicates(op))
+    /* Inspected devices meet at local steps too, where they would wait for turns that others hold. */
+    if (program_communicates(op) || (w->walk->opts->inspect && op->kind == PROGRAM_RESHARD))
         give_turn(w);
     take_turn(w, op);
     return walk_op(w, i, err);

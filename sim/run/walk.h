@@ -36,6 +36,9 @@ struct walk_opts {
     void *observe_arg;
     walk_repeated_fn repeated; /* NULL: nothing to do */
     void *repeated_arg;
+    walk_observe_fn inspect; /* the same after `observe`, but at a step between devices all are there
+                                at once, and may read each other's shards; NULL: nothing to do */
+    void *inspect_arg;
 };
 
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is

@@ -389,7 +389,8 @@ const struct option option_table[] = {
         .type = OPTION_NUMBER,
         .offset = AT(tolerance),
         .max = 1,
-        .help = "max |a-b| / max |b| allowed; by default 1e-4, for float64 1e-10, for 16 bits 3e-2",
+        .standard = "null",
+        .help = "max |a-b| / max |b| that results may have, besides the error bound of each element",
     },
     {
         .key = "seed",
@@ -471,7 +472,7 @@ void option_expect(const struct option *option, struct text *out)
     else if (option->type == OPTION_INT)
         text_addf(out, " from %" PRId64 " to %" PRId64, option->min, option->max);
     else if (option->type == OPTION_NUMBER)
-        text_addf(out, " above 0, at most %" PRId64, option->max);
+        text_addf(out, " above 0, at most %" PRId64 ", or null", option->max);
     for (size_t i = 0; option->words && option->words[i]; i++)
         text_addf(out, "%s%s", i ? ", " : "", option->words[i]);
 }

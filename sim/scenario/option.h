@@ -20,7 +20,7 @@
 enum option_type {
     OPTION_NAME,   /* char *, owned */
     OPTION_INT,    /* int64_t or uint64_t, in min..max */
-    OPTION_NUMBER, /* double, above 0 and at most max */
+    OPTION_NUMBER, /* double, above 0 and at most max; null is 0 */
     OPTION_BOOL,
     OPTION_BYTES, /* uint64_t; null is 0 */
     OPTION_RATE,  /* uint64_t bytes a second, at least 1 */

@@ -177,12 +177,8 @@ static void derive_model(struct scenario *s)
 /* Defaults that follow from other values. */
 static void derive_defaults(struct reader *r)
 {
-    static const double tolerances[] = {
-        [SHD_F32] = 1e-4, [SHD_F64] = 1e-10, [SHD_BF16] = 3e-2, [SHD_F16] = 3e-2};
     struct scenario *s = r->scenario;
 
-    if (!is_given(s, NULL, "tolerance"))
-        s->tolerance = tolerances[s->model.dtype];
     if (!s->name)
         s->name = stem(s->place.file);
     if (!s->name)

@@ -217,7 +217,8 @@ struct scenario {
     struct scenario_algorithm *algorithms;
     uint64_t memory_limit_bytes; /* of a device; 0: none */
     struct scenario_transfers transfers;
-    double tolerance;            /* of a verification, relative to the largest value */
+    double tolerance;            /* asked of a verification besides its bounds, relative to the
+                                    largest value; 0: none */
     uint64_t seed;
     struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
 };

@@ -196,9 +196,10 @@ static void schema_int(const struct option *option, struct json_out *out)
 static void read_number(struct reader *r, const struct option *option,
                         const struct yaml_node *node)
 {
-    double value;
+    double value = 0;
 
-    if (!yaml_read_double(node, &value) || value <= 0 || value > (double)option->max)
+    if (!yaml_is_null(node) &&
+        (!yaml_read_double(node, &value) || value <= 0 || value > (double)option->max))
         value_error(r, option, node);
     else
         memcpy(field_of(r->scenario, option), &value, sizeof(value));
@@ -211,13 +212,16 @@ static void print_number(const struct scenario *scenario, const struct option *o
     char buf[32];
 
     memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, json_out_print_double(buf, sizeof(buf), value));
+    text_add(out, value > 0 ? json_out_print_double(buf, sizeof(buf), value) : "null");
 }
 
 static void schema_number(const struct option *option, struct json_out *out)
 {
     json_out_key(out, "type");
+    json_out_begin_flat_array(out);
     json_out_string(out, "number");
+    json_out_string(out, "null");
+    json_out_end_array(out);
     json_out_key(out, "exclusiveMinimum");
     json_out_int(out, 0);
     json_out_key(out, "maximum");

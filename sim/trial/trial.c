@@ -175,11 +175,14 @@ static bool is_timed(const struct trial *trial)
 static int execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = walk_options(trial, stop_request);
+    struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
+                                 .stop_request = stop_request};
     struct verify_reference reference;
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
-    int status =
-        verify_reference(&reference, trial->graph, ncores > 1 ? (int)ncores : 1, stop_request, err);
+    int status;
 
+    verify.nthreads = ncores > 1 ? (int)ncores : 1;
+    status = verify_reference(&reference, trial->graph, &verify, err);
     if (status != SHD_OK)
         return status;
     if (is_timed(trial))

@@ -8,37 +8,61 @@
 #include <string.h>
 
 #include "partition/partition.h"
+#include "trial/bound.h"
 #include "trial/collect.h"
+#include "trial/steps.h"
 
 /* ---- the reference ---- */
 
-static int run_reference(struct verify_reference *ref, const struct program *program, int nthreads,
-                         const int *stop_request, struct shd_error *err)
+/* What each result may be off. */
+static int keep_bounds(struct verify_reference *ref, const struct bound *bound,
+                       struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    ref->allowed = calloc((size_t)ref->nresults + 1, sizeof *ref->allowed);
+    if (!ref->allowed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
+    for (uint32_t r = 0; r < ref->nresults && status == SHD_OK; r++)
+        status = bound_result(&ref->allowed[r], bound, r, err);
+    return status;
+}
+
+static int run_reference(struct verify_reference *ref, const struct program *program,
+                         const struct verify_opts *vopts, struct shd_error *err)
 {
     struct collect results;
-    struct walk_opts opts = {.nthreads = nthreads,
-                             .stop_request = stop_request,
+    struct bound bound = {.variances = NULL};
+    struct walk_opts opts = {.nthreads = vopts->nthreads,
+                             .stop_request = vopts->stop_request,
                              .finish = collect_finish,
-                             .finish_arg = &results};
+                             .finish_arg = &results,
+                             .observe = bound_observe,
+                             .observe_arg = &bound};
     struct record *record;
     int status = record_create(&record, program, RECORD_EXECUTED, false, err);
 
     if (status != SHD_OK)
         return status;
-    status = collect_init(&results, program, err);
+    status = bound_init(&bound, program, vopts->ndevices, vopts->nthreads, err);
+    if (status == SHD_OK)
+        status = collect_init(&results, program, err);
     if (status == SHD_OK) {
-        status = walk_run(record, &opts, err);
         ref->nresults = program->nresults;
         ref->results = results.wholes;
+        status = walk_run(record, &opts, err);
     }
+    if (status == SHD_OK)
+        status = keep_bounds(ref, &bound, err);
+    bound_fini(&bound);
     record_destroy(record);
     return status;
 }
 
-int verify_reference(struct verify_reference *out, const struct graph *graph, int nthreads,
-                     const int *stop_request, struct shd_error *err)
+int verify_reference(struct verify_reference *out, const struct graph *graph,
+                     const struct verify_opts *opts, struct shd_error *err)
 {
-    struct verify_reference ref = {0, NULL};
+    struct verify_reference ref = {.nresults = 0};
     struct graph *exact = graph_in_dtype(graph, SHD_F64);
     struct shd_mesh *mesh = NULL;
     struct program *program = NULL;
@@ -53,7 +77,7 @@ int verify_reference(struct verify_reference *out, const struct graph *graph, in
     if (status == SHD_OK)
         status = partition_build(&program, &request, err);
     if (status == SHD_OK)
-        status = run_reference(&ref, program, nthreads, stop_request, err);
+        status = run_reference(&ref, program, opts, err);
     program_destroy(program);
     shd_mesh_destroy(mesh);
     graph_destroy(exact);
@@ -68,8 +92,11 @@ void verify_reference_fini(struct verify_reference *reference)
 {
     for (uint32_t r = 0; reference->results && r < reference->nresults; r++)
         free(reference->results[r]);
+    for (uint32_t r = 0; reference->allowed && r < reference->nresults; r++)
+        free(reference->allowed[r]);
     free(reference->results);
-    *reference = (struct verify_reference){0, NULL};
+    free(reference->allowed);
+    *reference = (struct verify_reference){.nresults = 0};
 }
 
 /* ---- the comparison ---- */
@@ -77,7 +104,7 @@ void verify_reference_fini(struct verify_reference *reference)
 struct comparing {
     const struct program *program;
     const struct verify_reference *reference;
-    double *diffs, *wants; /* [device][result] */
+    struct kern_difference *found; /* [device][result] */
 };
 
 static void compare_results(void *arg, int32_t position, const void *const *shards)
@@ -86,50 +113,42 @@ static void compare_results(void *arg, int32_t position, const void *const *shar
 
     for (uint32_t r = 0; r < c->program->nresults; r++) {
         const struct program_buffer *b = &c->program->buffers[c->program->results[r].buffer];
-        size_t at = (size_t)position * c->program->nresults + r;
         int64_t offset[SHD_RANK_MAX];
 
         shd_sharding_offset(&b->sharding, b->shape, position, offset);
         kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shards[r],
-                     c->reference->results[r], &c->diffs[at], &c->wants[at]);
+                     c->reference->results[r], c->reference->allowed[r],
+                     &c->found[(size_t)position * c->program->nresults + r]);
     }
 }
 
 static void fill_checks(struct record *record, const struct comparing *c)
 {
-    uint32_t n = c->program->nresults;
-
-    record->nchecks = n;
+    record->nchecks = c->program->nresults;
     record->verified = true;
-    for (uint32_t r = 0; r < n; r++) {
-        double diff = 0, want = 0;
-
-        for (int32_t d = 0; d < record->ndevices; d++) {
-            diff = fmax(diff, c->diffs[(size_t)d * n + r]);
-            want = fmax(want, c->wants[(size_t)d * n + r]);
-        }
-        record->checks[r] = (struct record_check){
-            c->program->results[r].kind, c->program->results[r].name, diff == 0 ? 0 : diff / want};
+    for (uint32_t r = 0; r < record->nchecks; r++) {
+        record->checks[r] = record_check_of(record, c->found, record->nchecks, r);
+        record->checks[r].kind = c->program->results[r].kind;
+        record->checks[r].name = c->program->results[r].name;
     }
 }
 
 int verify_run(struct record *record, const struct verify_reference *reference,
                const struct walk_opts *opts, struct shd_error *err)
 {
-    struct comparing c = {record->program, reference, NULL, NULL};
+    struct comparing c = {record->program, reference, NULL};
     size_t cells = (size_t)record->ndevices * record->program->nresults + 1;
     struct walk_opts run = *opts;
     int status;
 
-    c.diffs = calloc(2 * cells, sizeof *c.diffs);
-    if (!c.diffs)
+    c.found = calloc(cells, sizeof *c.found);
+    if (!c.found)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
-    c.wants = c.diffs + cells;
     run.finish = compare_results;
     run.finish_arg = &c;
     status = walk_run(record, &run, err);
     if (status == SHD_OK)
         fill_checks(record, &c);
-    free(c.diffs);
-    return status;
+    free(c.found);
+    return status == SHD_OK ? steps_verify(record, opts, err) : status;
 }

@@ -14,15 +14,24 @@
 /* Whole results in float64, row-major, in the order in which the program delivers them. */
 struct verify_reference {
     uint32_t nresults;
-    void **results; /* each double[] */
+    void **results;   /* each double[] */
+    double **allowed; /* each as large: what an element may be off; NULL: nothing */
 };
 
-/* Compute a graph's results without sharding, with `nthreads` in each kernel. */
+struct verify_opts {
+    int32_t ndevices; /* that the computation to be verified is cut over */
+    int nthreads;     /* in each kernel of the reference */
+    const int *stop_request;
+};
+
+/* Compute a graph's results without sharding, and what a computation in the graph's own types may
+ * be off.  Takes some three times as long as without the bounds, and twice the memory. */
 SHD_MUST_CHECK int verify_reference(struct verify_reference *out, const struct graph *graph,
-                                    int nthreads, const int *stop_request, struct shd_error *err);
+                                    const struct verify_opts *opts, struct shd_error *err);
 void verify_reference_fini(struct verify_reference *reference);
 
-/* Execute the record's program and fill its checks. */
+/* Execute the record's program and fill its checks; then execute it again, unmeasured, and judge
+ * every step by what it was given (steps.h). */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);
 

@@ -82,7 +82,7 @@ struct shd_graph_spec {
 };
 
 struct shd_graph_opts {
-    double tolerance;        /* of max |a-b| / max |b|; 0: 1e-4 */
+    double tolerance;        /* of max |a-b| / max |b|, besides the bounds; 0: none */
     uint64_t memory_bytes;   /* of each device; 0: no limit */
     const int *stop_request; /* as in shd_run_opts */
 };
@@ -92,8 +92,9 @@ struct shd_graph_opts {
         0, 0, NULL          \
     }
 
-/* What was counted, by position in the mesh, and verified against the unsharded computation in
- * float64. */
+/* What was counted, by position in the mesh, and verified: results against the unsharded computation
+ * in float64, each element within an error bound of its own, and each step against what it was
+ * given. */
 struct shd_graph_stats {
     int32_t ndevices;
     uint64_t *received_bytes;
@@ -101,8 +102,9 @@ struct shd_graph_stats {
     uint64_t *peak_bytes;
     uint64_t *flops;
     uint32_t ncollectives;
-    double error; /* the largest, max |a-b| / max |b|, of all results and gradients */
-    int within;   /* the tolerance */
+    double error; /* the largest |a-b| / bound of all results and gradients; infinity where one is
+                   * not finite and the other is not the same */
+    int within;   /* all bounds, and the tolerance */
 };
 
 /* Partition, execute on a thread for each device, and verify; `specs` may be NULL when there are

@@ -1,0 +1,116 @@
+/* What the rules of several kernels share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/error.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double kern_store_roundoff(enum shd_dtype dtype)
+{
+    static const double roundoff[SHD_NCOMPUTE_DTYPES] = {
+        [SHD_F32] = 0x1p-24, [SHD_F64] = 0x1p-52, [SHD_BF16] = 0x1p-8, [SHD_F16] = 0x1p-11};
+
+    return roundoff[dtype];
+}
+
+double kern_compute_roundoff(enum shd_dtype dtype)
+{
+    return dtype == SHD_F64 ? kern_store_roundoff(SHD_F64) : kern_store_roundoff(SHD_F32);
+}
+
+/* The largest value of a type, and its smallest normal one: below that it loses up to as much as
+ * there, or, in hardware that flushes, all. */
+static const struct {
+    double largest, least;
+} ranges[SHD_NCOMPUTE_DTYPES] = {
+    [SHD_F32] = {FLT_MAX, FLT_MIN},
+    [SHD_F64] = {DBL_MAX, DBL_MIN},
+    [SHD_BF16] = {0x1.fep127, FLT_MIN},
+    [SHD_F16] = {65504, 0x1p-25}, /* by integers, with subnormals: half of the least */
+};
+
+double kern_largest(enum shd_dtype dtype)
+{
+    return ranges[dtype].largest;
+}
+
+double kern_store_loss(enum shd_dtype dtype, double value)
+{
+    return kern_store_roundoff(dtype) * fabs(value) + ranges[dtype].least;
+}
+
+double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, double variance)
+{
+    double lost = kern_store_loss(dtype, value);
+
+    if (!isfinite(value))
+        return 0; /* compared by place */
+    if (!kept)
+        variance += lost * lost;
+    if (fabs(value) + KERN_ERROR_SPREAD * sqrt(variance) <= ranges[dtype].largest)
+        return variance;
+    return INFINITY; /* also for what is not a number */
+}
+
+double *kern_squared(const double *values, uint64_t n)
+{
+    double *out = calloc(n + 1, sizeof *out);
+
+    for (uint64_t i = 0; out && i < n; i++)
+        out[i] = values[i] * values[i];
+    return out;
+}
+
+/* Run a kernel on other arrays: operand `at` replaced. */
+static void run_on(const struct kern_kernel *kernel, const union kern_desc *desc,
+                   const struct kern_args *args, uint32_t noperands, uint32_t at,
+                   const double *operand, double *out)
+{
+    const void *in[KERN_MAP_INPUTS_MAX];
+    void *outs[1] = {out};
+    struct kern_args other = *args;
+
+    for (uint32_t k = 0; k < noperands; k++)
+        in[k] = k == at ? operand : args->in[k];
+    other.in = in;
+    other.out = outs;
+    kernel->run(desc, &other);
+}
+
+bool kern_error_moved(const struct kern_kernel *kernel, const union kern_desc *desc,
+                      struct kern_error *e, uint32_t moved, uint32_t noperands)
+{
+    e->kept = true;
+    if (e->variances[moved])
+        run_on(kernel, desc, e->args, noperands, moved, e->variances[moved], e->out[0]);
+    return true;
+}
+
+bool kern_error_added(const struct kern_kernel *kernel, const union kern_desc *desc,
+                      const struct kern_error *e, uint32_t added, uint64_t nin, uint64_t nout,
+                      double n, double compute)
+{
+    const double *x = e->args->in[added], *total = e->args->out[0];
+    double *x2 = kern_squared(x, nin), *squares = calloc(nout + 1, sizeof *squares);
+    bool done = x2 && squares;
+
+    if (done) {
+        run_on(kernel, desc, e->args, added + 1, added, x2, squares);
+        for (uint64_t i = 0; i < nin && e->variances[added]; i++)
+            x2[i] = sqrt(e->variances[added][i]);
+        if (e->variances[added])
+            run_on(kernel, desc, e->args, added + 1, added, x2, e->out[0]);
+        for (uint64_t i = 0; i < nout; i++)
+            e->out[0][i] = e->out[0][i] * e->out[0][i] +
+                           kern_sum_variance(e, compute, n, squares[i], total[i]);
+    }
+    free(x2);
+    free(squares);
+    return done;
+}

@@ -1,0 +1,264 @@
+/* The error of an elementwise expression, instruction by instruction.
+ *
+ * A function of one operand is looked at as far as the operand may be off: what its value changes
+ * there, on either side, is what the result may be off.  So kinks, steps, poles and saturation need
+ * no rules of their own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kern/error.h"
+#include "kern/map_fn.h"
+#include "kern/nest.h"
+
+#define BLOCK 64
+#define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
+#define TASK_BLOCKS 64
+
+/* Relative error of the float32 functions that are not correctly rounded (math32.h), in units of
+ * the roundoff; those of float64 are libm's and better. */
+#define CURVED_ROUNDOFFS 8
+
+struct regs {
+    double value[NREGS][BLOCK];
+    double off[NREGS][BLOCK]; /* what the value may be off: SPREAD standard deviations */
+};
+
+struct map_error {
+    const struct kern_map *map;
+    const struct kern_error *error;
+    struct kern_nest nest; /* array 0 is the result, 1 + i is input i */
+    int64_t count;
+};
+
+/* Whether a function's result is exact, or one of its operands. */
+static bool is_exact(enum kern_fn fn)
+{
+    return fn == KERN_COPY || fn == KERN_NEG || fn == KERN_MAX || fn == KERN_MIN ||
+           fn == KERN_RELU || fn == KERN_STEP || fn == KERN_EQUAL;
+}
+
+/* A choice that may go the other way is off by all or nothing, and several of one sum may be at once:
+ * each counts double, so that the mean square of up to four is not less than their sum. */
+#define CHOICE 2
+
+/* What the function's own roundings are relative to: terms of size 1 in the sums that some
+ * derivatives end in, and the rounded argument of the sigmoid in others. */
+static double local_size(const struct kern_instr *instr, double x, double value)
+{
+    double size = fabs(value);
+
+    if (is_exact(instr->fn))
+        return 0;
+    switch (instr->fn) {
+    case KERN_GELU_GRAD:
+    case KERN_SILU_GRAD:
+        return CURVED_ROUNDOFFS * (1 + size);
+    case KERN_GELU:
+    case KERN_SILU:
+        return CURVED_ROUNDOFFS * (1 + fabs(x)) * size;
+    case KERN_EXP:
+    case KERN_LOG:
+    case KERN_TANH:
+    case KERN_SIGMOID:
+    case KERN_RSQRT:
+        return CURVED_ROUNDOFFS * size;
+    case KERN_SCALE:
+        return 2 * size; /* the scalar is rounded too */
+    case KERN_ADD_SCALAR:
+        return size + fabs(instr->scalar);
+    case KERN_FILL:
+        return (double)(float)value == value ? 0 : size;
+    default:
+        return size;
+    }
+}
+
+/* The largest change of a function of one operand within what that may be off. */
+static void unary(enum kern_fn fn, size_t n, const double *x, const double *off, double scalar,
+                  const double *value, double *out)
+{
+    double moved[BLOCK], up[BLOCK], down[BLOCK];
+
+    for (size_t i = 0; i < n; i++)
+        moved[i] = x[i] + off[i];
+    kern_fn_f64(fn, n, moved, moved, scalar, up);
+    for (size_t i = 0; i < n; i++)
+        moved[i] = x[i] - off[i];
+    kern_fn_f64(fn, n, moved, moved, scalar, down);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = fmax(fabs(up[i] - value[i]), fabs(down[i] - value[i]));
+        if (isnan(up[i]) || isnan(down[i]) || (isinf(off[i]) && fn != KERN_STEP))
+            out[i] = INFINITY; /* what nothing is known of may not be a number */
+        if (off[i] == 0)
+            out[i] = 0;
+        if (fn == KERN_STEP)
+            out[i] *= CHOICE;
+    }
+}
+
+/* First-order bounds: the operands may be the same, or made of the same. */
+static double binary(enum kern_fn fn, double a, double da, double b, double db, double value)
+{
+    a = fabs(a);
+    switch (fn) {
+    case KERN_ADD:
+    case KERN_SUB:
+        return da + db;
+    case KERN_MUL:
+        return a * db + fabs(b) * da + da * db;
+    case KERN_DIV:
+        if (da == 0 && a == 0)
+            return 0;
+        return fabs(b) > db ? (da + fabs(value) * db) / (fabs(b) - db) : INFINITY;
+    default:
+        return fmax(da, db);
+    }
+}
+
+/* Where either may be the larger, the result may be off by more than both: see reduce_error.c. */
+static double chosen(double a, double da, double b, double db, double value)
+{
+    if (fabs(a - b) > da + db)
+        return a == value ? da : db;
+    return 2 * fmax(da, db);
+}
+
+/* Equal values that may be off by the same are one element and what was chosen of several, if no
+ * other could have been. */
+static double equal(double a, double da, double b, double db)
+{
+    if (a == b)
+        return da == db ? 0 : CHOICE;
+    return fabs(a - b) <= da + db ? CHOICE : 0;
+}
+
+/* A result between two instructions may be stored, where the expression is cut in two. */
+static double with_rounding(const struct kern_instr *instr, const struct kern_error *e, bool last,
+                            double x, double value, double off)
+{
+    double lost = kern_compute_roundoff(e->type) * local_size(instr, x, value);
+
+    if (!isfinite(value))
+        return 0;
+    if (!last && !is_exact(instr->fn))
+        lost += kern_store_loss(e->type, value);
+    off = hypot(off, KERN_ERROR_SPREAD * lost);
+    return fabs(value) + off <= kern_largest(e->type) ? off : INFINITY;
+}
+
+static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint32_t to, bool last,
+                  const struct kern_error *e)
+{
+    uint32_t s = instr->src[0], t = kern_fns[instr->fn].noperands == 2 ? instr->src[1] : s;
+    const double *a = r->value[s], *b = r->value[t], *da = r->off[s], *db = r->off[t];
+    double *value = r->value[to], *off = r->off[to];
+
+    if (kern_fns[instr->fn].noperands < 1)
+        a = b = r->value[to == 0]; /* not read; only must not be the register written */
+    kern_fn_f64(instr->fn, n, a, b, instr->scalar, value);
+    if (kern_fns[instr->fn].noperands == 1)
+        unary(instr->fn, n, a, da, instr->scalar, value, off);
+    for (size_t i = 0; i < n; i++) {
+        if (kern_fns[instr->fn].noperands == 0)
+            off[i] = 0;
+        else if (instr->fn == KERN_EQUAL)
+            off[i] = equal(a[i], da[i], b[i], db[i]);
+        else if (instr->fn == KERN_MAX || instr->fn == KERN_MIN)
+            off[i] = chosen(a[i], da[i], b[i], db[i], value[i]);
+        else if (kern_fns[instr->fn].noperands == 2)
+            off[i] = binary(instr->fn, a[i], da[i], b[i], db[i], value[i]);
+        off[i] = with_rounding(instr, e, last, a[i], value[i], off[i]);
+    }
+}
+
+static void load_run(const struct map_error *m, const struct kern_walk *walk, size_t at, size_t n,
+                     struct regs *regs)
+{
+    for (uint32_t i = 0; i < m->map->ninputs; i++) {
+        int64_t stride = m->nest.ndims ? m->nest.stride[1 + i][m->nest.ndims - 1] : 1;
+        const double *values = (const double *)m->error->args->in[i] + walk->offset[1 + i];
+        const double *v = m->error->variances[i];
+
+        for (size_t j = 0; j < n; j++)
+            regs->value[i][at + j] = values[(int64_t)j * stride];
+        for (size_t j = 0; j < n; j++)
+            regs->off[i][at + j] =
+                v ? KERN_ERROR_SPREAD * sqrt(v[walk->offset[1 + i] + (int64_t)j * stride]) : 0;
+    }
+}
+
+static void run_block(const struct map_error *m, struct kern_walk *walk, size_t n,
+                      struct regs *regs)
+{
+    struct kern_walk start = *walk;
+    const struct kern_map *map = m->map;
+    const double *off = regs->off[map->ninputs + map->ninstrs - 1];
+    size_t length;
+
+    for (size_t at = 0; at < n; at += length) {
+        int64_t left = kern_walk_run(walk);
+
+        length = (size_t)left < n - at ? (size_t)left : n - at;
+        load_run(m, walk, at, length, regs);
+        kern_walk_advance(walk, (int64_t)length);
+    }
+    for (uint32_t i = 0; i < map->ninstrs; i++)
+        apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs,
+              m->error);
+    for (size_t at = 0; at < n; at += length) {
+        int64_t left = kern_walk_run(&start);
+        int64_t stride = m->nest.ndims ? m->nest.stride[0][m->nest.ndims - 1] : 1;
+
+        length = (size_t)left < n - at ? (size_t)left : n - at;
+        for (size_t j = 0; j < length; j++) {
+            double deviation = off[at + j] / KERN_ERROR_SPREAD;
+
+            m->error->out[0][start.offset[0] + (int64_t)j * stride] = deviation * deviation;
+        }
+        kern_walk_advance(&start, (int64_t)length);
+    }
+}
+
+static uint64_t task(void *arg, int64_t id)
+{
+    const struct map_error *m = arg;
+    int64_t at = id * BLOCK * TASK_BLOCKS, end = at + BLOCK * TASK_BLOCKS;
+    struct kern_walk walk;
+    struct regs regs;
+
+    end = end < m->count ? end : m->count;
+    kern_walk_init(&walk, &m->nest, at);
+    for (; at < end; at += BLOCK)
+        run_block(m, &walk, (size_t)(end - at < BLOCK ? end - at : BLOCK), &regs);
+    return 0; /* no flops of the step */
+}
+
+bool kern_map_error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_map *map = &desc->map;
+    struct map_error m = {.map = map, .error = e};
+
+    e->kept = true;
+    for (uint32_t i = 0; i < map->ninstrs; i++)
+        e->kept &= is_exact(map->instrs[i].fn);
+    if (kern_elements(map->ndims, map->extent, UINT32_MAX) == 0)
+        return true;
+    m.nest.narrays = 1 + map->ninputs;
+    for (uint32_t d = 0; d < map->ndims; d++) {
+        int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {map->out_stride[d]};
+
+        for (uint32_t i = 0; i < map->ninputs; i++)
+            strides[1 + i] = map->in_stride[i][d];
+        kern_nest_add(&m.nest, map->extent[d], strides);
+    }
+    kern_nest_simplify(&m.nest, 0);
+    m.count = kern_nest_count(&m.nest);
+    kern_parallel(task, &m, (m.count + BLOCK * TASK_BLOCKS - 1) / (BLOCK * TASK_BLOCKS),
+                  e->args->nthreads);
+    return true;
+}

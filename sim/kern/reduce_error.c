@@ -1,0 +1,99 @@
+/* The error of a reduction.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kern/error.h"
+#include "kern/nest.h"
+
+/* Walk all elements of the operand, with the result that each goes to. */
+static void walk_both(struct kern_nest *nest, const struct kern_reduce *r)
+{
+    *nest = (struct kern_nest){.narrays = 2};
+    for (uint32_t d = 0; d < r->ndims; d++)
+        kern_nest_add(nest, r->extent[d],
+                      (const int64_t[]){r->in_stride[d],
+                                        r->out_has >> d & 1 ? r->out_stride[d] : 0});
+    kern_nest_simplify(nest, 0);
+}
+
+/* What one extreme of many is known of: `floor`, what the largest is at least; `n`, how many may be
+ * the largest where each is off as far as it may be. */
+struct extreme {
+    double floor;
+    uint64_t n;
+};
+
+/* A minimum is the maximum of what is negated. */
+static double reach(const struct kern_reduce *r, double x, double off)
+{
+    return (r->op == SHD_MIN ? -x : x) + off;
+}
+
+/* The largest variance of those that may be the extreme.  Where it may be more than one it is not
+ * the variance of any of them, but twice that: by this map_error.c knows whether an element and an
+ * extreme are one and the same. */
+static void extreme_error(const struct kern_reduce *r, const struct kern_error *e,
+                          struct extreme *extremes)
+{
+    const double *x = e->args->in[0], *v = e->variances[0];
+    double *out = e->out[0];
+    struct kern_nest nest;
+    int64_t count;
+
+    walk_both(&nest, r);
+    count = kern_nest_count(&nest);
+    for (int pass = 0; pass < 2; pass++) {
+        struct kern_walk walk;
+
+        kern_walk_init(&walk, &nest, 0);
+        for (int64_t i = 0; i < count; i++, kern_walk_advance(&walk, 1)) {
+            int64_t from = walk.offset[0], to = walk.offset[1];
+            double off = KERN_ERROR_SPREAD * sqrt(v[from]);
+
+            if (pass == 0) {
+                extremes[to].floor = fmax(extremes[to].floor, reach(r, x[from], -off));
+            } else if (reach(r, x[from], off) >= extremes[to].floor) {
+                extremes[to].n++;
+                out[to] = fmax(out[to], v[from]);
+            }
+        }
+    }
+}
+
+static bool extreme_rule(const struct kern_reduce *r, const struct kern_error *e, uint64_t nout)
+{
+    struct extreme *extremes = malloc(nout * sizeof *extremes);
+
+    if (!extremes)
+        return false;
+    for (uint64_t i = 0; i < nout; i++)
+        extremes[i] = (struct extreme){-INFINITY, 0};
+    extreme_error(r, e, extremes);
+    for (uint64_t i = 0; i < nout; i++)
+        if (extremes[i].n > 1)
+            e->out[0][i] *= 2;
+    free(extremes);
+    return true;
+}
+
+bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e)
+{
+    const struct kern_reduce *r = &desc->reduce;
+    uint64_t nin = kern_elements(r->ndims, r->extent, UINT32_MAX);
+    uint64_t nout = kern_elements(r->ndims, r->extent, r->out_has);
+
+    if (nout == 0)
+        return true;
+    if (r->op == SHD_MAX || r->op == SHD_MIN) {
+        e->kept = true;
+        return !e->variances[0] || extreme_rule(r, e, nout);
+    }
+    /* Local sums are in double; see reduce.c. */
+    return kern_error_added(&kern_kernel_reduce, desc, e, 0, nin, nout,
+                            (double)nin / (double)nout, kern_store_roundoff(SHD_F64));
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kern/error.h"
+
+static uint64_t nelems(const struct program_buffer *b)
+{
+    return b->bytes / shd_dtype_size(b->dtype);
+}
+
+/* Data that its own type cannot hold exactly: whole numbers in 16 bits. */
+static bool fill_variances(double **out, const struct program_buffer *b, const double *values)
+{
+    uint64_t n = nelems(b);
+
+    for (uint64_t i = 0; i < n; i++) {
+        double lost = values[i] - kern_round(b->stored, values[i]);
+
+        if (lost == 0)
+            continue;
+        if (!*out && !(*out = calloc(n + 1, sizeof **out)))
+            return false;
+        (*out)[i] = lost * lost;
+    }
+    return true;
+}
+
+static bool run_rule(struct bound *bound, const struct program_op *op, const struct kern_args *args)
+{
+    const struct program_buffer *buffers = bound->program->buffers;
+    const double *in[PROGRAM_INPUTS_MAX];
+    double *out[PROGRAM_OUTPUTS_MAX];
+    struct kern_error error = {.args = args,
+                               .variances = in,
+                               .out = out,
+                               .type = buffers[op->outputs[0]].stored,
+                               .parts = bound->parts};
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[k] = bound->variances[op->inputs[k]];
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        out[k] = calloc(nelems(&buffers[op->outputs[k]]) + 1, sizeof *out[k]);
+        bound->variances[op->outputs[k]] = out[k];
+        if (!out[k])
+            return false;
+    }
+    if (!op->kernel->error(&op->desc, &error))
+        return false;
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        const struct program_buffer *b = &buffers[op->outputs[k]];
+        const double *values = args->out[k];
+
+        for (uint64_t i = 0; i < nelems(b); i++)
+            out[k][i] = kern_stored_variance(b->stored, error.kept, values[i], out[k][i]);
+    }
+    return true;
+}
+
+static bool kernel_variances(struct bound *bound, const struct program_op *op,
+                             const void *const *shards)
+{
+    const int64_t offsets[KERN_OFFSETS_MAX] = {0}; /* the arrays are whole */
+    const void *in[PROGRAM_INPUTS_MAX];
+    void *out[PROGRAM_OUTPUTS_MAX], *workspace = malloc(op->workspace_bytes + 1);
+    const struct kern_args args = {in, out, workspace, offsets, bound->nthreads};
+    bool done = workspace != NULL;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[k] = shards[op->inputs[k]];
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        out[k] = (void *)(uintptr_t)shards[op->outputs[k]]; /* read only */
+    done = done && run_rule(bound, op, &args);
+    free(workspace);
+    return done;
+}
+
+static double *allowed_of(const double *variance, uint64_t n)
+{
+    double *allowed = malloc((n + 1) * sizeof *allowed);
+
+    for (uint64_t i = 0; allowed && i < n; i++)
+        allowed[i] = KERN_ERROR_SPREAD * sqrt(variance[i]) * KERN_ERROR_SLACK;
+    return allowed;
+}
+
+void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *shards)
+{
+    struct bound *bound = arg;
+    const struct program_op *op = &bound->program->ops[i];
+    const struct program_buffer *b = &bound->program->buffers[op->outputs[0]];
+    uint32_t dead[PROGRAM_DEAD_MAX];
+    bool exact = b->dtype == SHD_I32, done = true;
+
+    (void)position;
+    if (bound->failed)
+        return;
+    if (!exact && op->kind == PROGRAM_FILL)
+        done = fill_variances(&bound->variances[op->outputs[0]], b, shards[op->outputs[0]]);
+    else if (!exact && op->kind == PROGRAM_KERNEL)
+        done = kernel_variances(bound, op, shards);
+    bound->failed = !done;
+    for (uint32_t d = program_dead_buffers(bound->program, i, dead); d-- > 0;) {
+        free(bound->variances[dead[d]]);
+        bound->variances[dead[d]] = NULL;
+    }
+}
+
+int bound_init(struct bound *out, const struct program *program, int32_t ndevices, int nthreads,
+               struct shd_error *err)
+{
+    struct bound bound = {.program = program, .parts = ndevices, .nthreads = nthreads};
+
+    bound.variances = calloc((size_t)program->nbuffers + 1, sizeof *bound.variances);
+    if (!bound.variances)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
+    *out = bound;
+    return SHD_OK;
+}
+
+void bound_fini(struct bound *bound)
+{
+    for (uint32_t b = 0; bound->variances && b < bound->program->nbuffers; b++)
+        free(bound->variances[b]);
+    free(bound->variances);
+    bound->variances = NULL;
+}
+
+int bound_result(double **allowed, const struct bound *bound, uint32_t result,
+                 struct shd_error *err)
+{
+    uint32_t buffer = bound->program->results[result].buffer;
+    const double *variance = bound->variances[buffer];
+
+    *allowed = NULL;
+    if (!bound->failed && !variance)
+        return SHD_OK;
+    if (!bound->failed)
+        *allowed = allowed_of(variance, nelems(&bound->program->buffers[buffer]));
+    return *allowed ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
+}

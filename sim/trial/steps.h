@@ -1,0 +1,24 @@
+/* steps.h - judge every step of a run by what it was given.
+ *
+ * The results of a run are judged by the unsharded computation (verify.h), within what the whole of
+ * it may be off.  Here each step of each device is judged alone: a kernel by the same kernel in
+ * float64 on the shards that it read, within its own roundings; what moves shards by the shards that
+ * the devices had, to the last bit; a sum of parts by the parts, within the roundings of their sum.
+ * So that what one step does wrong is seen there, whatever later ones make of it.
+ *
+ * Thread class: called by one thread; it runs devices of its own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_STEPS_H
+#define TRIAL_STEPS_H
+
+#include "record/record.h"
+#include "run/walk.h"
+
+/* Execute the record's program once more, unmeasured, and fill `step`, `step_op` and `nsteps` of
+ * the record.  Errors as walk_run(). */
+SHD_MUST_CHECK int steps_verify(struct record *record, const struct walk_opts *opts,
+                                struct shd_error *err);
+
+#endif /* TRIAL_STEPS_H */

@@ -1,0 +1,433 @@
+/* Random programs of the ops that models are made of: attention, norms, look-ups and so on, with
+ * products and elementwise functions between them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "graph/layers/block.h"
+#include "graph/layers/norm.h"
+#include "graph/layers/softmax.h"
+#include "graph/layers/xent.h"
+#include "random_program.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Dimensions that all programs have; those of slices, repeats and concatenations come on top. */
+enum { BATCH, SEQ, KEYS, HEADS, KV_HEADS, HEAD_DIM, EMBED, CLASSES, NDIMS };
+
+struct random_layers random_layers;
+
+/* A node's dimensions, copied: nodes move when others are added. */
+static struct graph_node copy_of(const struct random_program *p, uint32_t node)
+{
+    return p->graph->nodes[node];
+}
+
+static bool same_order(const struct graph_node *n, const uint32_t *dims, uint32_t rank)
+{
+    return n->rank == rank && !memcmp(n->dims, dims, rank * sizeof *dims);
+}
+
+static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
+{
+    for (uint32_t d = 0; d < rank; d++)
+        if (dims[d] == dim)
+            return true;
+    return false;
+}
+
+/* An array of exactly these dimensions: a new one, or one there is times a matrix (or whatever it
+ * takes) with the dimensions it lacks and those it has too many. */
+static uint32_t fit(struct random_program *p, const uint32_t *dims, uint32_t rank)
+{
+    uint32_t x = random_pick(p), w, matrix[2 * GRAPH_RANK_MAX], n = 0;
+    struct graph_node from = copy_of(p, x);
+
+    if (same_order(&from, dims, rank))
+        return x;
+    if (random_chance(&p->random, 20))
+        return random_leaf(p, dims, rank);
+    for (uint32_t d = 0; d < rank; d++)
+        if (!graph_has_dim(&from, dims[d]))
+            matrix[n++] = dims[d];
+    for (uint32_t d = 0; d < from.rank && n < 4; d++)
+        if (!listed(dims, rank, from.dims[d]))
+            matrix[n++] = from.dims[d];
+    if (n == 0)
+        return random_keep(p, graph_transpose(p->graph, random_name(p, "turned"), x, dims, rank),
+                           p->bounds[x]);
+    if (random_elements(p->graph, matrix, n) > RANDOM_ELEMENTS_MAX)
+        return random_leaf(p, dims, rank);
+    w = random_leaf(p, matrix, n);
+    x = random_keep(p, graph_einsum(p->graph, random_name(p, "fit"), x, w, dims, rank),
+                    2 * RANDOM_BOUND);
+    return x;
+}
+
+/* A dimension of a size that the node lacks: one there is, or a new one. */
+static uint32_t other_dim(struct random_program *p, const struct graph_node *n, int64_t size)
+{
+    uint32_t start = random_below(&p->random, p->graph->ndims);
+
+    for (uint32_t i = 0; i < p->graph->ndims && random_chance(&p->random, 90); i++) {
+        uint32_t dim = (start + i) % p->graph->ndims;
+
+        if (p->graph->dims[dim].size == size && !graph_has_dim(n, dim))
+            return dim;
+    }
+    return graph_dim(p->graph, graph_text(p->graph, "dim%u", p->graph->ndims), size);
+}
+
+/* Numbers below the size of `dim`. */
+static uint32_t add_ids(struct random_program *p, uint32_t dim, const uint32_t *dims, uint32_t rank)
+{
+    struct kern_source source = {.seed = (uint32_t)random_next(&p->random),
+                                 .modulus = (uint32_t)p->graph->dims[dim].size};
+    uint32_t node = graph_input(p->graph, random_name(p, "ids"), SHD_I32, dims, rank, source);
+
+    random_keep(p, node, 1);
+    if (random_chance(&p->random, 85))
+        random_ask(p, node);
+    return node;
+}
+
+/* A node of at least so many dimensions, or GRAPH_NONE. */
+static uint32_t pick_rank(struct random_program *p, uint32_t rank)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        uint32_t x = random_pick(p);
+
+        if (p->graph->nodes[x].rank >= rank)
+            return x;
+    }
+    return GRAPH_NONE;
+}
+
+static uint32_t any_dim(struct random_program *p, const struct graph_node *n)
+{
+    return n->dims[random_below(&p->random, n->rank)];
+}
+
+/* ---- ops ---- */
+
+static void add_attention(struct random_program *p)
+{
+    uint32_t keys = random_chance(&p->random, 50) ? SEQ : KEYS;
+    uint32_t heads = random_chance(&p->random, 25) ? HEADS : KV_HEADS;
+    const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
+    const uint32_t of_k[4] = {BATCH, keys, heads, HEAD_DIM};
+    bool causal = random_chance(&p->random, 50);
+    uint32_t q = fit(p, of_q, 4), k = fit(p, of_k, 4), v = fit(p, of_k, 4), o;
+
+    o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, causal, 0.5);
+    random_keep(p, o, p->bounds[v]);
+    random_layers.attention++;
+    random_layers.causal += causal;
+    random_layers.grouped += p->graph->dims[heads].size < p->graph->dims[HEADS].size;
+}
+
+static void add_rope(struct random_program *p)
+{
+    const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
+    uint32_t x = random_chance(&p->random, 50) ? fit(p, of_q, 4) : pick_rank(p, 2);
+    uint32_t position, pair;
+    struct graph_node n;
+    double bound;
+
+    if (x == GRAPH_NONE)
+        return;
+    bound = p->bounds[x];
+    n = copy_of(p, x);
+    position = any_dim(p, &n);
+    pair = any_dim(p, &n);
+    if (position == pair || p->graph->dims[pair].size % 2)
+        return;
+    x = graph_rope(p->graph, random_name(p, "rope"), x, position, pair,
+                   random_below(&p->random, 5), 100, random_chance(&p->random, 50));
+    random_keep(p, x, 1.5 * bound);
+}
+
+/* eps is large: a norm of nearly equal elements would make much of their last bits. */
+static void add_norm(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), scale = GRAPH_NONE, bias = GRAPH_NONE;
+    bool centred = random_chance(&p->random, 50);
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    if (random_chance(&p->random, 70))
+        scale = random_leaf(p, &n.dims[n.rank - 1], 1);
+    if (centred && random_chance(&p->random, 50))
+        bias = random_leaf(p, &n.dims[n.rank - 1], 1);
+    if (centred)
+        x = layer_layer_norm(p->graph, random_name(p, "norm"), x, scale, bias, 0.1);
+    else
+        x = layer_rms_norm(p->graph, random_name(p, "norm"), x, scale, 0.1);
+    random_keep(p, x, 3);
+}
+
+static void add_softmax(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), dim, queries;
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    queries = any_dim(p, &n);
+    if (queries != dim && random_chance(&p->random, 50)) {
+        x = graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, dim, -1e9);
+        x = random_keep(p, layer_softmax(p->graph, random_name(p, "softmax"), x, dim), 1);
+    } else if (random_chance(&p->random, 50)) {
+        random_keep(p, layer_softmax(p->graph, random_name(p, "softmax"), x, dim), 1);
+    } else {
+        random_keep(p, layer_log_sum_exp(p->graph, random_name(p, "lse"), x, dim), RANDOM_BOUND);
+    }
+}
+
+static void add_causal(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 2), queries, keys;
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    queries = any_dim(p, &n);
+    keys = any_dim(p, &n);
+    if (queries != keys)
+        random_keep(p,
+                    graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, keys, -0.75),
+                    p->bounds[x] + 1);
+}
+
+static void add_embed(struct random_program *p)
+{
+    const uint32_t of_table[2] = {CLASSES, EMBED}, of_ids[2] = {BATCH, SEQ};
+    uint32_t rank = 1 + random_below(&p->random, 2);
+    uint32_t table = fit(p, of_table, 2);
+    uint32_t ids = add_ids(p, CLASSES, &of_ids[2 - rank], rank);
+
+    random_keep(p, graph_embed(p->graph, random_name(p, "embed"), table, ids), p->bounds[table]);
+}
+
+/* The dimensions of x but one. */
+static uint32_t without(const struct graph_node *n, uint32_t dim, uint32_t *dims)
+{
+    uint32_t rank = 0;
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (n->dims[d] != dim)
+            dims[rank++] = n->dims[d];
+    return rank;
+}
+
+static void add_pick(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), dims[GRAPH_RANK_MAX], rank, dim, ids;
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    rank = without(&n, dim, dims);
+    ids = add_ids(p, dim, dims, rank);
+    random_keep(p, graph_pick(p->graph, random_name(p, "pick"), x, ids, dim), p->bounds[x]);
+}
+
+static void add_xent(struct random_program *p)
+{
+    const uint32_t of_logits[3] = {BATCH, SEQ, CLASSES};
+    uint32_t x = random_chance(&p->random, 50) ? fit(p, of_logits, 3) : pick_rank(p, 1);
+    uint32_t dims[GRAPH_RANK_MAX], rank, dim, ids, mask = GRAPH_NONE;
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    rank = without(&n, dim, dims);
+    ids = add_ids(p, dim, dims, rank);
+    if (random_chance(&p->random, 50))
+        mask = random_positive(p, random_leaf(p, dims, rank));
+    random_keep(p,
+                layer_cross_entropy(p->graph, random_name(p, "xent"), x, dim, ids, mask).loss,
+                RANDOM_BOUND);
+}
+
+static void add_repeat(struct random_program *p)
+{
+    const uint32_t of_k[4] = {BATCH, KEYS, KV_HEADS, HEAD_DIM};
+    bool heads = random_chance(&p->random, 50);
+    uint32_t x = heads ? fit(p, of_k, 4) : pick_rank(p, 1), from, to = HEADS;
+    struct graph_node n;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    from = heads ? KV_HEADS : any_dim(p, &n);
+    if (!heads)
+        to = other_dim(p, &n, p->graph->dims[from].size * (1 + random_below(&p->random, 3)));
+    if (random_elements(p->graph, n.dims, n.rank) > RANDOM_ELEMENTS_MAX / 3.0)
+        return;
+    random_keep(p, graph_repeat(p->graph, random_name(p, "repeat"), x, from, to), p->bounds[x]);
+}
+
+static void add_slice(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), dim;
+    struct graph_node n;
+    int64_t size, count;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    size = p->graph->dims[dim].size;
+    count = 1 + random_below(&p->random, (uint32_t)size);
+    random_keep(p,
+                graph_slice(p->graph, random_name(p, "slice"), x, dim, other_dim(p, &n, count),
+                            random_below(&p->random, (uint32_t)(size - count + 1))),
+                p->bounds[x]);
+}
+
+/* x with itself, or with an array of its dimensions but for the one along which they are joined. */
+static void add_concat(struct random_program *p)
+{
+    uint32_t a = pick_rank(p, 1), b, dim, b_dim, dims[GRAPH_RANK_MAX], at = 0;
+    struct graph_node n;
+    int64_t size;
+
+    if (a == GRAPH_NONE)
+        return;
+    n = copy_of(p, a);
+    if (random_elements(p->graph, n.dims, n.rank) > RANDOM_ELEMENTS_MAX / 3.0)
+        return;
+    at = random_below(&p->random, n.rank);
+    b_dim = dim = n.dims[at];
+    memcpy(dims, n.dims, sizeof dims);
+    if (random_chance(&p->random, 50))
+        b_dim = dims[at] = other_dim(p, &n, 1 + random_below(&p->random, 12));
+    b = fit(p, dims, n.rank);
+    size = p->graph->dims[dim].size + p->graph->dims[b_dim].size;
+    random_keep(p,
+                graph_concat(p->graph, random_name(p, "concat"), a, dim, b, b_dim,
+                             other_dim(p, &n, size)),
+                RANDOM_BOUND);
+}
+
+static void add_transpose(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 2), shift;
+    struct graph_node n;
+    uint32_t dims[GRAPH_RANK_MAX];
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    shift = 1 + random_below(&p->random, n.rank - 1);
+    for (uint32_t d = 0; d < n.rank; d++)
+        dims[d] = n.dims[(d + shift) % n.rank];
+    random_keep(p, graph_transpose(p->graph, random_name(p, "turned"), x, dims, n.rank),
+                p->bounds[x]);
+}
+
+/* Matrices to multiply by, so small that sums stay in bounds. */
+static uint32_t small_leaf(struct random_program *p, const uint32_t *dims, uint32_t rank)
+{
+    uint32_t w = random_leaf(p, dims, rank);
+
+    return random_keep(p,
+                       graph_map(p->graph, random_name(p, "small"), KERN_SCALE, w, GRAPH_NONE, 0.2),
+                       1);
+}
+
+static void add_block(struct random_program *p)
+{
+    static const uint32_t of_x[3] = {BATCH, SEQ, EMBED}, of_q[3] = {EMBED, HEADS, HEAD_DIM},
+                          of_k[3] = {EMBED, KV_HEADS, HEAD_DIM}, of_o[3] = {HEADS, HEAD_DIM, EMBED},
+                          of_up[2] = {EMBED, CLASSES}, of_down[2] = {CLASSES, EMBED}, embed = EMBED;
+    struct attention_opts opts = {random_chance(&p->random, 50),
+                                  random_chance(&p->random, 50) ? 100 : 0,
+                                  random_chance(&p->random, 50)};
+    bool gated = random_chance(&p->random, 50);
+    struct block_weights w = {.centred = random_chance(&p->random, 50)};
+    uint32_t x = fit(p, of_x, 3), before;
+
+    w.attn.q = small_leaf(p, of_q, 3);
+    w.attn.k = small_leaf(p, of_k, 3);
+    w.attn.v = small_leaf(p, of_k, 3);
+    w.attn.o = small_leaf(p, of_o, 3);
+    w.mlp.up = small_leaf(p, of_up, 2);
+    w.mlp.gate = gated ? small_leaf(p, of_up, 2) : GRAPH_NONE;
+    w.mlp.down = small_leaf(p, of_down, 2);
+    w.mlp.up_bias = gated ? GRAPH_NONE : random_leaf(p, of_up + 1, 1);
+    w.mlp.down_bias = gated ? GRAPH_NONE : random_leaf(p, &embed, 1);
+    w.norm1 = random_leaf(p, &embed, 1);
+    w.norm2 = random_leaf(p, &embed, 1);
+    w.norm1_bias = w.norm2_bias = w.centred ? random_leaf(p, &embed, 1) : GRAPH_NONE;
+    before = p->graph->nnodes;
+    x = layer_block(p->graph, random_name(p, "block"), x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
+    random_keep(p, x, 2 * RANDOM_BOUND);
+    for (uint32_t n = before; x != GRAPH_NONE && n < p->graph->nnodes; n++)
+        if (p->graph->nodes[n].op == GRAPH_CONSTRAINT && random_chance(&p->random, 40))
+            random_ask(p, n);
+    random_layers.blocks++;
+}
+
+/* ---- programs ---- */
+
+static void add_any(struct random_program *p)
+{
+    static void (*const adders[])(struct random_program *) = {
+        add_attention, add_attention, add_rope,   add_norm,   add_softmax, add_causal,    add_embed,
+        add_pick,      add_xent,      add_repeat, add_repeat, add_slice,   add_concat,    add_block,
+        add_transpose, random_op,     random_op,  random_op,  random_op,   add_attention,
+    };
+
+    adders[random_below(&p->random, COUNT(adders))](p);
+}
+
+static void add_dims(struct random_program *p)
+{
+    static const struct {
+        const char *name;
+        int64_t sizes[4];
+    } dims[NDIMS] = {
+        {"batch", {1, 2, 3, 4}},      {"seq", {4, 6, 8, 12}},   {"keys", {4, 6, 8, 12}},
+        {"heads", {4, 6, 8, 12}},     {"kv_heads", {1, 2, 4, 2}}, {"head_dim", {2, 4, 6, 8}},
+        {"embed", {4, 6, 8, 12}},     {"classes", {4, 6, 8, 12}},
+    };
+    int64_t heads = 0;
+
+    for (int d = 0; d < NDIMS; d++) {
+        int64_t size = dims[d].sizes[random_below(&p->random, 4)];
+
+        if (d == HEADS)
+            heads = size;
+        while (d == KV_HEADS && heads % size)
+            size--;
+        (void)graph_dim(p->graph, dims[d].name, size);
+    }
+}
+
+struct random_program *random_layer_program(uint64_t seed)
+{
+    static const uint32_t of_x[3] = {BATCH, SEQ, EMBED};
+    struct random_program *p = random_program_create(seed);
+
+    add_dims(p);
+    for (uint32_t rank = 1; rank <= 3; rank++)
+        random_leaf(p, of_x + 3 - rank, rank);
+    for (uint32_t n = 4 + random_below(&p->random, 6); n > 0 && p->graph->err.status == SHD_OK; n--)
+        add_any(p);
+    random_program_finish(p);
+    return p;
+}

@@ -1,0 +1,23 @@
+/* random_preset.h - scenarios of the models that ship, with random sizes, meshes and layouts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RANDOM_PRESET_H
+#define RANDOM_PRESET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trial/trial.h"
+
+struct random_preset {
+    struct scenario_file *file;
+    struct trial trial;
+};
+
+/* The scenario of a seed, in a type, up to its program.  False: the layout drawn is none of this
+ * model (what shards a dimension does not divide it), and nothing is to be freed. */
+bool random_preset_init(struct random_preset *out, uint64_t seed, enum shd_dtype dtype);
+void random_preset_fini(struct random_preset *preset);
+
+#endif /* RANDOM_PRESET_H */
