@@ -19,6 +19,7 @@ for a, b in zip(run, r["results"]):
     for x in (a, b):
         del x["time"]
         x["balance"].pop("busy_seconds")
+    assert a.pop("search")["received_bytes"] <= a["received_bytes"]["total"]
     assert a == b
 PY
     holds "compare --json: against the base, best and dominated by the figures" <<'PY'

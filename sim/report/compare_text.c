@@ -319,6 +319,7 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
 static void add_verdict(const struct compare_rows *rows, struct text *out)
 {
     size_t n = rows->compare->nresults, fastest = compare_fastest(rows), nties = 0;
+    size_t from = out->length;
 
     if (fastest == n)
         return;
@@ -337,6 +338,7 @@ static void add_verdict(const struct compare_rows *rows, struct text *out)
         text_add(out, ": within noise of each other, so that none of them wins");
     else if (n > 1)
         text_add(out, ", by more than noise");
+    escape_from(out, from);
 }
 
 static void print_verdict(const struct compare_rows *rows, struct text *out)
