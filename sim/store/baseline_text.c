@@ -108,14 +108,14 @@ static void read_text(char **out, const struct yaml_node *map, const char *key, 
         diag_no_memory(diag);
 }
 
-static void read_number(void *out, const struct yaml_node *map, const char *key, struct diag *diag)
+static uint128 read_number(const struct yaml_node *map, const char *key, struct diag *diag)
 {
     const struct yaml_node *node = find(map, key, YAML_TEXT, diag);
     uint128 number = 0;
 
     if (node && !uint128_parse(&number, node->text))
         diag_error(diag, node->place, "%s is '%s'; expected a whole number", key, node->text);
-    memcpy(out, &number, sizeof number);
+    return number;
 }
 
 static void read_fields(void *item, const struct baseline_field *fields,
@@ -123,11 +123,14 @@ static void read_fields(void *item, const struct baseline_field *fields,
 {
     for (; fields->key; fields++) {
         char *at = (char *)item + fields->offset;
+        uint128 number;
 
-        if (fields->is_text)
+        if (fields->is_text) {
             read_text((char **)at, map, fields->key, diag);
-        else
-            read_number(at, map, fields->key, diag);
+            continue;
+        }
+        number = read_number(map, fields->key, diag);
+        memcpy(at, &number, sizeof number);
     }
 }
 
@@ -170,10 +173,8 @@ static void read_one(struct baseline *b, const struct yaml_node *map, struct dia
 static void read_file(struct baseline_file *file, const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *list;
-    uint64_t version = 0;
 
-    read_number(&version, root, "version", diag);
-    if (version != BASELINE_VERSION) {
+    if (read_number(root, "version", diag) != BASELINE_VERSION) {
         diag_error(diag, root->place, "not a baseline of version %d", BASELINE_VERSION);
         return;
     }
