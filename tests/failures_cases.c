@@ -125,7 +125,7 @@
 #define NO_FILES .inputs = {{NULL, NULL, 0}}
 #define A_IS(content) .inputs = {{"a.yaml", content, 0}}
 #define FOLDER .inputs = {{"s/a.yaml", MLP, 0}, {"s/b.yaml", GRAPH, 0}, {BASELINE, STALE, 0}}
-#define BASELINE "results/baselines/a.yaml"
+#define BASELINE "results/baselines/s/a.yaml"
 
 const struct failure_case failure_cases[] = {
     {"run", "run -q a.yaml", A_IS(MLP)},
@@ -148,7 +148,7 @@ const struct failure_case failure_cases[] = {
     {"check --junit", "check --plan --junit o.xml s", FOLDER, .outputs = {"o.xml"}, .is_tap = true,
      .exit = 1},
     {"check --update", "check --plan --update s", FOLDER,
-     .outputs = {BASELINE, "results/baselines/b.yaml"}, .is_tap = true},
+     .outputs = {BASELINE, "results/baselines/s/b.yaml"}, .is_tap = true},
     {"check bad input", "check --plan s", .inputs = {{"s/a.yaml", BAD_RULE, 0}}, .is_tap = true,
      .exit = 1},
     {"show array", "show array --mesh dp=2,tp=2 --shape 4,4 --spec dp,tp", NO_FILES},

@@ -49,22 +49,28 @@ static void walk(struct record *record, struct figures *known)
 {
     const struct program *program = record->program;
     const struct program_classes *classes = record->classes;
-    uint128 flops = 0; /* of ops that are the same at every device */
+    uint128 flops = 0, masked = 0; /* of ops that are the same at every device */
     uint64_t peak = program_peak_bytes(program);
 
     for (uint32_t i = 0; i < program->nops; i++) {
         uint32_t axes = program_flops_axes(program, &program->ops[i]);
 
-        if (axes)
+        uint64_t own;
+
+        if (axes) {
             walk_op(record, i, axes, 1, known);
-        else
-            flops += program_op_flops(program, &program->ops[i], 0);
+            continue;
+        }
+        own = program_op_flops(program, &program->ops[i], 0);
+        flops += own;
+        masked += program_op_skips(&program->ops[i]) ? own : 0;
     }
     for (uint32_t k = 0; k < classes->nmoves; k++)
         walk_op(record, classes->moves[k].op, classes->moves[k].axes, classes->moves[k].times,
                 known);
     for (uint32_t row = 0; row < record->nrows; row++) {
         record->flops[row] += flops;
+        record->masked_flops[row] += masked;
         record->peak_bytes[row] = peak;
     }
 }

@@ -354,6 +354,7 @@ static void print_placement(const struct result *result, struct text *out)
     saving_text(&result->saving, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "placement");
     print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    out->failed |= line.failed;
     text_fini(&line);
 }
 
