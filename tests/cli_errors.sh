@@ -120,6 +120,16 @@ test_options() {
     refused "--set of a wrong type" "model.layers is 'two'" "$good" --set model.layers=two
     refused "--strategy not there" "there is no strategy 'dat'; .*'fsdp'.*did you mean 'data'" \
         "$scenarios/strategies.yaml" --strategy dat
+    cat "$good" - >"$tmp/two.yaml" <<'EOF'
+strategies:
+  - {name: wrong, params: [[kernel, [nosuch]]]}
+  - {name: right}
+EOF
+    refused "a strategy that is wrong" "nosuch" "$tmp/two.yaml"
+    shardsim plan -S right "$tmp/two.yaml"
+    is 0 "--strategy: the others' faults do not matter"
+    shardsim explain -S right "$tmp/two.yaml"
+    is 0 "explain --strategy: the others' faults do not matter"
     refused "one bad file of two" "cannot be opened" "$good" "$tmp/missing.yaml"
     change 's/^batch:/bach:/; s/d_model: 128/d_model: lots/'
     shardsim run "$bad"

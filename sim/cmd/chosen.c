@@ -83,7 +83,9 @@ int chosen_load(struct chosen *chosen)
     const struct scenario *scenario = NULL;
     int exit;
 
-    if (scenario_load(&chosen->file, chosen->path, chosen->sets, chosen->nsets, &diag) == SHD_OK)
+    if (scenario_load_chosen(&chosen->file, chosen->path, chosen->sets, chosen->nsets,
+                             (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL},
+                             &diag) == SHD_OK)
         scenario = find_strategy(chosen, &diag);
     if (scenario && trial_init(&chosen->trial, scenario, &diag) == SHD_OK) {
         diag_fini(&diag);

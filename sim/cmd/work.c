@@ -149,7 +149,9 @@ static size_t load_files(struct work *w)
     size_t total = 0;
 
     for (size_t f = 0; f < w->nnames; f++)
-        if (scenario_load(&w->files[f], w->names[f], w->sets, w->nsets, &w->diag) == SHD_OK)
+        if (scenario_load_chosen(&w->files[f], w->names[f], w->sets, w->nsets,
+                                 (struct scenario_choice){w->strategies, w->nstrategies},
+                                 &w->diag) == SHD_OK)
             total += w->files[f]->nscenarios;
     return total;
 }

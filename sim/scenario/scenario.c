@@ -83,6 +83,7 @@ static bool check_strategies(const struct yaml_node *node, struct diag *diag)
 struct strategies {
     const struct yaml_node *listed; /* NULL: none */
     struct sweep sweep;
+    struct scenario_choice choice; /* of them, by name */
 };
 
 static size_t count_strategies(const struct strategies *all)
@@ -95,6 +96,35 @@ static const struct yaml_node *strategy_at(const struct strategies *all, size_t 
     size_t nlisted = all->listed ? all->listed->nitems : 0;
 
     return i < nlisted ? all->listed->items[i] : all->sweep.strategies[i - nlisted];
+}
+
+static bool is_chosen(const struct strategies *all, const char *name)
+{
+    for (size_t i = 0; name && i < all->choice.nnames; i++)
+        if (!strcmp(all->choice.names[i], name))
+            return true;
+    return all->choice.nnames == 0;
+}
+
+/* One that was not chosen keeps its name, to be told; its faults are nobody's concern now. */
+static void read_unchosen(struct reader *r, const struct yaml_node *root,
+                          const struct yaml_node *strategy)
+{
+    struct diag own = DIAG_INIT, *diag = r->diag;
+
+    r->diag = &own;
+    read_scenario(r, root, strategy, NULL, 0);
+    if (own.no_memory)
+        diag_no_memory(diag);
+    diag_fini(&own);
+}
+
+/* The name that a strategy is written down with, or NULL. */
+static const char *strategy_name(const struct yaml_node *strategy)
+{
+    const struct yaml_node *name = yaml_find(strategy, "name");
+
+    return name && name->kind == YAML_TEXT ? name->text : NULL;
 }
 
 static void check_names(const struct scenario_file *file, const struct strategies *all,
@@ -122,6 +152,7 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
                             size_t nsets, struct diag *diag)
 {
     size_t n = count_strategies(all), nscenarios = n ? n : 1;
+    bool replay = false; /* the file's own values were read for a strategy before */
 
     file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
     if (!file->scenarios) {
@@ -130,9 +161,13 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
     }
     file->nscenarios = nscenarios;
     for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
-        struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = i > 0};
+        struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = replay};
         r.scenario->swept = i + all->sweep.nstrategies >= nscenarios && n > 0;
-        read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
+        if (n && !is_chosen(all, strategy_name(strategy_at(all, i))))
+            read_unchosen(&r, root, strategy_at(all, i));
+        else
+            read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
+        replay |= !n || is_chosen(all, r.scenario->strategy);
     }
     if (n)
         check_names(file, all, diag);
@@ -155,7 +190,8 @@ static void read_sets(struct scenario_file *file, const struct yaml_node *root,
 }
 
 static void read_file(struct scenario_file *file, const struct yaml_node *root,
-                      const char *const *sets, size_t nsets, struct diag *diag)
+                      const char *const *sets, size_t nsets, struct scenario_choice choice,
+                      struct diag *diag)
 {
     char found[DESCRIPTION_MAX];
 
@@ -164,7 +200,7 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
                    yaml_describe(root, found, sizeof(found)), SCENARIO_VERSION);
         return;
     }
-    struct strategies all = {.listed = yaml_find(root, "strategies")};
+    struct strategies all = {.listed = yaml_find(root, "strategies"), .choice = choice};
     const struct yaml_node *sweep = yaml_find(root, "sweep");
     size_t nerrors = diag->nerrors;
     if (!check_version(root, diag) || (all.listed && !check_strategies(all.listed, diag)))
@@ -179,8 +215,9 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
     sweep_fini(&all.sweep);
 }
 
-int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,
-                   const char *const *sets, size_t nsets, struct diag *diag)
+static int parse(struct scenario_file **out, const char *path, const char *text, size_t length,
+                 const char *const *sets, size_t nsets, struct scenario_choice choice,
+                 struct diag *diag)
 {
     size_t nerrors = diag->nerrors;
     struct yaml_doc *doc = NULL;
@@ -195,7 +232,7 @@ int scenario_parse(struct scenario_file **out, const char *path, const char *tex
     }
     int status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
     if (status == SHD_OK) {
-        read_file(file, yaml_doc_root(doc), sets, nsets, diag);
+        read_file(file, yaml_doc_root(doc), sets, nsets, choice, diag);
         yaml_doc_destroy(doc);
         status = diag_status(diag, nerrors);
     }
@@ -206,8 +243,20 @@ int scenario_parse(struct scenario_file **out, const char *path, const char *tex
     return status;
 }
 
+int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,
+                   const char *const *sets, size_t nsets, struct diag *diag)
+{
+    return parse(out, path, text, length, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
+}
+
 int scenario_load(struct scenario_file **out, const char *path, const char *const *sets,
                   size_t nsets, struct diag *diag)
+{
+    return scenario_load_chosen(out, path, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
+}
+
+int scenario_load_chosen(struct scenario_file **out, const char *path, const char *const *sets,
+                         size_t nsets, struct scenario_choice choice, struct diag *diag)
 {
     struct text text = TEXT_INIT;
     struct shd_error err;
@@ -215,7 +264,7 @@ int scenario_load(struct scenario_file **out, const char *path, const char *cons
 
     int status = file_read(&text, path, YAML_DOC_BYTES_MAX, &err);
     if (status == SHD_OK)
-        status = scenario_parse(out, name, text_get(&text), text.length, sets, nsets, diag);
+        status = parse(out, name, text_get(&text), text.length, sets, nsets, choice, diag);
     else
         diag_failure(diag, (struct place){name, 1, 1}, err.status, "%s", err.text);
     text_fini(&text);
