@@ -137,8 +137,10 @@ static int measure_steps(struct outcome *out, struct alternatives *a)
     return status;
 }
 
+/* The work of the kernels of the op's name. */
 static int measure_work(struct outcome *out, const struct alternatives *a)
 {
+    const struct graph_node *n = &a->placement.graph->nodes[a->around.node];
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < a->around.nfusing && status == SHD_OK; i++) {
@@ -148,8 +150,8 @@ static int measure_work(struct outcome *out, const struct alternatives *a)
         if (a->inlined[node] || !placement_is_free(&a->placement, node))
             continue;
         status = emit_kernel(&op, &a->placement, a->inlined, node, NULL);
-        if (node == a->around.node)
-            out->flops = op.dense_flops;
+        if (op.phase == (uint8_t)n->phase && !strcmp(op.name, n->name))
+            out->flops += op.dense_flops;
     }
     return status;
 }
@@ -178,15 +180,24 @@ static int compare_named(const void *a, const void *b)
     return order ? order : (int)x->phase - (int)y->phase;
 }
 
+/* So that the first of a name is the first in the graph. */
+static int compare_listed(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    int order = compare_named(a, b);
+
+    return order ? order : compare_nodes(&x->node, &y->node);
+}
+
 static void list_named(struct alternatives *a)
 {
     const struct graph *graph = a->placement.graph;
 
     for (uint32_t node = 0; node < graph->nnodes; node++)
-        if (placement_is_free(&a->placement, node) && !a->inlined[node])
+        if (placement_is_free(&a->placement, node))
             a->named[a->nnamed++] =
                 (struct named){graph->nodes[node].name, (uint8_t)graph->nodes[node].phase, node};
-    qsort(a->named, a->nnamed, sizeof *a->named, compare_named);
+    qsort(a->named, a->nnamed, sizeof *a->named, compare_listed);
 }
 
 static int set_up(struct alternatives *a, struct shd_error *err)
@@ -246,17 +257,22 @@ void alternatives_destroy(struct alternatives *alternatives)
     free(alternatives);
 }
 
-/* The op that became the kernel of that name; GRAPH_NONE where none did, or several. */
+/* The first op of that name; GRAPH_NONE unless exactly one kernel has it.  The ops of one
+ * expression may share a name. */
 static uint32_t find_node(const struct alternatives *a, const char *name, uint8_t phase)
 {
     const struct named key = {name, phase, GRAPH_NONE};
-    const struct named *found, *end = a->named + a->nnamed;
+    const struct named *first, *end = a->named + a->nnamed;
+    uint32_t nkernels = 0;
 
-    found = a->nnamed ? bsearch(&key, a->named, a->nnamed, sizeof key, compare_named) : NULL;
-    if (!found || (found > a->named && !compare_named(found - 1, &key)) ||
-        (found + 1 < end && !compare_named(found + 1, &key)))
+    first = a->nnamed ? bsearch(&key, a->named, a->nnamed, sizeof key, compare_named) : NULL;
+    if (!first)
         return GRAPH_NONE;
-    return found->node;
+    while (first > a->named && compare_named(first - 1, &key) == 0)
+        first--;
+    for (const struct named *n = first; n < end && compare_named(n, &key) == 0; n++)
+        nkernels += !a->inlined[n->node];
+    return nkernels == 1 ? first->node : GRAPH_NONE;
 }
 
 /* ---- alternatives ---- */
@@ -294,6 +310,19 @@ static const char *factor_name(const struct alternatives *a, uint32_t node, int 
     return NULL;
 }
 
+/* What a search chose has no cause but the bytes of the step. */
+static void set_cause(struct alternative *out, const struct alternatives *a, uint32_t node,
+                      int place)
+{
+    const struct placement_cause *cause = &a->placement.nodes[node].cause[out->axis];
+
+    if (place < 0 || a->request->placement != PARTITION_FOLLOW)
+        return;
+    out->claim = cause->claim;
+    if (cause->claim != CLAIM_NONE && cause->array != GRAPH_NONE)
+        out->brought_by = a->placement.graph->nodes[cause->array].name;
+}
+
 static bool try_place(struct alternatives *a, uint32_t node, const struct assign *was, uint8_t axis,
                       int place, const struct outcome *base, struct alternative *out)
 {
@@ -306,8 +335,10 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
         if (!out->dim)
             return false;
     }
-    if (out->chosen)
+    if (out->chosen) {
+        set_cause(out, a, node, place);
         return true;
+    }
     assign.place[axis] = (int8_t)place;
     if (!place_node(&a->placement, node, &assign) || !measure(&outcome, a))
         return false;

@@ -26,7 +26,7 @@ struct emit {
     const struct graph *graph;
     struct version *versions;
     uint32_t nversions, room;
-    uint32_t *newest;    /* by node, from `first` on */
+    uint32_t *newest; /* by node, from `first` on */
     uint32_t first;
     uint32_t only;       /* a value: nothing but its own steps; GRAPH_NONE: everything */
     const bool *inlined; /* by node: computed inside its reader */
@@ -229,8 +229,7 @@ static int bring_inputs(struct emit *e, uint32_t node, const struct fused *fused
     op->ninputs = fused->ninputs;
     for (uint32_t i = 0; i < fused->ninputs && status == SHD_OK; i++)
         if (e->only == GRAPH_NONE || fused->inputs[i] == e->only)
-            status =
-                bring(e, fused->inputs[i], fused->needs[i], node, op->name, &op->inputs[i]);
+            status = bring(e, fused->inputs[i], fused->needs[i], node, op->name, &op->inputs[i]);
     return status;
 }
 
@@ -448,8 +447,8 @@ static int emit_readers(struct emit *e, uint32_t value)
 {
     int status = emit_outputs(e, value);
 
-    for (uint32_t reader = next_reader(e, value, value);
-         reader != GRAPH_NONE && status == SHD_OK; reader = next_reader(e, value, reader)) {
+    for (uint32_t reader = next_reader(e, value, value); reader != GRAPH_NONE && status == SHD_OK;
+         reader = next_reader(e, value, reader)) {
         struct program_op op = op_of(&e->graph->nodes[reader]);
         struct fused fused;
 
