@@ -1,4 +1,5 @@
-/* What partition/alternatives.h promises, on a product whose costs can be counted by hand.
+/* What partition/alternatives.h promises, on a product whose costs can be counted by hand, and on
+ * expressions against whole programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,9 +7,12 @@
 
 #include "partition/alternatives.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/emit.h"
+#include "partition/place.h"
 #include "tap.h"
 
 #define B 4
@@ -120,9 +124,178 @@ static void test_bad(void)
     fini(&p);
 }
 
+/* ---- against whole programs ---- */
+
+#define LAYERS 3
+#define WIDTH 16
+#define NODES_MAX 64
+
+/* On a mesh of two axes: layers of two products with an expression between them that is read under
+ * another name too, and a sum that several ops read and that is delivered in the middle as well. */
+struct layers {
+    struct graph *graph;
+    struct shd_mesh *mesh;
+    struct shd_sharding by_rows, by_columns;
+    const struct shd_sharding *nodes[NODES_MAX];
+    char names[LAYERS][7][16];
+    struct partition_request request;
+};
+
+static const char *layer_name(struct layers *l, int layer, int k)
+{
+    snprintf(l->names[layer][k], sizeof l->names[layer][k], "%d/%d", layer, k);
+    return l->names[layer][k];
+}
+
+static uint32_t add_layer(struct layers *l, int layer, const uint32_t *dims, uint32_t x)
+{
+    const struct kern_source source = {.seed = 1, .scale = 2};
+    const uint32_t inner[] = {dims[0], dims[2]}, outer[] = {dims[0], dims[1]};
+    struct graph *g = l->graph;
+    uint32_t up = graph_param(g, layer_name(l, layer, 0), SHD_F32, dims + 1, 2, source);
+    uint32_t down =
+        graph_param(g, layer_name(l, layer, 1), SHD_F32, (uint32_t[]){dims[2], dims[1]}, 2, source);
+    uint32_t p = graph_einsum(g, layer_name(l, layer, 2), x, up, inner, 2);
+    uint32_t e = graph_map(g, layer_name(l, layer, 3), KERN_EXP, p, GRAPH_NONE, 0);
+    uint32_t q = graph_map(g, layer_name(l, layer, 4), KERN_MUL, e, p, 0);
+    uint32_t d =
+        graph_einsum(g, layer_name(l, layer, 5), graph_constraint(g, "same", q), down, outer, 2);
+
+    l->nodes[up] = &l->by_columns;
+    l->nodes[down] = &l->by_rows;
+    return graph_map(g, layer_name(l, layer, 6), KERN_ADD, x, d, 0);
+}
+
+static void init_layers(struct layers *l, enum partition_placement placement)
+{
+    const char *const names[] = {"dp", "tp"};
+    const int32_t sizes[] = {2, 4};
+    uint32_t dims[3], x;
+
+    memset(l, 0, sizeof *l);
+    l->graph = graph_create();
+    if (!l->graph || shd_mesh_create(&l->mesh, names, sizes, 2, NULL) != SHD_OK)
+        abort();
+    dims[0] = graph_dim(l->graph, "b", WIDTH);
+    dims[1] = graph_dim(l->graph, "m", WIDTH);
+    dims[2] = graph_dim(l->graph, "h", WIDTH);
+    x = graph_input(l->graph, "x", SHD_F32, dims, 2, (struct kern_source){.seed = 2, .scale = 2});
+    shd_sharding_init(&l->by_rows, l->mesh, 2);
+    l->by_columns = l->by_rows;
+    l->by_rows.dims[0].naxes = l->by_columns.dims[1].naxes = 1;
+    l->by_rows.dims[0].axes[0] = l->by_columns.dims[1].axes[0] = 1;
+    for (int layer = 0; layer < LAYERS; layer++) {
+        x = add_layer(l, layer, dims, x);
+        if (layer != 1)
+            graph_output(l->graph, GRAPH_OUTPUT, "y", x, GRAPH_NONE);
+    }
+    l->request = (struct partition_request){
+        .graph = l->graph, .mesh = l->mesh, .nodes = l->nodes, .placement = placement};
+}
+
+struct total {
+    uint128 bytes, flops;
+    uint32_t nkernels; /* of the name */
+};
+
+/* Of the whole program as it stands; false when it cannot be. */
+static bool emit_whole(struct total *out, struct placement *p, const char *name)
+{
+    struct program *program = program_create(p->mesh);
+    bool emitted = program && emit_program(program, p, false, NULL) == SHD_OK;
+
+    *out = (struct total){0, 0, 0};
+    for (uint32_t i = 0; emitted && i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        if (op->kind == PROGRAM_RESHARD)
+            out->bytes += op->reshard.received_bytes;
+        if (op->kind != PROGRAM_KERNEL || strcmp(op->name, name) != 0)
+            continue;
+        out->flops += op->dense_flops;
+        out->nkernels++;
+    }
+    program_destroy(program);
+    return emitted;
+}
+
+static bool is_difference(const struct alternative *a, const struct total *base,
+                          const struct total *now)
+{
+    return is_more(a, (int64_t)now->bytes - (int64_t)base->bytes) &&
+           a->work == (double)now->flops / (double)base->flops;
+}
+
+/* Whether every way to cut a node is told in its order, with what the whole program then moves. */
+static bool told_right(struct placement *p, uint32_t node, const struct total *base,
+                       const struct alternative *list, uint32_t n)
+{
+    struct placement_node *c = &p->nodes[node];
+    const struct assign was = c->assign;
+    uint32_t told = 0;
+    bool right = true;
+
+    for (uint8_t axis = 0; axis < shd_mesh_naxes(p->mesh); axis++)
+        for (int place = ASSIGN_NONE; place < (int)c->rule.nfactors; place++) {
+            struct assign other = was;
+            const struct assigned asked = {p->graph, node, &c->rule, &other, p->mesh};
+            struct total now;
+
+            other.place[axis] = (int8_t)place;
+            if (was.place[axis] == ASSIGN_PARTIAL || !assign_valid(&asked))
+                continue;
+            c->assign = other;
+            placement_settle(p, node);
+            if (emit_whole(&now, p, p->graph->nodes[node].name)) {
+                right &=
+                    told < n && list[told].axis == axis && is_difference(&list[told], base, &now);
+                told++;
+            }
+        }
+    c->assign = was;
+    placement_settle(p, node);
+    return right && told == n;
+}
+
+static void test_layers(enum partition_placement placement)
+{
+    struct alternative list[ALTERNATIVES_MAX];
+    struct alternatives *alternatives;
+    struct placement p;
+    struct layers l;
+    uint32_t ntold = 0;
+
+    init_layers(&l, placement);
+    if (alternatives_create(&alternatives, &l.request, NULL) != SHD_OK ||
+        place_values(&p, &l.request, NULL) != SHD_OK)
+        abort();
+    for (uint32_t node = 0; node < l.graph->nnodes; node++) {
+        const char *name = l.graph->nodes[node].name;
+        struct total base;
+        uint32_t n;
+
+        if (!placement_is_free(&p, node) || !emit_whole(&base, &p, name))
+            continue;
+        n = alternatives_of(alternatives, name, 0, list);
+        ntold += n;
+        if (base.nkernels == 1)
+            ok(told_right(&p, node, &base, list, n), "'%s': %u ways, as whole programs", name, n);
+        else
+            ok(n == 0, "'%s': computed in its reader", name);
+    }
+    ok(ntold > 10 * LAYERS, "%u ways in all", ntold);
+    ok(!alternatives_failed(alternatives), "none left out");
+    alternatives_destroy(alternatives);
+    placement_fini(&p);
+    graph_destroy(l.graph);
+    shd_mesh_destroy(l.mesh);
+}
+
 int main(void)
 {
     plan(0);
+    test_layers(PARTITION_FOLLOW);
+    test_layers(PARTITION_SEARCH);
     test_product();
     test_bad();
     return done();

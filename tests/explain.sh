@@ -18,6 +18,8 @@ test_scenario() {
     says out '^      moves     64 B in all, 32 B of them to device 0$' "explain: how much"
     says out '^                tp cuts nothing: 32 B more, 2 times the work here$' \
         "explain: an alternative"
+    says out '^Placed by following the axes' "explain: which placement decided"
+    says out '^      placed    tp cuts mlp in layers/0/mlp/down: the weight$' "explain: what cut it so"
     [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 16 ]
     ok $? "explain: every op once"
     shardsim explain "$course/tensor.yaml" --op 8
@@ -27,6 +29,14 @@ test_scenario() {
     shardsim explain "$course/fsdp.yaml" --strategy fsdp --device 3
     says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: what it gets"
     says out '^                keeps \[48-63, :\]$' "--device: what it has"
+    sed 's/^name:.*/&\nplacement: search/' "$course/tensor.yaml" >"$tmp/search.yaml"
+    shardsim explain "$tmp/search.yaml"
+    is 0 "explain: of a search: status 0"
+    says out '^Placed by search' "explain: a search decided"
+    ! grep -q '^      placed' "$tmp/out"
+    ok $? "explain: what a search chose has no other cause"
+    shardsim explain "$course/data.yaml"
+    says out 'brings it with the batch' "explain: the batch cut it so"
     shardsim explain "$scenarios/kv_heads_replicated.yaml"
     is 0 "an axis in parts: status 0"
 }

@@ -99,6 +99,7 @@ static int teach(const struct options *o, struct trial *trial, struct lesson *le
     if (status == SHD_OK && o->values)
         status = run_for_values(trial, &values, err);
     lesson->record = trial->record;
+    lesson->placement = request.placement;
     lesson->values = o->values ? &values : NULL;
     if (status == SHD_OK)
         status = lesson_text(lesson, text, err);

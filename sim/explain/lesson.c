@@ -273,6 +273,40 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
          work);
 }
 
+/* Why an op that was placed by following is cut as it is. */
+static void tell_cause(const struct lesson *l, struct text *out, const char *title,
+                       const struct alternative *a, const char *name)
+{
+    static const struct {
+        const char *before, *after; /* the array that brings the axis, if one does */
+    } causes[] = {
+        [CLAIM_MAP_WEIGHT] = {"", " brings it"},
+        [CLAIM_FORWARD] = {"", ", whose gradient this makes, lies so"},
+        [CLAIM_ASKED] = {"", "the result is asked for so"},
+        [CLAIM_DATA] = {"", " brings it"},
+        [CLAIM_WEIGHT] = {"the weight ", " lies so"},
+        [CLAIM_BATCH] = {"", " brings it with the batch"},
+        [CLAIM_AGREED] = {"", " brings it, and the result is asked for so"},
+    };
+
+    tell(l, out, title, "%s cuts %s in %s: %s%s%s",
+         shd_mesh_axis_name(l->record->program->mesh, a->axis), a->dim, name,
+         causes[a->claim].before, a->brought_by ? a->brought_by : "", causes[a->claim].after);
+}
+
+/* Why an op is cut as it is, along the axes of a step. */
+static void tell_causes(const struct lesson *l, struct text *out, const struct program_op *op,
+                        const char *name, const struct alternative *list, uint32_t n)
+{
+    const char *title = "placed";
+
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].claim != CLAIM_NONE && step_uses(op, list[i].axis)) {
+            tell_cause(l, out, title, &list[i], name);
+            title = "";
+        }
+}
+
 /* Returns whether there was something to tell. */
 static bool tell_alternatives(const struct lesson *l, struct text *out, const struct program_op *op,
                               const char *name, uint8_t phase)
@@ -283,6 +317,7 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
 
     if (n == 0)
         return false;
+    tell_causes(l, out, op, name, list, n);
     for (uint32_t i = 0; i < n; i++)
         if (list[i].chosen && step_uses(op, list[i].axis)) {
             tell(l, out, title,
@@ -456,6 +491,10 @@ static void tell_head(const struct lesson *l, struct text *out)
               units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
     wrap_add(out, l->width, 0, 0, text_get(&t));
     text_clear(&t);
+    wrap_add(out, l->width, 0, 0,
+             l->placement == PARTITION_SEARCH
+                 ? "Placed by search: ops are cut for the fewest bytes."
+                 : "Placed by following the axes: they cut an op where something brings them.");
     axis = shd_mesh_naxes(program->asked_mesh) ? shd_mesh_axis_name(program->asked_mesh, 0) : "dp";
     text_addf(&t, "[{%s}, {}] says: dimension 0 is cut over axis %s, dimension 1 is whole.", axis,
               axis);

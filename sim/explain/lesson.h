@@ -20,6 +20,7 @@
 struct lesson {
     const char *scenario, *strategy;
     const struct record *record;
+    enum partition_placement placement; /* that decided */
     struct alternatives *alternatives; /* NULL: not told */
     const struct values *values;       /* NULL: not told */
     int32_t position;                  /* the device whose transfers are told */

@@ -7,43 +7,218 @@
 #include <string.h>
 
 #include "partition/emit.h"
+#include "partition/fuse.h"
 #include "partition/place.h"
 #include "partition/refine.h"
+
+/* An op that leaves a choice. */
+struct named {
+    const char *name;
+    uint8_t phase;
+    uint32_t node;
+};
+
+/* All that changes when one op is cut otherwise, so that a deep model's alternatives cost no more
+ * than a shallow one's: the expressions that it may be part of, and the values whose way to their
+ * readers may be another.  Those are what the expressions' ops read and make, by all their names;
+ * any other value has the same home, the same readers in the same order, and the same needs. */
+struct surroundings {
+    uint32_t node;
+    uint32_t *fusing; /* the op and the maps that may be fused with it, ascending */
+    uint32_t nfusing;
+    uint32_t *values;
+    uint32_t nvalues;
+    uint8_t *seen; /* by node: SEEN_... */
+};
+
+enum { SEEN_FUSING = 1, SEEN_VALUE = 2 };
 
 struct alternatives {
     const struct partition_request *request;
     struct placement placement;
-    bool any; /* there is a choice to look at */
+    bool *inlined;       /* by node, as in fuse.h */
+    struct named *named; /* by name and phase */
+    uint32_t nnamed;
+    struct surroundings around;
+    bool any;    /* there is a choice to look at */
     bool failed; /* no memory */
 };
 
-/* What a step moves, and what one of its ops computes. */
+/* What the surroundings of an op move, and what it computes. */
 struct outcome {
     uint128 bytes, flops;
-    uint32_t nops; /* of that name: names need not be unique */
 };
 
-/* Emit the step as it stands and add up; false when it cannot be. */
-static bool measure(struct outcome *out, struct alternatives *a, const char *name, uint8_t phase)
+/* ---- surroundings ---- */
+
+static void add_fusing(struct surroundings *s, uint32_t node)
+{
+    if (!(s->seen[node] & SEEN_FUSING))
+        s->fusing[s->nfusing++] = node;
+    s->seen[node] |= SEEN_FUSING;
+}
+
+/* A value and its aliases. */
+static void add_value(struct surroundings *s, const struct placement *p, uint32_t node)
+{
+    const struct placement_node *n = &p->nodes[node];
+
+    if (s->seen[node] & SEEN_VALUE)
+        return;
+    s->seen[node] |= SEEN_VALUE;
+    s->values[s->nvalues++] = node;
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (placement_is_alias(p, n->readers[r].node))
+            add_value(s, p, n->readers[r].node);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void find_fusing(struct surroundings *s, const struct placement *p, uint32_t node)
+{
+    add_fusing(s, node);
+    for (uint32_t i = 0; i < s->nfusing; i++) {
+        const struct placement_node *n = &p->nodes[s->fusing[i]];
+
+        for (uint32_t k = 0; k < p->graph->nodes[s->fusing[i]].ninputs; k++)
+            if (fuse_can_ever(p, s->fusing[i], k))
+                add_fusing(s, p->graph->nodes[s->fusing[i]].inputs[k]);
+        if (n->nreaders == 1 && fuse_can_ever(p, n->readers[0].node, n->readers[0].operand))
+            add_fusing(s, n->readers[0].node);
+    }
+    qsort(s->fusing, s->nfusing, sizeof *s->fusing, compare_nodes);
+}
+
+static void look_around(struct surroundings *s, const struct placement *p, uint32_t node)
+{
+    s->node = node;
+    s->nfusing = s->nvalues = 0;
+    find_fusing(s, p, node);
+    for (uint32_t i = 0; i < s->nfusing; i++) {
+        const struct graph_node *n = &p->graph->nodes[s->fusing[i]];
+
+        for (uint32_t k = 0; k < n->ninputs; k++)
+            add_value(s, p, n->inputs[k]);
+        for (uint32_t r = 0; r < p->nodes[s->fusing[i]].rule.nresults; r++)
+            add_value(s, p, assign_result_node(p->graph, s->fusing[i], r));
+    }
+    for (uint32_t i = 0; i < s->nfusing; i++)
+        s->seen[s->fusing[i]] = 0;
+    for (uint32_t i = 0; i < s->nvalues; i++)
+        s->seen[s->values[i]] = 0;
+}
+
+/* ---- measuring ---- */
+
+static void mark_inlined(struct alternatives *a)
+{
+    for (uint32_t i = 0; i < a->around.nfusing; i++)
+        a->inlined[a->around.fusing[i]] = false;
+    for (uint32_t i = 0; i < a->around.nfusing; i++)
+        fuse_mark_inputs(a->inlined, &a->placement, a->around.fusing[i]);
+}
+
+static int measure_steps(struct outcome *out, struct alternatives *a)
 {
     struct program *program = program_create(a->request->mesh);
-    int status = program ? emit_program(program, &a->placement, false, NULL) : SHD_ENOMEM;
-    bool ok = status == SHD_OK;
+    int status = program ? SHD_OK : SHD_ENOMEM;
 
-    a->failed |= status == SHD_ENOMEM || price_failed(a->placement.price);
-    *out = (struct outcome){0, 0, 0};
-    for (uint32_t i = 0; ok && i < program->nops; i++) {
-        const struct program_op *op = &program->ops[i];
-
-        if (op->kind == PROGRAM_RESHARD)
-            out->bytes += op->reshard.received_bytes;
-        if (op->kind == PROGRAM_KERNEL && op->phase == phase && !strcmp(op->name, name)) {
-            out->flops += op->dense_flops;
-            out->nops++;
-        }
-    }
+    for (uint32_t i = 0; i < a->around.nvalues && status == SHD_OK; i++)
+        if (a->placement.nodes[a->around.values[i]].live)
+            status = emit_steps(program, &a->placement, a->inlined, a->around.values[i], NULL);
+    for (uint32_t i = 0; status == SHD_OK && i < program->nops; i++)
+        out->bytes += program->ops[i].reshard.received_bytes;
     program_destroy(program);
-    return ok;
+    return status;
+}
+
+/* The work of the kernels of the op's name. */
+static int measure_work(struct outcome *out, const struct alternatives *a)
+{
+    const struct graph_node *n = &a->placement.graph->nodes[a->around.node];
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < a->around.nfusing && status == SHD_OK; i++) {
+        uint32_t node = a->around.fusing[i];
+        struct program_op op;
+
+        if (a->inlined[node] || !placement_is_free(&a->placement, node))
+            continue;
+        status = emit_kernel(&op, &a->placement, a->inlined, node, NULL);
+        if (op.phase == (uint8_t)n->phase && !strcmp(op.name, n->name))
+            out->flops += op.dense_flops;
+    }
+    return status;
+}
+
+/* Emit the surroundings as they stand and add up; false when that cannot be. */
+static bool measure(struct outcome *out, struct alternatives *a)
+{
+    int status;
+
+    *out = (struct outcome){0, 0};
+    mark_inlined(a);
+    status = measure_steps(out, a);
+    if (status == SHD_OK)
+        status = measure_work(out, a);
+    a->failed |= status == SHD_ENOMEM || price_failed(a->placement.price);
+    return status == SHD_OK;
+}
+
+/* ---- setting up ---- */
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    return order ? order : (int)x->phase - (int)y->phase;
+}
+
+/* So that the first of a name is the first in the graph. */
+static int compare_listed(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    int order = compare_named(a, b);
+
+    return order ? order : compare_nodes(&x->node, &y->node);
+}
+
+static void list_named(struct alternatives *a)
+{
+    const struct graph *graph = a->placement.graph;
+
+    for (uint32_t node = 0; node < graph->nnodes; node++)
+        if (placement_is_free(&a->placement, node))
+            a->named[a->nnamed++] =
+                (struct named){graph->nodes[node].name, (uint8_t)graph->nodes[node].phase, node};
+    qsort(a->named, a->nnamed, sizeof *a->named, compare_listed);
+}
+
+static int set_up(struct alternatives *a, struct shd_error *err)
+{
+    int status = place_values(&a->placement, a->request, err);
+    size_t n;
+
+    if (status != SHD_OK)
+        return status;
+    a->any = true;
+    n = (size_t)a->placement.graph->nnodes + 1;
+    a->inlined = calloc(n, sizeof *a->inlined);
+    a->named = malloc(n * sizeof *a->named);
+    a->around.fusing = malloc(n * sizeof *a->around.fusing);
+    a->around.values = malloc(n * sizeof *a->around.values);
+    a->around.seen = calloc(n, sizeof *a->around.seen);
+    if (!a->inlined || !a->named || !a->around.fusing || !a->around.values || !a->around.seen)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for alternatives");
+    fuse_mark(a->inlined, &a->placement);
+    list_named(a);
+    return SHD_OK;
 }
 
 int alternatives_create(struct alternatives **out, const struct partition_request *request,
@@ -57,11 +232,9 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
         return shd_error_set(err, SHD_ENOMEM, "no memory for alternatives");
     a->request = request;
     status = refine_init(&refined, request, err);
-    if (status == SHD_OK && !refined.mesh) {
-        status = place_values(&a->placement, request, err);
-        a->any = status == SHD_OK;
-    }
-    if (status == SHD_OK)
+    if (status == SHD_OK && !refined.mesh)
+        status = set_up(a, err);
+    else if (status == SHD_OK)
         shd_mesh_destroy(refined.mesh);
     if (status == SHD_OK)
         *out = a;
@@ -72,23 +245,37 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
 
 void alternatives_destroy(struct alternatives *alternatives)
 {
-    if (alternatives && alternatives->any)
+    if (!alternatives)
+        return;
+    if (alternatives->any)
         placement_fini(&alternatives->placement);
+    free(alternatives->inlined);
+    free(alternatives->named);
+    free(alternatives->around.fusing);
+    free(alternatives->around.values);
+    free(alternatives->around.seen);
     free(alternatives);
 }
 
-/* The op that became the kernel of that name; GRAPH_NONE where it was not free. */
+/* The first op of that name; GRAPH_NONE unless exactly one kernel has it.  The ops of one
+ * expression may share a name. */
 static uint32_t find_node(const struct alternatives *a, const char *name, uint8_t phase)
 {
-    const struct graph *graph = a->placement.graph;
+    const struct named key = {name, phase, GRAPH_NONE};
+    const struct named *first, *end = a->named + a->nnamed;
+    uint32_t nkernels = 0;
 
-    for (uint32_t n = 0; n < graph->nnodes; n++) {
-        if (placement_is_free(&a->placement, n) && (uint8_t)graph->nodes[n].phase == phase &&
-            !strcmp(graph->nodes[n].name, name))
-            return n;
-    }
-    return GRAPH_NONE;
+    first = a->nnamed ? bsearch(&key, a->named, a->nnamed, sizeof key, compare_named) : NULL;
+    if (!first)
+        return GRAPH_NONE;
+    while (first > a->named && compare_named(first - 1, &key) == 0)
+        first--;
+    for (const struct named *n = first; n < end && compare_named(n, &key) == 0; n++)
+        nkernels += !a->inlined[n->node];
+    return nkernels == 1 ? first->node : GRAPH_NONE;
 }
+
+/* ---- alternatives ---- */
 
 /* Give a node another assignment, if it is a valid one; all else stays. */
 static bool place_node(struct placement *placement, uint32_t node, const struct assign *assign)
@@ -123,10 +310,22 @@ static const char *factor_name(const struct alternatives *a, uint32_t node, int 
     return NULL;
 }
 
+/* What a search chose has no cause but the bytes of the step. */
+static void set_cause(struct alternative *out, const struct alternatives *a, uint32_t node,
+                      int place)
+{
+    const struct placement_cause *cause = &a->placement.nodes[node].cause[out->axis];
+
+    if (place < 0 || a->request->placement != PARTITION_FOLLOW)
+        return;
+    out->claim = cause->claim;
+    if (cause->claim != CLAIM_NONE && cause->array != GRAPH_NONE)
+        out->brought_by = a->placement.graph->nodes[cause->array].name;
+}
+
 static bool try_place(struct alternatives *a, uint32_t node, const struct assign *was, uint8_t axis,
                       int place, const struct outcome *base, struct alternative *out)
 {
-    const struct graph_node *n = &a->placement.graph->nodes[node];
     struct assign assign = *was;
     struct outcome outcome;
 
@@ -136,11 +335,12 @@ static bool try_place(struct alternatives *a, uint32_t node, const struct assign
         if (!out->dim)
             return false;
     }
-    if (out->chosen)
+    if (out->chosen) {
+        set_cause(out, a, node, place);
         return true;
+    }
     assign.place[axis] = (int8_t)place;
-    if (!place_node(&a->placement, node, &assign) ||
-        !measure(&outcome, a, n->name, (uint8_t)n->phase))
+    if (!place_node(&a->placement, node, &assign) || !measure(&outcome, a))
         return false;
     if (outcome.bytes > base->bytes)
         out->more_bytes = outcome.bytes - base->bytes;
@@ -163,7 +363,10 @@ uint32_t alternatives_of(struct alternatives *alternatives, const char *name, ui
     struct outcome base;
     struct assign was;
 
-    if (node == GRAPH_NONE || !measure(&base, a, name, phase) || base.nops != 1)
+    if (node == GRAPH_NONE)
+        return 0;
+    look_around(&a->around, &a->placement, node);
+    if (!measure(&base, a))
         return 0;
     was = a->placement.nodes[node].assign;
     for (uint8_t axis = 0; axis < shd_mesh_naxes(a->request->mesh); axis++) {
@@ -175,5 +378,6 @@ uint32_t alternatives_of(struct alternatives *alternatives, const char *name, ui
     }
     if (!place_node(&a->placement, node, &was))
         return 0;
+    mark_inlined(a);
     return n;
 }

@@ -7,15 +7,18 @@
 #ifndef PARTITION_ALTERNATIVES_H
 #define PARTITION_ALTERNATIVES_H
 
+#include "partition/follow.h"
 #include "partition/partition.h"
 
 struct alternatives; /* opaque */
 
 struct alternative {
-    uint8_t axis;        /* of the mesh */
-    const char *dim;     /* the dimension that the axis cuts; NULL: none, its devices do the same */
-    bool chosen;         /* this is how it is */
-    bool reduced;        /* the op sums over the dimension: parts of a sum are left */
+    uint8_t axis;    /* of the mesh */
+    const char *dim; /* the dimension that the axis cuts; NULL: none, its devices do the same */
+    bool chosen;     /* this is how it is */
+    enum follow_claim claim; /* of a chosen one that was placed by following: what cut it so */
+    const char *brought_by;  /* the array that brought the axis there; NULL: none did */
+    bool reduced;            /* the op sums over the dimension: parts of a sum are left */
     uint128 more_bytes;  /* received by all devices in the whole step, against the chosen one: */
     uint128 fewer_bytes; /* at most one of the two is not 0 */
     double work;         /* flops of the op on one device, against the chosen one */

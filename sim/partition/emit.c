@@ -26,9 +26,11 @@ struct emit {
     const struct graph *graph;
     struct version *versions;
     uint32_t nversions, room;
-    uint32_t *newest; /* by node */
-    bool *inlined;    /* by node: computed inside its reader */
-    bool regather;    /* what was gathered in one phase is not kept for the next */
+    uint32_t *newest; /* by node, from `first` on */
+    uint32_t first;
+    uint32_t only;       /* a value: nothing but its own steps; GRAPH_NONE: everything */
+    const bool *inlined; /* by node: computed inside its reader */
+    bool regather;       /* what was gathered in one phase is not kept for the next */
     struct shd_error *err;
 };
 
@@ -44,8 +46,9 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->versions = more;
         e->room = room;
     }
-    e->versions[e->nversions] = (struct version){node, sharding, buffer, phase, e->newest[node]};
-    e->newest[node] = e->nversions++;
+    e->versions[e->nversions] =
+        (struct version){node, sharding, buffer, phase, e->newest[node - e->first]};
+    e->newest[node - e->first] = e->nversions++;
     return SHD_OK;
 }
 
@@ -177,7 +180,7 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     struct shd_error why;
     int status;
 
-    for (uint32_t v = e->newest[node]; v != PROGRAM_NONE; v = e->versions[v].next) {
+    for (uint32_t v = e->newest[node - e->first]; v != PROGRAM_NONE; v = e->versions[v].next) {
         double cost = price_reshard(price, node, e->versions[v].sharding, need);
 
         if (forgotten(e, &e->versions[v], (uint8_t)e->graph->nodes[reader].phase))
@@ -217,13 +220,40 @@ static int emit_leaf(struct emit *e, uint32_t node)
     return program_add_op(e->program, &op, e->err);
 }
 
+/* Bring all that an op reads to where it wants it: what is inlined into it is computed with it. */
+static int bring_inputs(struct emit *e, uint32_t node, const struct fused *fused,
+                        struct program_op *op)
+{
+    int status = SHD_OK;
+
+    op->ninputs = fused->ninputs;
+    for (uint32_t i = 0; i < fused->ninputs && status == SHD_OK; i++)
+        if (e->only == GRAPH_NONE || fused->inputs[i] == e->only)
+            status = bring(e, fused->inputs[i], fused->needs[i], node, op->name, &op->inputs[i]);
+    return status;
+}
+
+/* What the op of a node that is not inlined reads, and the expression if it is one. */
+static void collect_inputs(struct fused *out, const struct placement *p, const bool *inlined,
+                           uint32_t node)
+{
+    const struct graph_node *n = &p->graph->nodes[node];
+
+    if (rule_of(n->op)->fuses) {
+        fuse_collect(out, p, inlined, node);
+        return;
+    }
+    out->ninputs = n->ninputs;
+    memcpy(out->inputs, n->inputs, n->ninputs * sizeof *n->inputs);
+    memcpy(out->needs, p->nodes[node].needs, n->ninputs * sizeof *out->needs);
+}
+
 /* Buffers for all results of an op. */
 static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     int status = SHD_OK;
 
-    op->kind = PROGRAM_KERNEL;
     op->noutputs = c->rule.nresults;
     for (uint32_t r = 0; r < c->rule.nresults && status == SHD_OK; r++) {
         uint32_t result = assign_result_node(e->graph, node, r);
@@ -231,8 +261,19 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
         status =
             add_version(e, result, e->placement->nodes[result].home, op->phase, &op->outputs[r]);
     }
-    memset(&op->desc, 0, sizeof op->desc);
     return status;
+}
+
+/* The kernel of a node on arrays of some extents. */
+static void lower(struct program_op *op, const struct placement *p, uint32_t node,
+                  const struct fused *fused, const int64_t *extents)
+{
+    const struct rule_op *row = rule_of(p->graph->nodes[node].op);
+
+    if (row->fuses)
+        fuse_lower(op, fused, p, node, extents);
+    else
+        row->lower(op, p->graph, node, &p->nodes[node].rule, extents);
 }
 
 /* The op as one device would do it with whole arrays: `whole` is lowered to that. */
@@ -246,6 +287,9 @@ static void set_work(struct program_op *op, const struct program_op *whole,
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (assign->place[a] >= 0)
             op->cut_axes |= UINT32_C(1) << a;
+    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
+    if (op->kernel->workspace_bytes)
+        op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
 }
 
 static void whole_extents(int64_t *extents, const struct rule *rule)
@@ -254,85 +298,55 @@ static void whole_extents(int64_t *extents, const struct rule *rule)
         extents[f] = rule->factors[f].size;
 }
 
-static int add_kernel(struct emit *e, struct program_op *op)
+/* Everything of a kernel but its arrays. */
+static int set_kernel(struct program_op *op, const struct placement *p, uint32_t node,
+                      const struct fused *fused, struct shd_error *err)
 {
-    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
-    if (op->kernel->workspace_bytes)
-        op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
+    const struct placement_node *c = &p->nodes[node];
+    const struct assigned a = {p->graph, node, &c->rule, &c->assign, p->mesh};
+    int64_t extents[RULE_FACTORS_MAX];
+    struct program_op whole;
+
+    op->kind = PROGRAM_KERNEL;
+    memset(&op->desc, 0, sizeof op->desc);
+    whole = *op;
+    whole_extents(extents, &c->rule);
+    lower(&whole, p, node, fused, extents);
+    assign_extents(extents, &a);
+    lower(op, p, node, fused, extents);
+    set_work(op, &whole, &c->assign);
     if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
         return shd_error_set(
-            e->err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
+            err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
             op->name, program_phase_name(op->phase),
             op->dense_flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
-    return program_add_op(e->program, op, e->err);
+    return SHD_OK;
 }
 
-static int emit_kernel(struct emit *e, uint32_t node, struct program_op *op)
+static struct program_op op_of(const struct graph_node *n)
 {
-    const struct placement_node *c = &e->placement->nodes[node];
-    const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
-    const struct rule_op *row = rule_of(e->graph->nodes[node].op);
-    int64_t extents[RULE_FACTORS_MAX];
-    struct program_op whole;
-    int status = add_outputs(e, node, op);
-
-    if (status != SHD_OK)
-        return status;
-    whole = *op;
-    whole_extents(extents, &c->rule);
-    row->lower(&whole, e->graph, node, &c->rule, extents);
-    assign_extents(extents, &a);
-    row->lower(op, e->graph, node, &c->rule, extents);
-    set_work(op, &whole, &c->assign);
-    return add_kernel(e, op);
-}
-
-/* An elementwise expression: what is inlined into the node is computed with it. */
-static int emit_map(struct emit *e, uint32_t node, struct program_op *op)
-{
-    const struct placement_node *c = &e->placement->nodes[node];
-    const struct assigned a = {e->graph, node, &c->rule, &c->assign, e->program->mesh};
-    int64_t extents[RULE_FACTORS_MAX];
-    struct program_op whole;
-    struct fused fused;
-    int status = SHD_OK;
-
-    fuse_collect(&fused, e->placement, e->inlined, node);
-    op->ninputs = fused.ninputs;
-    for (uint32_t i = 0; i < fused.ninputs && status == SHD_OK; i++)
-        status = bring(e, fused.inputs[i], fused.needs[i], node, op->name, &op->inputs[i]);
-    if (status == SHD_OK)
-        status = add_outputs(e, node, op);
-    if (status != SHD_OK)
-        return status;
-    whole = *op;
-    whole_extents(extents, &c->rule);
-    fuse_lower(&whole, &fused, e->placement, node, extents);
-    assign_extents(extents, &a);
-    fuse_lower(op, &fused, e->placement, node, extents);
-    set_work(op, &whole, &c->assign);
-    return add_kernel(e, op);
+    return (struct program_op){.name = n->name, .phase = (uint8_t)n->phase};
 }
 
 static int emit_op(struct emit *e, uint32_t node)
 {
-    const struct graph_node *n = &e->graph->nodes[node];
     const struct placement_node *c = &e->placement->nodes[node];
-    struct program_op op = {.name = n->name, .phase = (uint8_t)n->phase, .ninputs = n->ninputs};
+    struct program_op op = op_of(&e->graph->nodes[node]);
+    struct fused fused;
     int status;
 
     if (e->inlined[node])
         return SHD_OK;
-    if (rule_of(n->op)->fuses)
-        return emit_map(e, node, &op);
-    for (uint32_t k = 0; k < n->ninputs; k++) {
-        status = bring(e, n->inputs[k], c->needs[k], node, n->name, &op.inputs[k]);
-        if (status != SHD_OK)
-            return status;
-    }
+    collect_inputs(&fused, e->placement, e->inlined, node);
+    status = bring_inputs(e, node, &fused, &op);
+    if (status != SHD_OK)
+        return status;
     if (!c->works) /* the same array under another name */
         return keep_version(e, node, c->home, op.inputs[0], op.phase);
-    return emit_kernel(e, node, &op);
+    status = add_outputs(e, node, &op);
+    if (status == SHD_OK)
+        status = set_kernel(&op, e->placement, node, &fused, e->err);
+    return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
 /* Deliver a node to the outputs that it is, as soon as it is there. */
@@ -385,24 +399,95 @@ int emit_program(struct program *program, struct placement *placement, bool rega
                  struct shd_error *err)
 {
     size_t n = (size_t)placement->graph->nnodes + 1;
+    bool *inlined = calloc(n, sizeof *inlined);
     struct emit e = {.program = program,
                      .placement = placement,
                      .graph = placement->graph,
                      .newest = malloc(n * sizeof *e.newest),
-                     .inlined = calloc(n, sizeof *e.inlined),
+                     .only = GRAPH_NONE,
+                     .inlined = inlined,
                      .regather = regather,
                      .err = err};
     int status = SHD_OK;
 
-    if (!e.newest || !e.inlined)
+    if (!e.newest || !inlined)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     if (status == SHD_OK) {
         memset(e.newest, 0xff, n * sizeof *e.newest);
-        fuse_mark(e.inlined, placement);
+        fuse_mark(inlined, placement);
         status = emit_all(&e);
     }
     free(e.newest);
-    free(e.inlined);
+    free(inlined);
     free(e.versions);
     return status;
+}
+
+/* ---- parts of a program ---- */
+
+/* The first op behind `after` that reads a value, itself or as part of its expression; GRAPH_NONE:
+ * no more. */
+static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after)
+{
+    const struct placement_node *n = &e->placement->nodes[value];
+    uint32_t next = GRAPH_NONE;
+
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        uint32_t reader = n->readers[r].node;
+
+        while (e->inlined[reader])
+            reader = e->placement->nodes[reader].readers[0].node;
+        if (reader > after && reader < next)
+            next = reader;
+    }
+    return next;
+}
+
+static int emit_readers(struct emit *e, uint32_t value)
+{
+    int status = emit_outputs(e, value);
+
+    for (uint32_t reader = next_reader(e, value, value); reader != GRAPH_NONE && status == SHD_OK;
+         reader = next_reader(e, value, reader)) {
+        struct program_op op = op_of(&e->graph->nodes[reader]);
+        struct fused fused;
+
+        collect_inputs(&fused, e->placement, e->inlined, reader);
+        status = bring_inputs(e, reader, &fused, &op);
+    }
+    return status;
+}
+
+int emit_steps(struct program *program, struct placement *placement, const bool *inlined,
+               uint32_t value, struct shd_error *err)
+{
+    uint32_t newest = PROGRAM_NONE, buffer;
+    struct emit e = {.program = program,
+                     .placement = placement,
+                     .graph = placement->graph,
+                     .newest = &newest,
+                     .first = value,
+                     .only = value,
+                     .inlined = inlined,
+                     .err = err};
+    int status;
+
+    if (inlined[value]) /* never an array */
+        return SHD_OK;
+    status = add_version(&e, value, placement->nodes[value].home,
+                         (uint8_t)placement->graph->nodes[value].phase, &buffer);
+    if (status == SHD_OK)
+        status = emit_readers(&e, value);
+    free(e.versions);
+    return status;
+}
+
+int emit_kernel(struct program_op *out, const struct placement *placement, const bool *inlined,
+                uint32_t node, struct shd_error *err)
+{
+    struct fused fused;
+
+    *out = op_of(&placement->graph->nodes[node]);
+    collect_inputs(&fused, placement, inlined, node);
+    return set_kernel(out, placement, node, &fused, err);
 }

@@ -12,4 +12,14 @@
 SHD_MUST_CHECK int emit_program(struct program *program, struct placement *placement, bool regather,
                                 struct shd_error *err);
 
+/* Parts of that, for whoever changes one op and asks what else changes; `inlined` as by
+ * fuse_mark().  First, append the steps that bring one value from its home to all that read it, and
+ * nothing else: they are those of the whole program, made without `regather`. */
+SHD_MUST_CHECK int emit_steps(struct program *program, struct placement *placement,
+                              const bool *inlined, uint32_t value, struct shd_error *err);
+
+/* Second, the kernel of a node that works and is not inlined, without its arrays. */
+SHD_MUST_CHECK int emit_kernel(struct program_op *out, const struct placement *placement,
+                               const bool *inlined, uint32_t node, struct shd_error *err);
+
 #endif /* PARTITION_EMIT_H */

@@ -6,21 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why an axis may cut a factor of an op; of two claims the later one here holds. */
-enum strength {
-    CLAIM_MAP_WEIGHT,
-    CLAIM_FORWARD, /* the value of which this is the gradient lies so */
-    CLAIM_ASKED,
-    CLAIM_DATA,
-    CLAIM_WEIGHT,
-    CLAIM_BATCH,
-    CLAIM_AGREED
-};
-
 struct claim {
-    enum strength strength;
+    enum follow_claim strength;
     uint8_t axis;
     int8_t factor;
+    uint32_t array;  /* that brings it, or GRAPH_NONE */
     double elements; /* of the array that brings it: of equal claims the largest array's holds */
 };
 
@@ -43,10 +33,10 @@ static bool before(const struct claim *a, const struct claim *b)
 }
 
 /* Of several claims of an axis to a factor the strongest counts. */
-static void add_claim(struct follow *f, enum strength strength, uint8_t axis, int8_t factor,
-                      double elements)
+static void add_claim(struct follow *f, enum follow_claim strength, uint8_t axis, int8_t factor,
+                      uint32_t array, double elements)
 {
-    const struct claim claim = {strength, axis, factor, elements};
+    const struct claim claim = {strength, axis, factor, array, elements};
 
     for (uint32_t i = 0; i < f->nclaims; i++)
         if (f->claims[i].axis == axis && f->claims[i].factor == factor) {
@@ -77,8 +67,8 @@ static double elements_of(const struct graph *graph, uint32_t node)
     return elements;
 }
 
-static enum strength operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
-                                      uint32_t dim)
+static enum follow_claim operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
+                                          uint32_t dim)
 {
     if (!f->weight[operand] || f->weight[node])
         return dim == f->batch ? CLAIM_BATCH : CLAIM_DATA;
@@ -98,7 +88,7 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 
         for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
             add_claim(f, operand_strength(f, node, operand, dim), s->dims[d].axes[a], factor,
-                      elements_of(graph, operand));
+                      operand, elements_of(graph, operand));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
     }
@@ -111,7 +101,7 @@ static void claim_asked_place(struct follow *f, uint8_t axis, int8_t factor)
         if (f->claims[i].axis == axis && f->claims[i].factor == factor &&
             f->claims[i].strength == CLAIM_DATA)
             f->claims[i].strength = CLAIM_AGREED;
-    add_claim(f, CLAIM_ASKED, axis, factor, 0);
+    add_claim(f, CLAIM_ASKED, axis, factor, GRAPH_NONE, 0);
 }
 
 static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *factors,
@@ -157,7 +147,7 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
     const struct graph_node *n = &p->graph->nodes[value];
     const struct graph_node *forward;
     const struct shd_sharding *s;
-    enum strength strength;
+    enum follow_claim strength;
 
     if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
         return;
@@ -171,7 +161,7 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                add_claim(f, strength, s->dims[e].axes[a], factor, 0);
+                add_claim(f, strength, s->dims[e].axes[a], factor, n->gradient_of, 0);
         }
 }
 
@@ -205,6 +195,9 @@ static void grant_claims(struct follow *f, uint32_t node)
         *place = f->claims[i].factor;
         if (!is_valid(f, node))
             *place = ASSIGN_NONE;
+        else
+            f->p->nodes[node].cause[f->claims[i].axis] =
+                (struct placement_cause){(uint8_t)f->claims[i].strength, f->claims[i].array};
     }
 }
 

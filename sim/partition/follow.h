@@ -30,7 +30,20 @@
 
 #include "partition/placement.h"
 
-/* Give every free op of a placement that is set up an assignment.  SHD_ENOMEM. */
+/* Why an axis may cut a factor of an op; of two claims the later one here holds. */
+enum follow_claim {
+    CLAIM_NONE,
+    CLAIM_MAP_WEIGHT, /* a weight brings it to an elementwise op */
+    CLAIM_FORWARD,    /* the value of which this is the gradient lies so */
+    CLAIM_ASKED,      /* of the result */
+    CLAIM_DATA,
+    CLAIM_WEIGHT,
+    CLAIM_BATCH,
+    CLAIM_AGREED /* data brings it, and it is asked of the result */
+};
+
+/* Give every free op of a placement that is set up an assignment, and say in `cause` what
+ * brought its axes.  SHD_ENOMEM. */
 SHD_MUST_CHECK int follow_placement(struct placement *placement, struct shd_error *err);
 
 #endif /* PARTITION_FOLLOW_H */

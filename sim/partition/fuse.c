@@ -31,37 +31,47 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
     return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
+bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
+{
+    const struct graph_node *r = &placement->graph->nodes[node];
+    const struct graph_node *n = &placement->graph->nodes[r->inputs[k]];
+    const struct placement_node *c = &placement->nodes[r->inputs[k]];
+
+    return r->op == GRAPH_MAP && n->op == GRAPH_MAP && c->nreaders == 1 &&
+           c->output == GRAPH_NONE && same_dims(n, r) && n->phase == r->phase;
+}
+
 /* Whether operand `k` of a map can be computed inside it, limits apart. */
 static bool can_inline(const struct placement *c, uint32_t reader, uint32_t k)
 {
-    const struct graph_node *r = &c->graph->nodes[reader];
-    uint32_t node = r->inputs[k];
-    const struct graph_node *n = &c->graph->nodes[node];
-    const struct placement_node *cn = &c->nodes[node];
+    const struct placement_node *cn = &c->nodes[c->graph->nodes[reader].inputs[k]];
 
-    return n->op == GRAPH_MAP && cn->nreaders == 1 && cn->output == GRAPH_NONE && same_dims(n, r) &&
-           n->phase == r->phase && cn->home == c->nodes[reader].needs[k] &&
+    return fuse_can_ever(c, reader, k) && cn->home == c->nodes[reader].needs[k] &&
            !price_sharding(c->price, cn->home)->partial;
+}
+
+void fuse_mark_inputs(bool *inlined, const struct placement *placement, uint32_t node)
+{
+    const struct graph_node *n = &placement->graph->nodes[node];
+
+    if (!placement->nodes[node].live || n->op != GRAPH_MAP)
+        return;
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        struct size size;
+
+        if (!can_inline(placement, node, k))
+            continue;
+        inlined[n->inputs[k]] = true;
+        size = size_of(placement, inlined, node);
+        if (size.inputs > KERN_MAP_INPUTS_MAX || size.instrs > KERN_MAP_INSTRS_MAX)
+            inlined[n->inputs[k]] = false;
+    }
 }
 
 void fuse_mark(bool *inlined, const struct placement *placement)
 {
-    for (uint32_t node = 0; node < placement->graph->nnodes; node++) {
-        const struct graph_node *n = &placement->graph->nodes[node];
-
-        if (!placement->nodes[node].live || n->op != GRAPH_MAP)
-            continue;
-        for (uint32_t k = 0; k < n->ninputs; k++) {
-            struct size size;
-
-            if (!can_inline(placement, node, k))
-                continue;
-            inlined[n->inputs[k]] = true;
-            size = size_of(placement, inlined, node);
-            if (size.inputs > KERN_MAP_INPUTS_MAX || size.instrs > KERN_MAP_INSTRS_MAX)
-                inlined[n->inputs[k]] = false;
-        }
-    }
+    for (uint32_t node = 0; node < placement->graph->nnodes; node++)
+        fuse_mark_inputs(inlined, placement, node);
 }
 
 /* While collecting, source numbers below this are inputs, others are instructions. */

@@ -26,6 +26,13 @@ struct fused {
 /* Mark the nodes that are inlined into their reader: inlined[node], nnodes entries, zeroed. */
 void fuse_mark(bool *inlined, const struct placement *placement);
 
+/* The same for the operands of one node, when those of the nodes before it are marked. */
+void fuse_mark_inputs(bool *inlined, const struct placement *placement, uint32_t node);
+
+/* Whether maps may become one kernel at all, however they are cut: operand `k` is a map that this
+ * node alone reads. */
+bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k);
+
 /* The expression of a map that is not inlined itself. */
 void fuse_collect(struct fused *out, const struct placement *placement, const bool *inlined,
                   uint32_t node);

@@ -24,13 +24,20 @@ struct placement_reader {
     uint32_t node, operand;
 };
 
+/* What brought an axis to an op that was placed by following. */
+struct placement_cause {
+    uint8_t claim;  /* enum follow_claim */
+    uint32_t array; /* the node that brought it, or GRAPH_NONE */
+};
+
 struct placement_node {
     bool live;  /* some output depends on it */
     bool fixed; /* the home is given */
     bool works; /* it becomes a kernel */
     struct rule rule;
     struct assign assign;
-    uint32_t home; /* sharding numbers */
+    struct placement_cause cause[SHD_MESH_AXES_MAX]; /* by axis */
+    uint32_t home;                                   /* sharding numbers */
     uint32_t gift; /* a version that costs nothing for now, or PLACEMENT_UNKNOWN */
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
