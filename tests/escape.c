@@ -55,7 +55,7 @@ int main(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         text_clear(&text);
         escape_add(&text, rows[i].in);
-        ok(!strcmp(text_get(&text), rows[i].out), rows[i].what);
+        ok(!strcmp(text_get(&text), rows[i].out), "%s", rows[i].what);
         escape_from(&text, 0);
         ok(!strcmp(text_get(&text), rows[i].out), "again: the same");
         ok(puts_same(rows[i].in, rows[i].out), "onto a file");

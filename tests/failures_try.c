@@ -185,7 +185,7 @@ void failures_try(struct failures_outcome *o, const struct failure_case *c, enum
                   uint64_t at)
 {
     int err[2], status;
-    pid_t child;
+    pid_t child = -1;
 
     fill_folder(c);
     fflush(stdout);

@@ -75,8 +75,11 @@ static uint32_t argument(struct made *m, enum lies how)
 
 static uint32_t kernel(struct made *m, uint32_t a, uint32_t b, enum lies how)
 {
-    return add_op(m, (struct program_op){.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}},
-                  how);
+    return add_op(
+        m,
+        (struct program_op){
+            .kind = PROGRAM_KERNEL, .kernel = &kern_kernel_map, .ninputs = 2, .inputs = {a, b}},
+        how);
 }
 
 static uint32_t reshard(struct made *m, uint32_t in, enum lies how)
@@ -298,8 +301,8 @@ static void test_order(void)
     r = replay(&m, byte_a_ns);
     ok(r->step_ns == 11 + 5 + 6, "order: transfers one after another");
     ok(is(r, 0, 10, 11, 1, 0) && is(r, 1, 11, 11, 0, 0), "order: the tail is exposed");
-    ok(r->npath == 3 && stretch_is(r, 0, 1, 1, 0, 11) && r->path[1].op == 2 &&
-           r->path[2].op == 3 && r->path[2].end_ns == 22,
+    ok(r->npath == 3 && stretch_is(r, 0, 1, 1, 0, 11) && r->path[1].op == 2 && r->path[2].op == 3 &&
+           r->path[2].end_ns == 22,
        "order: the path begins on the slower device");
     fini(&m);
 }
