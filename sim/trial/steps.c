@@ -13,8 +13,8 @@
 
 #define BLOCK 256
 
-/* Devices that judge an op: all of a few, of more every so many-th, from op to op others, so that the
- * second run of a thousand devices costs little more than their first. */
+/* Devices that judge an op: all of a few, of more every so many-th, from op to op others, so that
+ * the second run of a thousand devices costs little more than their first. */
 #define JUDGES_MAX 16
 
 struct steps {
@@ -48,8 +48,8 @@ static void judge(const struct steps *s, int32_t device, uint32_t op, uint32_t b
                  allowed, &s->found[(size_t)device * s->program->nops + op]);
 }
 
-/* Variances of what a step does before it stores, to what may be off.  Storing is one rounding, which
- * has a bound. */
+/* Variances of what a step does before it stores, to what may be off.  Storing is one rounding,
+ * which has a bound. */
 static void allow(double *variances, const double *values, const struct program_buffer *b,
                   bool kept)
 {
@@ -93,8 +93,8 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 /* A step done again in float64, on what it read. */
 struct again {
     const void *in[PROGRAM_INPUTS_MAX];
-    double *read[PROGRAM_INPUTS_MAX];      /* operands in float64; NULL: as it is */
-    double *values[PROGRAM_OUTPUTS_MAX];   /* results */
+    double *read[PROGRAM_INPUTS_MAX];    /* operands in float64; NULL: as it is */
+    double *values[PROGRAM_OUTPUTS_MAX]; /* results */
     double *variances[PROGRAM_OUTPUTS_MAX];
     void *workspace;
 };
@@ -160,10 +160,8 @@ static bool judge_kernel(const struct steps *s, int32_t device, uint32_t i)
     struct again a = {.workspace = NULL};
     void *out[PROGRAM_OUTPUTS_MAX];
     const struct kern_args *args;
-    struct kern_error error = {.variances = exact,
-                               .out = a.variances,
-                               .type = b->dtype,
-                               .parts = 1};
+    struct kern_error error = {
+        .variances = exact, .out = a.variances, .type = b->dtype, .parts = 1};
     bool done;
 
     desc.map.dtype = SHD_F64; /* every description begins with its type */
@@ -191,7 +189,7 @@ static bool judge_kernel(const struct steps *s, int32_t device, uint32_t i)
 struct gathering {
     const struct program_buffer *in, *out;
     int64_t offset[PROGRAM_RANK_MAX]; /* of the result in the whole */
-    double *want;            /* the sum, or what is moved */
+    double *want;                     /* the sum, or what is moved */
     double *squares, *sizes; /* sums of the squares and of the absolute values of the parts */
     double nparts;
 };
@@ -209,8 +207,8 @@ static bool counts(const struct shd_sharding *from, const struct shd_sharding *t
     uint32_t own = (from->partial & to->partial) | replica_axes(from);
 
     for (size_t a = 0; a < shd_mesh_naxes(from->mesh); a++)
-        if ((own >> a & 1) && shd_mesh_coord(from->mesh, device, a) !=
-                                  shd_mesh_coord(from->mesh, other, a))
+        if ((own >> a & 1) &&
+            shd_mesh_coord(from->mesh, device, a) != shd_mesh_coord(from->mesh, other, a))
             return false;
     return true;
 }
@@ -284,15 +282,15 @@ static void add_shard(struct gathering *g, int32_t other, const void *shard)
     }
 }
 
-/* The roundings of a sum of parts, each partial sum kept in the array's own type: at worst each loses
- * a roundoff of all that there is, and rarely so much as if they were independent. */
+/* The roundings of a sum of parts, each partial sum kept in the array's own type: at worst each
+ * loses a roundoff of all that there is, and rarely so much as if they were independent. */
 static void allow_sum(struct gathering *g)
 {
     double roundoff = kern_store_roundoff(g->out->dtype), n = g->nparts;
 
     for (uint64_t i = 0; i < nelems(g->out); i++) {
-        double likely = KERN_ERROR_SPREAD * roundoff *
-                        sqrt(n * (g->squares[i] + g->want[i] * g->want[i]));
+        double likely =
+            KERN_ERROR_SPREAD * roundoff * sqrt(n * (g->squares[i] + g->want[i] * g->want[i]));
         double worst = (n - 1) * roundoff * g->sizes[i];
         double least = kern_store_loss(g->out->dtype, 0) * n;
 
@@ -346,7 +344,9 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
     const struct program_op *op = &s->program->ops[i];
     bool done = true;
 
-    s->shards[device] = shards; /* before others look for it: between two barriers, see walk.h */
+    if (!s->shards[device]) /* written at the first op, which is a fill, and only read where devices
+                               meet */
+        s->shards[device] = shards;
     if (((int64_t)device + i) % s->stride != 0)
         return;
     if (op->kind == PROGRAM_KERNEL && s->program->buffers[op->outputs[0]].dtype == SHD_I32)
