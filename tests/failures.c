@@ -306,6 +306,10 @@ int main(int argc, char **argv)
     uint64_t nwrong = 0;
     int status;
 
+#if defined(__SANITIZE_THREAD__)
+    puts("1..0 # SKIP the thread sanitizer gets memory of its own by the calls that are to fail");
+    return 0;
+#endif
     failures_begin();
     if (argc == 4 && !strcmp(argv[1], "--at")) {
         status = tell_one(argv[2], argv[3]);
