@@ -106,25 +106,32 @@ static bool is_chosen(const struct strategies *all, const char *name)
     return all->choice.nnames == 0;
 }
 
-/* One that was not chosen keeps its name, to be told; its faults are nobody's concern now. */
-static void read_unchosen(struct reader *r, const struct yaml_node *root,
-                          const struct yaml_node *strategy)
-{
-    struct diag own = DIAG_INIT, *diag = r->diag;
-
-    r->diag = &own;
-    read_scenario(r, root, strategy, NULL, 0);
-    if (own.no_memory)
-        diag_no_memory(diag);
-    diag_fini(&own);
-}
-
 /* The name that a strategy is written down with, or NULL. */
 static const char *strategy_name(const struct yaml_node *strategy)
 {
     const struct yaml_node *name = yaml_find(strategy, "name");
 
     return name && name->kind == YAML_TEXT ? name->text : NULL;
+}
+
+/* A strategy that was not chosen keeps its name, to be told, and its faults are nobody's concern now;
+ * but one whose name cannot be told may be the one that was meant.  True if faults were reported. */
+static bool read_unchosen(struct reader *r, const struct yaml_node *root,
+                          const struct yaml_node *strategy)
+{
+    struct diag own = DIAG_INIT, *diag = r->diag;
+    const char *name = strategy_name(strategy);
+    bool unnamed;
+
+    r->diag = &own;
+    read_scenario(r, root, strategy, NULL, 0);
+    unnamed = !name || !r->scenario->strategy || strcmp(name, r->scenario->strategy) != 0;
+    if (unnamed)
+        diag_append(diag, &own);
+    else if (own.no_memory)
+        diag_no_memory(diag);
+    diag_fini(&own);
+    return unnamed;
 }
 
 static void check_names(const struct scenario_file *file, const struct strategies *all,
@@ -163,11 +170,12 @@ static void read_strategies(struct scenario_file *file, const struct yaml_node *
     for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
         struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = replay};
         r.scenario->swept = i + all->sweep.nstrategies >= nscenarios && n > 0;
-        if (n && !is_chosen(all, strategy_name(strategy_at(all, i))))
-            read_unchosen(&r, root, strategy_at(all, i));
-        else
+        if (n && !is_chosen(all, strategy_name(strategy_at(all, i)))) {
+            replay |= read_unchosen(&r, root, strategy_at(all, i));
+        } else {
             read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
-        replay |= !n || is_chosen(all, r.scenario->strategy);
+            replay = true;
+        }
     }
     if (n)
         check_names(file, all, diag);
