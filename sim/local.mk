@@ -425,6 +425,8 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/graph.c \
+	%D%/trial/replay_sum.c \
+	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
 	%D%/trial/saving.h \
 	%D%/trial/steps.c \

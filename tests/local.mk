@@ -248,13 +248,15 @@ test_scripts = \
 	%D%/stop.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every
-# failed allocation of every case, best with address,undefined; not part of `make check`.
+# failed allocation of every case, best with address,undefined; ten thousand planted faults of each
+# kind, best with none.  Not part of `make check`; it takes some hours.
 EXTRA_PROGRAMS += %D%/stress
-stress: %D%/stress %D%/failures shardsim
+stress: %D%/stress %D%/failures %D%/faults shardsim
 	%D%/stress
 	$(AM_TESTS_ENVIRONMENT) SHD_MUTATIONS=100000 $(SHELL) $(srcdir)/%D%/query_mutated.sh
 	$(AM_TESTS_ENVIRONMENT) %D%/failures --whole >failures.md || { cat failures.md; exit 1; }
-CLEANFILES += failures.md
+	%D%/faults 10000 20000 3000 >faults.md || { cat faults.md; exit 1; }
+CLEANFILES += failures.md faults.md
 .PHONY: stress
 
 TESTS = $(check_PROGRAMS) $(test_scripts)

@@ -293,13 +293,24 @@ static bool is_known(const struct kern_attention *a, const struct kern_error *e,
     return true;
 }
 
+/* The operand that each result is shaped like, forward and backward. */
+static const int results_like[2][3] = {{Q, LSE, LSE}, {Q, K, V}};
+
 static void leave_open(const struct kern_attention *a, const struct kern_error *e, bool backward)
 {
-    const int like[2][3] = {{Q, LSE, LSE}, {Q, K, V}};
-
     for (int k = 0; k < (backward ? 3 : 2); k++)
-        for (uint64_t i = 0; i < count_of(a, like[backward][k]); i++)
+        for (uint64_t i = 0; i < count_of(a, results_like[backward][k]); i++)
             e->out[k][i] = INFINITY;
+}
+
+/* Where scores are so large that a rounding of one may be all of a row, nothing is known. */
+static void leave_unknown_open(const struct kern_attention *a, const struct kern_error *e,
+                               bool backward)
+{
+    for (int k = 0; k < (backward ? 3 : 2); k++)
+        for (uint64_t i = 0; i < count_of(a, results_like[backward][k]); i++)
+            if (isnan(e->out[k][i]))
+                e->out[k][i] = INFINITY;
 }
 
 static bool run_all(const union kern_desc *desc, const struct kern_error *e, kern_task_fn task,
@@ -318,6 +329,7 @@ static bool run_all(const union kern_desc *desc, const struct kern_error *e, ker
     run.zeros = zeros;
     atomic_init(&run.failed, false);
     kern_parallel(task, &run, ntasks, e->args->nthreads);
+    leave_unknown_open(run.a, e, backward);
     free(zeros);
     return !atomic_load(&run.failed);
 }

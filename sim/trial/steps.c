@@ -4,18 +4,27 @@
 #include "trial/steps.h"
 
 #include <math.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <shd/group.h>
+
+#include "coll/coll.h"
 #include "kern/convert.h"
 #include "kern/error.h"
 #include "kern/nest.h"
+#include "trial/replay_sum.h"
 
 #define BLOCK 256
 
-/* Devices that judge an op: all of a few, of more every so many-th, from op to op others, so that
- * the second run of a thousand devices costs little more than their first. */
-#define JUDGES_MAX 16
+/* All devices judge all ops where that is this many floating-point operations and elements or less,
+ * some tenths of a second of a core.  Where it is more, every so many-th judges, from op to op others, but
+ * never fewer than JUDGES_LEAST, so that the second run costs a few times the first, not a hundred
+ * times. */
+#define WORK_MAX (UINT64_C(1) << 28)
+#define JUDGES_LEAST 16
+#define WORK_OF_OP 4096 /* what it takes to judge an op of nothing */
 
 struct steps {
     const struct program *program;
@@ -56,6 +65,8 @@ static void allow(double *variances, const double *values, const struct program_
     for (uint64_t i = 0; i < nelems(b); i++) {
         double off = KERN_ERROR_SPREAD * sqrt(variances[i]);
 
+        if (variances[i] == (double)INFINITY)
+            continue; /* left open, whatever it is */
         if (!kept)
             off += kern_store_loss(b->dtype, values[i]);
         off *= KERN_ERROR_SLACK;
@@ -190,8 +201,8 @@ struct gathering {
     const struct program_buffer *in, *out;
     int64_t offset[PROGRAM_RANK_MAX]; /* of the result in the whole */
     double *want;                     /* the sum, or what is moved */
+    bool in_order; /* parts are added in the order of the group, each partial sum rounded */
     double *squares, *sizes; /* sums of the squares and of the absolute values of the parts */
-    double nparts;
 };
 
 static uint32_t replica_axes(const struct shd_sharding *s)
@@ -234,6 +245,27 @@ static double combine(enum shd_reduce_op op, double a, double b)
     return a + b;
 }
 
+/* A run of elements of a shard, beside what there is of the result. */
+static void add_run(struct gathering *g, int64_t at, int64_t step, const double *x, int64_t n)
+{
+    double sum[BLOCK + KERN_LANES];
+
+    for (int64_t j = 0; j < n; j++) {
+        sum[j] = combine((enum shd_reduce_op)g->in->sharding.partial_op, g->want[at + j * step],
+                         x[j]);
+        g->squares[at + j * step] += x[j] * x[j];
+        g->sizes[at + j * step] += fabs(x[j]);
+    }
+    if (g->in_order) {
+        alignas(double) char stored[BLOCK * sizeof(double)];
+
+        kern_store_f64(g->in->dtype, stored, 1, (size_t)n, sum);
+        kern_load_f64(g->in->dtype, stored, 1, (size_t)n, sum);
+    }
+    for (int64_t j = 0; j < n; j++)
+        g->want[at + j * step] = sum[j];
+}
+
 /* The part of another device's shard that lies in the result. */
 static void add_shard(struct gathering *g, int32_t other, const void *shard)
 {
@@ -271,22 +303,16 @@ static void add_shard(struct gathering *g, int32_t other, const void *shard)
                       (const char *)shard +
                           (size_t)(from + walk.offset[1]) * shd_dtype_size(in->dtype),
                       stride, (size_t)n, x);
-        for (int64_t j = 0; j < n; j++) {
-            int64_t at = to + walk.offset[0] + j * to_step;
-
-            g->want[at] = combine((enum shd_reduce_op)in->sharding.partial_op, g->want[at], x[j]);
-            g->squares[at] += x[j] * x[j];
-            g->sizes[at] += fabs(x[j]);
-        }
+        add_run(g, to + walk.offset[0], to_step, x, n);
         kern_walk_advance(&walk, n);
     }
 }
 
-/* The roundings of a sum of parts, each partial sum kept in the array's own type: at worst each
+/* The roundings of a sum of n parts, each partial sum kept in the array's own type: at worst each
  * loses a roundoff of all that there is, and rarely so much as if they were independent. */
-static void allow_sum(struct gathering *g)
+static void allow_sum(struct gathering *g, double n)
 {
-    double roundoff = kern_store_roundoff(g->out->dtype), n = g->nparts;
+    double roundoff = kern_store_roundoff(g->out->dtype);
 
     for (uint64_t i = 0; i < nelems(g->out); i++) {
         double likely =
@@ -302,6 +328,39 @@ static void allow_sum(struct gathering *g)
     }
 }
 
+/* The devices whose shards a step may take, in the order in which the default algorithms of
+ * collectives combine them: a group's; of a step that has none, all. */
+static struct shd_groups sources(const struct shd_reshard_step *step)
+{
+    struct shd_groups groups;
+    uint8_t all[SHD_MESH_AXES_MAX];
+    size_t nall = shd_mesh_naxes(step->from.mesh);
+
+    for (size_t a = 0; a < nall; a++)
+        all[a] = (uint8_t)a;
+    if (shd_groups_init(&groups, step->from.mesh, step->naxes ? step->axes : all,
+                        step->naxes ? step->naxes : nall, NULL) != SHD_OK)
+        abort(); /* they are axes of the mesh, each once */
+    return groups;
+}
+
+static void add_shards(struct gathering *g, const struct steps *s, int32_t device,
+                       const struct program_op *op, uint32_t part)
+{
+    const struct shd_sharding *from = &g->in->sharding, *to = &g->out->sharding;
+    struct shd_groups groups = sources(&op->reshard);
+    int32_t group = shd_groups_find(&groups, device);
+
+    if (is_masked(from, to, device))
+        return;
+    for (int32_t m = 0; m < groups.nmembers; m++) {
+        int32_t other = shd_groups_position(&groups, group, m);
+
+        if (counts(from, to, device, other))
+            add_shard(g, other, s->shards[other][op->inputs[part]]);
+    }
+}
+
 static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32_t part)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -311,25 +370,32 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
     uint32_t summed = from->partial & ~to->partial;
     bool adds = summed && from->partial_op != SHD_MAX && from->partial_op != SHD_MIN;
     uint64_t n = nelems(g.out);
+    struct coll_shape shape;
+    double nparts = 1;
     bool done;
 
     g.want = zeros(n);
     g.squares = zeros(n);
     g.sizes = zeros(n);
-    g.nparts = 1;
     done = g.want && g.squares && g.sizes;
+    g.in_order = adds && program_algo(s->program, op, &shape) ==
+                             coll_find((enum coll_kind)program_coll_kind(op), NULL);
     for (size_t a = 0; a < shd_mesh_naxes(from->mesh); a++)
-        g.nparts *= summed >> a & 1 ? shd_mesh_axis_size(from->mesh, a) : 1;
+        nparts *= summed >> a & 1 ? shd_mesh_axis_size(from->mesh, a) : 1;
     for (uint64_t j = 0; j < n && summed && !adds && done; j++)
         g.want[j] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
     shd_sharding_offset(to, g.out->shape, device, g.offset);
-    for (int32_t other = 0; other < shd_mesh_size(from->mesh) && done; other++)
-        if (counts(from, to, device, other) && !is_masked(from, to, device))
-            add_shard(&g, other, s->shards[other][op->inputs[part]]);
-    if (adds && done)
-        allow_sum(&g);
     if (done)
-        judge(s, device, i, op->outputs[part], g.want, adds ? g.squares : NULL);
+        add_shards(&g, s, device, op, part);
+    if (done && adds && !g.in_order)
+        allow_sum(&g, nparts);
+    if (done)
+        judge(s, device, i, op->outputs[part], g.want, adds && !g.in_order ? g.squares : NULL);
+    if (done && adds && !g.in_order && replay_sum_serves(s->program, op)) {
+        done = replay_sum(s->program, op, device, part, s->shards, g.want);
+        if (done)
+            judge(s, device, i, op->outputs[part], g.want, NULL);
+    }
     free(g.want);
     free(g.squares);
     free(g.sizes);
@@ -402,11 +468,37 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
     return status;
 }
 
+/* What judging costs one device, in floating-point operations and elements. */
+static uint64_t work_of_device(const struct program *program)
+{
+    uint64_t work = 0;
+
+    for (uint32_t i = 0; i < program->nops && work < WORK_MAX; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        work += WORK_OF_OP;
+        if (op->kind == PROGRAM_KERNEL)
+            work += op->dense_flops < WORK_MAX ? op->dense_flops : WORK_MAX;
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            work += nelems(&program->buffers[op->outputs[k]]);
+    }
+    return work < WORK_MAX ? work : WORK_MAX;
+}
+
+static int32_t stride_of(const struct program *program)
+{
+    uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh);
+    uint64_t wanted = ndevices * work_of_device(program) / WORK_MAX + 1;
+    uint64_t most = (ndevices + JUDGES_LEAST - 1) / JUDGES_LEAST;
+
+    return (int32_t)(wanted < most ? wanted : most);
+}
+
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
     struct steps s = {.program = record->program,
-                      .stride = (record->ndevices + JUDGES_MAX - 1) / JUDGES_MAX};
+                      .stride = stride_of(record->program)};
     int status;
 
     atomic_init(&s.failed, false);
