@@ -194,6 +194,46 @@ static void test_largest(void)
     arena_fini(&arena);
 }
 
+/* Mappings of this process; 0: they are not to be seen. */
+static long count_maps(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    long n = 0;
+
+    for (int c; maps && (c = getc(maps)) != EOF;)
+        n += c == '\n';
+    if (maps)
+        fclose(maps);
+    return n;
+}
+
+/* One run of 16 devices after the other, as `query` may make thousands of. */
+static void test_many_runs(const struct backend *backend)
+{
+    struct arena arenas[16];
+    long before = 0, grown;
+
+    for (int run = 0; run < 40; run++) {
+        for (int d = 0; d < 16; d++) {
+            void *block;
+
+            arena_init(&arenas[d], d, 0, backend);
+            if (arena_alloc(&arenas[d], 100000, "x", &block, NULL) != SHD_OK)
+                abort();
+            memset(block, 1, 100000);
+            arena_free(&arenas[d], block);
+        }
+        for (int d = 0; d < 16; d++)
+            arena_fini(&arenas[d]);
+        if (run == 9)
+            before = count_maps();
+    }
+    grown = count_maps() - before;
+    ok(grown < 100, "%s: 480 more arenas, one run's after the other's, leave no maps", backend->name);
+    if (grown >= 100)
+        diag("%ld more", grown);
+}
+
 int main(void)
 {
     plan(0);
@@ -205,6 +245,7 @@ int main(void)
         test_whole(backends[i]);
         test_limit(backends[i]);
         test_churn(backends[i]);
+        test_many_runs(backends[i]);
     }
     ok(!backend_find("mallox"), "backends: none of any name");
     test_choice();

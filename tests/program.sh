@@ -10,8 +10,9 @@ scenarios=$top_srcdir/scenarios
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# What hangs is ended, and seen as status 124.
+# What hangs is ended, and seen as status 124; sanitizers take their time.
 LIMIT=120
+[ "${SHD_TEST_SIZE:-}" = small ] && LIMIT=600
 
 # shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
 shardsim() {

@@ -4,6 +4,7 @@
 #include "run/backend.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +82,44 @@ static void keep_pages(unsigned id)
     mallctl(name, NULL, NULL, &never, sizeof(never));
 }
 
+/* Arenas of runs that ended.  They are used again: jemalloc never unmaps the first 2 MiB of one that
+ * it destroys, and after some ten thousand the process has as many maps as the system allows. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned ids[BACKEND_ARENAS_MAX];
+    size_t n;
+} idle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool take_idle(unsigned *id)
+{
+    bool found;
+
+    pthread_mutex_lock(&idle.lock);
+    found = idle.n > 0;
+    if (found)
+        *id = idle.ids[--idle.n];
+    pthread_mutex_unlock(&idle.lock);
+    return found;
+}
+
+static bool keep_idle(unsigned id)
+{
+    bool kept;
+
+    pthread_mutex_lock(&idle.lock);
+    kept = idle.n < BACKEND_ARENAS_MAX;
+    if (kept)
+        idle.ids[idle.n++] = id;
+    pthread_mutex_unlock(&idle.lock);
+    return kept;
+}
+
 static bool open_jemalloc(union backend_state *state)
 {
     size_t size = sizeof(state->jemalloc_id);
 
+    if (take_idle(&state->jemalloc_id))
+        return true;
     if (mallctl("arenas.create", &state->jemalloc_id, &size, NULL, 0) != 0)
         return false;
     keep_pages(state->jemalloc_id);
@@ -112,6 +147,11 @@ static void close_jemalloc(union backend_state *state)
 {
     char name[48];
 
+    /* The lock may not be held while the pages go back, which takes long. */
+    snprintf(name, sizeof(name), "arena.%u.purge", state->jemalloc_id);
+    mallctl(name, NULL, NULL, NULL, 0);
+    if (keep_idle(state->jemalloc_id))
+        return;
     snprintf(name, sizeof(name), "arena.%u.destroy", state->jemalloc_id);
     mallctl(name, NULL, NULL, NULL, 0);
 }

@@ -201,6 +201,7 @@ struct gathering {
     const struct program_buffer *in, *out;
     int64_t offset[PROGRAM_RANK_MAX]; /* of the result in the whole */
     double *want;                     /* the sum, or what is moved */
+    bool combines; /* parts; else each element comes from one shard */
     bool in_order; /* parts are added in the order of the group, each partial sum rounded */
     double *squares, *sizes; /* sums of the squares and of the absolute values of the parts */
 };
@@ -251,8 +252,10 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
     double sum[BLOCK + KERN_LANES];
 
     for (int64_t j = 0; j < n; j++) {
-        sum[j] = combine((enum shd_reduce_op)g->in->sharding.partial_op, g->want[at + j * step],
-                         x[j]);
+        sum[j] = x[j];
+        if (g->combines)
+            sum[j] = combine((enum shd_reduce_op)g->in->sharding.partial_op,
+                             g->want[at + j * step], x[j]);
         g->squares[at + j * step] += x[j] * x[j];
         g->sizes[at + j * step] += fabs(x[j]);
     }
@@ -378,6 +381,7 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
     g.squares = zeros(n);
     g.sizes = zeros(n);
     done = g.want && g.squares && g.sizes;
+    g.combines = summed != 0;
     g.in_order = adds && program_algo(s->program, op, &shape) ==
                              coll_find((enum coll_kind)program_coll_kind(op), NULL);
     for (size_t a = 0; a < shd_mesh_naxes(from->mesh); a++)

@@ -172,16 +172,29 @@ static bool is_timed(const struct trial *trial)
     return trial->nthreads <= 1;
 }
 
+/* For less work than this on whole arrays, a fraction of a second, the other threads' waiting for
+ * their parts takes longer than their parts: OpenMP's threads wait by spinning. */
+#define SERIAL_FLOPS_MAX (UINT64_C(1) << 30)
+
+/* Threads of the unsharded computation. */
+static int reference_threads(const struct program *program)
+{
+    struct program_work work;
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    program_work(&work, program);
+    return ncores > 1 && work.unsharded_flops > SERIAL_FLOPS_MAX ? (int)ncores : 1;
+}
+
 static int execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = walk_options(trial, stop_request);
     struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
                                  .stop_request = stop_request};
     struct verify_reference reference;
-    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
     int status;
 
-    verify.nthreads = ncores > 1 ? (int)ncores : 1;
+    verify.nthreads = reference_threads(trial->program);
     status = verify_reference(&reference, trial->graph, &verify, err);
     if (status != SHD_OK)
         return status;
