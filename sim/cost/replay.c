@@ -122,21 +122,28 @@ static void start_groups(struct replay *r, uint32_t i, const struct shd_groups *
         span_of(r, d, i)->start_ns = r->last[shd_groups_find(groups, d)];
 }
 
-/* The last to arrive of a device and the holders of the boxes that it fetches. */
+struct holders {
+    const struct replay *replay;
+    int32_t last;
+};
+
+static bool look_at_holder(void *arg, int32_t source, uint64_t bytes)
+{
+    struct holders *h = arg;
+
+    (void)bytes;
+    if (h->replay->arrival[source] > h->replay->arrival[h->last])
+        h->last = source;
+    return true;
+}
+
+/* The last to arrive of a device and those from which it fetches. */
 static int32_t last_holder(const struct replay *r, const struct program_op *op, int32_t device)
 {
-    const int64_t *shape = r->program->buffers[op->inputs[0]].shape;
-    int64_t n = shd_reshard_fetch_count(&op->reshard, shape, device);
-    int32_t last = device;
+    struct holders h = {r, device};
 
-    for (int64_t k = 0; k < n; k++) {
-        struct shd_fetch box;
-
-        shd_reshard_fetch(&op->reshard, shape, device, k, &box);
-        if (r->arrival[box.source] > r->arrival[last])
-            last = box.source;
-    }
-    return last;
+    program_transfers(r->program, op, device, look_at_holder, &h);
+    return h.last;
 }
 
 /* The groups of a collective; false for a step in which boxes are fetched. */

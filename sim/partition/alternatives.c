@@ -128,11 +128,13 @@ static int measure_steps(struct outcome *out, struct alternatives *a)
     struct program *program = program_create(a->request->mesh);
     int status = program ? SHD_OK : SHD_ENOMEM;
 
+    if (program)
+        program_ask_algos(program, a->request->algos);
     for (uint32_t i = 0; i < a->around.nvalues && status == SHD_OK; i++)
         if (a->placement.nodes[a->around.values[i]].live)
             status = emit_steps(program, &a->placement, a->inlined, a->around.values[i], NULL);
     for (uint32_t i = 0; status == SHD_OK && i < program->nops; i++)
-        out->bytes += program->ops[i].reshard.received_bytes;
+        out->bytes += program_received_by_all(program, &program->ops[i]);
     program_destroy(program);
     return status;
 }

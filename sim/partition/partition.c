@@ -44,8 +44,7 @@ static int build(struct program **out, const struct target *target, struct place
         program_destroy(program);
         return status;
     }
-    for (int kind = 0; request->algos && kind < COLL_NKINDS; kind++)
-        program->algos[kind] = request->algos[kind];
+    program_ask_algos(program, request->algos);
     program_set_lifetimes(program);
     status = bucket_collectives(program, err);
     if (status == SHD_OK)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/program.h"
+
 #define ENTRIES_MAX (1u << 26)
 
 /* Open addressing, power-of-two capacity, at most half full. */
@@ -19,6 +21,7 @@ struct entry {
 
 struct price {
     const struct graph *graph;
+    const struct coll_algo *const *algos; /* by kind */
     struct shd_sharding *shardings;
     uint32_t nshardings, room;
     uint32_t *index; /* hash table of numbers, UINT32_MAX: free */
@@ -52,13 +55,15 @@ static void clear_entries(struct entry *entries, uint32_t n)
         entries[i].from = UINT32_MAX;
 }
 
-struct price *price_create(const struct graph *graph)
+struct price *price_create(const struct graph *graph, const struct coll_algo *const *algos)
 {
+    static const struct coll_algo *const defaults[COLL_NKINDS];
     struct price *p = calloc(1, sizeof *p);
 
     if (!p)
         return NULL;
     p->graph = graph;
+    p->algos = algos ? algos : defaults;
     p->room = 64;
     p->nindex = 256;
     p->nentries = 1024;
@@ -206,16 +211,19 @@ static bool grow_entries(struct price *p)
 
 static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint32_t to)
 {
+    enum shd_dtype dtype = p->graph->nodes[node].dtype;
     struct shd_reshard_plan plan;
     int64_t shape[GRAPH_RANK_MAX];
-    int status;
+    double cost = 0;
 
     graph_shape(p->graph, node, shape);
-    status = shd_reshard_build(&plan, &p->shardings[from], &p->shardings[to], shape,
-                               p->graph->nodes[node].dtype, NULL);
-    if (status != SHD_OK)
+    if (shd_reshard_build(&plan, &p->shardings[from], &p->shardings[to], shape, dtype, NULL) !=
+        SHD_OK)
         return PRICE_IMPOSSIBLE;
-    return (double)plan.received_bytes + PRICE_STEP_BYTES * (double)plan.nsteps;
+    for (size_t i = 0; i < plan.nsteps; i++)
+        cost += (double)program_step_received(&plan.steps[i], shape, dtype, p->algos) +
+                PRICE_STEP_BYTES;
+    return cost;
 }
 
 double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t to)

@@ -13,6 +13,7 @@
 
 #include <shd/sharding.h>
 
+#include "coll/coll.h"
 #include "graph/graph.h"
 
 /* Costs are in bytes received by all devices together, the rest converted to them.
@@ -29,7 +30,10 @@
 
 struct price; /* opaque */
 
-struct price *price_create(const struct graph *graph); /* NULL: no memory */
+/* `algos`: the algorithms that collectives are asked to take, by kind (NULL entries: the default;
+ * NULL: all), which must outlive it; their bytes count, however few the default would move.  NULL:
+ * no memory. */
+struct price *price_create(const struct graph *graph, const struct coll_algo *const *algos);
 void price_destroy(struct price *price);
 
 /* The number of a sharding.  When the host has no memory for it, that of another, and

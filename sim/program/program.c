@@ -28,6 +28,12 @@ struct program *program_create(const struct shd_mesh *mesh)
     return program;
 }
 
+void program_ask_algos(struct program *program, const struct coll_algo *const *algos)
+{
+    for (int kind = 0; kind < COLL_NKINDS; kind++)
+        program->algos[kind] = algos ? algos[kind] : NULL;
+}
+
 void program_destroy(struct program *program)
 {
     if (!program)

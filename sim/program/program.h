@@ -117,6 +117,9 @@ struct program {
 struct program *program_create(const struct shd_mesh *mesh); /* NULL: no memory */
 void program_destroy(struct program *program);               /* NULL is allowed */
 
+/* Set `algos`; NULL: the defaults. */
+void program_ask_algos(struct program *program, const struct coll_algo *const *algos);
+
 /* A text that lives as long as the program.  Without memory for it, "" and a failed program. */
 const char *program_text(struct program *program, const char *fmt, ...) SHD_PRINTF(2, 3);
 

@@ -57,23 +57,38 @@ static void judge(const struct steps *s, int32_t device, uint32_t op, uint32_t b
                  allowed, &s->found[(size_t)device * s->program->nops + op]);
 }
 
-/* Variances of what a step does before it stores, to what may be off.  Storing is one rounding,
- * which has a bound. */
-static void allow(double *variances, const double *values, const struct program_buffer *b,
-                  bool kept)
+/* What a 16-bit array holds of a value that may be `off` before it is stored is one of a few numbers,
+ * mostly of one: the least to the greatest that it is rounded to. */
+static void allow_rounded(enum shd_dtype dtype, double *value, double off, double *allowed)
 {
+    double least = kern_round(dtype, *value - off), most = kern_round(dtype, *value + off);
+
+    *value = (least + most) / 2;
+    *allowed = (most - least) / 2;
+}
+
+/* Variances of what a step does before it stores, to what may be off from `values`, which may be
+ * moved to the middle of that. */
+static void allow(double *variances, double *values, const struct program_buffer *b, bool kept)
+{
+    enum shd_dtype computed = b->dtype == SHD_F64 ? SHD_F64 : SHD_F32;
+
     for (uint64_t i = 0; i < nelems(b); i++) {
         double off = KERN_ERROR_SPREAD * sqrt(variances[i]);
 
         if (variances[i] == (double)INFINITY)
             continue; /* left open, whatever it is */
         if (!kept)
-            off += kern_store_loss(b->dtype, values[i]);
+            off += kern_store_loss(computed, values[i]);
         off *= KERN_ERROR_SLACK;
         if (!isfinite(values[i]))
             variances[i] = 0; /* compared by place */
+        else if (!(fabs(values[i]) + off <= kern_largest(b->dtype)))
+            variances[i] = INFINITY;
+        else if (computed == b->dtype)
+            variances[i] = off;
         else
-            variances[i] = fabs(values[i]) + off <= kern_largest(b->dtype) ? off : INFINITY;
+            allow_rounded(b->dtype, &values[i], off, &variances[i]);
     }
 }
 
@@ -171,8 +186,10 @@ static bool judge_kernel(const struct steps *s, int32_t device, uint32_t i)
     struct again a = {.workspace = NULL};
     void *out[PROGRAM_OUTPUTS_MAX];
     const struct kern_args *args;
+    /* Inside a kernel of 16-bit arrays all is float32. */
+    enum shd_dtype computed = b->dtype == SHD_F64 ? SHD_F64 : SHD_F32;
     struct kern_error error = {
-        .variances = exact, .out = a.variances, .type = b->dtype, .parts = 1};
+        .variances = exact, .out = a.variances, .type = computed, .parts = 1};
     bool done;
 
     desc.map.dtype = SHD_F64; /* every description begins with its type */
