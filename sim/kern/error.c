@@ -55,7 +55,7 @@ double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, doubl
         return 0; /* compared by place */
     if (!kept)
         variance += lost * lost;
-    if (fabs(value) + KERN_ERROR_SPREAD * sqrt(variance) <= ranges[dtype].largest)
+    if (fabs(value) + KERN_ERROR_ALLOWED * sqrt(variance) <= ranges[dtype].largest)
         return variance;
     return INFINITY; /* also for what is not a number */
 }

@@ -6,7 +6,7 @@
  * does: the rounding of its sums.  What the result's own type loses when it is stored, the caller
  * adds.  docs/verification.md derives the rules and tells their sources.
  *
- * `KERN_ERROR_SPREAD` standard deviations are what an element may be off.  Where a function is not
+ * `KERN_ERROR_ALLOWED` standard deviations are what an element may be off.  Where a function is not
  * linear within them, a rule takes the largest change there.  A variance of infinity says that
  * nothing is known of an element: it may have gone either way at a pole.
  *
@@ -21,7 +21,8 @@
 
 #include "kern/kernel.h"
 
-#define KERN_ERROR_SPREAD 4.0
+#define KERN_ERROR_SPREAD 4.0  /* deviations around an operand in which a function is looked at */
+#define KERN_ERROR_ALLOWED 6.0 /* deviations that a result may be off */
 #define KERN_ERROR_SLACK (1 + 0x1p-30) /* for the roundings of bounds themselves */
 
 struct kern_error {

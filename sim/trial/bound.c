@@ -84,7 +84,7 @@ static double *allowed_of(const double *variance, uint64_t n)
     double *allowed = malloc((n + 1) * sizeof *allowed);
 
     for (uint64_t i = 0; allowed && i < n; i++)
-        allowed[i] = KERN_ERROR_SPREAD * sqrt(variance[i]) * KERN_ERROR_SLACK;
+        allowed[i] = KERN_ERROR_ALLOWED * sqrt(variance[i]) * KERN_ERROR_SLACK;
     return allowed;
 }
 

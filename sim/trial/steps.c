@@ -74,7 +74,7 @@ static void allow(double *variances, double *values, const struct program_buffer
     enum shd_dtype computed = b->dtype == SHD_F64 ? SHD_F64 : SHD_F32;
 
     for (uint64_t i = 0; i < nelems(b); i++) {
-        double off = KERN_ERROR_SPREAD * sqrt(variances[i]);
+        double off = KERN_ERROR_ALLOWED * sqrt(variances[i]);
 
         if (variances[i] == (double)INFINITY)
             continue; /* left open, whatever it is */
@@ -336,7 +336,7 @@ static void allow_sum(struct gathering *g, double n)
 
     for (uint64_t i = 0; i < nelems(g->out); i++) {
         double likely =
-            KERN_ERROR_SPREAD * roundoff * sqrt(n * (g->squares[i] + g->want[i] * g->want[i]));
+            KERN_ERROR_ALLOWED * roundoff * sqrt(n * (g->squares[i] + g->want[i] * g->want[i]));
         double worst = (n - 1) * roundoff * g->sizes[i];
         double least = kern_store_loss(g->out->dtype, 0) * n;
 
