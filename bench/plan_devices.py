@@ -17,7 +17,7 @@ import sys
 SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transformer_70b.yaml")
 DEVICES = [1024, 4096, 65536, 1048576]
 COMMANDS = [["plan"], ["plan", "--json"], ["show", "matrix"]]
-EXPLAIN = ["explain", "--set", "model.layers=2"]  # of each op what else could have been: grows with layers squared
+EXPLAIN = ["explain"]
 WITHIN = {"dp-tp": 8, "fsdp-tp": 512}  # devices of the mesh but for dp
 
 

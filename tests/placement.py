@@ -103,11 +103,11 @@ def scenario(layout, kind, layers, placement):
             f"batch: {{size: {B}, seq: {S}}}\nplacement: {placement}\nparams:\n{rules}{more}")
 
 
-def received(program, layout, kind, layers, placement="follow"):
+def received(program, layout, kind, layers, placement="follow", more=()):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(scenario(layout, kind, layers, placement))
         file.flush()
-        out = subprocess.run([program, "plan", "--json", file.name], capture_output=True, text=True)
+        out = subprocess.run([program, "plan", "--json", *more, file.name], capture_output=True, text=True)
     if out.returncode != 0:
         raise SystemExit(f"{layout['name']}: {out.stderr}")
     return json.loads(out.stdout)["received_bytes"]["total"]
@@ -131,6 +131,16 @@ def check(program):
             good = totals[3] - totals[2] == totals[2] - totals[1] == (totals[12] - totals[3]) / 9
             failed += not good
             print(f"{'' if good else 'not '}ok {n} - {layout['name']}: {kind}: equal layers, equal bytes")
+    # The search knows what an algorithm moves: where all-reduces take n log n, others are worth it.
+    tensor = next(layout for layout in LAYOUTS if layout["name"] == "TP")
+    dear = ("--set", "algorithms={all-reduce: recursive-doubling}")
+    n += 1
+    least, asked = (received(program, tensor, "block", 1, "search", dear),
+                    received(program, tensor, "block", 1, "follow", dear))
+    usual = received(program, tensor, "block", 1, "search")
+    print(f"{'ok' if usual <= least < asked else 'not ok'} {n} - the search prices the algorithms asked for")
+    if not usual <= least < asked:
+        print(f"# {least} bytes, {asked} by follow, {usual} with the default algorithms")
     print(f"1..{n}")
     return failed
 

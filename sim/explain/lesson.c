@@ -383,10 +383,10 @@ static void tell_work(const struct lesson *l, struct text *out, const struct pro
     const struct program *program = l->record->program;
     uint64_t least = UINT64_MAX, most = 0;
     char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-    int32_t n = program_op_skips(op) ? l->record->ndevices : 1;
+    uint32_t n = program_op_skips(op) ? l->record->nrows : 1;
 
-    for (int32_t d = 0; d < n; d++) {
-        uint64_t flops = program_op_flops(program, op, d);
+    for (uint32_t row = 0; row < n; row++) {
+        uint64_t flops = program_op_flops(program, op, record_row(l->record, row).first);
 
         least = flops < least ? flops : least;
         most = flops > most ? flops : most;
