@@ -8,7 +8,7 @@
 
 #include <shd/regex.h>
 
-#include "regex_find.h"
+#include "regex/find.h"
 #include "rules_match.h"
 
 struct rule {

@@ -9,7 +9,7 @@
 
 #include <shd/rules.h>
 
-#include "regex_find.h"
+#include "regex/find.h"
 
 /* shd_rules_match() with a finder that serves for many names. */
 SHD_MUST_CHECK int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,

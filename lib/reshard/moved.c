@@ -1,4 +1,4 @@
-/* reshard_moved.c - how many elements of the new shards are not in the devices' old ones.
+/* reshard/moved.c - how many elements of the new shards are not in the devices' old ones.
  *
  * The part of its new shard that a device holds already is a box: the product, over dimensions, of
  * what the old and the new interval have in common.  Summed over all devices:
@@ -7,7 +7,7 @@
  *   - where both are cut, by axes that cut no other such dimension, each pair of intervals comes
  *     equally often, and all pairs together have the dimension's extent in common;
  *   - what is left, such as two dimensions that swap their axes, is counted by digits of
- *     coordinates (reshard_tangle.h), or, where intervals straddle, over all coordinates of its
+ *     coordinates (tangle.h), or, where intervals straddle, over all coordinates of its
  *     axes.
  * Meshes without a common one are gone through device by device.
  *
@@ -15,9 +15,9 @@
  */
 #include "config.h"
 
-#include "reshard_pair.h"
-#include "reshard_step.h"
-#include "reshard_tangle.h"
+#include "pair.h"
+#include "step.h"
+#include "tangle.h"
 
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape)
 {

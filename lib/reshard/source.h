@@ -1,4 +1,4 @@
-/* reshard_source.h - which of its holders a device fetches a box from.
+/* reshard/source.h - which of its holders a device fetches a box from.
  *
  * A box lies in one old shard.  Its device itself, if it holds that shard; else one of the nearest
  * holders, taken in turn: the devices that want something of the shard are numbered, leaving out

@@ -1,4 +1,4 @@
-/* regex_literal.h - text without which a pattern is not found: looking for it is the quickest way
+/* regex/literal.h - text without which a pattern is not found: looking for it is the quickest way
  * to see that it is not.
  *
  * Thread class: pure functions.

@@ -7,7 +7,7 @@
 
 #include <shd/reshard_figures.h>
 
-#include "reshard_step.h"
+#include "step.h"
 
 static int check(const struct shd_sharding *from, const struct shd_sharding *to,
                  const int64_t *shape, enum shd_dtype dtype, struct shd_error *err)

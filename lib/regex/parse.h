@@ -1,4 +1,4 @@
-/* regex_parse.h - a Python pattern being translated into one for PCRE2.
+/* regex/parse.h - a Python pattern being translated into one for PCRE2.
  *
  * The pattern is read once, in tokens: a character, or a backslash and the character behind it.
  * What Python's `re` rejects is rejected; what is left is written out in a form that PCRE2 reads

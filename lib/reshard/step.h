@@ -1,4 +1,4 @@
-/* reshard_step.h - a reshard plan under construction: where it stands, and the steps to add.
+/* reshard/step.h - a reshard plan under construction: where it stands, and the steps to add.
  *
  * Thread class: owned by one thread.
  *

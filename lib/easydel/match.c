@@ -3,7 +3,7 @@
 
 #include <shd/match.h>
 
-#include "regex_find.h"
+#include "regex/find.h"
 #include "rules_match.h"
 
 struct shd_match_options shd_match_defaults(void)

@@ -1,4 +1,4 @@
-/* reshard_measure.c - what a plan moves, summed over its steps and devices.
+/* reshard/measure.c - what a plan moves, summed over its steps and devices.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "mesh_parts.h"
-#include "reshard_source.h"
-#include "reshard_step.h"
+#include "source.h"
+#include "step.h"
 
 struct measuring {
     struct shd_reshard_figures figures;

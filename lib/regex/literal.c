@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "regex_literal.h"
+#include "literal.h"
 
 #include <stdbool.h>
 #include <stddef.h>

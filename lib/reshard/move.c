@@ -1,4 +1,4 @@
-/* reshard_move.c - from sharding to sharding by data movement alone.
+/* reshard/move.c - from sharding to sharding by data movement alone.
  *
  * No method can do with fewer bytes than those of each new shard that its device does not hold, and
  * one exchange reaches that.  Named collectives are taken where they reach it too: they say more,
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "reshard_step.h"
+#include "step.h"
 
 #include <string.h>
 

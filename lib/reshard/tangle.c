@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "reshard_tangle.h"
+#include "tangle.h"
 
 /* Digits of a coordinate have weights; each divides the next, and there are at most 31 factors of 2
  * in a size. */

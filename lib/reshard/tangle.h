@@ -1,4 +1,4 @@
-/* reshard_tangle.h - dimensions cut before and after by axes that they share.
+/* reshard/tangle.h - dimensions cut before and after by axes that they share.
  *
  * What a device's old and new shard have in common is the product of what its old and new interval
  * have in common along each dimension.  Where the intervals of each dimension lie within each

@@ -1,10 +1,10 @@
-/* regex_group.c - what parentheses start, and what refers back to them.
+/* regex/group.c - what parentheses start, and what refers back to them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "regex_parse.h"
+#include "parse.h"
 
 static int put_reference(struct regex_parse *parse, size_t group, size_t position,
                          struct regex_sequence *sequence)

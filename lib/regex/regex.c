@@ -10,10 +10,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "regex_find.h"
-#include "regex_literal.h"
-#include "regex_python.h"
-#include "regex_texts.h"
+#include "find.h"
+#include "literal.h"
+#include "python.h"
+#include "texts.h"
 
 /* A search may take so many steps: about a second; names need dozens. */
 #define MATCH_LIMIT 10000000

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "regex_python.h"
+#include "python.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "regex_parse.h"
+#include "parse.h"
 
 #define DEPTH_MAX 250
 #define REPEAT_MAX 65535 /* PCRE2's */

@@ -1,4 +1,4 @@
-/* reshard_bytes.c - what a step makes a position receive and send, and all positions together.
+/* reshard/bytes.c - what a step makes a position receive and send, and all positions together.
  *
  * Everything in the library that tells a step's bytes asks here.  Collectives count as the direct
  * algorithms move: each member combines its own chunk of the operands of all, and gets whole shards
@@ -10,8 +10,8 @@
 
 #include <shd/reshard.h>
 
-#include "reshard_source.h"
-#include "reshard_step.h"
+#include "source.h"
+#include "step.h"
 
 uint64_t reshard_group_size(const struct shd_reshard_step *step)
 {

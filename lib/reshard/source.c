@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "reshard_source.h"
+#include "source.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "reshard_pair.h"
+#include "pair.h"
 
 /* Who asks for a box, and the shard that it lies in, on one mesh of both shardings. */
 struct asking {

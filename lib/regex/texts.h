@@ -1,4 +1,4 @@
-/* regex_texts.h - patterns that are nothing but a choice of texts: "attn/(q|k)_proj$", ".*".
+/* regex/texts.h - patterns that are nothing but a choice of texts: "attn/(q|k)_proj$", ".*".
  *
  * Most patterns of sharding rules are; to look for the texts is ten times as quick as to match, and
  * a hundred times as quick as to make machine code first.
@@ -22,7 +22,7 @@ struct regex_texts; /* opaque */
  * when memory is short.  The pattern must be one that compiles.  Free it with free(). */
 struct regex_texts *regex_texts_create(const char *pattern);
 
-/* The pairs (regex_find.h) that every one of them has. */
+/* The pairs (find.h) that every one of them has. */
 uint64_t regex_texts_pairs(const struct regex_texts *texts);
 
 /* Whether one of them is in a string of ASCII characters; `length` is the string's. */

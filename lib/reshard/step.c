@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "reshard_step.h"
+#include "step.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* reshard_pair.h - two shardings on one mesh, where positions of their meshes are the same devices.
+/* reshard/pair.h - two shardings on one mesh, where positions of their meshes are the same devices.
  *
  * Thread class: owned by one thread; not to be copied, as it points into itself.
  *

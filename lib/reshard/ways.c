@@ -1,4 +1,4 @@
-/* reshard_ways.c - the ways from one sharding to another: combine what must be, then move.
+/* reshard/ways.c - the ways from one sharding to another: combine what must be, then move.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "reshard_step.h"
+#include "step.h"
 
 /* A way to combine partial values; see combine_rest() for `rest`. */
 struct manner {

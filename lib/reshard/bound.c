@@ -1,4 +1,4 @@
-/* reshard_bound.c - what no method can do without; shd/reshard_figures.h says why.
+/* reshard/bound.c - what no method can do without; shd/reshard_figures.h says why.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,8 +6,8 @@
 
 #include <shd/reshard_figures.h>
 
-#include "reshard_pair.h"
-#include "reshard_step.h"
+#include "pair.h"
+#include "step.h"
 
 /* The devices of a mesh along the axes of a mask. */
 static uint64_t ndevices_along(const struct shd_mesh *mesh, uint32_t axes)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "regex_texts.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "regex_find.h"
+#include "find.h"
 
 #define TEXTS_MAX 16
 #define BYTES_MAX 128 /* of one text, its end included */

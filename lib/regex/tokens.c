@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "regex_parse.h"
+#include "parse.h"
 
 /* The character at *text, which is moved behind it; REGEX_END where it is not UTF-8. */
 static uint32_t decode(const unsigned char **text)

@@ -1,4 +1,4 @@
-/* regex_find.h - many searches with little ado: memory for matching is made once, a text is looked
+/* regex/find.h - many searches with little ado: memory for matching is made once, a text is looked
  * at once, patterns without operators are compared as they are.
  *
  * Thread class: a finder is owned by one thread; see shd/regex.h for patterns.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "reshard_pair.h"
+#include "pair.h"
 
 #include <string.h>
 

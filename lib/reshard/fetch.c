@@ -1,4 +1,4 @@
-/* reshard_fetch.c - which boxes a position fetches in a step, and what it holds already.
+/* reshard/fetch.c - which boxes a position fetches in a step, and what it holds already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,8 +6,8 @@
 
 #include <shd/reshard.h>
 
-#include "reshard_source.h"
-#include "reshard_step.h"
+#include "source.h"
+#include "step.h"
 
 /* The part of one dimension of a position's new shard, and the old intervals that it lies in. */
 struct span {

@@ -1,4 +1,4 @@
-/* regex_python.h - patterns of Python's `re` (3.11 and later, on str) as patterns for PCRE2.
+/* regex/python.h - patterns of Python's `re` (3.11 and later, on str) as patterns for PCRE2.
  *
  * Thread class: pure functions.
  *

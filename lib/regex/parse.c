@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "regex_parse.h"
+#include "parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
