@@ -1,4 +1,4 @@
-/* reshard/bound.c - what no method can do without; shd/reshard_figures.h says why.
+/* reshard/bound.c - the bytes that no method can do without; shd/reshard_figures.h says why.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 #include "pair.h"
 #include "step.h"
 
-/* The devices of a mesh along the axes of a mask. */
+/* The product of the sizes of the axes of a mask. */
 static uint64_t ndevices_along(const struct shd_mesh *mesh, uint32_t axes)
 {
     uint64_t n = 1;
@@ -21,11 +21,11 @@ static uint64_t ndevices_along(const struct shd_mesh *mesh, uint32_t axes)
     return n;
 }
 
-/* What happens to partial values, in devices along the axes in question. */
+/* What becomes of partial values: the number of devices along each of three sorts of axes. */
 struct sums {
-    uint64_t nparts;  /* to be summed */
-    uint64_t nkept;   /* that stay parts */
-    uint64_t nbecome; /* that become parts */
+    uint64_t nparts;  /* axes whose parts are to be summed */
+    uint64_t nkept;   /* axes that are partial before and after */
+    uint64_t nbecome; /* axes that become partial */
 };
 
 static struct sums sums_of(const struct shd_sharding *from, const struct shd_sharding *to)
@@ -39,8 +39,8 @@ static struct sums sums_of(const struct shd_sharding *from, const struct shd_sha
 
 /* ---- in all, and by one device ---- */
 
-/* Elements of the array of which some device holds a part and needs the sum: no more than these,
- * and exactly these where the meshes have a common one. */
+/* The number of elements of the array of which some device both holds a part and needs the sum:
+ * exact where the meshes have a common one, else an upper limit. */
 static uint64_t count_met(const struct shd_sharding *from, const struct shd_sharding *to,
                           const int64_t *shape, uint64_t nelements)
 {
@@ -51,7 +51,7 @@ static uint64_t count_met(const struct shd_sharding *from, const struct shd_shar
     reshard_pair_init(&pair, from, to, NULL);
     if (!pair.from)
         return held < nelements ? held : nelements;
-    /* Each is counted at as many devices as agree on all axes that shard before or after. */
+    /* Devices that agree on all axes that shard before or after have counted the same elements. */
     return held / (n / ndevices_along(pair.to->mesh,
                                       shd_sharding_axes(pair.from) | shd_sharding_axes(pair.to)));
 }
@@ -93,14 +93,13 @@ uint64_t shd_reshard_bound_at(const struct shd_sharding *from, const struct shd_
 
 /* ---- into groups of devices ---- */
 
-/* A sharding on a mesh of consecutive device ids of which no axis straddles groups of `ndevices`.
- */
+/* A sharding on a mesh of consecutive device ids, no axis of which straddles groups of devices. */
 struct grouped {
-    struct shd_mesh mesh;
-    struct shd_sharding plain;
-    struct reshard_pair pair;
-    const struct shd_sharding *sharding;
-    int32_t first_id;
+    struct shd_mesh mesh;                /* the mesh as given, but without its ids */
+    struct shd_sharding plain;           /* the sharding on it */
+    struct reshard_pair pair;            /* has the mesh of which no axis straddles groups */
+    const struct shd_sharding *sharding; /* the sharding on that; NULL: there is no such mesh */
+    int32_t first_id;                    /* of the device at position 0 */
     int32_t ndevices;
 };
 
@@ -141,12 +140,13 @@ static int32_t first_of(const struct grouped *g, int32_t group)
     return first >= 0 && first < g->mesh.size ? first : -1;
 }
 
+/* Whether all devices along an axis are in one group. */
 static bool is_inside(const struct grouped *g, uint8_t axis)
 {
     return g->sharding->mesh->strides[axis] < g->ndevices;
 }
 
-/* How many intervals along a dimension a group's devices have. */
+/* How many different intervals along a dimension the devices of a group have together. */
 static int64_t ninside(const struct grouped *g, size_t dim)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];
@@ -157,7 +157,8 @@ static int64_t ninside(const struct grouped *g, size_t dim)
     return n;
 }
 
-/* Interval number `i` of those: the group's coordinates, and digits of `i` on the axes inside. */
+/* Interval number `i` of those: it has the group's coordinates on the axes that lie outside, and
+ * the digits of `i` on those that lie inside. */
 static int64_t interval_inside(const struct grouped *g, size_t dim, int32_t first, int64_t i)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];
@@ -195,7 +196,7 @@ static bool has_interval(const struct grouped *g, size_t dim, int32_t first, int
     return true;
 }
 
-/* Of what a group needs along a dimension, what it has. */
+/* How much of the extent that a group needs along a dimension its devices hold already. */
 static int64_t extent_held(const struct grouped *old, int32_t old_first, const struct grouped *new,
                            int32_t first, size_t dim, int64_t extent)
 {

@@ -38,7 +38,7 @@ static uint64_t member_of(const struct shd_reshard_step *step, int32_t position)
     return member;
 }
 
-/* Elements that a member of a collective receives; `count` is of an operand. */
+/* The elements that a member of a collective receives; `count` is the elements of one operand. */
 static uint64_t member_received(const struct shd_reshard_step *step, uint64_t count,
                                 uint64_t member)
 {

@@ -9,13 +9,14 @@
 #include "source.h"
 #include "step.h"
 
-/* The part of one dimension of a position's new shard, and the old intervals that it lies in. */
+/* The interval of a position's new shard along one dimension, and the old intervals that it
+ * overlaps.  Numbers are in elements of the whole array. */
 struct span {
     int64_t start;
-    int64_t stop;
-    int64_t old_extent;
-    int64_t first; /* old interval */
-    int64_t n;
+    int64_t stop;       /* behind the last element */
+    int64_t old_extent; /* of each old interval */
+    int64_t first;      /* the number of the first old interval */
+    int64_t n;          /* how many old intervals there are */
 };
 
 static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
@@ -46,7 +47,7 @@ int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64
 void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                        int64_t i, struct shd_fetch *out)
 {
-    int64_t old[SHD_RANK_MAX]; /* intervals of the shard that the box lies in */
+    int64_t old[SHD_RANK_MAX]; /* the numbers of the intervals of the shard that the box lies in */
 
     for (size_t d = step->from.rank; d-- > 0;) {
         struct span span = span_of(step, shape, position, d);

@@ -1,5 +1,7 @@
 /* reshard/measure.c - what a plan moves, summed over its steps and devices.
  *
+ * Goes through all devices in every step, and through the boxes that each of them fetches.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,14 +14,15 @@
 #include "source.h"
 #include "step.h"
 
+/* A plan being measured, and the step that it has come to. */
 struct measuring {
     struct shd_reshard_figures figures;
     const struct shd_reshard_plan *plan;
     const struct shd_reshard_step *step;
     const int64_t *shape;
     const struct shd_reshard_opts *opts; /* NULL: no links */
-    uint64_t *sent;                      /* by position of the plan's first mesh */
-    uint64_t *sent_now;                  /* in the step at hand */
+    uint64_t *sent;                      /* bytes, by position of the plan's first mesh */
+    uint64_t *sent_now;                  /* those of the present step */
 };
 
 /* What one device receives in one step. */
@@ -28,7 +31,7 @@ struct received {
     uint64_t nmessages[SHD_LINK_TIERS_MAX];
 };
 
-/* The tier of the links between two devices, the last at most. */
+/* The tier of the links that join two devices, given by their ids; the last one joins all. */
 static size_t tier_between(const struct measuring *m, int32_t a, int32_t b)
 {
     size_t t = 0;
@@ -39,7 +42,8 @@ static size_t tier_between(const struct measuring *m, int32_t a, int32_t b)
     return t;
 }
 
-/* Bytes from a device of another group of a tier enter that group. */
+/* Count bytes that device `a` gets from device `b` as entering those groups of `a` that do not have
+ * `b` in them. */
 static void add_entering(struct measuring *m, int32_t a, int32_t b, uint64_t bytes)
 {
     for (size_t t = 0; t < m->opts->ntiers; t++) {
@@ -52,6 +56,7 @@ static void add_entering(struct measuring *m, int32_t a, int32_t b, uint64_t byt
 
 /* ---- boxes ---- */
 
+/* Measure the boxes that a position fetches. */
 static void fetch_all(struct measuring *m, int32_t position, struct received *received)
 {
     const struct shd_reshard_step *step = m->step;
@@ -82,19 +87,16 @@ static void fetch_all(struct measuring *m, int32_t position, struct received *re
 
 /* ---- collectives ---- */
 
-/* How many members of a position's group, itself too, are with it in a group of `ndevices` (0: of
- * all).  Where ids are positions and axes lie inside or outside, by the axes alone. */
-static uint64_t members_near(const struct measuring *m, int32_t position, int32_t ndevices)
+/* How many members a collective's group has within one group of `ndevices` devices, told from the
+ * axes alone.  False where that does not do: where ids are not positions, or an axis neither stays
+ * within groups of `ndevices` nor goes through whole ones. */
+static bool members_near_by_axes(uint64_t *out, const struct shd_reshard_step *step,
+                                 int32_t ndevices)
 {
-    const struct shd_reshard_step *step = m->step;
     const struct shd_mesh *mesh = step->from.mesh;
-    int32_t id = shd_mesh_device_id(mesh, position);
     bool plain = !mesh->ids;
     uint64_t near = 1;
-    uint64_t n = reshard_group_size(step);
 
-    if (ndevices == 0)
-        return n;
     for (size_t i = 0; i < step->naxes; i++) {
         int32_t stride = mesh->strides[step->axes[i]];
         int32_t size = mesh->sizes[step->axes[i]];
@@ -106,11 +108,25 @@ static uint64_t members_near(const struct measuring *m, int32_t position, int32_
         if (stride < ndevices)
             near *= (uint64_t)(ndevices / stride < size ? ndevices / stride : size);
     }
-    if (plain)
-        return near;
+    *out = near;
+    return plain;
+}
 
-    uint64_t found = 0;
+/* How many members of a position's group, itself included, are in the same group of `ndevices`
+ * devices as it is; with 0 devices a group has all there are. */
+static uint64_t members_near(const struct measuring *m, int32_t position, int32_t ndevices)
+{
+    const struct shd_reshard_step *step = m->step;
+    const struct shd_mesh *mesh = step->from.mesh;
+    int32_t id = shd_mesh_device_id(mesh, position);
+    uint64_t n = reshard_group_size(step);
+    uint64_t found;
 
+    if (ndevices == 0)
+        return n;
+    if (members_near_by_axes(&found, step, ndevices))
+        return found;
+    found = 0;
     for (uint64_t member = 0; member < n; member++) {
         int32_t coords[SHD_MESH_AXES_MAX];
         uint64_t rest = member;
@@ -128,7 +144,8 @@ static uint64_t members_near(const struct measuring *m, int32_t position, int32_
     return found;
 }
 
-/* Each other member sends an equal share of what arrives, but for the odd elements of chunks. */
+/* Measure what a member of a collective receives and sends.  Every other member is taken to send an
+ * equal share of what it receives, although chunks may differ by one element. */
 static void gather_all(struct measuring *m, int32_t position, struct received *received)
 {
     uint64_t bytes = shd_reshard_step_received(m->step, m->shape, m->plan->dtype, position);
@@ -151,7 +168,8 @@ static void gather_all(struct measuring *m, int32_t position, struct received *r
 
 /* ---- time ---- */
 
-/* Rounds of messages over the farthest link that a collective uses. */
+/* The rounds of a collective, each of which costs one latency: log2 of the number of members,
+ * rounded up, and in an all-reduce twice that. */
 static double rounds_of(const struct shd_reshard_step *step)
 {
     double rounds = 0;
@@ -161,6 +179,8 @@ static double rounds_of(const struct shd_reshard_step *step)
     return step->kind == SHD_RESHARD_ALL_REDUCE ? 2 * rounds : rounds;
 }
 
+/* The time that a device needs for what it receives in a step, by the model of the public header.
+ */
 static double seconds_of(const struct measuring *m, const struct received *received)
 {
     double transfer = 0;
@@ -181,7 +201,7 @@ static double seconds_of(const struct measuring *m, const struct received *recei
     return latency + transfer;
 }
 
-/* What the busiest sender of a step needs, over the fastest links. */
+/* The least time that the device that sends the most in a step needs, over the fastest links. */
 static double sending_seconds(const struct measuring *m, int32_t nsources)
 {
     double fastest = 0;

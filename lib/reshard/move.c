@@ -17,7 +17,7 @@ static bool has_arrived(const struct reshard_way *way, const struct shd_sharding
     return !memcmp(way->at.dims, to->dims, sizeof(to->dims));
 }
 
-/* Whether `naxes` axes come next in what dimension `dim` is still to get. */
+/* Whether the next axes that dimension `dim` is to get are these. */
 static bool wants(const struct reshard_way *way, const struct shd_sharding *to, size_t dim,
                   const uint8_t *axes, size_t naxes)
 {
@@ -28,7 +28,8 @@ static bool wants(const struct reshard_way *way, const struct shd_sharding *to, 
            !memcmp(goal->axes + now->naxes, axes, naxes);
 }
 
-/* Move the most last axes of a dimension that another one wants next. */
+/* Add an all-to-all that gives as many of the last axes of a dimension as possible to another one
+ * that wants them next; false where there are none. */
 static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *to)
 {
     for (size_t d = 0; d < to->rank; d++) {
@@ -49,6 +50,7 @@ static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *
     return false;
 }
 
+/* Gather the first dimension that has axes which it must lose; false where none has. */
 static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *to)
 {
     for (size_t d = 0; d < to->rank; d++) {
@@ -62,8 +64,9 @@ static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *
     return false;
 }
 
-/* Go by named collectives, as long as they move at most `limit` bytes, are within the limit of
- * memory (or what was needed before), and leave room in the plan; whether they arrived. */
+/* Go by named collectives, as long as they move at most `limit` bytes, keep the limit of memory (or
+ * need no more than steps before did), and leave room in the plan.  Returns whether they got to
+ * `to`. */
 static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint64_t limit)
 {
     uint64_t start = way->plan->received_bytes;
@@ -71,6 +74,7 @@ static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint
 
     if (way->plan->peak_bytes > most)
         most = way->plan->peak_bytes;
+    /* A slice, a collective, and the mask that may end the plan. */
     while (way->plan->nsteps + 3 <= SHD_RESHARD_STEPS_MAX) {
         reshard_slice(way, to);
         if (has_arrived(way, to))
@@ -83,6 +87,7 @@ static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint
     return false;
 }
 
+/* By named collectives where these move no more than one exchange, else by that. */
 static bool by_name_or_direct(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_sharding origin = way->at;

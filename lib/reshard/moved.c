@@ -38,6 +38,7 @@ static uint64_t nintervals(const struct shd_mesh *mesh, const struct shd_dim_axe
     return n;
 }
 
+/* Dimension `d`, of `extent` elements, without the axes that it begins with on both sides. */
 static struct cut cut_of(const struct shd_sharding *from, const struct shd_sharding *to, size_t d,
                          uint64_t extent)
 {
@@ -50,6 +51,7 @@ static struct cut cut_of(const struct shd_sharding *from, const struct shd_shard
     return cut;
 }
 
+/* The number of the interval at some coordinates; the axes common to both sides are left out. */
 static uint64_t interval(const struct shd_mesh *mesh, const struct shd_dim_axes *dim, size_t first,
                          const int32_t *coords)
 {
@@ -63,7 +65,7 @@ static uint64_t interval(const struct shd_mesh *mesh, const struct shd_dim_axes 
     return index;
 }
 
-/* What the old and the new interval at some coordinates have in common. */
+/* How many elements the old and the new interval at some coordinates have in common. */
 static uint64_t overlap(const struct shd_mesh *mesh, const struct cut *cut, const int32_t *coords)
 {
     uint64_t old_extent = cut->extent / cut->nfrom;
@@ -91,6 +93,7 @@ static bool next_coords(const struct tangle *tangle, int32_t *coords)
     return false;
 }
 
+/* The sum over all coordinates of what old and new intervals have in common. */
 static uint64_t count_tangle(const struct tangle *tangle)
 {
     int32_t coords[SHD_MESH_AXES_MAX] = {0};
@@ -108,8 +111,8 @@ static uint64_t count_tangle(const struct tangle *tangle)
     return sum;
 }
 
-/* The axes that cut a dimension before or after, beyond the common ones: *seen gets them, *twice
- * those that were in *seen or come on both sides. */
+/* Add the axes that cut a dimension before or after, apart from the common ones, to the mask *seen,
+ * and to *twice those that were there already or cut it both before and after. */
 static void collect(const struct cut *cut, uint32_t *seen, uint32_t *twice)
 {
     const struct shd_dim_axes *const sides[] = {cut->from, cut->to};
@@ -160,7 +163,7 @@ static uint64_t untangle(struct tangle *tangle, uint64_t *nothers)
     return product;
 }
 
-/* Elements of new shards that are in the same device's old shard, over all devices. */
+/* The elements of their new shards that devices hold in their old ones, summed over all devices. */
 static uint64_t count_held(const struct shd_sharding *from, const struct shd_sharding *to,
                            const int64_t *shape)
 {

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-/* Both ends of two meshes' axes, in positions, groups, and the whole. */
+/* The most ends that there can be: an axis begins at its stride and ends at stride times size, both
+ * in positions, on two meshes; each tier has one size of groups; and there are 1 and the whole
+ * mesh. */
 #define ENDS_MAX (4 * SHD_MESH_AXES_MAX + SHD_LINK_TIERS_MAX + 2)
 
 struct ends {
@@ -57,7 +59,8 @@ static bool refine(struct shd_mesh *mesh, const struct ends *ends)
     return true;
 }
 
-/* The parts of an axis, as a mask and, behind those of `out`, in order. */
+/* The axes of the common mesh that make up one axis of the mesh `asked`: returns a mask of them
+ * and, unless `out` is NULL, appends them to it, the most major first. */
 static uint32_t parts_of(const struct shd_mesh *mesh, const struct shd_mesh *asked, size_t axis,
                          struct shd_dim_axes *out)
 {
@@ -74,6 +77,7 @@ static uint32_t parts_of(const struct shd_mesh *mesh, const struct shd_mesh *ask
     return mask;
 }
 
+/* Tell a sharding on the common mesh. */
 static void split_axes(struct shd_sharding *out, const struct shd_sharding *sharding,
                        const struct shd_mesh *mesh)
 {

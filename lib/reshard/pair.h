@@ -17,11 +17,12 @@
 struct reshard_pair {
     const struct shd_sharding *from; /* NULL: there is no such mesh */
     const struct shd_sharding *to;
-    struct shd_mesh mesh; /* of parts of both meshes' axes, when it is none of theirs */
+    struct shd_mesh mesh; /* made of parts of both meshes' axes, where neither mesh serves */
     struct shd_sharding parts[2];
 };
 
-/* `near` are the sizes of groups of devices, ended by 0, that no axis may straddle; NULL: none.
+/* Find a mesh that both shardings can be told on.  `near` lists the sizes of groups of devices that
+ * no axis of it may straddle, ended by 0; NULL: there are none.
  * Two meshes of the same devices in the same order have a common one when each position stride of
  * the one, and each group, divides the next larger of all. */
 void reshard_pair_init(struct reshard_pair *pair, const struct shd_sharding *from,

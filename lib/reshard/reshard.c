@@ -82,7 +82,7 @@ int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
     return SHD_OK;
 }
 
-/* The way that takes the least time, then moves the fewest bytes. */
+/* Build the plan that takes the least time and, of several, the one that moves the fewest bytes. */
 static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q,
                       const struct shd_reshard_opts *opts, struct shd_error *err)
 {
@@ -108,7 +108,7 @@ static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q
         reshard_copy_plan(best, &plan);
     }
     if (!any)
-        reshard_go_fewest(best, q); /* which may need too much memory; see the callers */
+        reshard_go_fewest(best, q); /* it may need too much memory; the caller checks that */
     return SHD_OK;
 }
 

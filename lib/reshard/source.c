@@ -8,22 +8,26 @@
 
 #include "pair.h"
 
-/* Who asks for a box, and the shard that it lies in, on one mesh of both shardings. */
+/* A device that asks for a box, and the old shard that the box lies in.  Both shardings are on one
+ * mesh, except where they have no common one.  To count what a device sends, the device that asks
+ * is that device itself. */
 struct asking {
     const struct shd_sharding *from;
     const struct shd_sharding *to;
     const int64_t *shape;
-    int32_t position;
-    const int64_t *old;
-    int32_t own[SHD_MESH_AXES_MAX];  /* coordinates of who asks */
-    int32_t held[SHD_MESH_AXES_MAX]; /* of the holder that has the other axes' coordinates of it */
+    int32_t position;   /* of the device that asks */
+    const int64_t *old; /* the number of the old shard's interval along each dimension */
+    int32_t own[SHD_MESH_AXES_MAX]; /* coordinates of the device that asks */
+    /* Coordinates of a holder: at first the one that has the coordinates of the device that asks on
+     * all axes that do not shard the array. */
+    int32_t held[SHD_MESH_AXES_MAX];
 };
 
-/* Of the new intervals along a dimension, those that overlap the old one. */
+/* The new intervals along a dimension that overlap the interval of the old shard. */
 struct range {
     uint64_t first;
-    uint64_t end;
-    uint64_t own;
+    uint64_t end; /* the number after the last one */
+    uint64_t own; /* the one of the device that asks */
 };
 
 int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *other,
@@ -34,7 +38,7 @@ int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *
     return shd_mesh_find_device(mesh, shd_mesh_device_id(other, position));
 }
 
-/* The interval that is asked for is the position's own, so nothing is empty here. */
+/* No extent is 0 here: nobody asks for a box of an empty array. */
 static struct range range_of(const struct asking *q, size_t dim)
 {
     int64_t old_extent = q->shape[dim] / shd_sharding_nshards(q->from, dim);
@@ -46,7 +50,7 @@ static struct range range_of(const struct asking *q, size_t dim)
                           (uint64_t)shd_sharding_index(q->to, dim, q->position)};
 }
 
-/* Set the coordinates of a dimension's axes to those of an interval. */
+/* Set the coordinates on a dimension's axes to those of the devices that hold interval `index`. */
 static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
                        int32_t *coords)
 {
@@ -60,8 +64,9 @@ static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t 
     }
 }
 
-/* How many of the first `end` new intervals along a dimension have the holder's coordinates on the
- * axes in `fixed`; digit by digit, the first the most major. */
+/* How many of the first `end` new intervals along a dimension belong to devices that have the
+ * holder's coordinates on the axes of the mask `fixed`.  An interval's number has one digit for
+ * each axis of the dimension; they are gone through from the most major one on. */
 static uint64_t matching_below(const struct asking *q, size_t dim, uint64_t end, uint32_t fixed)
 {
     const struct shd_dim_axes *axes = &q->to->dims[dim];
@@ -86,9 +91,10 @@ static uint64_t matching_below(const struct asking *q, size_t dim, uint64_t end,
     return below + (axes->naxes == 0 && end > 0);
 }
 
-/* Devices that want something of the shard and have the holder's coordinates on the axes in
- * `fixed`: how many come before who asks, in the order of the axes that sharded only before and
- * then of the new intervals.  Axes that shard neither before nor after are its own throughout. */
+/* Of the devices that want part of the shard and have the holder's coordinates on the axes of the
+ * mask `fixed`: how many come before the device that asks.  They are ordered by their coordinates
+ * on the axes that shard only before, then by their new intervals.  Only devices count that agree
+ * with the one that asks on the axes that shard neither before nor after. */
 static uint64_t count_before(const struct asking *q, uint32_t fixed)
 {
     uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
@@ -120,7 +126,8 @@ static uint64_t count_before(const struct asking *q, uint32_t fixed)
     return before;
 }
 
-/* The axes along which neighbours are in different groups of `near` devices; 0: no groups. */
+/* A mask of the axes along which neighbours are in different groups of `near` devices.  Without
+ * groups, where `near` is 0, there are none. */
 static uint32_t axes_above(const struct shd_mesh *mesh, int32_t near)
 {
     uint32_t axes = 0;
@@ -132,6 +139,7 @@ static uint32_t axes_above(const struct shd_mesh *mesh, int32_t near)
     return axes;
 }
 
+/* Whether the device that asks has the holder's coordinates on the axes of a mask. */
 static bool match(const struct asking *q, uint32_t axes)
 {
     for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
@@ -141,13 +149,14 @@ static bool match(const struct asking *q, uint32_t axes)
     return true;
 }
 
-/* Turn to the holder whose turn it is, of those as near as the nearest. */
+/* Set q->held to the coordinates of the holder whose turn it is, among those that are as near as
+ * the nearest one. */
 static void take_turns(struct asking *q, const int32_t *near)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
     uint32_t spread = shd_sharding_axes(q->to) & ~sharding;
     uint32_t above = 0;
-    uint32_t nearer = sharding; /* who has a nearer holder agrees with it on these */
+    uint32_t nearer = sharding; /* a device that agrees with a holder on these has a nearer one */
 
     if (!spread)
         return;
@@ -160,7 +169,7 @@ static void take_turns(struct asking *q, const int32_t *near)
     }
 
     uint64_t turn = count_before(q, above) - count_before(q, above | nearer);
-    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* of the first new interval: where turns begin */
+    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* of the first new interval, where turns begin */
 
     for (size_t d = 0; d < q->to->rank; d++)
         set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
@@ -177,7 +186,8 @@ static void take_turns(struct asking *q, const int32_t *near)
 
 /* ---- meshes without a common one ---- */
 
-/* Which group of `near` two devices are first in together. */
+/* The index in `near` of the smallest groups that have both devices in one group; the number of
+ * sizes in `near` where no group has. */
 static size_t distance(const int32_t *near, int32_t a, int32_t b)
 {
     size_t t = 0;
@@ -187,8 +197,9 @@ static size_t distance(const int32_t *near, int32_t a, int32_t b)
     return t;
 }
 
-/* Holder number `n` of the shard, over the axes that do not shard.  Where parts stay parts, which
- * they only do on one mesh, a holder is one of the same part. */
+/* The position of holder number `n` of the shard: the digits of `n` are its coordinates on the axes
+ * that do not shard.  On axes that are partial and stay so, which is possible on one mesh only, a
+ * holder has the coordinates of the device that asks. */
 static int32_t holder(const struct asking *q, uint64_t n)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
@@ -209,7 +220,8 @@ static int32_t holder(const struct asking *q, uint64_t n)
     return shd_mesh_position(q->from->mesh, coords);
 }
 
-/* The number of who asks among all that want something of the shard, its holders too. */
+/* The place of the device that asks in the row of all devices that want part of the shard, its
+ * holders among them. */
 static uint64_t number_of(const struct asking *q)
 {
     uint32_t fixed = shd_sharding_axes(q->to) | q->to->partial;
@@ -237,6 +249,8 @@ static bool holds(const struct asking *q, int32_t position)
     return true;
 }
 
+/* The source where the two meshes have no common one.  With links all holders are looked at, to
+ * find the nearest. */
 static int32_t source_elsewhere(const struct asking *q, const int32_t *near)
 {
     int32_t id = shd_mesh_device_id(q->to->mesh, q->position);
@@ -293,9 +307,9 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
     return shd_mesh_position(q.from->mesh, q.held);
 }
 
-/* ---- what a device gives ---- */
+/* ---- what a device sends ---- */
 
-/* Devices that want something of the shard and have the holder's coordinates on the axes in
+/* How many devices want part of the shard and have the holder's coordinates on the axes of the mask
  * `fixed`. */
 static uint64_t count_asking(const struct asking *q, uint32_t fixed)
 {
@@ -312,8 +326,9 @@ static uint64_t count_asking(const struct asking *q, uint32_t fixed)
     return n;
 }
 
-/* How many turns are the holder's: of those that are had, numbered from the holder of the first new
- * interval's coordinates on, every one that comes to it. */
+/* How many boxes it is this holder's turn to send.  Turns go round and round the holders, beginning
+ * with the one that has the coordinates of the first new interval, until every device that wants
+ * part of the shard without holding it has had one. */
 static uint64_t count_turns(const struct asking *q)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
@@ -337,8 +352,8 @@ static uint64_t count_turns(const struct asking *q)
     return nturns > own ? (nturns - own - 1) / nholders + 1 : 0;
 }
 
-/* The extent of all boxes along a dimension where each old interval lies in a new one or the other
- * way round; 0 where they straddle. */
+/* The extent that every box has along a dimension when each of the shorter intervals, old or new,
+ * lies within one of the longer; 0 where some straddle two of them. */
 static uint64_t extent_nested(const struct asking *q, size_t dim)
 {
     uint64_t a = (uint64_t)(q->shape[dim] / shd_sharding_nshards(q->from, dim));
@@ -349,7 +364,8 @@ static uint64_t extent_nested(const struct asking *q, size_t dim)
     return b % a ? 0 : a;
 }
 
-/* Device number `n` that wants something of the shard, and how many elements. */
+/* The position of device number `n` of those that want part of the shard; *count is how many of its
+ * elements that device wants. */
 static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
 {
     uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
@@ -381,7 +397,8 @@ static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
     return shd_mesh_position(q->from->mesh, coords);
 }
 
-/* Asks each device that wants something of the shard whom it asks. */
+/* What a device sends where intervals straddle: goes through the devices that want part of its
+ * shard and finds out whom each of them asks. */
 static uint64_t given_straddling(const struct shd_reshard_step *step, const struct asking *q)
 {
     uint64_t n = count_asking(q, 0), given = 0;
@@ -397,7 +414,8 @@ static uint64_t given_straddling(const struct shd_reshard_step *step, const stru
     return given;
 }
 
-/* Looks through all boxes. */
+/* What a device sends where links count, or where the meshes have no common one: goes through the
+ * boxes of all devices. */
 static uint64_t given_anywhere(const struct shd_reshard_step *step, const int64_t *shape,
                                int32_t position)
 {

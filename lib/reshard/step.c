@@ -63,7 +63,7 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
     return step;
 }
 
-/* `count` is in elements. */
+/* End a step in which all devices together receive `count` elements. */
 static void finish(struct reshard_way *way, struct shd_reshard_step *step, uint64_t count)
 {
     struct shd_reshard_plan *plan = way->plan;
@@ -111,7 +111,7 @@ void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
         reshard_slice_to(way, &next);
 }
 
-/* Take the last axes of a dimension away; they become the step's. */
+/* Take its last `naxes` axes away from a dimension and make them the axes of the step's groups. */
 static void drop_axes(struct shd_reshard_step *step, size_t dim, size_t naxes)
 {
     struct shd_dim_axes *axes = &step->to.dims[dim];
@@ -123,7 +123,7 @@ static void drop_axes(struct shd_reshard_step *step, size_t dim, size_t naxes)
     memset(axes->axes + axes->naxes, 0, naxes);
 }
 
-/* Put the step's axes after those of a dimension. */
+/* Append the axes of the step's groups to those of a dimension. */
 static void append_axes(struct shd_reshard_step *step, size_t dim)
 {
     struct shd_dim_axes *axes = &step->to.dims[dim];
@@ -164,6 +164,7 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
     finish(way, step, reshard_collective_received(step, way->count));
 }
 
+/* Make the axes of a mask those of the step's groups. */
 static void set_axes(struct shd_reshard_step *step, uint32_t axes)
 {
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++) {

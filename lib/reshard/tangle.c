@@ -3,36 +3,43 @@
 
 #include "tangle.h"
 
-/* Digits of a coordinate have weights; each divides the next, and there are at most 31 factors of 2
- * in a size. */
+/* The most weights that the digits of a coordinate can have.  Each weight is at least twice the one
+ * before, and the last is at most 2^31 times the first, since a mesh has fewer devices than 2^31:
+ * so no more than 32 are needed. */
 #define WEIGHTS_MAX 33
 
-/* Weights ascending, each once and dividing the next. */
+/* The weights of digits, ascending; each occurs once and divides the next. */
 struct weights {
     size_t n;
     uint64_t at[WEIGHTS_MAX];
 };
 
-/* A run of digits: of an axis, from one weight up to another. */
+/* A run of digits of the coordinate on an axis: those with weights from `low` up to, not including,
+ * `high`. */
 struct digits {
     uint8_t axis;
     uint64_t low, high;
 };
 
-/* Two runs that are equal where intervals meet; from a dimension before and after. */
+/* Two runs of digits that must be equal for an old and a new interval of a dimension to meet: one
+ * of an axis that cuts the dimension before, one of an axis that cuts it after. */
 struct equal {
     struct digits a, b;
 };
 
+/* The most equations: in each dimension there is one between any two neighbouring ends of the axes
+ * that cut it before or after. */
 #define EQUALS_MAX (SHD_RANK_MAX * 2 * SHD_MESH_AXES_MAX)
 
+/* The equations between digits, and the weights at which they split the axes' coordinates. */
 struct solving {
     struct weights weights[SHD_MESH_AXES_MAX]; /* of each axis's digits, its size the last */
     size_t nequals;
     struct equal equals[EQUALS_MAX];
 };
 
-/* Add a weight; false where it does not fit into the chain. */
+/* Add a weight, and set *is_new if it was not there; false where it does not divide, or is not
+ * divided by, its neighbours. */
 static bool add_weight(struct weights *w, uint64_t weight, bool *is_new)
 {
     size_t i = 0;
@@ -51,15 +58,16 @@ static bool add_weight(struct weights *w, uint64_t weight, bool *is_new)
     return true;
 }
 
-/* One side of a dimension: the axes that cut it, and the elements that a step of each is worth. */
+/* One side of a dimension, before or after: the axes that cut it, and what they cut it into. */
 struct side {
     const struct tangle *tangle;
     const struct shd_dim_axes *dim;
-    size_t first;      /* behind the common ones */
-    uint64_t interval; /* elements */
+    size_t first;      /* the first axis that the two sides do not have in common */
+    uint64_t interval; /* elements of one interval */
 };
 
-/* Add the elements that both ends of each axis are worth, of those worth `least` at least. */
+/* Add the weights, in elements, at which each axis of a side begins and ends, leaving out those
+ * below `least`. */
 static bool add_ends(struct weights *ends, const struct side *side, uint64_t least)
 {
     uint64_t worth = side->interval;
@@ -73,7 +81,8 @@ static bool add_ends(struct weights *ends, const struct side *side, uint64_t lea
     return add_weight(ends, worth, &unused);
 }
 
-/* The axis that has the digits worth from `low` up to `high` elements, and their weights in it. */
+/* Find the axis of a side that has the digits worth from `low` up to `high` elements, and what
+ * these weigh in the coordinate on that axis.  False where no single axis has them. */
 static bool find_digits(struct digits *out, const struct side *side, uint64_t low, uint64_t high)
 {
     uint64_t worth = side->interval;
@@ -91,7 +100,7 @@ static bool find_digits(struct digits *out, const struct side *side, uint64_t lo
     return false;
 }
 
-/* Note which digits are to be equal for the intervals of a dimension to meet. */
+/* Add the equations between digits that say when intervals of a dimension meet. */
 static bool add_equals(struct solving *s, const struct tangle *tangle, const struct cut *cut)
 {
     struct side from = {tangle, cut->from, cut->ncommon, cut->extent / cut->nfrom};
@@ -112,7 +121,7 @@ static bool add_equals(struct solving *s, const struct tangle *tangle, const str
     return true;
 }
 
-/* Where one run has a weight inside, the equal one has it too. */
+/* Give run `b` a weight wherever run `a`, which is equal to it, has one: both are split alike. */
 static bool share_weights(struct solving *s, const struct digits *a, const struct digits *b,
                           bool *is_new)
 {
@@ -125,7 +134,7 @@ static bool share_weights(struct solving *s, const struct digits *a, const struc
     return true;
 }
 
-/* Split all axes into the digits that some equation tells apart. */
+/* Split the coordinates on all axes into digits so that each equation is between whole digits. */
 static bool split(struct solving *s)
 {
     bool is_new = true;
@@ -151,6 +160,7 @@ static bool split(struct solving *s)
 
 /* ---- digits that are equal to each other, as trees of which each has one free digit ---- */
 
+/* Every digit has a number: WEIGHTS_MAX times its axis, plus the index of its weight. */
 #define NDIGITS (SHD_MESH_AXES_MAX * WEIGHTS_MAX)
 
 static size_t root_of(const size_t *parents, size_t i)

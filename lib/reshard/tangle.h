@@ -20,7 +20,7 @@
 
 #include <shd/sharding.h>
 
-/* A dimension without the axes that lead it on both sides. */
+/* A dimension, where the axes that it begins with both before and after are left out. */
 struct cut {
     uint64_t extent;
     size_t ncommon;

@@ -25,13 +25,14 @@ static bool divides(const struct shd_sharding *sharding, const int64_t *shape, s
            0;
 }
 
-/* The axes that must be combined on the way. */
+/* A mask of the axes over which values have to be combined. */
 static uint32_t to_combine(const struct reshard_way *way, const struct shd_sharding *to)
 {
     return way->at.partial & ~(uint32_t)to->partial;
 }
 
-/* Scatter over the axes to combine that some dimension wants next; false if there are none. */
+/* Reduce-scatter over axes that have to be combined and that some dimension wants next; false where
+ * there are none. */
 static bool scatter_next(struct reshard_way *way, const struct shd_sharding *to)
 {
     uint32_t combine = to_combine(way, to);
@@ -53,7 +54,8 @@ static bool scatter_next(struct reshard_way *way, const struct shd_sharding *to)
     return false;
 }
 
-/* Those of a dimension's goal axes that are in `axes` and still divide it, put behind `next`. */
+/* Append to dimension `dim` of `next` those of its goal axes that are in the mask `axes` and still
+ * divide it; returns how many. */
 static size_t append_wanted(const struct reshard_way *way, struct shd_sharding *next,
                             const struct shd_dim_axes *goal, size_t dim, uint32_t axes)
 {
@@ -69,7 +71,8 @@ static size_t append_wanted(const struct reshard_way *way, struct shd_sharding *
     return n;
 }
 
-/* Slice, then scatter, all axes that `to` wants onto their dimensions, in whatever place. */
+/* Append to each dimension all axes that it has in `to`, whatever place they have there: those that
+ * are free by a slice, then those that have to be combined by reduce-scatters. */
 static void append_all(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_sharding next = way->at;
@@ -89,8 +92,8 @@ static void append_all(struct reshard_way *way, const struct shd_sharding *to)
     }
 }
 
-/* Combine what is left, by all-reduce or by scattering it on some dimension; false where that does
- * not divide. */
+/* Combine what is left: by an all-reduce where `rest` is -1, else by a reduce-scatter on dimension
+ * `rest`; false where that dimension does not divide. */
 static bool combine_rest(struct reshard_way *way, const struct shd_sharding *to, int rest)
 {
     uint32_t combine = to_combine(way, to);
@@ -119,8 +122,8 @@ static bool combine_rest(struct reshard_way *way, const struct shd_sharding *to,
     return true;
 }
 
-/* Cut a dimension over the axes that do nothing; false where that does not divide, or there are
- * none. */
+/* Cut a dimension over all free axes, so that each of the devices that hold the same combines its
+ * own part of it; false where it does not divide, or no axis is free. */
 static bool spread(struct reshard_way *way, int dim)
 {
     struct shd_sharding next = way->at;
@@ -156,11 +159,12 @@ static bool combine(struct reshard_way *way, const struct shd_sharding *to, stru
     return combine_rest(way, to, manner.rest);
 }
 
-/* On the source's mesh everything is combined, wherever it may lie, and then moves at once. */
+/* Go to another mesh: everything is combined on the first mesh, in whatever layout that gives, and
+ * one exchange leads to the second. */
 static bool cross(struct reshard_way *way, struct manner manner)
 {
     struct shd_sharding to = way->ask->to;
-    struct shd_sharding whole = way->at; /* nothing of `to` is wanted on this mesh */
+    struct shd_sharding whole = way->at; /* a goal that wants no axes on this mesh */
 
     whole.partial = 0;
     if (way->at.partial && (manner.append || !combine(way, &whole, manner)))
@@ -171,7 +175,8 @@ static bool cross(struct reshard_way *way, struct manner manner)
     return true;
 }
 
-/* Whether axes that become partial do nothing yet, and there is less to zero than in the end. */
+/* Whether to mask before anything moves: the axes that become partial must be free, and the present
+ * shards smaller than the last ones, so that there is less to set to zero. */
 static bool masks_first(const struct reshard_way *way)
 {
     const struct reshard_ask *ask = way->ask;
@@ -209,12 +214,14 @@ static bool go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, str
 
 /* ---- all of them ---- */
 
+/* Whether a reshard has anything to combine. */
 static bool combines(const struct reshard_ask *ask)
 {
     return ask->from.partial && (ask->cross || (ask->from.partial & ~(uint32_t)ask->to.partial));
 }
 
-/* The manners in the order in which equal ones are preferred; false behind the last. */
+/* Manner number i, in the order in which equally good ones are preferred; false where there are no
+ * more. */
 static bool manner_at(struct manner *out, const struct reshard_ask *ask, bool wide, size_t i)
 {
     size_t n = ask->from.rank + 1;
@@ -255,8 +262,8 @@ bool reshard_go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, bo
     return go(plan, ask, manner, i / n == 0 ? RESHARD_NAMED : RESHARD_DIRECT);
 }
 
-/* Whether no other manner can do better: it does with the memory, and every slice comes before
- * anything is combined and no byte moves after it. */
+/* Whether no other manner can do better than this plan: it keeps the limit of memory, slices only
+ * before it combines, and moves nothing after it has combined. */
 static bool is_best(const struct reshard_ask *ask, const struct shd_reshard_plan *plan)
 {
     bool combined = false;

@@ -61,6 +61,7 @@ SHD_API SHD_MUST_CHECK int shd_sharding_spec(struct shd_spec **out,
                                              const struct shd_sharding *sharding,
                                              struct shd_error *err);
 
+/* Same mesh, axes of each dimension, partial axes and operation. */
 SHD_API bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b);
 
 /* The same sharding without the axes of size 1, which cut nothing. */
@@ -82,7 +83,8 @@ SHD_API void shd_sharding_shard_shape(const struct shd_sharding *sharding, const
 SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                                  int32_t position, int64_t *out);
 
-/* The product of the sizes of the axes used is 1 (the shape is not looked at, nor `partial`). */
+/* Whether every device holds the whole array: all axes that shard have size 1.  Neither the shape
+ * nor `partial` is looked at. */
 SHD_API bool shd_sharding_is_replicated(const struct shd_sharding *sharding);
 
 /* Positions that hold equal slices form a replica group; groups are numbered by their first
