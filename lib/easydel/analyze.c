@@ -34,9 +34,8 @@ static int find_entry(size_t *axis, const struct shd_spec *spec, size_t entry,
     return SHD_OK;
 }
 
-int shd_analyze_floor_bytes(uint64_t *out, const struct shd_leaf *leaf,
-                            const struct shd_spec *spec, const struct shd_mesh *mesh,
-                            struct shd_error *err)
+int shd_analyze_floor_bytes(uint64_t *out, const struct shd_leaf *leaf, const struct shd_spec *spec,
+                            const struct shd_mesh *mesh, struct shd_error *err)
 {
     uint64_t bytes;
     int status = check_inputs(leaf, spec, mesh, err);
@@ -85,8 +84,7 @@ int shd_analyze_totals(struct shd_totals *out, const struct shd_tree *tree,
         return shd_error_set(err, SHD_ENOMESH, "no mesh is given and none is in context");
     for (size_t i = 0; i < shd_tree_count(tree); i++) {
         uint64_t bytes;
-        int status =
-            shd_analyze_floor_bytes(&bytes, shd_tree_leaf(tree, i), specs[i], mesh, err);
+        int status = shd_analyze_floor_bytes(&bytes, shd_tree_leaf(tree, i), specs[i], mesh, err);
 
         if (status)
             return status;
@@ -184,9 +182,8 @@ static int analyze_leaves(struct shd_analysis *analysis, const struct shd_tree *
         even &= analysis->leaves[i].is_even;
     }
     /* Exactly 1 where nothing is uneven: a sum of doubles is not. */
-    analysis->balance = even || analysis->device_bytes == 0
-                            ? 1.0
-                            : mean / (double)analysis->device_bytes;
+    analysis->balance =
+        even || analysis->device_bytes == 0 ? 1.0 : mean / (double)analysis->device_bytes;
     return SHD_OK;
 }
 

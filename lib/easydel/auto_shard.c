@@ -32,8 +32,7 @@ size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX],
                         const struct shd_mesh *mesh, const int64_t *shape, size_t rank)
 {
     int32_t nfsdp = size_of(mesh, "fsdp"), nsp = size_of(mesh, "sp");
-    bool pair = rank > 1 && nfsdp > 0 && nsp > 0 &&
-                (wide)shape[0] * shape[1] >= (wide)nfsdp * nsp;
+    bool pair = rank > 1 && nfsdp > 0 && nsp > 0 && (wide)shape[0] * shape[1] >= (wide)nfsdp * nsp;
     size_t n = 0;
 
     if (pair)

@@ -47,8 +47,8 @@ int shd_mesh_dims_fill(int32_t *out, const int64_t *dims, size_t ndims, int32_t 
         return status;
     for (size_t d = 0; d < ndims; d++) {
         if (dims[d] < 0 && open < ndims)
-            return shd_error_set(err, SHD_EINVAL, "dimensions %zu and %zu are both left open",
-                                 open, d);
+            return shd_error_set(err, SHD_EINVAL, "dimensions %zu and %zu are both left open", open,
+                                 d);
         if (dims[d] < 0)
             open = d;
         else if (dims[d] == 0)
@@ -173,9 +173,8 @@ static int plan_processes(struct plan *plan, const struct shd_cluster *cluster,
                           struct shd_error *err)
 {
     int64_t parts = 1;
-    int status = shd_host_mesh_shape(plan->ici, whole, ndims,
-                                     cluster->ndevices / cluster->nprocesses, cluster->nprocesses,
-                                     err);
+    int status = shd_host_mesh_shape(
+        plan->ici, whole, ndims, cluster->ndevices / cluster->nprocesses, cluster->nprocesses, err);
 
     for (size_t d = 0; !status && d < ndims; d++) {
         plan->dcn[d] = whole[d] / plan->ici[d];

@@ -116,16 +116,16 @@ int shd_mesh_dims_parse(int64_t *dims, const char **dim_names, const char *text,
     return named ? check_names(dim_names, names, nnames, err) : SHD_OK;
 }
 
-int shd_mesh_parse(struct shd_mesh **out, const char *text, const char *const *names,
-                   size_t nnames, const struct shd_cluster *cluster, struct shd_error *err)
+int shd_mesh_parse(struct shd_mesh **out, const char *text, const char *const *names, size_t nnames,
+                   const struct shd_cluster *cluster, struct shd_error *err)
 {
     int64_t dims[SHD_MESH_AXES_MAX];
     const char *dim_names[SHD_MESH_AXES_MAX];
     int status;
 
     if (nnames > SHD_MESH_AXES_MAX)
-        return shd_error_set(err, SHD_ERANGE, "a mesh of %zu axes: at most %d are possible",
-                             nnames, SHD_MESH_AXES_MAX);
+        return shd_error_set(err, SHD_ERANGE, "a mesh of %zu axes: at most %d are possible", nnames,
+                             SHD_MESH_AXES_MAX);
     status = shd_mesh_dims_parse(dims, dim_names, text, names, nnames, err);
     if (status)
         return status;

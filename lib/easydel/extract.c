@@ -60,8 +60,7 @@ int shd_extract_specs(const struct shd_spec **out, const struct shd_value *value
             return shd_error_set(err, SHD_ETYPE, "the sharding of '%.150s' has no spec",
                                  values[i].name);
         default:
-            return shd_error_set(err, SHD_EINVAL,
-                                 "'%.150s' is neither a device array nor a number",
+            return shd_error_set(err, SHD_EINVAL, "'%.150s' is neither a device array nor a number",
                                  values[i].name);
         }
     }

@@ -18,8 +18,7 @@ static int64_t count_elements(const struct shd_leaf *leaf, bool strict)
     int64_t exact;
 
     if (strict)
-        return shd_shape_count(&exact, leaf->shape, leaf->rank, NULL) == SHD_OK ? exact
-                                                                                : INT64_MAX;
+        return shd_shape_count(&exact, leaf->shape, leaf->rank, NULL) == SHD_OK ? exact : INT64_MAX;
     for (size_t d = 0; d < leaf->rank; d++)
         n *= (uint64_t)leaf->shape[d];
     return (int64_t)n;

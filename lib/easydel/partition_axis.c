@@ -94,8 +94,7 @@ static int check_override(const struct shd_axis_override *override, struct shd_e
         return shd_error_set(err, SHD_ERANGE, "'%s' has %zu axes: at most %d are possible",
                              override->field, override->value.naxes, SHD_AXIS_VALUE_MAX);
     if (field < SHD_NMESH_AXIS_FIELDS && override->value.kind == SHD_AXIS_IS_TUPLE)
-        return shd_error_set(err, SHD_ETYPE, "'%s' is one mesh axis, not several",
-                             override->field);
+        return shd_error_set(err, SHD_ETYPE, "'%s' is one mesh axis, not several", override->field);
     return SHD_OK;
 }
 
@@ -140,11 +139,11 @@ static int resolve(struct shd_partition_axis *axis, enum shd_axis_field field,
         return shd_error_set(err, SHD_EINVAL, "'%s' has no default to be left at",
                              fields[field].name);
     if (fallback == BATCH_DEFAULT)
-        axis->values[field] = (struct shd_axis_value){
-            SHD_AXIS_IS_TUPLE,
-            2,
-            {mesh_axis(axis, SHD_AXIS_FULLY_SHARDED_DATA_PARALLEL),
-             mesh_axis(axis, SHD_AXIS_DATA_PARALLEL)}};
+        axis->values[field] =
+            (struct shd_axis_value){SHD_AXIS_IS_TUPLE,
+                                    2,
+                                    {mesh_axis(axis, SHD_AXIS_FULLY_SHARDED_DATA_PARALLEL),
+                                     mesh_axis(axis, SHD_AXIS_DATA_PARALLEL)}};
     else
         axis->values[field] = axis->values[fallback];
     return SHD_OK;

@@ -169,10 +169,8 @@ void shd_topology_device(const struct shd_topology *topology, int32_t id,
     int32_t coords[SHD_GRID_DIMS_MAX];
 
     get_coords(topology, id, coords);
-    *out =
-        (struct shd_topology_device){.id = id,
-                                     .process = shd_topology_process(topology, id),
-                                     .slice = -1};
+    *out = (struct shd_topology_device){
+        .id = id, .process = shd_topology_process(topology, id), .slice = -1};
     if (topology->nslices > 0)
         out->slice = out->process / (topology->nprocesses / topology->nslices);
     if (topology->ndims == 4) {

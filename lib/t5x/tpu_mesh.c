@@ -95,9 +95,8 @@ static int compare_coords(const int64_t *a, size_t na, const int64_t *b, size_t 
 }
 
 /* The bounds of the device with the largest coordinates. */
-static int list_bounds(int64_t *bounds, size_t *ndims,
-                       const struct shd_topology_device *devices, size_t n,
-                       const struct shd_device_list *list, struct shd_error *err)
+static int list_bounds(int64_t *bounds, size_t *ndims, const struct shd_topology_device *devices,
+                       size_t n, const struct shd_device_list *list, struct shd_error *err)
 {
     const struct shd_topology_device *last = NULL;
     int64_t last_coords[SHD_DEVICE_COORDS_MAX + 1], coords[SHD_DEVICE_COORDS_MAX + 1];
