@@ -75,7 +75,7 @@ uint16_t shd_bf16_from_f32(float value)
 {
     uint32_t bits = bits_of(value);
 
-    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays one, quiet */
+    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays a NaN, made a quiet one */
         return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)round_off(bits, 16);
 }
@@ -95,7 +95,7 @@ uint16_t shd_f16_from_f32(float value)
         return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
     if (mag >= 0x47800000) /* 65536 and more */
         return (uint16_t)(sign | 0x7c00);
-    if (mag >= 0x38800000) /* normal: 2^-14 and more; a carry may reach infinity, rightly */
+    if (mag >= 0x38800000) /* normal: 2^-14 and more; rounding up may give infinity, as it should */
         return (uint16_t)(sign | round_off(mag - 0x38000000, 13));
     if (mag < 0x33000000) /* below half of the least subnormal */
         return (uint16_t)sign;

@@ -1,4 +1,4 @@
-/* mesh_parts.h - what a mesh consists of, for those files that make one without names on the stack.
+/* mesh_parts.h - the fields of a mesh, for files that make one on the stack, without names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +10,7 @@
 
 #include <shd/mesh.h>
 
+/* A device and its position. */
 struct mesh_placed {
     int32_t id;
     int32_t position;

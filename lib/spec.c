@@ -10,7 +10,7 @@
 #include "print.h"
 #include "spec_parse.h"
 
-/* One block of memory: the struct, the axes' names by pointer, the names' text. */
+/* A spec is one block of memory: the struct, its two arrays, and the text of all names. */
 struct shd_spec {
     size_t nentries;
     size_t *first;     /* first axis of each entry in axes[]; nentries + 1 of them */

@@ -18,7 +18,8 @@ static int check_inputs(const struct shd_leaf *leaf, const struct shd_spec *spec
     return SHD_OK;
 }
 
-/* Original: an entry is looked up in the mesh as it is, so that several axes are never found. */
+/* The axis of an entry.  The original looks the entry up in the mesh as it is, so that a tuple of
+ * several axes is never found. */
 static int find_entry(size_t *axis, const struct shd_spec *spec, size_t entry,
                       const struct shd_mesh *mesh, struct shd_error *err)
 {
@@ -56,7 +57,7 @@ int shd_analyze_floor_bytes(uint64_t *out, const struct shd_leaf *leaf, const st
     return status;
 }
 
-/* The tree has seen to it that counts fit, one by one and in sum. */
+/* The elements of a leaf.  Counts fit: shd_tree_add() has checked each of them, and their sum. */
 static int64_t count_elements(const struct shd_leaf *leaf)
 {
     int64_t n;
@@ -108,6 +109,7 @@ static int bind(struct shd_sharding *out, const struct shd_leaf *leaf, const str
     return SHD_OK;
 }
 
+/* The extent of the longest interval of a dimension. */
 static int64_t interval(int64_t extent, int64_t nshards)
 {
     return extent / nshards + (extent % nshards > 0);
@@ -181,7 +183,7 @@ static int analyze_leaves(struct shd_analysis *analysis, const struct shd_tree *
             return status;
         even &= analysis->leaves[i].is_even;
     }
-    /* Exactly 1 where nothing is uneven: a sum of doubles is not. */
+    /* Exactly 1 where nothing is uneven; the quotient of two rounded sums may not be that. */
     analysis->balance =
         even || analysis->device_bytes == 0 ? 1.0 : mean / (double)analysis->device_bytes;
     return SHD_OK;
@@ -222,7 +224,7 @@ void shd_analysis_destroy(struct shd_analysis *analysis)
     free(analysis);
 }
 
-/* Elements of interval `index` of a dimension. */
+/* The extent of interval number `index` of a dimension; the last ones may be shorter, or empty. */
 static int64_t held(int64_t extent, int64_t nshards, int64_t index)
 {
     int64_t size = interval(extent, nshards);

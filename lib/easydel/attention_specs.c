@@ -13,7 +13,8 @@ static const char *const names[SHD_NATTENTION_TENSORS] = {
     [SHD_ATTENTION_OUTPUT] = "attention_partition_spec",
 };
 
-/* By variant: query, key, value and attention have one spec; the bias its own. */
+/* The original's specs by variant: one for query, key, value and output, and one for the bias.
+ * Those of generation are the same in all variants. */
 static const struct {
     const char *all;
     const char *bias;

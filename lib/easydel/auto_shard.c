@@ -9,7 +9,7 @@
 #include <shd/shape.h>
 #include <shd/sharding.h>
 
-__extension__ typedef __int128 wide; /* products of two extents */
+__extension__ typedef __int128 wide; /* for products of two extents */
 
 static const char *const fsdp_sp[] = {"fsdp", "sp"};
 static const char *const dp[] = {"dp"};
@@ -20,7 +20,7 @@ struct shd_auto_options shd_auto_defaults(void)
     return (struct shd_auto_options){SHD_AUTO_MIN_ELEMENTS, false};
 }
 
-/* The size of an axis; 0: the mesh has none of that name. */
+/* The size of an axis; 0 where the mesh has no axis of that name. */
 static int32_t size_of(const struct shd_mesh *mesh, const char *name)
 {
     int axis = shd_mesh_find_axis(mesh, name);
@@ -48,7 +48,7 @@ size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX],
     return n;
 }
 
-/* A walk over methods. */
+/* A walk over methods, and the entries of the spec that it has come to. */
 struct walk {
     const struct shd_mesh *mesh;
     const int64_t *shape;
@@ -56,7 +56,7 @@ struct walk {
     bool strict;
     struct shd_spec_entry entries[SHD_RANK_MAX + 1];
     bool any;  /* some dimension has been given an axis */
-    bool done; /* a pair ended the walk */
+    bool done; /* a pair has been given, which ends the walk */
 };
 
 static bool is_free(const struct walk *walk, size_t dim)
@@ -90,7 +90,7 @@ static bool is_used(const struct walk *walk, const char *name)
     return false;
 }
 
-/* One axis to the first dimension that takes it. */
+/* Give an axis to the first dimension that takes it. */
 static int try_axis(struct walk *walk, const char *const *axis, int64_t least,
                     struct shd_error *err)
 {
@@ -126,8 +126,8 @@ static void give_both(struct walk *walk, const char *const *pair)
     walk->done = true;
 }
 
-/* Sizes are asked for only as far as the original does: one that is missing must be an error there
- * and nowhere else. */
+/* Try two axes, as the first walk does.  The original asks for the size of an axis only in some of
+ * these cases; a missing axis must be an error in these and in no others. */
 static int try_pair(struct walk *walk, const char *const *pair, struct shd_error *err)
 {
     int32_t first = size_of(walk->mesh, pair[0]), second = size_of(walk->mesh, pair[1]);
@@ -155,7 +155,7 @@ static int try_pair(struct walk *walk, const char *const *pair, struct shd_error
     return SHD_OK;
 }
 
-/* Each dimension by its own axis, or both axes on dimension 0. */
+/* Try two axes strictly: each on its own dimension, or both on dimension 0. */
 static int try_pair_strict(struct walk *walk, const char *const *pair, struct shd_error *err)
 {
     int32_t first, second;
@@ -173,7 +173,7 @@ static int try_pair_strict(struct walk *walk, const char *const *pair, struct sh
     return SHD_OK;
 }
 
-/* In the second walk only (fsdp, sp), and that without asking. */
+/* Give two axes in the second walk, which does so only for (fsdp, sp), and whatever their sizes. */
 static int take_pair(struct walk *walk, const char *const *pair, struct shd_error *err)
 {
     if (strcmp(pair[0], "fsdp") != 0 || strcmp(pair[1], "sp") != 0)
@@ -205,7 +205,7 @@ static int run(struct walk *walk, const struct shd_spec_entry *methods, size_t n
     return status;
 }
 
-/* As the original counts: 64 bits, wrapping around. */
+/* The elements of a shape as the original counts them: in 64 bits, wrapping around. */
 static int64_t count_elements(const int64_t *shape, size_t rank)
 {
     uint64_t n = 1;
@@ -215,7 +215,7 @@ static int64_t count_elements(const int64_t *shape, size_t rank)
     return (int64_t)n;
 }
 
-/* Division that rounds down, for counts that have wrapped below 0. */
+/* Divide and round down, also for counts that have wrapped around below 0. */
 static int64_t floor_divide(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
@@ -256,14 +256,15 @@ int shd_auto_shard_shape(int64_t *out, const struct shd_mesh *mesh, const struct
     return status;
 }
 
-/* A leaf on its way into order. */
+/* A leaf being sorted. */
 struct entry {
     const struct shd_leaf *leaf;
     size_t number;
-    size_t place; /* by path */
+    size_t place; /* its rank when sorted by path */
 };
 
-/* As nested maps are walked: by the parts of a path, of which '/' is the end. */
+/* Compare paths part by part, which is the order in which nested maps are walked: the '/' that ends
+ * a part comes before every character. */
 static int compare_paths(const void *a, const void *b)
 {
     const unsigned char *x = (const unsigned char *)((const struct entry *)a)->leaf->name;
@@ -318,7 +319,7 @@ int shd_auto_shapes(size_t *leaves, size_t *nleaves, const struct shd_tree *tree
     for (size_t i = 0; i < n; i++)
         entries[i].place = i;
 
-    /* Equal shapes side by side, the first by path in front: that one is kept. */
+    /* Bring equal shapes side by side, the first one by path in front, and keep only that one. */
     qsort(entries, n, sizeof(*entries), compare_shapes_then_places);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || compare_shapes(&entries[i], &entries[kept - 1]) != 0)
@@ -364,7 +365,7 @@ int shd_auto_shard(struct shd_spec **specs, const struct shd_tree *tree,
         if (status) {
             while (i-- > 0) {
                 shd_spec_destroy(specs[i]);
-                specs[i] = NULL; /* whoever gave the array may free what is in it */
+                specs[i] = NULL; /* the caller may free all that is in the array */
             }
             return status;
         }

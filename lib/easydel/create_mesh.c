@@ -28,8 +28,8 @@ static int check_ndims(size_t ndims, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Take `factor` into a product that is compared with an int32_t: from over that it does not return,
- * except to 0. */
+/* Multiply a product that is only to be compared with an int32_t: once it is larger it stays so,
+ * unless a factor is 0. */
 static void multiply(int64_t *product, int64_t factor)
 {
     if (__builtin_mul_overflow(*product, factor, product) || *product > INT32_MAX)
@@ -99,7 +99,7 @@ int shd_host_mesh_shape(int32_t *out, const int32_t *dims, size_t ndims, int32_t
     return SHD_OK;
 }
 
-/* The spread over slices or processes as given, with its -1 filled in. */
+/* Fill in the -1 of the given spread over slices or processes. */
 static int fill_dcn(int32_t *out, const int64_t *dcn, size_t ndcn, int32_t total,
                     struct shd_error *err)
 {
@@ -121,11 +121,11 @@ static int fill_dcn(int32_t *out, const int64_t *dcn, size_t ndcn, int32_t total
 /* A mesh put together of equal parts. */
 struct plan {
     size_t ndims;
-    int32_t ici[SHD_MESH_AXES_MAX]; /* of one part */
-    int32_t dcn[SHD_MESH_AXES_MAX]; /* parts */
+    int32_t ici[SHD_MESH_AXES_MAX]; /* devices along each dimension of one part */
+    int32_t dcn[SHD_MESH_AXES_MAX]; /* parts along each dimension */
 };
 
-/* Dimensions that one side lacks are leading ones. */
+/* Put ones in front of `n` sizes, to make them `ndims`. */
 static void align(int32_t *sizes, size_t n, size_t ndims)
 {
     memmove(sizes + (ndims - n), sizes, n * sizeof(*sizes));
@@ -133,7 +133,8 @@ static void align(int32_t *sizes, size_t n, size_t ndims)
         sizes[d] = 1;
 }
 
-/* `nici` dimensions of a part and `ndcn` of parts are in the plan. */
+/* Bring the sizes inside a part, `nici` of them, and those over parts, `ndcn` of them, to the same
+ * number of dimensions. */
 static void set_ndims(struct plan *plan, size_t nici, size_t ndcn)
 {
     plan->ndims = nici > ndcn ? nici : ndcn;
@@ -141,7 +142,7 @@ static void set_ndims(struct plan *plan, size_t nici, size_t ndcn)
     align(plan->dcn, ndcn, plan->ndims);
 }
 
-/* Put the sizes of the whole mesh, `whole`, into slices. */
+/* Cut a mesh of the sizes `whole` into slices. */
 static int plan_slices(struct plan *plan, const struct shd_cluster *cluster, int32_t nslices,
                        const int32_t *whole, size_t ndims, const int64_t *dcn, size_t ndcn,
                        struct shd_error *err)
@@ -168,6 +169,7 @@ static int plan_slices(struct plan *plan, const struct shd_cluster *cluster, int
     return status;
 }
 
+/* Cut a mesh of the sizes `whole` into the parts of processes. */
 static int plan_processes(struct plan *plan, const struct shd_cluster *cluster,
                           const int32_t *whole, size_t ndims, const int64_t *dcn, size_t ndcn,
                           struct shd_error *err)
@@ -191,7 +193,8 @@ static int plan_processes(struct plan *plan, const struct shd_cluster *cluster,
     return status;
 }
 
-/* Parts in turn are devices in turn when no dimension inside a part comes before one over parts. */
+/* Whether device ids are positions.  They are unless a dimension with several devices of a part
+ * comes before one with several parts. */
 static bool is_row_major(const struct plan *plan)
 {
     bool inside = false;
@@ -204,6 +207,7 @@ static bool is_row_major(const struct plan *plan)
     return true;
 }
 
+/* The id of the device at a position of the whole mesh. */
 static int32_t find_device(const struct plan *plan, const int32_t *sizes, int32_t position,
                            int32_t part_size)
 {

@@ -1,4 +1,4 @@
-/* Meshes from a line of text.
+/* easydel/create_mesh_parse.c - meshes from a line of text: the rest of shd/create_mesh.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,8 @@ static int bad_number(const char *text, size_t length, struct shd_error *err)
                          (int)(length < 100 ? length : 100), text);
 }
 
-/* As Python's int(): blanks around, a sign, single underscores between digits. */
+/* Read a number as Python's int() does: with blanks around it, a sign, and single underscores
+ * between digits. */
 static int parse_int(int64_t *out, const char *text, size_t length, struct shd_error *err)
 {
     const char *p = text, *end = text + length;
@@ -54,7 +55,7 @@ static int parse_int(int64_t *out, const char *text, size_t length, struct shd_e
     return SHD_OK;
 }
 
-/* The entry of a list that is a text of some length; NULL: none. */
+/* The entry of a list that equals a text of `length` bytes; NULL where there is none. */
 static const char *find_name(const char *const *names, size_t n, const char *text, size_t length)
 {
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +65,7 @@ static const char *find_name(const char *const *names, size_t n, const char *tex
     return NULL;
 }
 
-/* "name:4"; the piece has one colon. */
+/* Read a piece like "name:4", which has exactly one colon. */
 static int parse_named(int64_t *dim, const char **name, const char *piece, size_t length,
                        const char *const *names, size_t nnames, struct shd_error *err)
 {

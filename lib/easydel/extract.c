@@ -5,7 +5,8 @@
 
 #include <shd/sharding.h>
 
-/* A spec goes with a mesh when its axes are there, each once; arrays come later. */
+/* Whether a bare spec can be bound to the mesh: its axes are there, each named once.  The array
+ * that it is for is not known yet. */
 static int check_bare(const struct shd_value *value, const struct shd_mesh *mesh,
                       struct shd_error *err)
 {

@@ -11,7 +11,8 @@ struct shd_match_options shd_match_defaults(void)
     return (struct shd_match_options){SHD_MIN_SHARDING_ELEMENTS, false};
 }
 
-/* The original multiplies in 64 bits, wrapping around; strictly, what does not fit is the most. */
+/* The elements of a leaf.  The original multiplies in 64 bits, wrapping around; strictly, a count
+ * that does not fit is taken as the largest number. */
 static int64_t count_elements(const struct shd_leaf *leaf, bool strict)
 {
     uint64_t n = 1;
@@ -24,7 +25,7 @@ static int64_t count_elements(const struct shd_leaf *leaf, bool strict)
     return (int64_t)n;
 }
 
-/* Entries behind the last one that names an axis do not matter. */
+/* The number of entries of a spec up to the last one that names an axis. */
 static size_t nsharded(const struct shd_spec *spec)
 {
     size_t n = shd_spec_nentries(spec);

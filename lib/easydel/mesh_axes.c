@@ -27,7 +27,7 @@ static int find_axis(size_t *out, const struct shd_mesh *mesh, const char *name,
     return SHD_OK;
 }
 
-/* Size of the axes, and the index of a position among them. */
+/* The product of the sizes of axes, and the index of a position among all coordinates on them. */
 static int count(int64_t *size, int64_t *index, const struct shd_mesh *mesh,
                  const char *const *axes, size_t naxes, int32_t position, struct shd_error *err)
 {

@@ -8,19 +8,20 @@
 
 struct shd_partition_axis {
     struct shd_axis_value values[SHD_NAXIS_FIELDS];
-    char *text; /* names that were given */
+    char *text; /* copies of the names that were given */
 };
 
-/* What a field at its default is: itself not sharded, or the mesh axis of a field; NO_DEFAULT where
- * it may not be asked for. */
+/* What a field takes when it is left at its default, besides the value of a mesh axis's field
+ * (which are numbers from 0): nothing, since it has no default that could be asked for; or (fsdp,
+ * dp). */
 #define NO_DEFAULT (-1)
 #define BATCH_DEFAULT (-2)
 
 static const struct {
     const char *name;
-    const char *initial; /* of mesh axes */
+    const char *initial; /* the axis's name, for the fields of mesh axes; else NULL */
     int fallback;        /* a mesh axis field, or one of the above */
-    bool starts_default; /* unless given; else it starts as none */
+    bool starts_default; /* a field that is not given is at its default; false: it is none */
 } fields[SHD_NAXIS_FIELDS] = {
     [SHD_AXIS_DATA_PARALLEL] = {"data_parallel_axis", "dp", NO_DEFAULT, false},
     [SHD_AXIS_FULLY_SHARDED_DATA_PARALLEL] = {"fully_sharded_data_parallel_axis", "fsdp",
@@ -56,7 +57,7 @@ const char *shd_axis_field_name(enum shd_axis_field field)
     return fields[field].name;
 }
 
-/* The field of a whole name; -1: none. */
+/* The field of a whole name; -1 where there is none. */
 static int find_field(const char *name)
 {
     for (int f = 0; f < SHD_NAXIS_FIELDS; f++) {
@@ -122,7 +123,7 @@ static struct shd_axis_value copy_value(const struct shd_axis_value *value, char
     return copy;
 }
 
-/* Mesh axes are resolved already: NULL where one is none. */
+/* The name that a mesh axis has, which is resolved first; NULL where it is none. */
 static const char *mesh_axis(const struct shd_partition_axis *axis, enum shd_axis_field field)
 {
     return axis->values[field].axes[0];
@@ -206,6 +207,7 @@ const struct shd_axis_value *shd_partition_axis_get(const struct shd_partition_a
     return &axis->values[field];
 }
 
+/* The field that stands for another one in generation. */
 static int in_generation(int field)
 {
     switch (field) {
@@ -234,7 +236,7 @@ const struct shd_axis_value *shd_partition_axis_find(const struct shd_partition_
     return &axis->values[mode == SHD_MODE_GENERATION ? in_generation(field) : field];
 }
 
-/* The entry of one dimension; `axes` has room for a field's. */
+/* The spec's entry for one dimension; `axes` has room for SHD_AXIS_VALUE_MAX names. */
 static int find_entry(struct shd_spec_entry *entry, const char **axes,
                       const struct shd_partition_axis *axis, const char *name,
                       enum shd_axis_mode mode, struct shd_error *err)

@@ -15,14 +15,15 @@ struct shd_pattern {
     struct shd_spec *fallback;
 };
 
-/* Being read; `text` is a copy that is cut up. */
+/* A pattern being read. */
 struct reader {
     struct shd_pattern *pattern;
     const struct shd_mesh *mesh;
     bool strict;
 };
 
-/* Cut a piece off the front of *text, up to a mark or the end, where *text becomes NULL. */
+/* Cut a piece off the front of *text, up to a mark or the end, and move *text behind the mark; at
+ * the end it becomes NULL. */
 static char *cut(char **text, const char *mark)
 {
     char *piece = *text, *end = strstr(piece, mark);
@@ -83,6 +84,7 @@ static int add_rules(struct reader *reader, char *expressions, const struct shd_
     return status;
 }
 
+/* Read a rule: expressions, an arrow, and a spec. */
 static int read_part(struct reader *reader, char *part, struct shd_error *err)
 {
     size_t n = count_pieces(part, "->");

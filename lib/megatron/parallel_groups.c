@@ -21,7 +21,7 @@ void shd_parallel_init(struct shd_parallel *out, int32_t world_size, int32_t ran
         .world_size = world_size, .rank = rank, .pretend_tensor = pretend_tensor};
 }
 
-/* The sizes by kind. */
+/* Find the size of the groups of each kind. */
 static int find_sizes(int32_t *out, int32_t world, const struct shd_parallel_sizes *sizes,
                       struct shd_error *err)
 {
@@ -103,7 +103,8 @@ int shd_parallel_group(struct shd_parallel_group *out, const struct shd_parallel
     return SHD_OK;
 }
 
-/* The same, with the pretended group where that is asked for. */
+/* The process's group of a kind; where groups are missing and it may be pretended, a tensor group
+ * of this process alone. */
 static int group_or_self(struct shd_parallel_group *out, const struct shd_parallel *parallel,
                          enum shd_parallel_kind kind, struct shd_error *err)
 {

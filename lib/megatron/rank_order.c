@@ -22,7 +22,7 @@ static bool same_word(const char *text, size_t length, const char *name)
 {
     for (size_t i = 0; i < length; i++) {
         if (tolower((unsigned char)text[i]) != name[i])
-            return false; /* at the latest where the name ends */
+            return false; /* at the latest at the end of the name, so nothing behind it is read */
     }
     return name[length] == '\0';
 }
@@ -36,7 +36,8 @@ static size_t find_kind(const char *text, size_t length)
     return k;
 }
 
-/* The kinds in the order of the text, then those it leaves out; the first the fastest. */
+/* The kinds in the order of the text, then those that it leaves out.  The ranks of the first one
+ * are neighbours. */
 static int parse_order(size_t *kinds, const char *order, const int64_t *sizes,
                        struct shd_error *err)
 {

@@ -7,7 +7,7 @@ int shd_ensure_divisible(int64_t number, int64_t divisor, struct shd_error *err)
 {
     if (divisor == 0)
         return shd_error_set(err, SHD_EINVAL, "%lld is divided by 0", (long long)number);
-    if (divisor != -1 && number % divisor != 0) /* INT64_MIN % -1 */
+    if (divisor != -1 && number % divisor != 0) /* INT64_MIN % -1 is undefined */
         return shd_error_set(err, SHD_EINDIVISIBLE, "%lld is not divisible by %lld",
                              (long long)number, (long long)divisor);
     return SHD_OK;

@@ -31,8 +31,6 @@ static bool is_octal(const struct regex_token *token)
     return is_digit(token) && token->c < '8';
 }
 
-/* A backslash and a digit from 1: three octal digits are a character, else it is a reference of one
- * or two digits. */
 int regex_parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
                               struct regex_sequence *sequence)
 {
@@ -69,7 +67,7 @@ static bool is_name_char(const struct regex_token *token, bool first)
            (!first && is_digit(token));
 }
 
-/* Read up to the terminator: the first token of the name and its length. */
+/* Read a name and the terminator behind it: its first token, and its length in tokens. */
 static int read_name(struct regex_parse *parse, uint32_t terminator, size_t *name, size_t *length)
 {
     *name = parse->at;
@@ -102,7 +100,7 @@ static bool same_name(const struct regex_parse *parse, size_t a, size_t b, size_
     return true;
 }
 
-/* The group of a name, or 0. */
+/* The number of the group with a name; 0 where there is none. */
 static size_t find_group(const struct regex_parse *parse, size_t name, size_t length)
 {
     for (size_t g = 1; g < parse->ngroups; g++) {
@@ -157,7 +155,8 @@ static unsigned flag_of(const struct regex_token *token)
     }
 }
 
-/* A run of flag letters, none allowed only by the caller. */
+/* Read a run of letters that stand for flags.  It may be empty; the caller says where that is
+ * wrong. */
 static unsigned read_flags(struct regex_parse *parse)
 {
     unsigned flags = 0;
@@ -170,13 +169,14 @@ static unsigned read_flags(struct regex_parse *parse)
     return flags;
 }
 
-/* Whether PCRE2 is to fold case; under (?a) the translation does it. */
+/* Whether PCRE2 is to ignore case by itself; under (?a) the translation spells both cases out. */
 static bool folds(unsigned flags)
 {
     return (flags & REGEX_IGNORECASE) && !(flags & REGEX_ASCII);
 }
 
-/* "ims)" for all of the pattern, or "ims-x:" for a group; *global tells which. */
+/* Read flags: "ims)", which hold for the whole pattern, or "ims-x:", which hold for one group;
+ * *global says which of them it was. */
 static int parse_flags(struct regex_parse *parse, bool *global, unsigned *flags)
 {
     const unsigned type = REGEX_ASCII | REGEX_UNICODE;
@@ -220,7 +220,7 @@ static int close_group(struct regex_parse *parse, size_t position)
     return SHD_OK;
 }
 
-/* The inside of a group whose opening was put, and its end. */
+/* Translate the inside of a group whose opening has been written, and the ')' that closes it. */
 static int parse_inside(struct regex_parse *parse, size_t position, struct regex_width *width)
 {
     int status = regex_parse_alternatives(parse, false, width);
@@ -334,7 +334,7 @@ static int read_condition(struct regex_parse *parse, size_t *group)
     }
     if (*group == 0)
         return regex_fail(parse, position, "bad group number");
-    if (*group > parse->last_condition) { /* it may come later: looked at in the end */
+    if (*group > parse->last_condition) { /* the group may come later: checked at the end */
         parse->last_condition = *group;
         parse->last_condition_position = position;
     }

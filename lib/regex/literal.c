@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Behind the group that starts at p; NULL when it is not to be told without parsing (classes may
- * hold parentheses), or when it sets flags, which could change what all other text means. */
+/* The place behind the group that starts at p.  NULL when that cannot be told without parsing,
+ * since a class may hold parentheses, or when the group sets flags, which could change what all
+ * other text means. */
 static const char *skip_group(const char *p)
 {
     size_t depth = 0;
@@ -39,7 +40,7 @@ static bool is_alnum(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* A run being read, and the longest so far. */
+/* The run of characters being read, and the longest one so far. */
 struct runs {
     const char *start, *longest;
     size_t length, most;
@@ -54,7 +55,7 @@ static void end_run(struct runs *runs)
     runs->length = 0;
 }
 
-/* Read on behind an operator at p; NULL ends the search. */
+/* End the run at the operator at p; returns the place to read on from, or NULL to stop reading. */
 static const char *pass(struct runs *runs, const char *p)
 {
     bool optional = *p == '*' || *p == '?' || *p == '{';
@@ -64,16 +65,17 @@ static const char *pass(struct runs *runs, const char *p)
     end_run(runs);
     if (*p == '(')
         return skip_group(p);
-    if (*p == '{' || *p == '[') /* numbers, or any text at all */
+    if (*p == '{' || *p == '[') /* what follows is numbers, or any text at all */
         return NULL;
     if (*p != '\\')
         return p + 1;
-    if (is_alnum(p[1]) && !strchr("AZbBdDsSwW", p[1])) /* its digits come behind */
+    if (is_alnum(p[1]) && !strchr("AZbBdDsSwW", p[1])) /* digits of the escape follow */
         return NULL;
     return p[1] ? p + 2 : NULL;
 }
 
-/* Alternatives for the whole pattern: no text is needed; neither is any when flags are set. */
+/* Whether no group sets flags.  Where one does, as (?i) does, a match need not have the text as it
+ * is written. */
 static bool is_simple(const char *pattern)
 {
     for (const char *p = pattern; *p; p++) {
@@ -103,7 +105,7 @@ char *regex_literal_find(const char *pattern)
             p = pass(&runs, p);
         }
     }
-    /* Where reading stopped early there may be a bar ahead. */
+    /* Reading has stopped early: a bar further on would make the run but one alternative. */
     if (!p && strchr(pattern, '|'))
         return NULL;
     end_run(&runs);

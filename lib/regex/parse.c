@@ -10,7 +10,7 @@
 
 int regex_fail(const struct regex_parse *parse, size_t position, const char *what)
 {
-    /* Python's words, as far as they go: users look for them. */
+    /* These are Python's own words where it has some, so that users can look them up. */
     return shd_error_set(parse->err, SHD_EREGEX, "%s at position %zu", what, position);
 }
 
@@ -92,7 +92,8 @@ void regex_put_char(struct regex_parse *parse, uint32_t c)
     regex_put(parse, text);
 }
 
-/* PCRE2 folds case in all of Unicode; with Python's (?a) only a-z fold, which is written out. */
+/* Whether only a-z are to match either case, as under Python's (?a).  PCRE2 would fold all of
+ * Unicode, so the translation has both cases instead. */
 static bool folds_ascii(const struct regex_parse *parse)
 {
     return parse->flags & REGEX_IGNORECASE && parse->flags & REGEX_ASCII;
@@ -117,8 +118,8 @@ void regex_put_literal(struct regex_parse *parse, uint32_t c)
     }
 }
 
-/* What a category is inside of brackets.  White space is spelt out: Python counts the four
- * separators from 1c as such and the Mongolian vowel separator not. */
+/* The text of a category inside of brackets.  White space is listed character by character, since
+ * Python counts the four separators from U+001C as such, and not the Mongolian vowel separator. */
 static const char *category(uint32_t letter, bool ascii)
 {
     switch (letter) {
@@ -182,7 +183,7 @@ static int read_hex(struct regex_parse *parse, const struct regex_token *token, 
     return SHD_OK;
 }
 
-/* Up to two more octal digits behind the first. */
+/* Read up to two more octal digits behind the first. */
 static int read_octal(struct regex_parse *parse, const struct regex_token *token, uint32_t *out)
 {
     uint32_t value = token->c - '0';
@@ -244,7 +245,7 @@ static void put_range(struct regex_parse *parse, uint32_t low, uint32_t high)
     }
 }
 
-/* The part of a range among letters of one case, again in the other. */
+/* Of a range, the part among the 26 letters from `first` on, written again in the other case. */
 static void put_folded(struct regex_parse *parse, uint32_t low, uint32_t high, uint32_t first)
 {
     uint32_t start = low > first ? low : first;
@@ -285,7 +286,8 @@ static bool ends(const struct regex_token *token)
     return token->c == ']' && !token->escaped;
 }
 
-/* One item from `token` on; *last is set where a '-' before the ']' ended the class with it. */
+/* Translate one item or range of a class.  Sets *last where it was followed by '-' and the ']' that
+ * ends the class. */
 static int read_range(struct regex_parse *parse, const struct regex_token *token, bool *last)
 {
     struct regex_char low;
@@ -347,7 +349,7 @@ int regex_read_class(struct regex_parse *parse)
     }
     if (parse->length > length) {
         regex_put(parse, "]");
-    } else { /* nothing but surrogates, which no text has */
+    } else { /* the class has only surrogates, which no text in UTF-8 has */
         parse->length = before;
         regex_put(parse, negated ? "(?s:.)" : "(?!)");
     }

@@ -17,11 +17,12 @@
 
 #include <shd/error.h>
 
-#define REGEX_END UINT32_MAX /* the character of the token behind the last */
+/* The character of the token that ends a pattern.  It is none of Unicode's. */
+#define REGEX_END UINT32_MAX
 
 struct regex_token {
-    uint32_t c;
-    bool escaped;
+    uint32_t c;      /* in Unicode */
+    bool escaped;    /* there is a backslash in front of it */
     size_t position; /* in characters from the pattern's start */
 };
 
@@ -37,31 +38,33 @@ enum {
 /* How many characters something can match. */
 struct regex_width {
     uint64_t min;
-    uint64_t max; /* saturates at REGEX_WIDTH_MAX */
+    uint64_t max; /* REGEX_WIDTH_MAX where it is that or more */
 };
 
+/* Far more characters than any text has, and still small enough that two of them can be added. */
 #define REGEX_WIDTH_MAX (UINT64_C(1) << 62)
 
+/* A group that captures what it matches. */
 struct regex_group {
     struct regex_width width;
     bool closed;
-    size_t name; /* token where its name starts; 0: none */
+    size_t name; /* the token at which its name starts; 0: it has no name */
     size_t name_length;
 };
 
 struct regex_parse {
     struct regex_token *tokens; /* ended by one of REGEX_END */
-    size_t at;                  /* next token */
+    size_t at;                  /* the next token to read */
     unsigned flags;
     unsigned depth;             /* of groups */
     struct regex_group *groups; /* [0] is the whole pattern */
     size_t ngroups;
-    size_t lookbehind_groups; /* groups before the outermost open lookbehind; 0: in none */
-    size_t last_condition;    /* largest group number that a condition names */
+    size_t lookbehind_groups; /* groups before the outermost open lookbehind; 0: none is open */
+    size_t last_condition;    /* the largest number of a group that a condition asks for */
     size_t last_condition_position;
-    char *out;
+    char *out; /* the translation */
     size_t length;
-    size_t size; /* of out; 0 with out NULL after a failed allocation */
+    size_t size; /* bytes allocated for it; 0, with out NULL, after an allocation has failed */
     struct shd_error *err;
 };
 
@@ -73,7 +76,7 @@ struct regex_char {
 
 enum regex_item { REGEX_ITEM_NONE, REGEX_ITEM_PLACE, REGEX_ITEM_REPEAT, REGEX_ITEM_OTHER };
 
-/* Items in a row: the last one's width apart, since a repeat may follow. */
+/* What stands in a row.  The width of the last item is kept apart, since a repeat may follow it. */
 struct regex_sequence {
     struct regex_width before;
     struct regex_width last;
@@ -97,16 +100,18 @@ void regex_put(struct regex_parse *parse, const char *text);
 void regex_put_number(struct regex_parse *parse, uint64_t number);
 void regex_put_char(struct regex_parse *parse, uint32_t c);
 
-/* A character that stands for itself, under the flags. */
+/* Append a character that stands for itself, and its other case where the flags ask for it. */
 void regex_put_literal(struct regex_parse *parse, uint32_t c);
+
+/* Append the category of characters that one of the letters dDsSwW stands for. */
 void regex_put_category(struct regex_parse *parse, uint32_t letter);
 
-/* Read the rest of an escape whose first token was got: not a place, reference or, outside of a
- * class, an octal number. */
+/* Read the rest of an escape whose first token has been read.  It must not be one that stands for a
+ * place or, outside of a class, one with a digit from 1 to 9. */
 int regex_read_escape(struct regex_parse *parse, const struct regex_token *token, bool in_class,
                       struct regex_char *out);
 
-/* Translate a class whose '[' was got. */
+/* Translate a class whose '[' has been read. */
 int regex_read_class(struct regex_parse *parse);
 
 /* Decode a pattern into parse->tokens, which has room. */
@@ -115,22 +120,25 @@ int regex_read_tokens(struct regex_parse *parse, const char *pattern);
 /* Where the next token is, in characters. */
 size_t regex_position(const struct regex_parse *parse);
 
+/* Append an item to a sequence. */
 void regex_add_item(struct regex_sequence *sequence, enum regex_item item,
                     struct regex_width width);
+
+/* The width of what matches either the one or the other. */
 struct regex_width regex_either(struct regex_width a, struct regex_width b);
 
-/* Items up to '|', ')' or the end; `first` where global flags may stand. */
+/* Translate items up to '|', ')' or the end.  `first` says that global flags may stand here. */
 int regex_parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width);
 
-/* Sequences with '|' between; `top` for the whole pattern. */
+/* Translate sequences with '|' between them.  `top` says that they are the whole pattern. */
 int regex_parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width);
 
-/* What starts with the '(' that was got at `position`. */
+/* Translate what starts with the '(' that has been read at `position`. */
 int regex_parse_group(struct regex_parse *parse, size_t position, bool first,
                       struct regex_sequence *sequence);
 
-/* A backslash and a digit from 1: three octal digits are a character, else it is a reference of one
- * or two digits. */
+/* Translate a backslash and a digit from 1 to 9.  Three octal digits stand for a character; else
+ * one or two digits refer to a group. */
 int regex_parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
                               struct regex_sequence *sequence);
 

@@ -8,8 +8,11 @@
 
 #include "parse.h"
 
+/* The most groups within each other, PCRE2's own default.  It bounds the stack that translating and
+ * compiling take. */
 #define DEPTH_MAX 250
-#define REPEAT_MAX 65535 /* PCRE2's */
+
+#define REPEAT_MAX 65535 /* the most repeats that PCRE2 takes */
 
 static uint64_t clip(uint64_t n)
 {
@@ -67,8 +70,8 @@ static bool read_count(struct regex_parse *parse, uint64_t *out)
     return any;
 }
 
-/* What follows '{' when it is a repeat; *is_repeat is cleared, and nothing consumed, when it is
- * only a brace. */
+/* Read what follows a '{'.  When that is no repeat, but a brace that stands for itself, *is_repeat
+ * is cleared and nothing has been read. */
 static int read_braces(struct regex_parse *parse, struct repeat *out, bool *is_repeat)
 {
     size_t start = parse->at;
@@ -147,8 +150,8 @@ static int parse_repeat(struct regex_parse *parse, const struct regex_token *tok
 
 /* Places */
 
-/* A word's edge: of a-z, 0-9 and '_' only under (?a).  Python finds no inner place in an empty
- * text. */
+/* Append what \b, the edge of a word, is, or with `inner` what \B, any other place, is.  Under (?a)
+ * words have only a-z, 0-9 and '_'.  In an empty text Python finds no \B. */
 static void put_edge(struct regex_parse *parse, bool inner)
 {
     if (inner)
@@ -162,7 +165,8 @@ static void put_edge(struct regex_parse *parse, bool inner)
     regex_put(parse, ")");
 }
 
-/* A place in the text that an escape or '^' or '$' stands for; false where it is none. */
+/* Append the place in the text that an escape or '^' or '$' stands for; false where it stands for
+ * something else. */
 static bool put_place(struct regex_parse *parse, const struct regex_token *token)
 {
     bool multiline = parse->flags & REGEX_MULTILINE;
@@ -220,7 +224,7 @@ static void skip_line(struct regex_parse *parse)
         ;
 }
 
-/* White space and comments of the verbose form. */
+/* Whether a token is white space or a comment that the verbose form leaves out; reads past it. */
 static bool is_skipped(struct regex_parse *parse, const struct regex_token *token)
 {
     if (!(parse->flags & REGEX_VERBOSE) || token->escaped)
@@ -263,7 +267,6 @@ static int parse_item(struct regex_parse *parse, const struct regex_token *token
     return SHD_OK;
 }
 
-/* Items up to '|', ')' or the end; `first` where global flags may stand. */
 int regex_parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width)
 {
     struct regex_sequence sequence = {.item = REGEX_ITEM_NONE};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
+#define PCRE2_CODE_UNIT_WIDTH 8 /* pcre2.h asks for it: the library for texts of bytes */
 #include <pcre2.h>
 
 #include "find.h"
@@ -15,17 +15,18 @@
 #include "python.h"
 #include "texts.h"
 
-/* A search may take so many steps: about a second; names need dozens. */
+/* The most steps of matching in one search, which take about a second.  Names of arrays take dozens
+ * of steps. */
 #define MATCH_LIMIT 10000000
 
-#define NEST_LIMIT 1000 /* more than the translator lets through */
+#define NEST_LIMIT 1000 /* groups within each other: more than the translator writes */
 
 struct shd_regex {
     pcre2_code *code;
     pcre2_match_context *context;
-    struct regex_texts *texts; /* what the pattern is, if that is all it is; else NULL */
-    char *literal;             /* in every text that it is found in; NULL: nothing known */
-    uint64_t pairs;            /* regex_pairs() that every text has that it is found in */
+    struct regex_texts *texts; /* the texts that the pattern is a choice of; NULL: it is more */
+    char *literal;             /* a text in every string that it is found in; NULL: none is known */
+    uint64_t pairs;            /* the regex_pairs() that all strings have that it is found in */
 };
 
 static int out_of_memory(struct shd_error *err)
@@ -130,8 +131,8 @@ static int explain(int error, struct shd_error *err)
     return shd_error_set(err, SHD_EINVAL, "the text is not UTF-8");
 }
 
-/* A search by PCRE2: its code, or < 0.  Compiled code has a small stack of its own; the interpreter
- * goes further. */
+/* Search with PCRE2; returns what pcre2_match() does, below 0 for nothing found and for errors.
+ * Compiled code has a small stack of its own; where that is full, the interpreter goes on. */
 static int run(const struct shd_regex *regex, const char *text, size_t length, uint32_t options,
                pcre2_match_data *data)
 {

@@ -8,14 +8,16 @@
 
 #include "find.h"
 
-#define TEXTS_MAX 16
-#define BYTES_MAX 128 /* of one text, its end included */
-#define DEPTH_MAX 4   /* of groups */
+/* Patterns that need more are left to PCRE2.  Rules name a few modules each, and names of arrays
+ * have some dozens of bytes. */
+#define TEXTS_MAX 16  /* texts of a pattern */
+#define BYTES_MAX 128 /* bytes of one text with its end */
+#define DEPTH_MAX 4   /* groups within each other */
 
 struct text {
     char bytes[BYTES_MAX];
     size_t length;
-    bool at_start, at_end;
+    bool at_start, at_end; /* it must stand at the start, or the end, of the string */
 };
 
 struct regex_texts {
@@ -25,8 +27,8 @@ struct regex_texts {
 
 static const struct regex_texts empty = {.n = 1};
 
-/* A character that stands for itself, escaped or not, from p on: its length in the pattern, or 0.
- * Letters and digits have a meaning when they are escaped. */
+/* Read a character at p that stands for itself, escaped or not.  Returns how many bytes of the
+ * pattern it takes; 0 when it is something else, as escaped letters and digits are. */
 static size_t read_char(char *out, const char *p)
 {
     unsigned char next = *p == '\\' ? (unsigned char)p[1] : 0;
@@ -55,7 +57,8 @@ static bool add_char(struct regex_texts *texts, char c)
     return true;
 }
 
-/* Each of `more` behind each of `texts`, in the order in which they are tried. */
+/* Replace `texts` by each of them followed by each of `more`, in the order in which a pattern tries
+ * them; false where they are too many or too long. */
 static bool add_texts(struct regex_texts *texts, const struct regex_texts *more)
 {
     const struct regex_texts before = *texts;
@@ -95,9 +98,11 @@ static void mark_ends(struct regex_texts *texts)
         texts->texts[i].at_end = true;
 }
 
+/* Read sequences with '|' between them; returns the place behind them, or NULL. */
 static const char *read_choice(struct regex_texts *out, const char *p, size_t depth);
 
-/* A group whose '(' was read; NULL when it is one of another kind. */
+/* Read a group whose '(' has been read.  Returns the place behind it; NULL when it is of a kind
+ * that is no choice of texts. */
 static const char *read_group(struct regex_texts *texts, const char *p, size_t depth)
 {
     struct regex_texts inner;
@@ -108,7 +113,8 @@ static const char *read_group(struct regex_texts *texts, const char *p, size_t d
     return p && *p == ')' && add_texts(texts, &inner) ? p + 1 : NULL;
 }
 
-/* Up to '|', ')' or the end; NULL when there is something else than texts. */
+/* Read up to '|', ')' or the end and return that place; NULL when there is something else than
+ * texts. */
 static const char *read_sequence(struct regex_texts *texts, const char *p, size_t depth)
 {
     *texts = empty;
@@ -126,7 +132,7 @@ static const char *read_sequence(struct regex_texts *texts, const char *p, size_
         else if (*p == '(')
             p = read_group(texts, p + 1, depth);
         else if (depth == 0 && *p == '$')
-            return mark_ends(texts), p + 1; /* the end, or there is something else */
+            return mark_ends(texts), p + 1; /* the caller sees whether the pattern ends there */
         else
             return depth == 0 && is_end(*skip_any(p)) ? skip_any(p) : NULL;
         if (!p)
@@ -174,7 +180,7 @@ uint64_t regex_texts_pairs(const struct regex_texts *texts)
     return pairs;
 }
 
-/* '$' is also before a newline that ends the string. */
+/* Whether the string ends with the text; as for '$', a newline may follow it there. */
 static bool ends_with(const char *string, size_t length, const struct text *text)
 {
     if (length >= text->length &&

@@ -16,16 +16,17 @@
 
 struct regex_texts; /* opaque */
 
-/* The texts one of which is in every string that a pattern is found in, and in no other: of ASCII
- * characters, escaped or not, groups, '|', '^' and '$' round the whole, and ".*" there, which
- * changes nothing.  NULL for all other patterns, for more or longer texts than are worth it, and
- * when memory is short.  The pattern must be one that compiles.  Free it with free(). */
+/* The texts that a pattern is a choice of: it is found in exactly those strings that have one of
+ * them.  Such a pattern consists of ASCII characters, escaped or not, of groups and '|', and at its
+ * two ends of '^', '$' and ".*", the last of which changes nothing.  NULL for all other patterns,
+ * for more or longer texts than are worth it, and when memory is short.  The pattern must be one
+ * that compiles.  Free it with free(). */
 struct regex_texts *regex_texts_create(const char *pattern);
 
-/* The pairs (find.h) that every one of them has. */
+/* The regex_pairs() (find.h) that all of the texts have. */
 uint64_t regex_texts_pairs(const struct regex_texts *texts);
 
-/* Whether one of them is in a string of ASCII characters; `length` is the string's. */
+/* Whether one of the texts is in a string of ASCII characters; `length` is that of the string. */
 bool regex_texts_find(const struct regex_texts *texts, const char *string, size_t length);
 
 #endif /* REGEX_TEXTS_H */

@@ -3,9 +3,10 @@
 
 #include "parse.h"
 
-/* The character at *text, which is moved behind it; REGEX_END where it is not UTF-8. */
+/* Read the character at *text and move *text behind it; REGEX_END where that is not UTF-8. */
 static uint32_t decode(const unsigned char **text)
 {
+    /* The least character that needs so many bytes behind the first: longer forms are no UTF-8. */
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *p = *text;
     uint32_t c = *p++;

@@ -179,8 +179,7 @@ static double rounds_of(const struct shd_reshard_step *step)
     return step->kind == SHD_RESHARD_ALL_REDUCE ? 2 * rounds : rounds;
 }
 
-/* The time that a device needs for what it receives in a step, by the model of the public header.
- */
+/* The time that a device needs for what it receives in a step; the public header has the model. */
 static double seconds_of(const struct measuring *m, const struct received *received)
 {
     double transfer = 0;

@@ -87,7 +87,7 @@ struct shd_reshard_step {
 
 /* The most steps of a plan.  A step that slices or combines uses up an axis of the mesh, of which
  * there are at most SHD_MESH_AXES_MAX = 16; a plan may have a mask, an all-reduce and an exchange
- * besides.  Where named collectives would need more steps, an exchange takes their place. */
+ * besides.  A way of named collectives that needs more steps is not taken. */
 #define SHD_RESHARD_STEPS_MAX 24
 
 /* Only the first `nsteps` steps are set. */

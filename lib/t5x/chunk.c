@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* Who owns the positions of a mesh. */
+/* Which process owns the device at each position of a mesh. */
 struct owners {
     const struct shd_mesh *mesh;
-    const int32_t *processes; /* by position; NULL: the topology says */
+    const int32_t *processes; /* by position; NULL: as the topology says */
     const struct shd_topology *topology;
 };
 
-/* -1 for a device that the topology does not have. */
+/* The process that owns the device at a position; -1 for one that the topology does not have. */
 static int32_t owner_at(const struct owners *owners, int32_t position)
 {
     if (owners->processes)
@@ -163,7 +163,8 @@ int shd_chunker_shard_id(int64_t *out, const struct shd_chunker *chunker, const 
     return status;
 }
 
-/* The number among the chunks along the axes whose bit is not set; less than the mesh's size. */
+/* The host's number among the chunks along the axes that are not in the mask `sharded`.  It is less
+ * than the size of the mesh, so it fits. */
 static int64_t replica_id(const struct shd_chunker *chunker, uint32_t sharded)
 {
     int64_t id = 0;
@@ -189,7 +190,7 @@ int64_t shd_chunker_replica_id(const struct shd_chunker *chunker, const char *co
     return replica_id(chunker, sharded);
 }
 
-/* Dimension `d` of the chunk; sets the bits of the axes that shard it. */
+/* Fill in dimension `d` of a chunk, and add the axes that shard it to the mask *sharded. */
 static int chunk_dim(struct shd_chunk_info *info, uint32_t *sharded,
                      const struct shd_chunker *chunker, const struct shd_spec *spec, size_t d,
                      bool strict, struct shd_error *err)

@@ -1,4 +1,4 @@
-/* Default meshes, and those of processes and slices: the rest of shd/tpu_mesh.h.
+/* t5x/host_mesh.c - default meshes, and those of processes and slices: the rest of shd/tpu_mesh.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ int shd_cpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topolo
     return shd_mesh_create(out, data_model, sizes, 2, err);
 }
 
-/* Whether the product of extents is `size`; none of them is below 1 then. */
+/* Whether all extents are at least 1 and their product is `size`. */
 static bool product_is(const int64_t *extents, size_t n, int64_t size)
 {
     int64_t product = 1;
@@ -53,14 +53,15 @@ static int check_granules(const struct shd_topology *topology, int32_t ngranules
     return SHD_OK;
 }
 
-/* Extents of `from`, behind leading ones. */
+/* Copy `n` extents to `naxes` of them, the leading ones of which are 1. */
 static void align(int32_t *to, size_t naxes, const int64_t *from, size_t n)
 {
     for (size_t a = 0; a < naxes; a++)
         to[a] = a + n < naxes ? 1 : (int32_t)from[a + n - naxes];
 }
 
-/* The device at coordinates of the whole mesh: those of the granule are the major part. */
+/* The id of the device at a position of the whole mesh.  Along each axis the coordinate of the
+ * granule is the major part, that inside the granule the minor part. */
 static int32_t hybrid_device(int32_t position, const int32_t *ici, const int32_t *dcn, size_t naxes,
                              int32_t granule_size)
 {
@@ -140,7 +141,9 @@ int shd_gpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topolo
                                   err);
 }
 
-/* A row of the table of TPU kinds: holds when the hardware's extent `dim` is at least `least`. */
+/* A row of T5X's table of default submeshes, of which there is one for each kind of TPU.  The first
+ * row applies that has the number of partitions asked for, and in whose dimension `dim` the
+ * hardware has an extent of at least `least`.  A row of 0 partitions ends the table. */
 struct tpu_row {
     int64_t num_partitions;
     uint8_t dim;

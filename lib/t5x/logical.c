@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One block of memory: the struct, the axes' names by pointer, the names' text. */
+/* A rule is one block of memory: the struct, pointers to the names of its axes, and all names. */
 struct rule {
     struct shd_spec_entry axes;
     const char *name;
@@ -140,8 +140,9 @@ const struct shd_spec_entry *shd_logical_rules_axes(const struct shd_logical_rul
     return &rules->rules[rule]->axes;
 }
 
-/* A standard rule, and for which partitionings it is there: bit 2 * (activations - 1) +
- * (parameters - 1). */
+/* One of T5X's standard rules.  `when` says for which partitionings it is there: its bit
+ * 2 * (activations - 1) + (parameters - 1) is set, for activations and parameters partitioned along
+ * so many dimensions. */
 struct standard_rule {
     const char *name;
     const char *axis; /* NULL: none */
@@ -251,7 +252,8 @@ static bool is_free(const struct shd_spec_entry *axes, const struct shd_spec_ent
     return true;
 }
 
-/* `taken` tells a dimension that a rule of no axes ended from one without a rule. */
+/* Give each dimension the axes of the first rule that applies.  `taken` says which dimensions have
+ * met a rule: one of no axes leaves no trace in the entries. */
 static void assign(struct shd_spec_entry *entries, bool *taken,
                    const struct shd_logical_rules *rules, const char *const *names, size_t ndims)
 {

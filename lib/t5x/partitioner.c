@@ -9,9 +9,9 @@
 struct shd_partitioner {
     enum shd_partitioner_kind kind;
     bool strict;
-    struct shd_mesh_request mesh; /* its arrays are owned */
+    struct shd_mesh_request mesh; /* the arrays it points to are owned */
     struct shd_logical_rules *rules;
-    const char **data_names; /* those of data_axes, inside data_spec */
+    const char **data_names; /* the array in data_axes; its names are inside data_spec */
     struct shd_spec_entry data_axes;
     struct shd_spec *data_spec;
 };
@@ -43,7 +43,7 @@ static int check_request(const struct shd_partitioner_opts *opts, struct shd_err
     return SHD_OK;
 }
 
-/* NULL stays NULL; no extents are something else. */
+/* Copy extents.  NULL stays NULL, which means something else than no extents do. */
 static int copy_extents(const int64_t **out, const int64_t *extents, size_t n,
                         struct shd_error *err)
 {
@@ -75,7 +75,7 @@ static int copy_request(struct shd_mesh_request *out, const struct shd_mesh_requ
     return status;
 }
 
-/* The given rules, with the batch split over replicas too on a hybrid mesh. */
+/* Copy the given rules; on a hybrid mesh those of the batch split it over replicas too. */
 static int copy_rules(struct shd_logical_rules **out, const struct shd_logical_rules *rules,
                       bool hybrid, struct shd_error *err)
 {

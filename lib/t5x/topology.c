@@ -28,7 +28,7 @@ int shd_device_bounds(int64_t *out, size_t *ndims, const struct shd_topology_dev
     return SHD_OK;
 }
 
-/* The remainder with the divisor's sign; b is not 0. */
+/* The remainder of a / b that has the sign of b, as Python's; b is not 0. */
 static int64_t modulo(int64_t a, int64_t b)
 {
     if (b == -1)
@@ -67,7 +67,7 @@ static int set_name(char *out, const char *name, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Fill in extents and what follows from them. */
+/* Set the extents of a box, and the counts that follow from them. */
 static int set_box(struct shd_topology *topology, const int64_t *bounds, const int64_t *host,
                    size_t ndims, struct shd_error *err)
 {
@@ -128,7 +128,8 @@ int shd_topology_init_hosts(struct shd_topology *out, const char *platform, int6
     return SHD_OK;
 }
 
-/* Dimensions from the fastest to the slowest in ids: cores, x, y, z; local devices, processes. */
+/* The order in which ids go through dimensions, the fastest first: cores, x, y, z; or the devices
+ * of a process, then processes. */
 static const uint8_t chip_order[4] = {3, 0, 1, 2};
 static const uint8_t host_order[2] = {1, 0};
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Devices by coordinates, and the box of the local ones. */
+/* The hardware: its devices by their coordinates, and the box of the local ones. */
 struct grid {
     size_t ndims;
     int64_t global[SHD_GRID_DIMS_MAX];
@@ -43,7 +43,8 @@ static size_t grid_index(const struct grid *grid, const int64_t *coords)
     return (size_t)index;
 }
 
-/* What shd_device_bounds() tells of the far corner of one process. */
+/* Set the extents of the local devices: what shd_device_bounds() tells of the far corner of their
+ * process or, strictly, the extents of a host. */
 static void set_local(struct grid *grid, const struct shd_topology *t, int32_t process, bool strict)
 {
     static const uint8_t order[4] = {3, 0, 1, 2};
@@ -84,7 +85,7 @@ static int grid_init(struct grid *grid, const struct shd_topology *t,
     return status;
 }
 
-/* -1, 0, 1 as a comes before, with or after b in the order of tuples. */
+/* -1, 0 or 1 as a comes before b, is equal to it, or comes after it, in the order of tuples. */
 static int compare_coords(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 {
     for (size_t d = 0; d < na && d < nb; d++) {
@@ -141,7 +142,7 @@ static int put_device(struct grid *grid, const struct shd_topology_device *devic
     return SHD_OK;
 }
 
-/* The box must be full, so it has no more places than there are devices. */
+/* Set the size of the box that devices must fill: it has no more places than there are devices. */
 static int grid_size(struct grid *grid, size_t ndevices, struct shd_error *err)
 {
     int64_t size = 1;
@@ -187,7 +188,7 @@ static int check_factor(const char *what, int64_t global, int64_t part, struct s
 {
     if (part == 0)
         return shd_error_set(err, SHD_EINVAL, "%s has an extent of 0", what);
-    if (part != -1 && global % part != 0) /* INT64_MIN % -1 */
+    if (part != -1 && global % part != 0) /* INT64_MIN % -1 is undefined */
         return shd_error_set(err, SHD_EINDIVISIBLE,
                              "%s has the extent %lld, which does not divide the hardware's %lld",
                              what, (long long)part, (long long)global);
@@ -226,8 +227,8 @@ static bool fills(const int64_t *global, const int64_t *submesh, size_t a, size_
             submesh[c] == global[c] && global[c] > 1);
 }
 
-/* A host's chips stay together without tiling when z is made major over y, or over x.  Returns
- * whether it was. */
+/* Make z major over y, or over x, where a host's chips stay together by that without tiling.  Sets
+ * *swapped to whether it was done. */
 static int make_z_major(struct way *way, bool *swapped, const struct grid *grid,
                         const int64_t *submesh, struct shd_error *err)
 {
@@ -246,11 +247,12 @@ static int make_z_major(struct way *way, bool *swapped, const struct grid *grid,
     return SHD_OK;
 }
 
+/* Cut an extent of the hardware into the parts of a way that keeps each host's devices together. */
 static int cut_tiled(int64_t *parts, int64_t global, int64_t model, int64_t host,
                      struct shd_error *err)
 {
     int64_t data = global / model;
-    bool spans = model >= host; /* the model several hosts, or a host several models */
+    bool spans = model >= host; /* a model spans hosts; else a host spans models */
 
     if (spans ? model % host != 0 : host % model != 0)
         return shd_error_set(err, SHD_EINDIVISIBLE,
@@ -315,7 +317,8 @@ static int32_t device_at(const struct way *way, const struct grid *grid, int32_t
     return grid->ids[grid_index(grid, coords)];
 }
 
-/* Extents beyond the hardware's count as well: on hosts, (1, 2, 2, 1) makes groups of 4. */
+/* The sizes of the mesh.  Extents of the submesh beyond the dimensions of the hardware count as
+ * well: with processes and their devices, (1, 2, 2, 1) makes groups of 4. */
 static int shape_mesh(int32_t *sizes, const struct grid *grid, const int64_t *submesh,
                       size_t nsubmesh, struct shd_error *err)
 {
