@@ -14,7 +14,7 @@ check() {
     (
         cd "$1" || exit
         find sim -path '*/shd/*.h' | sed 's/^/public /'
-        find lib sim -mindepth 1 -maxdepth 1 -type d ! -path lib/shd | sed 's/^/folder /'
+        find lib sim -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd | sed 's/^/folder /'
         find lib -name '*.c' | sed 's/^/defines /'
         find lib sim -name '*.[ch]' | sort | sed 's/^/source /'
     ) | $AWK -v root="$1" -v layers="$1/sim/LAYERS" '
