@@ -8,7 +8,7 @@
 static const struct {
     const char *name;
     const char *short_name;
-    const char *other_name; /* as compilers and newer libraries write it, or NULL */
+    const char *other_name; /* in compilers and newer libraries; NULL: they have none */
     size_t size;
 } dtypes[SHD_NDTYPES] = {
     [SHD_F32] = {"float32", "f32", NULL, 4},
@@ -113,7 +113,7 @@ float shd_f16_to_f32(uint16_t bits)
     if (exponent > 0)
         return float_of(sign | (exponent + 112) << 23 | fraction << 13);
 
-    float least = (float)fraction * 0x1p-24f; /* subnormal */
+    float least = (float)fraction * 0x1p-24f; /* subnormals are multiples of 2^-24 */
 
     return sign ? -least : least;
 }

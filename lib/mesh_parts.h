@@ -23,7 +23,7 @@ struct shd_mesh {
     int32_t strides[SHD_MESH_AXES_MAX]; /* positions between neighbours along an axis */
     char *names[SHD_MESH_AXES_MAX];
     int32_t *ids;              /* by position; NULL: the id is the position */
-    struct mesh_placed *by_id; /* sorted by id; NULL with ids */
+    struct mesh_placed *by_id; /* sorted by id; NULL where ids is NULL */
 };
 
 #endif /* MESH_PARTS_H */

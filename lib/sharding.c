@@ -234,7 +234,7 @@ int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const i
             ngroups *= shd_mesh_axis_size(mesh, a);
     }
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
-        int32_t ids[2] = {0, 0}; /* replica, group */
+        int32_t ids[2] = {0, 0}; /* of the replica, of the group */
 
         for (size_t a = 0; a < naxes; a++) {
             int32_t *id = &ids[slicing >> a & 1];

@@ -135,7 +135,7 @@ struct notation {
     const char *tuple_open, *tuple_close; /* around the axes of one entry */
     const char *separator;
     const char *none;
-    char quote; /* around names; 0: only where they need it */
+    char quote; /* around names; 0: names are quoted only where they have to be */
 };
 
 static const struct notation notations[] = {

@@ -144,7 +144,7 @@ static void skip_constructor(struct spec_parse *parse)
 
 int spec_parse_run(struct spec_parse *parse, const char *text, struct shd_error *err)
 {
-    size_t size = strlen(text) + 1; /* every entry, name and terminator takes one character */
+    size_t size = strlen(text) + 1; /* each entry and each name takes a character of the text */
 
     parse->text = text;
     parse->at = text;

@@ -20,7 +20,7 @@ struct shd_tree {
     struct shd_leaf *leaves;
     size_t nleaves;
     size_t size;        /* of leaves[] */
-    struct node *nodes; /* open addressing; a power of two of slots, at most half of them full */
+    struct node *nodes; /* open addressing; a power of two, of which at most half are full */
     size_t nslots;
     size_t nnodes;
     int64_t nelements;
@@ -75,7 +75,7 @@ static const struct node *find_node(const struct shd_tree *tree, const char *pat
     return node->path ? node : NULL;
 }
 
-/* Add a node unless it is there. */
+/* Add a node unless there is one of that path. */
 static void add_node(struct shd_tree *tree, const char *path, size_t length, size_t leaf)
 {
     struct node *node = find_slot(tree->nodes, tree->nslots, path, length);
@@ -86,7 +86,7 @@ static void add_node(struct shd_tree *tree, const char *path, size_t length, siz
     tree->nnodes++;
 }
 
-/* Room for `n` more nodes. */
+/* Make room for `n` more nodes. */
 static int grow_nodes(struct shd_tree *tree, size_t n, struct shd_error *err)
 {
     size_t nslots = tree->nslots > 0 ? tree->nslots : 64;

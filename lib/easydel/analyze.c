@@ -139,7 +139,7 @@ static void measure(struct shd_leaf_stats *stats, const struct shd_leaf *leaf,
         stats->nshards *= n;
         stats->is_even &= leaf->shape[d] % n == 0;
         stats->shard_shape[d] = interval(leaf->shape[d], n);
-        shard_bytes *= (uint64_t)stats->shard_shape[d]; /* never over the whole array's */
+        shard_bytes *= (uint64_t)stats->shard_shape[d]; /* at most those of the whole array */
     }
     stats->shard_bytes = stats->bytes == 0 ? 0 : shard_bytes;
     stats->nreplicas = shd_mesh_size(sharding->mesh) / stats->nshards;

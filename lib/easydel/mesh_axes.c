@@ -81,7 +81,8 @@ bool shd_mesh_has_axes(const struct shd_mesh *mesh, const char *const *axes, siz
     return true;
 }
 
-/* Put a name in its place among sorted ones, unless it is there or there is no room. */
+/* Insert a name among `n` sorted ones, unless it is there already or there is no room.  Returns how
+ * many there are then. */
 static size_t insert(const char **names, size_t n, size_t size, const char *name)
 {
     size_t i = n;
@@ -120,7 +121,8 @@ size_t shd_specs_count_axes(const struct shd_spec *const *specs, size_t nspecs)
     return n;
 }
 
-/* The first axis of a spec that a mesh (NULL: of no axes) lacks, or NULL. */
+/* The first axis of a spec that a mesh does not have; NULL where it has them all.  No mesh has no
+ * axes. */
 static const char *missing_axis(const struct shd_spec *spec, const struct shd_mesh *mesh)
 {
     for (size_t e = 0; e < shd_spec_nentries(spec); e++) {

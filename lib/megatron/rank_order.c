@@ -102,7 +102,7 @@ int shd_rank_order_mesh(struct shd_mesh **out, const char *order,
     return shd_mesh_create(out, names, extents, NKINDS, err);
 }
 
-/* The axis with a name of `length` bytes, or -1. */
+/* The axis whose name is the `length` bytes at `name`; -1 where there is none. */
 static int find_axis(const struct shd_mesh *mesh, const char *name, size_t length)
 {
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {

@@ -19,7 +19,7 @@ struct regex_finder {
     void *data; /* PCRE2's memory for matching; allocated when first needed */
     const char *text;
     size_t length;
-    bool is_ascii;  /* and so UTF-8 */
+    bool is_ascii;  /* the text is ASCII, so it need not be checked for being UTF-8 */
     uint64_t pairs; /* see regex_pairs() */
 };
 

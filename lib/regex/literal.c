@@ -61,7 +61,7 @@ static const char *pass(struct runs *runs, const char *p)
     bool optional = *p == '*' || *p == '?' || *p == '{';
 
     if (optional && runs->length > 0)
-        runs->length--; /* the character before may be missing */
+        runs->length--; /* the operator makes the character before it optional */
     end_run(runs);
     if (*p == '(')
         return skip_group(p);

@@ -106,7 +106,7 @@ static bool is_surrogate(uint32_t c)
 
 void regex_put_literal(struct regex_parse *parse, uint32_t c)
 {
-    if (is_surrogate(c)) { /* never in UTF-8 text */
+    if (is_surrogate(c)) { /* UTF-8 has no surrogates, so nothing can match */
         regex_put(parse, "(?!)");
     } else if (folds_ascii(parse) && is_letter(c)) {
         regex_put(parse, "[");

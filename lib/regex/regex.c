@@ -57,9 +57,9 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
     return shd_error_set(err, SHD_EREGEX, "the pattern does not compile: %s", (char *)text);
 }
 
-/* What makes searches quick.  Machine code is ten times as fast, and takes as long to make as
- * hundreds of searches without, so that it is only made where texts do not do; where it is not to
- * be had, searches go without. */
+/* Prepare what makes searches quick.  Machine code makes them ten times as fast, but it takes as
+ * long to make as hundreds of searches without it.  So it is only made for a pattern that is more
+ * than a choice of texts.  Where PCRE2 cannot make any, searches go without. */
 static void speed_up(struct shd_regex *regex, const char *pattern)
 {
     regex->texts = regex_texts_create(pattern);

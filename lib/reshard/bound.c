@@ -130,7 +130,7 @@ static int group_devices(struct grouped *out, const struct shd_sharding *shardin
     return SHD_OK;
 }
 
-/* The position of the first device of a group that is in the mesh, -1 if none is. */
+/* The position of the first device of a group; -1 where the mesh has no device of that group. */
 static int32_t first_of(const struct grouped *g, int32_t group)
 {
     int32_t first = group * g->ndevices - g->first_id;
@@ -180,7 +180,7 @@ static int64_t interval_inside(const struct grouped *g, size_t dim, int32_t firs
     return interval;
 }
 
-/* Whether some device of the group has that interval. */
+/* Whether some device of the group has the interval of that number. */
 static bool has_interval(const struct grouped *g, size_t dim, int32_t first, int64_t interval)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];

@@ -127,8 +127,10 @@ static void collect(const struct cut *cut, uint32_t *seen, uint32_t *twice)
     }
 }
 
-/* Take the dimensions that share no axis out of the tangle; returns the product of their shares of
- * the sum and divides *nothers, the number of coordinates that are not summed over, by theirs. */
+/* Take the dimensions that share no axis with others out of the tangle.  Returns the factor that
+ * they contribute to the sum.  *nothers, the number of coordinates that are left to multiply the
+ * sum by, is divided by the coordinates on all axes that cut these dimensions and those that stay.
+ */
 static uint64_t untangle(struct tangle *tangle, uint64_t *nothers)
 {
     uint32_t seen = 0;
@@ -190,7 +192,7 @@ static uint64_t count_held(const struct shd_sharding *from, const struct shd_sha
     return same * nothers * (tangle.ncuts > 0 ? count_tangle(&tangle) : 1);
 }
 
-/* The same, device by device. */
+/* What count_held() counts, device by device. */
 static uint64_t count_held_each(const struct shd_sharding *from, const struct shd_sharding *to,
                                 const int64_t *shape)
 {

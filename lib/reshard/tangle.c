@@ -33,7 +33,7 @@ struct equal {
 
 /* The equations between digits, and the weights at which they split the axes' coordinates. */
 struct solving {
-    struct weights weights[SHD_MESH_AXES_MAX]; /* of each axis's digits, its size the last */
+    struct weights weights[SHD_MESH_AXES_MAX]; /* by axis: of its digits; the last is its size */
     size_t nequals;
     struct equal equals[EQUALS_MAX];
 };
@@ -158,7 +158,7 @@ static bool split(struct solving *s)
     return true;
 }
 
-/* ---- digits that are equal to each other, as trees of which each has one free digit ---- */
+/* ---- trees of digits that are equal to each other; only the root of each is free ---- */
 
 /* Every digit has a number: WEIGHTS_MAX times its axis, plus the index of its weight. */
 #define NDIGITS (SHD_MESH_AXES_MAX * WEIGHTS_MAX)
@@ -194,6 +194,7 @@ static void join(const struct solving *s, size_t *parents, const struct equal *e
     }
 }
 
+/* The number of coordinates that satisfy all equations. */
 static uint64_t count_free(const struct solving *s, const struct tangle *tangle)
 {
     size_t parents[NDIGITS];

@@ -34,12 +34,13 @@ struct tangle {
     const struct shd_mesh *mesh;
     size_t ncuts;
     struct cut cuts[SHD_RANK_MAX];
-    size_t naxes; /* all that cut these dimensions, before or after */
+    size_t naxes; /* of axes that cut these dimensions, before or after */
     uint8_t axes[SHD_MESH_AXES_MAX];
 };
 
-/* The sum over all coordinates of the tangle's axes of what old and new intervals have in common;
- * false where some intervals, or the digits that two dimensions need of one axis, straddle. */
+/* Sum up, over all coordinates on the tangle's axes, how many elements the old and the new part
+ * have in common.  False where that cannot be told from digits: where some intervals straddle, or
+ * two dimensions split the coordinate on one axis into digits that do not go together. */
 bool reshard_count_nested(const struct tangle *tangle, uint64_t *sum);
 
 #endif /* RESHARD_TANGLE_H */

@@ -8,7 +8,7 @@
 
 #include "print.h"
 
-/* "1536 B (1.5 KiB)". */
+/* Append bytes as in "1536 B (1.50 KiB)". */
 static void add_bytes(struct print *print, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -8,12 +8,12 @@
 
 #include "step.h"
 
-/* A way to combine partial values; see combine_rest() for `rest`. */
+/* A manner of combining partial values. */
 struct manner {
-    bool append; /* put wanted axes onto their dimension even where they do not come next there */
+    bool append; /* give dimensions the axes they want even where these do not come next there */
     int spread; /* the dimension that is cut first over all axes that do nothing; -1: none.  Each of
                  * the devices that hold the same then combines its own part of it. */
-    int rest;   /* the dimension that the other axes are scattered on; -1: all-reduce */
+    int rest;   /* the dimension that the other axes are reduce-scattered on; -1: all-reduced */
 };
 
 /* Whether a dimension still divides when an axis is added. */
@@ -144,7 +144,8 @@ static bool spread(struct reshard_way *way, int dim)
     return any;
 }
 
-/* Combine in one manner what `to` does not keep partial; false where the manner does not apply. */
+/* Combine, in one manner, over the axes that are not partial in `to`; false where the manner does
+ * not apply. */
 static bool combine(struct reshard_way *way, const struct shd_sharding *to, struct manner manner)
 {
     if (manner.append) {
@@ -187,7 +188,7 @@ static bool masks_first(const struct reshard_way *way)
            way->count < reshard_shard_count(&ask->to, ask->shape);
 }
 
-/* The plan that combines in one manner and then moves. */
+/* Build the plan that combines in one manner and then moves. */
 static bool go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, struct manner manner,
                enum reshard_mode mode)
 {

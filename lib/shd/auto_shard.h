@@ -46,8 +46,8 @@ struct shd_auto_options {
 /* The original's defaults. */
 SHD_API struct shd_auto_options shd_auto_defaults(void);
 
-/* The methods suggested for a shape, in the order to try them; a method is a list of axes, static.
- * Returns how many. */
+/* Store the methods suggested for a shape, in the order to try them, and return how many there are.
+ * A method is a list of axes; the names are static. */
 SHD_API size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX],
                                 const struct shd_mesh *mesh, const int64_t *shape, size_t rank);
 

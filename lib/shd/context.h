@@ -29,7 +29,7 @@ struct shd_context {
 /* Whether there is a mesh, of at least one axis.  `context` may be NULL. */
 SHD_API bool shd_context_has_mesh(const struct shd_context *context);
 
-/* The mesh.  SHD_ENOMESH when there is none. */
+/* Store the mesh of a context.  SHD_ENOMESH when it has none. */
 SHD_API SHD_MUST_CHECK int shd_context_mesh(const struct shd_mesh **out,
                                             const struct shd_context *context,
                                             struct shd_error *err);

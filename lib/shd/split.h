@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* SHD_OK when `divisor` divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of 0.
- */
+/* SHD_OK when the divisor divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of
+ * 0. */
 SHD_API SHD_MUST_CHECK int shd_ensure_divisible(int64_t number, int64_t divisor,
                                                 struct shd_error *err);
 

@@ -97,9 +97,9 @@ shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *topolog
 /* What a default mesh is made from; all zero but num_partitions is the usual request. */
 struct shd_mesh_request {
     int64_t num_partitions;
-    const int64_t *submesh; /* goes before num_partitions; no extents: none */
+    const int64_t *submesh; /* taken rather than num_partitions; with no extents there is none */
     size_t nsubmesh;
-    const int64_t *ici; /* with dcn: a hybrid mesh; either alone means nothing; NULL: none */
+    const int64_t *ici; /* together with dcn asks for a hybrid mesh; either alone means nothing */
     size_t nici;
     const int64_t *dcn;
     size_t ndcn;

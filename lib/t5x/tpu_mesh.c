@@ -95,7 +95,7 @@ static int compare_coords(const int64_t *a, size_t na, const int64_t *b, size_t 
     return (na > nb) - (na < nb);
 }
 
-/* The bounds of the device with the largest coordinates. */
+/* What shd_device_bounds() says of the device with the largest coordinates. */
 static int list_bounds(int64_t *bounds, size_t *ndims, const struct shd_topology_device *devices,
                        size_t n, const struct shd_device_list *list, struct shd_error *err)
 {
