@@ -8,7 +8,7 @@
 static const struct {
     const char *name;
     const char *short_name;
-    const char *other_name; /* as compilers and newer libraries write it, or NULL */
+    const char *other_name; /* in compilers and newer libraries; NULL: they have none */
     size_t size;
 } dtypes[SHD_NDTYPES] = {
     [SHD_F32] = {"float32", "f32", NULL, 4},
@@ -75,7 +75,7 @@ uint16_t shd_bf16_from_f32(float value)
 {
     uint32_t bits = bits_of(value);
 
-    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays one, quiet */
+    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays a NaN, made a quiet one */
         return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)round_off(bits, 16);
 }
@@ -95,7 +95,7 @@ uint16_t shd_f16_from_f32(float value)
         return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
     if (mag >= 0x47800000) /* 65536 and more */
         return (uint16_t)(sign | 0x7c00);
-    if (mag >= 0x38800000) /* normal: 2^-14 and more; a carry may reach infinity, rightly */
+    if (mag >= 0x38800000) /* normal: 2^-14 and more; rounding up may give infinity, as it should */
         return (uint16_t)(sign | round_off(mag - 0x38000000, 13));
     if (mag < 0x33000000) /* below half of the least subnormal */
         return (uint16_t)sign;
@@ -113,7 +113,7 @@ float shd_f16_to_f32(uint16_t bits)
     if (exponent > 0)
         return float_of(sign | (exponent + 112) << 23 | fraction << 13);
 
-    float least = (float)fraction * 0x1p-24f; /* subnormal */
+    float least = (float)fraction * 0x1p-24f; /* subnormals are multiples of 2^-24 */
 
     return sign ? -least : least;
 }

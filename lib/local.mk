@@ -39,60 +39,56 @@ shdinclude_HEADERS += \
 	%D%/shd/tree.h
 
 libshd_la_SOURCES = \
-	%D%/analyze.c \
-	%D%/attention_specs.c \
-	%D%/auto_shard.c \
-	%D%/chunk.c \
-	%D%/context.c \
-	%D%/create_mesh.c \
-	%D%/create_mesh_parse.c \
 	%D%/dtype.c \
+	%D%/easydel/analyze.c \
+	%D%/easydel/attention_specs.c \
+	%D%/easydel/auto_shard.c \
+	%D%/easydel/create_mesh.c \
+	%D%/easydel/create_mesh_parse.c \
+	%D%/easydel/extract.c \
+	%D%/easydel/match.c \
+	%D%/easydel/mesh_axes.c \
+	%D%/easydel/partition_axis.c \
+	%D%/easydel/pattern.c \
 	%D%/error.c \
-	%D%/extract.c \
 	%D%/group.c \
-	%D%/host_mesh.c \
-	%D%/logical.c \
-	%D%/match.c \
+	%D%/megatron/parallel_groups.c \
+	%D%/megatron/rank_order.c \
+	%D%/megatron/split.c \
 	%D%/mesh.c \
-	%D%/mesh_axes.c \
 	%D%/mesh_parts.h \
-	%D%/parallel_groups.c \
-	%D%/partition_axis.c \
-	%D%/partitioner.c \
-	%D%/pattern.c \
 	%D%/prefix.c \
 	%D%/print.c \
 	%D%/print.h \
-	%D%/rank_order.c \
-	%D%/regex.c \
-	%D%/regex_find.h \
-	%D%/regex_group.c \
-	%D%/regex_literal.c \
-	%D%/regex_literal.h \
-	%D%/regex_parse.c \
-	%D%/regex_parse.h \
-	%D%/regex_python.c \
-	%D%/regex_python.h \
-	%D%/regex_texts.c \
-	%D%/regex_texts.h \
-	%D%/regex_tokens.c \
-	%D%/reshard.c \
-	%D%/reshard_bound.c \
-	%D%/reshard_bytes.c \
-	%D%/reshard_fetch.c \
-	%D%/reshard_measure.c \
-	%D%/reshard_move.c \
-	%D%/reshard_moved.c \
-	%D%/reshard_pair.c \
-	%D%/reshard_pair.h \
-	%D%/reshard_source.c \
-	%D%/reshard_source.h \
-	%D%/reshard_step.c \
-	%D%/reshard_step.h \
-	%D%/reshard_tangle.c \
-	%D%/reshard_tangle.h \
-	%D%/reshard_text.c \
-	%D%/reshard_ways.c \
+	%D%/regex/find.h \
+	%D%/regex/group.c \
+	%D%/regex/literal.c \
+	%D%/regex/literal.h \
+	%D%/regex/parse.c \
+	%D%/regex/parse.h \
+	%D%/regex/python.c \
+	%D%/regex/python.h \
+	%D%/regex/regex.c \
+	%D%/regex/texts.c \
+	%D%/regex/texts.h \
+	%D%/regex/tokens.c \
+	%D%/reshard/bound.c \
+	%D%/reshard/bytes.c \
+	%D%/reshard/fetch.c \
+	%D%/reshard/measure.c \
+	%D%/reshard/move.c \
+	%D%/reshard/moved.c \
+	%D%/reshard/pair.c \
+	%D%/reshard/pair.h \
+	%D%/reshard/reshard.c \
+	%D%/reshard/source.c \
+	%D%/reshard/source.h \
+	%D%/reshard/step.c \
+	%D%/reshard/step.h \
+	%D%/reshard/tangle.c \
+	%D%/reshard/tangle.h \
+	%D%/reshard/text.c \
+	%D%/reshard/ways.c \
 	%D%/rules.c \
 	%D%/rules_match.h \
 	%D%/shape.c \
@@ -100,9 +96,13 @@ libshd_la_SOURCES = \
 	%D%/spec.c \
 	%D%/spec_parse.c \
 	%D%/spec_parse.h \
-	%D%/split.c \
-	%D%/topology.c \
-	%D%/tpu_mesh.c \
+	%D%/t5x/chunk.c \
+	%D%/t5x/context.c \
+	%D%/t5x/host_mesh.c \
+	%D%/t5x/logical.c \
+	%D%/t5x/partitioner.c \
+	%D%/t5x/topology.c \
+	%D%/t5x/tpu_mesh.c \
 	%D%/tree.c
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)

@@ -1,4 +1,4 @@
-/* mesh_parts.h - what a mesh consists of, for those files that make one without names on the stack.
+/* mesh_parts.h - the fields of a mesh, for files that make one on the stack, without names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +10,7 @@
 
 #include <shd/mesh.h>
 
+/* A device and its position. */
 struct mesh_placed {
     int32_t id;
     int32_t position;
@@ -22,7 +23,7 @@ struct shd_mesh {
     int32_t strides[SHD_MESH_AXES_MAX]; /* positions between neighbours along an axis */
     char *names[SHD_MESH_AXES_MAX];
     int32_t *ids;              /* by position; NULL: the id is the position */
-    struct mesh_placed *by_id; /* sorted by id; NULL with ids */
+    struct mesh_placed *by_id; /* sorted by id; NULL where ids is NULL */
 };
 
 #endif /* MESH_PARTS_H */

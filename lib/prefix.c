@@ -40,7 +40,7 @@ static int check_used(const struct shd_tree *tree, const struct shd_prefix *entr
         if (covers(entry->path, shd_tree_leaf(tree, i)->name))
             return SHD_OK;
     if (entry->path[0] == '\0')
-        return SHD_OK; /* all of a tree without leaves */
+        return SHD_OK; /* the whole tree, which has no leaves */
     return shd_error_set(err, SHD_ENOTFOUND, "the spec of '%.200s' covers no array", entry->path);
 }
 

@@ -8,7 +8,7 @@
 
 #include <shd/regex.h>
 
-#include "regex_find.h"
+#include "regex/find.h"
 #include "rules_match.h"
 
 struct rule {
@@ -67,7 +67,7 @@ static int grow(struct shd_rules *rules, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Keep what is wrong with a pattern for later. */
+/* Keep what is wrong with a pattern, for shd_rules_match() to return. */
 static int keep_fault(struct rule *rule, const struct shd_error *fault, struct shd_error *err)
 {
     if (fault->status != SHD_ENOMEM)

@@ -9,9 +9,9 @@
 
 #include <shd/rules.h>
 
-#include "regex_find.h"
+#include "regex/find.h"
 
-/* shd_rules_match() with a finder that serves for many names. */
+/* Does what shd_rules_match() does, with a finder that is used for one name after the other. */
 SHD_MUST_CHECK int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
                                struct regex_finder *finder, struct shd_error *err);
 

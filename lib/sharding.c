@@ -15,7 +15,7 @@ void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, si
     out->rank = (uint32_t)rank;
 }
 
-/* Whether a name comes before axis number `axis` of an entry. */
+/* Whether a name occurs in a spec before axis number `axis` of an entry. */
 static bool comes_before(const struct shd_spec *spec, size_t entry, size_t axis, const char *name)
 {
     for (size_t e = 0; e <= entry; e++) {
@@ -205,7 +205,8 @@ bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
     return true;
 }
 
-/* The axes along which slices differ: none of those of a dimension without elements. */
+/* A mask of the axes along which slices differ.  Those that cut a dimension without elements are
+ * not among them. */
 static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t *shape)
 {
     struct shd_sharding seen = *sharding;
@@ -217,8 +218,9 @@ static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t 
     return shd_sharding_axes(&seen);
 }
 
-/* Slices are equal along the axes that do not slice.  A group's first position has coordinate 0 on
- * those, so counting through the others in the mesh's order numbers groups by first position. */
+/* Positions hold equal slices when they differ only along axes that do not slice.  The first
+ * position of a group has coordinate 0 on those; so counting through the other axes, in the mesh's
+ * order, numbers groups by their first position. */
 int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const int64_t *shape,
                                     int32_t *group_ids, int32_t *replica_ids)
 {
@@ -232,7 +234,7 @@ int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const i
             ngroups *= shd_mesh_axis_size(mesh, a);
     }
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
-        int32_t ids[2] = {0, 0}; /* replica, group */
+        int32_t ids[2] = {0, 0}; /* of the replica, of the group */
 
         for (size_t a = 0; a < naxes; a++) {
             int32_t *id = &ids[slicing >> a & 1];

@@ -10,7 +10,7 @@
 #include "print.h"
 #include "spec_parse.h"
 
-/* One block of memory: the struct, the axes' names by pointer, the names' text. */
+/* A spec is one block of memory: the struct, its two arrays, and the text of all names. */
 struct shd_spec {
     size_t nentries;
     size_t *first;     /* first axis of each entry in axes[]; nentries + 1 of them */
@@ -135,7 +135,7 @@ struct notation {
     const char *tuple_open, *tuple_close; /* around the axes of one entry */
     const char *separator;
     const char *none;
-    char quote; /* around names; 0: only where they need it */
+    char quote; /* around names; 0: names are quoted only where they have to be */
 };
 
 static const struct notation notations[] = {

@@ -40,13 +40,13 @@ static void skip_white(struct spec_parse *parse)
     parse->at += strspn(parse->at, white);
 }
 
-/* The bracket that ends what starts here, or 0 where no list starts. */
+/* The bracket that closes the list that starts here; 0 where no list starts. */
 static char closing(const struct spec_parse *parse)
 {
     return *parse->at == '(' ? ')' : *parse->at == '[' ? ']' : '\0';
 }
 
-/* A quoted name; a backslash takes the next character as it is. */
+/* Read a quoted name.  Behind a backslash a character stands for itself. */
 static int read_quoted(struct spec_parse *parse, struct shd_error *err)
 {
     char quote = *parse->at;
@@ -63,7 +63,7 @@ static int read_quoted(struct spec_parse *parse, struct shd_error *err)
     return SHD_OK;
 }
 
-/* One axis name or none; none adds no axis. */
+/* Read the name of an axis, or a word for none, which adds no axis. */
 static int read_name(struct spec_parse *parse, bool none_allowed, struct shd_error *err)
 {
     char *name = parse->end;
@@ -95,7 +95,8 @@ static int read_name(struct spec_parse *parse, bool none_allowed, struct shd_err
 
 static int read_entry(struct spec_parse *parse, struct shd_error *err);
 
-/* A list of entries (depth 0) or of one entry's names (depth 1), from its opening bracket on. */
+/* Read a list from its opening bracket on: of entries (depth 0), or of the names of one entry
+ * (depth 1). */
 static int read_list(struct spec_parse *parse, int depth, struct shd_error *err)
 {
     char close = closing(parse);
@@ -143,7 +144,7 @@ static void skip_constructor(struct spec_parse *parse)
 
 int spec_parse_run(struct spec_parse *parse, const char *text, struct shd_error *err)
 {
-    size_t size = strlen(text) + 1; /* every entry, name and terminator takes one character */
+    size_t size = strlen(text) + 1; /* each entry and each name takes a character of the text */
 
     parse->text = text;
     parse->at = text;

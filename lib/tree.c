@@ -11,16 +11,16 @@
 struct node {
     const char *path; /* inside the name of a leaf below it; NULL: the slot is free */
     size_t length;
-    size_t leaf; /* INNER for an inner node */
+    size_t leaf; /* its number; INNER for an inner node */
 };
 
-#define INNER SIZE_MAX
+#define INNER SIZE_MAX /* no leaf has that number */
 
 struct shd_tree {
     struct shd_leaf *leaves;
     size_t nleaves;
     size_t size;        /* of leaves[] */
-    struct node *nodes; /* open addressing; a power of two of slots, at most half of them full */
+    struct node *nodes; /* open addressing; a power of two, of which at most half are full */
     size_t nslots;
     size_t nnodes;
     int64_t nelements;
@@ -42,7 +42,7 @@ void shd_tree_destroy(struct shd_tree *tree)
     if (!tree)
         return;
     for (size_t i = 0; i < tree->nleaves; i++)
-        free((void *)tree->leaves[i].shape); /* the start of the leaf's one block */
+        free((void *)tree->leaves[i].shape); /* the leaf's one block starts there */
     free(tree->leaves);
     free(tree->nodes);
     free(tree);
@@ -51,7 +51,8 @@ void shd_tree_destroy(struct shd_tree *tree)
 /* The slot of a path, or the free one where it would go. */
 static struct node *find_slot(struct node *nodes, size_t nslots, const char *path, size_t length)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    /* FNV-1a, of 64 bits: its offset basis and its prime. */
+    uint64_t hash = UINT64_C(14695981039346656037);
 
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)path[i]) * UINT64_C(1099511628211);
@@ -74,7 +75,7 @@ static const struct node *find_node(const struct shd_tree *tree, const char *pat
     return node->path ? node : NULL;
 }
 
-/* Add a node unless it is there. */
+/* Add a node unless there is one of that path. */
 static void add_node(struct shd_tree *tree, const char *path, size_t length, size_t leaf)
 {
     struct node *node = find_slot(tree->nodes, tree->nslots, path, length);
@@ -85,7 +86,7 @@ static void add_node(struct shd_tree *tree, const char *path, size_t length, siz
     tree->nnodes++;
 }
 
-/* Room for `n` more nodes. */
+/* Make room for `n` more nodes. */
 static int grow_nodes(struct shd_tree *tree, size_t n, struct shd_error *err)
 {
     size_t nslots = tree->nslots > 0 ? tree->nslots : 64;
@@ -126,7 +127,8 @@ static int grow_leaves(struct shd_tree *tree, struct shd_error *err)
     return SHD_OK;
 }
 
-/* The name must fit between the others: no empty part, no leaf above it, nothing at it. */
+/* Whether a name can be added: no part of it is empty, no leaf is above it, and nothing is there
+ * already. */
 static int check_name(const struct shd_tree *tree, const char *name, struct shd_error *err)
 {
     size_t length = strlen(name);

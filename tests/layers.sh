@@ -14,13 +14,27 @@ check() {
     (
         cd "$1" || exit
         find sim -path '*/shd/*.h' | sed 's/^/public /'
-        find sim -mindepth 1 -maxdepth 1 -type d | sed 's/^/folder /'
+        find lib sim -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd | sed 's/^/folder /'
+        find lib -name '*.c' | sed 's/^/defines /'
         find lib sim -name '*.[ch]' | sort | sed 's/^/source /'
     ) | $AWK -v root="$1" -v layers="$1/sim/LAYERS" '
-        function room_of(path,    part) {
-            if (path ~ /^lib\//)
-                return "lib"
-            return split(path, part, "/") == 2 ? "main" : part[2]
+        function room_of(path,    part, n) {
+            n = split(path, part, "/")
+            if (path ~ /^lib\/shd\//)
+                return public_room(part[3])
+            if (part[1] == "lib")
+                return n == 2 ? "lib/core" : "lib/" part[2]
+            return n == 2 ? "main" : part[2]
+        }
+        # The folder of lib that shd/`name` belongs to; "" for what any may include.
+        function public_room(name,    word) {
+            sub(/\.h$/, "", name)
+            if (name == "error" || name == "export")
+                return ""
+            if (name in defined)
+                return defined[name]
+            split(name, word, "_")
+            return "lib/" word[1] in known ? "lib/" word[1] : "lib/core"
         }
         function exists(path,    line, status) {
             status = (getline line < path)
@@ -49,22 +63,29 @@ check() {
             }
         }
         # Why `room`, in `file`, may not include `target` (with its quotes); "" when it may.
-        function fault(room, file, target,    name, owner) {
+        function fault(room, file, target,    name, owner, in_lib) {
             name = substr(target, 2, length(target) - 2)
+            in_lib = file ~ /^lib\//
             if (target == "\"config.h\"")
                 return ""
             if (target ~ /^</ && name in public)
                 owner = public[name]
-            else if (target ~ /^<shd\//)
-                owner = "lib"
-            else if (target ~ /^</)
-                return room != "lib" || (room, name) in allowed ? "" : "lib may not include " target
+            else if (target ~ /^<shd\//) {
+                owner = public_room(substr(name, 5))
+                if (!in_lib || owner == "")
+                    return ""
+            } else if (target ~ /^</)
+                return !in_lib || ("lib", name) in allowed ? "" : "lib may not include " target
             else if (name !~ /\//) {
                 sub(/[^\/]*$/, name, file)
-                return exists(root "/" file) ? "" : target " is not in the same folder"
+                if (exists(root "/" file))
+                    return ""
+                if (!in_lib || !exists(root "/lib/" name))
+                    return target " is not in the same folder"
+                owner = "lib/core"
             } else
-                owner = room_of("sim/" name)
-            if (owner == "lib" || owner == room || (room, owner) in allowed)
+                owner = room_of((in_lib ? "lib/" : "sim/") name)
+            if (owner == room || (room, owner) in allowed)
                 return ""
             return room " may not include " target
         }
@@ -86,6 +107,14 @@ check() {
         }
         BEGIN { read_layers() }
         $1 == "public" { name = $2; sub(/.*\/shd\//, "shd/", name); public[name] = room_of($2) }
+        $1 == "defines" {
+            name = $2
+            sub(/.*\//, "", name)
+            sub(/\.c$/, "", name)
+            room = room_of($2)
+            if (!(name in defined) || room == "lib/core")
+                defined[name] = room
+        }
         $1 == "folder" {
             room = room_of($2 "/")
             if (!(room in known))
@@ -104,9 +133,18 @@ finds() {
 
 # tree NAME FILE LINE: a small tree with one line more in one file.
 tree() {
-    mkdir -p "$dir/$1/lib/shd" "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
-    printf 'lib: stdio.h\nbase:\nrun: base\ncost: base\nmain: *\n' >"$dir/$1/sim/LAYERS"
-    echo '#include <stdio.h>' >"$dir/$1/lib/mesh.c"
+    mkdir -p "$dir/$1/lib/shd" "$dir/$1/lib/reshard" "$dir/$1/lib/t5x"
+    mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
+    {
+        printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/t5x: lib/core\n'
+        printf 'base:\nrun: base\ncost: base\nmain: *\n'
+    } >"$dir/$1/sim/LAYERS"
+    printf '#include <stdio.h>\n#include <shd/mesh.h>\n' >"$dir/$1/lib/mesh.c"
+    echo '#include <shd/error.h>' >"$dir/$1/lib/shd/mesh.h"
+    printf '#include <shd/reshard_figures.h>\n#include "step.h"\n' >"$dir/$1/lib/reshard/reshard.c"
+    printf '#include <shd/mesh.h>\n#include "print.h"\n' >"$dir/$1/lib/reshard/step.h"
+    : >"$dir/$1/lib/t5x/chunk.c"
+    : >"$dir/$1/lib/print.h"
     printf '#include "config.h"\n#include <pthread.h>\n#include "base/log.h"\n' >"$dir/$1/sim/run/run.c"
     echo '#include <shd/mesh.h>' >"$dir/$1/sim/run/shd/run.h"
     echo '#include <shd/run.h>' >"$dir/$1/sim/main.c"
@@ -129,15 +167,26 @@ finds "an include of a room that is not allowed" '^sim/run/run.c:4: run may not 
 tree "a public header of a room that is not allowed" sim/cost/cost.h '# include <shd/run.h>'
 finds "a public header of a room that is not allowed" '^sim/cost/cost.h:1: '
 tree "an include from lib into sim" lib/mesh.c '#include "base/log.h"'
-finds "an include from lib into sim" '^lib/mesh.c:2: '
+finds "an include from lib into sim" '^lib/mesh.c:3: '
 tree "a system header that lib does without" lib/mesh.c '#include <pthread.h> /* threads */'
-finds "a system header that lib does without" '^lib/mesh.c:2: lib may not include <pthread.h>'
+finds "a system header that lib does without" '^lib/mesh.c:3: lib may not include <pthread.h>'
 tree "a header of another folder by its bare name" sim/run/run.c '#include "log.h"'
 finds "a header of another folder by its bare name" '^sim/run/run.c:4: '
 tree "a room below the line that names it" sim/LAYERS 'store: query'
-finds "a room below the line that names it" '^sim/LAYERS:6: store names query'
+finds "a room below the line that names it" '^sim/LAYERS:9: store names query'
 tree "a folder without a line" sim/LAYERS ''
 mkdir "$dir/a folder without a line/sim/util"
 finds "a folder without a line" '^sim/util: '
+tree "a header of a folder that lib itself may not know" lib/mesh.c '#include "reshard/step.h"'
+finds "a header of a folder that lib itself may not know" '^lib/mesh.c:3: lib/core may not include "reshard/step.h"'
+tree "a public header of such a folder" lib/shd/mesh.h '#include <shd/reshard_figures.h>'
+finds "a public header of such a folder" '^lib/shd/mesh.h:2: lib/core may not include <shd/reshard_figures.h>'
+tree "a header of one folder of lib in another" lib/reshard/step.h '#include <shd/chunk.h>'
+finds "a header of one folder of lib in another" '^lib/reshard/step.h:3: lib/reshard may not include <shd/chunk.h>'
+tree "a private header of lib in sim" sim/run/run.c '#include "reshard/step.h"'
+finds "a private header of lib in sim" '^sim/run/run.c:4: run may not include "reshard/step.h"'
+tree "a folder of lib without a line" sim/LAYERS ''
+mkdir "$dir/a folder of lib without a line/lib/util"
+finds "a folder of lib without a line" '^lib/util: '
 
 done_testing

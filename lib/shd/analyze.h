@@ -12,10 +12,11 @@
  *               shard.  The device at position 0 always holds that.
  *   balance     mean over maximum of the bytes that devices hold: 1 when every array divides
  *               evenly (and when there are no bytes at all), less the more unevenly they are cut.
- *   gather      bytes that a device receives when each sharded array is made whole on it once, as in
- *               a forward pass with sharded weights: the sum of array less largest shard.
- *   sync        bytes that a device receives when the replicas of each shard sum their gradients in
- *               a ring: 2(r-1)/r of the largest shard, rounded up, for r replicas.
+ *   gather      bytes that a device receives when each sharded array is made whole on it once, as
+ *               in a forward pass with sharded weights: the sum over arrays of the bytes of the
+ *               array less those of its largest shard.
+ *   sync        bytes that a device receives when the replicas of each shard sum their gradients
+ *               in a ring: 2(r-1)/r of the largest shard, rounded up, for r replicas.
  *
  * Thread class: pure functions; an analysis is immutable once created.
  *
@@ -43,37 +44,38 @@ struct shd_totals {
     int64_t sharded_parameters; /* of those whose spec is not []: [none] counts as sharded */
 };
 
-/* The original's totals; specs[i] belongs to leaf i.  As there: SHD_ENOMESH (mesh is NULL), SHD_ETYPE
- * (a spec is NULL), SHD_ENOAXIS (an axis that is not in the mesh, or an entry of several axes). */
+/* The original's totals; specs[i] belongs to leaf i.  The original fails where this returns
+ * SHD_ENOMESH (mesh is NULL), SHD_ETYPE (a spec is NULL) or SHD_ENOAXIS (an axis that is not in the
+ * mesh, or an entry of several axes). */
 SHD_API SHD_MUST_CHECK int shd_analyze_totals(struct shd_totals *out, const struct shd_tree *tree,
                                               const struct shd_spec *const *specs,
                                               const struct shd_mesh *mesh, struct shd_error *err);
 
-/* The bytes of one array divided by the size of each axis in turn, rounding down each time: what the
- * original computes and throws away.  Rank and repeated axes are not looked at.  Errors as above,
- * and SHD_ERANGE. */
+/* The bytes of one array divided by the size of each axis in turn, rounding down each time: what
+ * the original computes and throws away.  Rank and repeated axes are not looked at.  Errors as
+ * above, and SHD_ERANGE. */
 SHD_API SHD_MUST_CHECK int shd_analyze_floor_bytes(uint64_t *out, const struct shd_leaf *leaf,
                                                    const struct shd_spec *spec,
                                                    const struct shd_mesh *mesh,
                                                    struct shd_error *err);
 
-/* One array; terms as above. */
+/* The statistics of one array, in the terms defined above. */
 struct shd_leaf_stats {
     int64_t nelements;
     uint64_t bytes;
     int64_t shard_shape[SHD_RANK_MAX]; /* of the largest shard */
     uint64_t shard_bytes;
-    int64_t nshards;  /* intervals of all dimensions multiplied */
+    int64_t nshards;   /* the product over dimensions of their numbers of intervals */
     int64_t nreplicas; /* devices that hold the same shard */
-    bool is_sharded;  /* cut into more than one */
-    bool is_even;     /* every dimension divides */
+    bool is_sharded;   /* cut into more than one shard */
+    bool is_even;      /* every dimension divides by its intervals */
     uint64_t gather_bytes, sync_bytes;
 };
 
 struct shd_analysis {
     struct shd_totals totals;
     uint64_t total_bytes;  /* of all arrays, once */
-    uint64_t device_bytes; /* memory */
+    uint64_t device_bytes; /* of the fullest device: `memory` above */
     double balance;
     uint64_t gather_bytes, sync_bytes; /* of one device */
     size_t nuneven;                    /* arrays that do not divide */

@@ -39,7 +39,7 @@ struct shd_attention_variant {
     bool fsdp_on_batch;
 };
 
-/* The original's field: "query_partition_spec".  Static. */
+/* The name of a tensor's spec in the original, as "query_partition_spec".  The string is static. */
 SHD_API const char *shd_attention_spec_name(enum shd_attention_tensor tensor);
 
 /* The spec of one tensor; free it with shd_spec_destroy().  SHD_ENOMEM. */

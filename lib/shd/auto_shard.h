@@ -10,9 +10,10 @@
  *   - if that gave nothing, again with T = min_elements; and here the pair (fsdp, sp) goes to
  *     dimensions 0 and 1 whatever their sizes.
  *
- * So a spec may not divide, and shd_auto_shard_shape() then says so.  The strict variant gives a pair
- * only where each dimension divides by its own axis (else both to dimension 0 if that divides by
- * both), never uses an axis twice, and so never yields a spec that cannot be placed.
+ * So a spec may not divide its array, and shd_auto_shard_shape() then says so.  The strict variant
+ * gives a pair only where each dimension divides by its own axis (else both axes to dimension 0 if
+ * that divides by both), never uses an axis twice, and so never yields a spec that cannot be
+ * placed.
  *
  * Thread class: pure functions.
  *
@@ -34,19 +35,19 @@
 extern "C" {
 #endif
 
-#define SHD_AUTO_METHODS_MAX 4
-#define SHD_AUTO_MIN_ELEMENTS 1024
+#define SHD_AUTO_METHODS_MAX 4     /* one each for dp, sp, tp and fsdp; a pair takes two of them */
+#define SHD_AUTO_MIN_ELEMENTS 1024 /* the original's default of min_elements */
 
 struct shd_auto_options {
-    int64_t min_elements;
+    int64_t min_elements; /* along a dimension, for it to be given an axis */
     bool strict;
 };
 
 /* The original's defaults. */
 SHD_API struct shd_auto_options shd_auto_defaults(void);
 
-/* The methods suggested for a shape, in the order to try them; a method is a list of axes, static.
- * Returns how many. */
+/* Store the methods suggested for a shape, in the order to try them, and return how many there are.
+ * A method is a list of axes; the names are static. */
 SHD_API size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX],
                                 const struct shd_mesh *mesh, const int64_t *shape, size_t rank);
 
@@ -66,8 +67,8 @@ SHD_API SHD_MUST_CHECK int shd_auto_shard_shape(int64_t *out, const struct shd_m
                                                 size_t rank, struct shd_error *err);
 
 /* The leaves of a tree that are the first of their shape, sorted by path; their shapes with
- * shd_auto_methods() are the original's analyze_pytree().  Stores leaf numbers in `leaves`, which has
- * room for shd_tree_count(), and how many there are.  SHD_ENOMEM. */
+ * shd_auto_methods() are the original's analyze_pytree().  Stores leaf numbers in `leaves`, which
+ * has room for shd_tree_count() of them, and how many there are.  SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_auto_shapes(size_t *leaves, size_t *nleaves,
                                            const struct shd_tree *tree, struct shd_error *err);
 

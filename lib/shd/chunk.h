@@ -53,9 +53,9 @@ SHD_API SHD_MUST_CHECK int shd_chunker_shard_id(int64_t *out, const struct shd_c
                                                 const char *const *axes, size_t naxes,
                                                 struct shd_error *err);
 
-/* The host's number among the chunks along all axes that are not listed, in the mesh's order: which
- * replica it holds of an array that is sharded along the listed ones.  What is no axis, NULL too,
- * is passed over. */
+/* The host's number among the chunks along all axes that are not listed, in the mesh's order.  That
+ * is which replica it holds of an array that is sharded along the listed axes.  Names that are no
+ * axis, and NULL, are passed over. */
 SHD_API int64_t shd_chunker_replica_id(const struct shd_chunker *chunker, const char *const *axes,
                                        size_t naxes);
 
@@ -76,8 +76,8 @@ SHD_API SHD_MUST_CHECK int shd_chunker_info(struct shd_chunk_info *out,
                                             size_t rank, const struct shd_spec *spec, bool strict,
                                             struct shd_error *err);
 
-/* Devices, and hosts, along the data axes together: those that the batch is sharded by.  SHD_ETYPE
- * when there is no data axis, SHD_ENOAXIS, SHD_ERANGE. */
+/* How many devices, and how many hosts, there are along the data axes, which are those that the
+ * batch is sharded by.  SHD_ETYPE when there is no data axis, SHD_ENOAXIS, SHD_ERANGE. */
 SHD_API SHD_MUST_CHECK int shd_data_mesh_size(int64_t *out, const struct shd_mesh *mesh,
                                               const struct shd_spec_entry *data_axes,
                                               struct shd_error *err);
@@ -85,7 +85,7 @@ SHD_API SHD_MUST_CHECK int shd_data_shards(int64_t *out, const struct shd_chunke
                                            const struct shd_spec_entry *data_axes,
                                            struct shd_error *err);
 
-/* The number of the host's shard of the data, of shd_data_shards().  Likewise. */
+/* Which of the shd_data_shards() shards of the data is the host's.  Errors as above. */
 SHD_API SHD_MUST_CHECK int shd_data_shard_id(int64_t *out, const struct shd_chunker *chunker,
                                              const struct shd_spec_entry *data_axes,
                                              struct shd_error *err);

@@ -29,13 +29,13 @@ struct shd_context {
 /* Whether there is a mesh, of at least one axis.  `context` may be NULL. */
 SHD_API bool shd_context_has_mesh(const struct shd_context *context);
 
-/* The mesh.  SHD_ENOMESH when there is none. */
+/* Store the mesh of a context.  SHD_ENOMESH when it has none. */
 SHD_API SHD_MUST_CHECK int shd_context_mesh(const struct shd_mesh **out,
                                             const struct shd_context *context,
                                             struct shd_error *err);
 
-/* Whether a sharding constraint means anything here: never where the platform (of the first device)
- * is "cpu", and only with a mesh.  Where it does not, an array stays as it is. */
+/* Whether a sharding constraint has an effect: only with a mesh, and never where the platform of
+ * the first device is "cpu".  Where it has none, an array stays as it is. */
 SHD_API bool shd_context_constrains(const struct shd_context *context, const char *platform);
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
-/* shd/create_mesh.h - eformer's create_mesh(): a mesh from dimensions of which one may be left open.
+/* shd/create_mesh.h - eformer's create_mesh(): a mesh from dimensions, one of which may be left
+ * open.
  *
  * Devices are numbered 0, 1, ...; processes and slices have equal, consecutive runs of them.  With
  * several slices the first dimension that divides by their number is cut over them; with several
  * processes (and slices unknown, or one) each process gets a part of the mesh by
- * shd_host_mesh_shape().  The parts are laid side by side: along each dimension the slice or process
- * is the major part of the index.
+ * shd_host_mesh_shape().  The parts are laid side by side: along each dimension the slice or
+ * process is the major part of the index.
  *
  * Thread class: pure functions.
  *
@@ -23,7 +24,8 @@
 extern "C" {
 #endif
 
-/* The machine.  Counts are at least 1, and processes and slices divide the devices. */
+/* The devices that a mesh is made of.  Counts are at least 1, and processes and slices divide the
+ * devices. */
 struct shd_cluster {
     int32_t ndevices;
     int32_t nprocesses;
@@ -40,8 +42,8 @@ struct shd_mesh_grid {
 };
 
 /* Fill in the one negative dimension so that the product is `total`, as NumPy's reshape does.
- * SHD_EINVAL for two of them, SHD_EINDIVISIBLE when it cannot be `total`, SHD_ERANGE (more
- * than SHD_MESH_AXES_MAX dimensions). */
+ * SHD_EINVAL for two negative ones, SHD_EINDIVISIBLE when the product cannot be `total`, SHD_ERANGE
+ * for more than SHD_MESH_AXES_MAX dimensions. */
 SHD_API SHD_MUST_CHECK int shd_mesh_dims_fill(int32_t *out, const int64_t *dims, size_t ndims,
                                               int32_t total, struct shd_error *err);
 
@@ -52,36 +54,34 @@ SHD_API SHD_MUST_CHECK int shd_host_mesh_shape(int32_t *out, const int32_t *dims
                                                int32_t ndevices, int32_t nprocesses,
                                                struct shd_error *err);
 
-/* The sizes and devices of a mesh by `dims`, one of which may be negative: the rest.  `dcn` says over
- * which dimensions slices or processes are spread; NULL: found out as above; one entry may be -1.
- * It is not looked at where there is only one of them.  Free with shd_mesh_grid_fini().
- * SHD_EINVAL, SHD_EINDIVISIBLE, SHD_ERANGE, SHD_ENOMEM. */
+/* The sizes and devices of a mesh by `dims`, one of which may be negative and takes the rest.  The
+ * sizes `dcn` say over which dimensions slices or processes are spread, one of which may be -1;
+ * NULL leaves that to the rules above.  With only one slice and process `dcn` is not looked at.
+ * Free with shd_mesh_grid_fini().  SHD_EINVAL, SHD_EINDIVISIBLE, SHD_ERANGE, SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_mesh_grid_init(struct shd_mesh_grid *out,
                                               const struct shd_cluster *cluster,
-                                              const int64_t *dims, size_t ndims,
-                                              const int64_t *dcn, size_t ndcn,
-                                              struct shd_error *err);
+                                              const int64_t *dims, size_t ndims, const int64_t *dcn,
+                                              size_t ndcn, struct shd_error *err);
 
 SHD_API void shd_mesh_grid_fini(struct shd_mesh_grid *grid);
 
 /* The original's defaults: dimensions (1, -1, 1, 1, 1) named dp, fsdp, ep, tp, sp. */
-#define SHD_DEFAULT_MESH_AXES 5
+#define SHD_DEFAULT_MESH_AXES 5 /* how many of both there are */
 SHD_API const int64_t *shd_default_mesh_dims(void);
 SHD_API const char *const *shd_default_mesh_names(void);
 
-/* A mesh of such a grid.  Beside the errors above SHD_EINVAL when names and dimensions differ in
- * number, and those of shd_mesh_create(): a name given twice is one, though the original lets it
+/* A mesh of such a grid.  Errors as above; SHD_EINVAL when names and dimensions differ in number;
+ * and those of shd_mesh_create(): a name given twice is an error, though the original lets it
  * pass. */
-SHD_API SHD_MUST_CHECK int shd_mesh_create_by_dims(struct shd_mesh **out,
-                                                   const struct shd_cluster *cluster,
-                                                   const int64_t *dims, size_t ndims,
-                                                   const char *const *names, size_t nnames,
-                                                   const int64_t *dcn, size_t ndcn,
-                                                   struct shd_error *err);
+SHD_API SHD_MUST_CHECK int
+shd_mesh_create_by_dims(struct shd_mesh **out, const struct shd_cluster *cluster,
+                        const int64_t *dims, size_t ndims, const char *const *names, size_t nnames,
+                        const int64_t *dcn, size_t ndcn, struct shd_error *err);
 
-/* Read "dp:2,tp:4", whose names must be just those of `names` in any order, or "2,4", which are for
- * `names` in turn.  Stores `nnames` dimensions, one of which may be negative, and their names, which
- * are those of `names`.  Blanks are allowed around numbers only.  SHD_EINVAL, SHD_ERANGE. */
+/* Read "dp:2,tp:4", whose names must be just those of `names` in any order, or "2,4", which are
+ * sizes for `names` in turn.  Stores `nnames` dimensions, one of which may be negative, and their
+ * names, which point to those in `names`.  Blanks are allowed around numbers only.  SHD_EINVAL,
+ * SHD_ERANGE. */
 SHD_API SHD_MUST_CHECK int shd_mesh_dims_parse(int64_t *dims, const char **dim_names,
                                                const char *text, const char *const *names,
                                                size_t nnames, struct shd_error *err);
@@ -89,8 +89,7 @@ SHD_API SHD_MUST_CHECK int shd_mesh_dims_parse(int64_t *dims, const char **dim_n
 /* A mesh from such a text: parse_mesh_from_string(). */
 SHD_API SHD_MUST_CHECK int shd_mesh_parse(struct shd_mesh **out, const char *text,
                                           const char *const *names, size_t nnames,
-                                          const struct shd_cluster *cluster,
-                                          struct shd_error *err);
+                                          const struct shd_cluster *cluster, struct shd_error *err);
 
 #ifdef __cplusplus
 }

@@ -37,8 +37,8 @@ enum shd_dtype {
 /* Bytes of one element; 0 for what is no type. */
 SHD_API size_t shd_dtype_size(enum shd_dtype dtype);
 
-/* The name in NumPy's and JAX's words: "float32", "bfloat16", "int32"; "no type" for what is
- * none.  Static. */
+/* The name that NumPy and JAX use: "float32", "bfloat16", "int32"; "no type" for a number that is
+ * no type.  The string is static. */
 SHD_API const char *shd_dtype_name(enum shd_dtype dtype);
 
 /* The type of a name, long ("float32") or short ("f32", "bf16").  SHD_ENOTFOUND. */

@@ -39,6 +39,7 @@ enum shd_status {
     SHD_ESYSTEM = -17       /* the operating system refused (threads, files) */
 };
 
+/* Bytes of the detail with its end: room for a sentence of 160 characters and a long name in it. */
 #define SHD_ERROR_TEXT_MAX 256
 
 struct shd_error {
@@ -47,8 +48,7 @@ struct shd_error {
 };
 
 /* Fill *err (NULL allowed) and return `status`, so that a failing path is one line. */
-SHD_API int shd_error_set(struct shd_error *err, int status, const char *fmt, ...)
-    SHD_PRINTF(3, 4);
+SHD_API int shd_error_set(struct shd_error *err, int status, const char *fmt, ...) SHD_PRINTF(3, 4);
 
 /* The kind of a status as the query protocol names it ("indivisible", "not-found"),
  * "ok" for 0 and "unknown" for a number that is none.  The string is static. */

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* The most axes of a mesh: struct shd_sharding keeps sets of axes as the bits of a uint16_t. */
 #define SHD_MESH_AXES_MAX 16
 
 struct shd_mesh; /* opaque */

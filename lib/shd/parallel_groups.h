@@ -39,6 +39,7 @@ struct shd_parallel_sizes {
     int64_t context;
 };
 
+/* No parallelism but over data. */
 #define SHD_PARALLEL_SIZES_INIT \
     {                           \
         1, 1, 1                 \

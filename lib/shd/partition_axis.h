@@ -2,8 +2,8 @@
  *
  * Five fields name the mesh's axes; eighteen say how an axis of a model is sharded: not at all, by
  * one mesh axis, or by several.  A field left at its default follows the (perhaps renamed) mesh
- * axes: batch is (fsdp, dp); sequence, query and key sequences sp; head, hidden state, MLP, vocabulary
- * and generation head tp; expert ep; all others are not sharded.
+ * axes: batch is (fsdp, dp); sequence, query and key sequences are sp; head, hidden state, MLP,
+ * vocabulary and generation head are tp; expert is ep; all others are not sharded.
  *
  * Thread class: immutable once created.
  *
@@ -51,12 +51,12 @@ enum shd_axis_field {
     SHD_NAXIS_FIELDS
 };
 
-#define SHD_AXIS_VALUE_MAX 16 /* mesh axes of one field */
+#define SHD_AXIS_VALUE_MAX 16 /* mesh axes of one field: all that a mesh can have */
 
 enum shd_axis_kind {
     SHD_AXIS_IS_NONE,
     SHD_AXIS_IS_NAME,   /* one axis: axes[0] */
-    SHD_AXIS_IS_TUPLE,  /* `naxes` of them, the first the most major; NULL where a mesh axis is none */
+    SHD_AXIS_IS_TUPLE,  /* `naxes` axes, the first the most major; NULL: a mesh axis that is none */
     SHD_AXIS_IS_DEFAULT /* Python's `...`; for overrides only */
 };
 
@@ -80,10 +80,10 @@ SHD_API const char *shd_axis_field_name(enum shd_axis_field field);
 /* The field of a name, with its "_axis" or without ("head"); -1: there is none. */
 SHD_API int shd_axis_field_find(const char *name);
 
-/* Set fields, the last of a name counts, and resolve the rest; everything is copied.  SHD_ETYPE (no
- * such field; a mesh axis given as a tuple), SHD_EINVAL (the default asked for where there is none:
- * for a mesh axis or for a field that is not sharded unless one says so), SHD_ERANGE (over
- * SHD_AXIS_VALUE_MAX axes), SHD_ENOMEM. */
+/* Set fields and resolve the rest; of several overrides of one field the last counts.  Everything
+ * is copied.  SHD_ETYPE (no such field; a mesh axis given as a tuple), SHD_EINVAL (the default
+ * asked for where there is none: for a mesh axis or for a field that is not sharded unless one says
+ * so), SHD_ERANGE (over SHD_AXIS_VALUE_MAX axes), SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_partition_axis_create(struct shd_partition_axis **out,
                                                      const struct shd_axis_override *overrides,
                                                      size_t noverrides, struct shd_error *err);
@@ -91,8 +91,8 @@ SHD_API SHD_MUST_CHECK int shd_partition_axis_create(struct shd_partition_axis *
 SHD_API void shd_partition_axis_destroy(struct shd_partition_axis *axis); /* NULL is allowed */
 
 /* A resolved field; it lives as long as `axis`. */
-SHD_API const struct shd_axis_value *
-shd_partition_axis_get(const struct shd_partition_axis *axis, enum shd_axis_field field);
+SHD_API const struct shd_axis_value *shd_partition_axis_get(const struct shd_partition_axis *axis,
+                                                            enum shd_axis_field field);
 
 enum shd_axis_mode {
     SHD_MODE_TRAINING,

@@ -3,8 +3,8 @@
  *
  * A partitioner is made from what decides the mesh (partitions or a submesh, or mesh shapes inside
  * and across slices) and from logical axis rules.  It makes the mesh for a topology, the specs of a
- * train state, and the layout of the data.  The base kind knows no rules: it leaves all parameters
- * to themselves and shards the data along "data".
+ * train state, and the layout of the data.  The base kind knows no rules: it gives parameters
+ * no specs and shards the data along "data".
  *
  * Thread class: immutable once created.
  *
@@ -57,8 +57,8 @@ SHD_API SHD_MUST_CHECK int shd_partitioner_create(struct shd_partitioner **out,
 /* Free a partitioner.  NULL is allowed. */
 SHD_API void shd_partitioner_destroy(struct shd_partitioner *partitioner);
 
-/* The rules, of no rule for the base kind; the mesh axes that shard a batch (0 of them: none); a
- * spec of that one entry.  They live as long as the partitioner. */
+/* The rules, which are empty for the base kind; the mesh axes that shard a batch, of which there
+ * may be none; and a spec whose only entry is these axes.  They live as long as the partitioner. */
 SHD_API const struct shd_logical_rules *
 shd_partitioner_rules(const struct shd_partitioner *partitioner);
 SHD_API const struct shd_spec_entry *

@@ -6,7 +6,7 @@
  * bars, right of it one axis a dimension between points; an empty axis is none.  A name takes the
  * spec of the first expression found in it, else the fallback.  So commas and bars cannot be used
  * inside an expression, spaces count, and an entry of several axes cannot be written.  An
- * expression that does not compile is an error only for a name that gets as far.
+ * expression that does not compile is an error only for a name that none before it is found in.
  *
  * Thread class: immutable once created; any number of threads may search.
  *

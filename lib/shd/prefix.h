@@ -26,9 +26,9 @@ struct shd_prefix {
     const struct shd_spec *spec; /* not owned; NULL: replicated */
 };
 
-/* Store the spec of each leaf (shd_tree_count() pointers, NULL: replicated) in its order.  No entries
- * at all replicate every leaf.  SHD_ENOTFOUND (a leaf without an entry, an entry without a leaf),
- * SHD_EDUPAXIS (a leaf with two). */
+/* Store the specs of all leaves in the tree's order: shd_tree_count() pointers, NULL for
+ * replicated.  Without any entries every leaf is replicated.  SHD_ENOTFOUND (a leaf without an
+ * entry, an entry without a leaf), SHD_EDUPAXIS (a leaf with two entries). */
 SHD_API SHD_MUST_CHECK int shd_prefix_specs(const struct shd_spec **specs,
                                             const struct shd_tree *tree,
                                             const struct shd_prefix *entries, size_t nentries,

@@ -1,8 +1,8 @@
 /* shd/regex.h - regular expressions with the meaning of Python's `re.search`.
  *
- * Patterns are those of Python 3.11 and later on str; what it rejects is rejected here.  Not taken
- * though Python does: \N{name}, repeats over 65535, and what PCRE2, which matches underneath, finds
- * too large.  Pattern and text are UTF-8.
+ * Patterns are those of Python 3.11 and later on str; what Python rejects is rejected here.  Python
+ * takes and this does not: \N{name}, repeats over 65535, and patterns that PCRE2, which does the
+ * matching, finds too large.  Pattern and text are UTF-8.
  *
  * Thread class: immutable once compiled; any number of threads may search with it.
  *

@@ -51,11 +51,13 @@ enum shd_reshard_kind {
     SHD_RESHARD_NKINDS
 };
 
+/* How many kinds of links are told apart, as inside a chip, a host and a rack, and beyond. */
 #define SHD_LINK_TIERS_MAX 4
 
-/* The links that join groups of devices: ids that are equal when divided by `ndevices`. */
+/* The links inside groups of devices.  Devices whose ids are equal when divided by `ndevices` are
+ * in one group. */
 struct shd_link_tier {
-    int32_t ndevices;   /* 0, in the last tier only: all there are */
+    int32_t ndevices;   /* of a group; 0, in the last tier only: all */
     double latency_s;   /* of one message */
     double bytes_per_s; /* into, and out of, one device */
 };
@@ -65,13 +67,14 @@ struct shd_reshard_opts {
     uint64_t memory_bytes; /* of one device, for a step's operand and result at once; 0: what the
                             * first operand and the last result need */
     size_t ntiers;         /* 0: nothing is known of links */
-    struct shd_link_tier tiers[SHD_LINK_TIERS_MAX]; /* the nearest first, each a part of the next */
+    /* The nearest links first; the groups of each tier are parts of those of the next. */
+    struct shd_link_tier tiers[SHD_LINK_TIERS_MAX];
 };
 
 struct shd_reshard_step {
     enum shd_reshard_kind kind;
     uint8_t naxes;                   /* 0 for slice, permute and exchange */
-    uint8_t axes[SHD_MESH_AXES_MAX]; /* of the group, the first the most major */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* along which groups lie, the first the most major */
     int dim;  /* all-gather, reduce-scatter: the dimension; all-to-all: the one that is gathered,
                * i.e. loses the axes; else -1 */
     int dim2; /* all-to-all: the dimension that is split, i.e. gets the axes; else -1 */
@@ -82,6 +85,9 @@ struct shd_reshard_step {
     struct shd_sharding to;
 };
 
+/* The most steps of a plan.  A step that slices or combines uses up an axis of the mesh, of which
+ * there are at most SHD_MESH_AXES_MAX = 16; a plan may have a mask, an all-reduce and an exchange
+ * besides.  A way of named collectives that needs more steps is not taken. */
 #define SHD_RESHARD_STEPS_MAX 24
 
 /* Only the first `nsteps` steps are set. */
@@ -93,10 +99,11 @@ struct shd_reshard_plan {
     struct shd_reshard_step steps[SHD_RESHARD_STEPS_MAX];
 };
 
-/* Plan the way from one sharding to another of an array of `shape` (of the shardings' rank, the
- * whole array's extents): the fewest bytes, then the fewest steps, of the ways that are tried and
- * that need no more memory than the first operand and the last result.  Where something has to be
- * combined, or axes become partial, and no way does with that, the limit does not count.
+/* Plan the way from one sharding to another of an array.  `shape` is the extents of the whole
+ * array, as many as the shardings' rank.  Of the ways that are tried, and that need no more memory
+ * than the first operand and the last result together, the plan is the one that moves the fewest
+ * bytes and, of those, has the fewest steps.  Where something has to be combined, or axes become
+ * partial, and every way needs more memory than that, the limit does not count.
  *
  * Both shardings have equal ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).  On equal
  * meshes, axes that are partial in both need the same operation (SHD_EINVAL); axes that become
@@ -106,17 +113,17 @@ SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
                                              const struct shd_sharding *to, const int64_t *shape,
                                              enum shd_dtype dtype, struct shd_error *err);
 
-/* The same with options (NULL: as above).  With links: of more ways, the one that takes the least
- * time, see shd_reshard_measure().  SHD_EINVAL for tiers that are not each a part of the next or
- * have no speed; SHD_EDEVMEM where no way does with the memory asked for; SHD_ENOMEM, as links need
- * scratch memory. */
+/* The same with options (NULL: as above).  With links more ways are tried, and the plan is the one
+ * that takes the least time, see shd_reshard_measure(); time and memory then grow with the devices.
+ * SHD_EINVAL for tiers that are not each a part of the next or have no speed; SHD_EDEVMEM where
+ * every way needs more memory than was asked for; SHD_ENOMEM, as links need scratch memory. */
 SHD_API SHD_MUST_CHECK int
 shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,
                        const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                        const struct shd_reshard_opts *opts, struct shd_error *err);
 
-/* Way number i of those that are tried when links are known, whatever it needs; SHD_ENOTFOUND
- * behind the last.  Some may equal others. */
+/* The plan of way number i of those that are tried when links are known, whatever memory it needs;
+ * SHD_ENOTFOUND when there are no more than i of them.  Some ways may have equal plans. */
 SHD_API SHD_MUST_CHECK int
 shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_sharding *from,
                       const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
@@ -126,14 +133,15 @@ shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_s
 SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
                                   const int64_t *shape, enum shd_dtype dtype);
 
-/* The bytes that a position (of the step's `to`) receives in a step, that one (of its `from`) sends
- * there, and that a device receives in the whole plan.  In an all-reduce the operand's elements are
- * cut into chunks, one a member, the first of them one element longer where it does not divide.
+/* The bytes that a position (of the step's `to`) receives in a step, the bytes that a position (of
+ * its `from`) sends in it, and the bytes that a device receives in the whole plan.  In an
+ * all-reduce the operand's elements are cut into chunks, one for each member; where they do not
+ * divide, the first chunks are one element longer.
  *
- * What is received takes a time that does not depend on the number of devices, and so does what is
- * sent, but for permutes and exchanges between intervals that do not lie within each other, which
- * go through the devices that want something of the shard, and those with links or between meshes
- * without a common one, which go through all boxes. */
+ * The time to tell these does not depend on the number of devices, but for what is sent in a
+ * permute or exchange: where old and new intervals do not lie within each other, that goes through
+ * the devices that want part of the shard; with links, or between meshes without a common one,
+ * through the boxes of all devices. */
 SHD_API uint64_t shd_reshard_step_received(const struct shd_reshard_step *step,
                                            const int64_t *shape, enum shd_dtype dtype,
                                            int32_t position);
@@ -142,10 +150,10 @@ SHD_API uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, cons
 SHD_API uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
                                       int32_t device_id);
 
-/* A box of elements that a position copies, in elements. */
+/* A box of elements that a position copies.  Extents and offsets are in elements. */
 struct shd_fetch {
-    int32_t source; /* whose old shard it lies in: a position of the step's `from` */
-    bool own;       /* that is the device itself, which receives nothing then */
+    int32_t source; /* a position of the step's `from`, in whose old shard the box lies */
+    bool own;       /* the source is the device itself, which then receives nothing */
     int64_t extent[SHD_RANK_MAX];
     int64_t source_offset[SHD_RANK_MAX]; /* inside the source's old shard */
     int64_t dest_offset[SHD_RANK_MAX];   /* inside the position's new shard */

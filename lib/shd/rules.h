@@ -29,9 +29,9 @@ SHD_API void shd_rules_destroy(struct shd_rules *rules); /* NULL is allowed */
 SHD_API SHD_MUST_CHECK int shd_rules_add(struct shd_rules *rules, const char *pattern,
                                          const struct shd_spec *spec, struct shd_error *err);
 
-/* The same as Python would have it: what is wrong with the rule is an error of shd_rules_match()
- * for a name that gets as far, not here.  Only SHD_ENOMEM is returned.  `spec` may be NULL: the
- * rule matches, and has no spec. */
+/* Add a rule as Python would have it: what is wrong with the pattern is no error here, but one of
+ * shd_rules_match() for a name that none of the rules before matches.  Only SHD_ENOMEM is returned.
+ * `spec` may be NULL: the rule matches, and has no spec. */
 SHD_API SHD_MUST_CHECK int shd_rules_add_late(struct shd_rules *rules, const char *pattern,
                                               const struct shd_spec *spec, struct shd_error *err);
 

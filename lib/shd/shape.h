@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-#define SHD_RANK_MAX 16 /* dimensions of one array */
+/* The most dimensions of an array.  Shardings and shapes of this fixed size are plain values. */
+#define SHD_RANK_MAX 16
 
 /* Elements of a shape; rank 0 has one.  SHD_EINVAL for a negative extent, SHD_ERANGE when
  * the product does not fit an int64_t. */

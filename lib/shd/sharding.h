@@ -41,7 +41,7 @@ struct shd_sharding {
     struct shd_dim_axes dims[SHD_RANK_MAX];
 };
 
-/* Everything replicated. */
+/* Set a sharding by which every device holds the whole array. */
 SHD_API void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, size_t rank);
 
 /* Bind a spec to a mesh for arrays of `rank` dimensions; missing trailing entries are none.
@@ -61,12 +61,13 @@ SHD_API SHD_MUST_CHECK int shd_sharding_spec(struct shd_spec **out,
                                              const struct shd_sharding *sharding,
                                              struct shd_error *err);
 
+/* Same mesh, axes of each dimension, partial axes and operation. */
 SHD_API bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b);
 
 /* The same sharding without the axes of size 1, which cut nothing. */
 SHD_API void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding);
 
-/* Bit a is set when axis a shards some dimension. */
+/* A mask of the axes that shard some dimension: bit a for axis a. */
 SHD_API uint32_t shd_sharding_axes(const struct shd_sharding *sharding);
 
 /* Into how many intervals a dimension is cut, and which of them a position holds. */
@@ -82,7 +83,8 @@ SHD_API void shd_sharding_shard_shape(const struct shd_sharding *sharding, const
 SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                                  int32_t position, int64_t *out);
 
-/* The product of the sizes of the axes used is 1 (the shape is not looked at, nor `partial`). */
+/* Whether every device holds the whole array: all axes that shard have size 1.  Neither the shape
+ * nor `partial` is looked at. */
 SHD_API bool shd_sharding_is_replicated(const struct shd_sharding *sharding);
 
 /* Positions that hold equal slices form a replica group; groups are numbered by their first
@@ -93,8 +95,8 @@ SHD_API int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding,
                                             const int64_t *shape, int32_t *group_ids,
                                             int32_t *replica_ids);
 
-/* Write "float32[64{dp},128{tp}]"-like text without the type: "[{dp}, {}, {fsdp,tp}]", followed by
- * " partial sum over {tp}" when there is any; returns the length of the whole text. */
+/* Write the axes of all dimensions, as in "[{dp}, {}, {fsdp,tp}]", into buf (cut if needed),
+ * followed by " partial sum over {tp}" when there is any; returns the length of the whole text. */
 SHD_API size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size);
 
 #ifdef __cplusplus

@@ -41,6 +41,7 @@ SHD_API SHD_MUST_CHECK int shd_spec_create(struct shd_spec **out,
 SHD_API SHD_MUST_CHECK int shd_spec_parse(struct shd_spec **out, const char *text,
                                           struct shd_error *err);
 
+/* SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_spec_copy(struct shd_spec **out, const struct shd_spec *spec,
                                          struct shd_error *err);
 
@@ -50,6 +51,8 @@ SHD_API SHD_MUST_CHECK int shd_spec_cut(struct shd_spec **out, const struct shd_
 
 SHD_API void shd_spec_destroy(struct shd_spec *spec); /* NULL is allowed */
 
+/* The number of entries, of the axes of entry 0..nentries-1, and the name of one of these axes,
+ * which lives as long as the spec. */
 SHD_API size_t shd_spec_nentries(const struct shd_spec *spec);
 SHD_API size_t shd_spec_naxes(const struct shd_spec *spec, size_t entry); /* 0: none */
 SHD_API const char *shd_spec_axis(const struct shd_spec *spec, size_t entry, size_t axis);

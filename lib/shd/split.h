@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* SHD_OK when `divisor` divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of 0.
- */
+/* SHD_OK when the divisor divides the number, else SHD_EINDIVISIBLE; SHD_EINVAL for a divisor of
+ * 0. */
 SHD_API SHD_MUST_CHECK int shd_ensure_divisible(int64_t number, int64_t divisor,
                                                 struct shd_error *err);
 
@@ -28,7 +28,7 @@ SHD_API SHD_MUST_CHECK int shd_divide(int64_t *out, int64_t number, int64_t divi
                                       struct shd_error *err);
 
 /* The entries [start, stop) of a vocabulary that a rank holds.  SHD_EINDIVISIBLE and SHD_EINVAL as
- * above; SHD_ERANGE.  A rank outside of the world is computed as if there were one; `strict`:
+ * above; SHD_ERANGE.  For a rank outside of the world the same formula is used; `strict` makes that
  * SHD_EINVAL. */
 SHD_API SHD_MUST_CHECK int shd_vocab_range(int64_t *start, int64_t *stop, int64_t vocab_size,
                                            int64_t rank, int64_t world_size, bool strict,

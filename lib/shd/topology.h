@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-#define SHD_DEVICE_COORDS_MAX 7
-#define SHD_GRID_DIMS_MAX 4 /* x, y, z, core; or process, device of the process */
+#define SHD_DEVICE_COORDS_MAX 7 /* coordinates of one device; TPUs have 3, so there is room */
+#define SHD_GRID_DIMS_MAX 4     /* x, y, z, core; or process, device of the process */
 
 struct shd_topology_device {
     int64_t id;
@@ -36,21 +36,22 @@ struct shd_topology_device {
 
 /* The box of which `last` is the far corner: (x + 1, y + 1, z + 1, core + 1) for a device with
  * three coordinates, else (nprocesses, nlocal).  Stores up to SHD_GRID_DIMS_MAX extents and their
- * number. SHD_ERANGE when a coordinate is the largest number there is. */
+ * number.  SHD_ERANGE when a coordinate is the largest number there is. */
 SHD_API SHD_MUST_CHECK int shd_device_bounds(int64_t *out, size_t *ndims,
                                              const struct shd_topology_device *last,
-                                             int64_t nprocesses, int64_t nlocal, struct shd_error *err);
+                                             int64_t nprocesses, int64_t nlocal,
+                                             struct shd_error *err);
 
 /* The coordinates and the core of a device that has coordinates, else (process, id modulo nlocal).
- * Stores up to SHD_DEVICE_COORDS_MAX + 1 numbers and how many.  SHD_EINVAL when nlocal is asked for
- * and 0. */
+ * Stores up to SHD_DEVICE_COORDS_MAX + 1 numbers and how many there are.  SHD_EINVAL when nlocal is
+ * needed and 0. */
 SHD_API SHD_MUST_CHECK int shd_device_coords(int64_t *out, size_t *ndims,
                                              const struct shd_topology_device *device,
                                              int64_t nlocal, struct shd_error *err);
 
-#define SHD_TOPOLOGY_NAME_MAX 64
+#define SHD_TOPOLOGY_NAME_MAX 64 /* bytes of a name with its end; "TPU v4 lite" has 12 */
 
-/* Filled by the calls below. */
+/* A box of devices, made by the calls below. */
 struct shd_topology {
     char platform[SHD_TOPOLOGY_NAME_MAX]; /* "cpu", "gpu", "tpu" */
     char kind[SHD_TOPOLOGY_NAME_MAX];     /* "TPU v4" */

@@ -27,11 +27,12 @@ extern "C" {
 struct shd_tpu_mesh_opts {
     bool tile_by_host; /* keep each host's devices one box of the mesh, where that needs tiling */
     int64_t local_process; /* whose devices are the local ones */
-    /* The extents of a host are the far corner of its devices, as T5X has it: right for process 0
-     * only.  Strict: what they really are, whichever process asks. */
+    /* T5X takes the far corner of a host's devices for the extents of the host, which is right for
+     * process 0 only, and so does this.  Strict: what they are, whichever process asks. */
     bool strict;
 };
 
+/* T5X's defaults. */
 #define SHD_TPU_MESH_OPTS_INIT \
     {                          \
         true, 0, false         \
@@ -59,8 +60,9 @@ struct shd_device_list {
     int64_t local_device_count;
 };
 
-/* The same for listed devices, which must fill the box from the origin to the one with the largest
- * coordinates (SHD_EINVAL).  `opts->local_process` means nothing here, nor does `strict`. */
+/* The mesh (data, model) of listed devices, which must fill the box from the origin to the one with
+ * the largest coordinates (SHD_EINVAL).  `opts->local_process` means nothing here, nor does
+ * `strict`. */
 SHD_API SHD_MUST_CHECK int shd_tpu_mesh_create_from(struct shd_mesh **out,
                                                     const struct shd_device_list *list,
                                                     const int64_t *submesh, size_t nsubmesh,
@@ -95,9 +97,9 @@ shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *topolog
 /* What a default mesh is made from; all zero but num_partitions is the usual request. */
 struct shd_mesh_request {
     int64_t num_partitions;
-    const int64_t *submesh; /* goes before num_partitions; no extents: none */
+    const int64_t *submesh; /* taken rather than num_partitions; with no extents there is none */
     size_t nsubmesh;
-    const int64_t *ici; /* with dcn: a hybrid mesh; either alone means nothing; NULL: none */
+    const int64_t *ici; /* together with dcn asks for a hybrid mesh; either alone means nothing */
     size_t nici;
     const int64_t *dcn;
     size_t ndcn;

@@ -43,8 +43,8 @@ SHD_API SHD_MUST_CHECK int shd_tree_add(struct shd_tree *tree, const struct shd_
 
 SHD_API size_t shd_tree_count(const struct shd_tree *tree);
 
-/* Leaf 0..count-1 in the order they were added; valid until the next shd_tree_add(), what it points
- * to as long as the tree. */
+/* Leaf 0..count-1 in the order they were added.  The pointer is valid until the next
+ * shd_tree_add(); what the leaf points to lives as long as the tree. */
 SHD_API const struct shd_leaf *shd_tree_leaf(const struct shd_tree *tree, size_t i);
 
 /* The number of the leaf of a name.  SHD_ENOTFOUND. */

@@ -1,0 +1,97 @@
+/* reshard/fetch.c - which boxes a position fetches in a step, and what it holds already.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/reshard.h>
+
+#include "source.h"
+#include "step.h"
+
+/* The interval of a position's new shard along one dimension, and the old intervals that it
+ * overlaps.  Numbers are in elements of the whole array. */
+struct span {
+    int64_t start;
+    int64_t stop;       /* behind the last element */
+    int64_t old_extent; /* of each old interval */
+    int64_t first;      /* the number of the first old interval */
+    int64_t n;          /* how many old intervals there are */
+};
+
+static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
+                           int32_t position, size_t dim)
+{
+    int64_t extent = shape[dim] / shd_sharding_nshards(&step->to, dim);
+    struct span span = {.old_extent = shape[dim] / shd_sharding_nshards(&step->from, dim)};
+
+    span.start = extent * shd_sharding_index(&step->to, dim, position);
+    span.stop = span.start + extent;
+    if (extent > 0) {
+        span.first = span.start / span.old_extent;
+        span.n = (span.stop - 1) / span.old_extent - span.first + 1;
+    }
+    return span;
+}
+
+int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64_t *shape,
+                                int32_t position)
+{
+    int64_t count = 1;
+
+    for (size_t d = 0; d < step->from.rank; d++)
+        count *= span_of(step, shape, position, d).n;
+    return count;
+}
+
+void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
+                       int64_t i, struct shd_fetch *out)
+{
+    int64_t old[SHD_RANK_MAX]; /* the numbers of the intervals of the shard that the box lies in */
+
+    for (size_t d = step->from.rank; d-- > 0;) {
+        struct span span = span_of(step, shape, position, d);
+
+        old[d] = span.first + i % span.n;
+
+        int64_t old_start = old[d] * span.old_extent;
+        int64_t old_stop = old_start + span.old_extent;
+        int64_t start = span.start > old_start ? span.start : old_start;
+        int64_t stop = span.stop < old_stop ? span.stop : old_stop;
+
+        i /= span.n;
+        out->extent[d] = stop - start;
+        out->source_offset[d] = start - old_start;
+        out->dest_offset[d] = start - span.start;
+    }
+    out->source = reshard_source(step, shape, position, old);
+    out->own = out->source == reshard_position_in(step->from.mesh, step->to.mesh, position);
+}
+
+uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position)
+{
+    int32_t old_position = reshard_position_in(step->from.mesh, step->to.mesh, position);
+    uint64_t held = 1;
+
+    if (old_position < 0)
+        return 0;
+    for (size_t d = 0; d < step->from.rank && held > 0; d++) {
+        struct span span = span_of(step, shape, position, d);
+        int64_t old_start = span.old_extent * shd_sharding_index(&step->from, d, old_position);
+        int64_t old_stop = old_start + span.old_extent;
+        int64_t start = span.start > old_start ? span.start : old_start;
+        int64_t stop = span.stop < old_stop ? span.stop : old_stop;
+
+        held *= stop > start ? (uint64_t)(stop - start) : 0;
+    }
+    return held;
+}
+
+uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
+{
+    uint64_t bytes = shd_dtype_size(dtype);
+
+    for (size_t d = 0; d < rank; d++)
+        bytes *= (uint64_t)box->extent[d];
+    return bytes;
+}

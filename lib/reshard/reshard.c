@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <shd/reshard.h>
+
+#include <string.h>
+
+#include <shd/reshard_figures.h>
+
+#include "step.h"
+
+static int check(const struct shd_sharding *from, const struct shd_sharding *to,
+                 const int64_t *shape, enum shd_dtype dtype, struct shd_error *err)
+{
+    uint16_t kept = shd_mesh_equal(from->mesh, to->mesh) ? from->partial & to->partial : 0;
+    uint64_t bytes;
+
+    if (from->rank != to->rank)
+        return shd_error_set(err, SHD_EINVAL, "a reshard from rank %u to rank %u",
+                             (unsigned)from->rank, (unsigned)to->rank);
+    if ((from->partial & shd_sharding_axes(from)) || (to->partial & shd_sharding_axes(to)))
+        return shd_error_set(err, SHD_EINVAL, "an axis that shards the array is partial too");
+    if (kept && from->partial_op != to->partial_op)
+        return shd_error_set(err, SHD_EINVAL, "a reshard that changes the partial operation");
+    if ((to->partial & ~kept) && to->partial_op != SHD_SUM)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "only a sum can be made partial");
+
+    int status = shd_shape_bytes(&bytes, shape, from->rank, dtype, err);
+
+    if (!status)
+        status = shd_sharding_check(from, shape, err);
+    if (!status)
+        status = shd_sharding_check(to, shape, err);
+    return status;
+}
+
+static int check_links(const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    if (opts->ntiers > SHD_LINK_TIERS_MAX)
+        return shd_error_set(err, SHD_EINVAL, "%zu tiers of links: at most %d are possible",
+                             opts->ntiers, SHD_LINK_TIERS_MAX);
+    for (size_t t = 0; t < opts->ntiers; t++) {
+        const struct shd_link_tier *tier = &opts->tiers[t];
+        bool last = t + 1 == opts->ntiers;
+
+        if (tier->ndevices < (last ? 0 : 1))
+            return shd_error_set(err, SHD_EINVAL, "a tier of links joins %d devices",
+                                 (int)tier->ndevices);
+        if (t > 0 && tier->ndevices % opts->tiers[t - 1].ndevices != 0)
+            return shd_error_set(err, SHD_EINVAL,
+                                 "groups of %d devices are not made of groups of %d",
+                                 (int)tier->ndevices, (int)opts->tiers[t - 1].ndevices);
+        if (!(tier->bytes_per_s > 0) || !(tier->latency_s >= 0))
+            return shd_error_set(err, SHD_EINVAL, "a tier of links without a speed");
+    }
+    return SHD_OK;
+}
+
+int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
+                const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    int status = check(from, to, shape, dtype, err);
+
+    if (!status && opts)
+        status = check_links(opts, err);
+    if (status)
+        return status;
+    shd_sharding_simplify(&out->from, from);
+    shd_sharding_simplify(&out->to, to);
+    out->shape = shape;
+    out->dtype = dtype;
+    out->cross = !shd_mesh_equal(from->mesh, to->mesh);
+    out->limit_bytes = reshard_mul(
+        reshard_add(reshard_shard_count(&out->from, shape), reshard_shard_count(&out->to, shape)),
+        shd_dtype_size(dtype));
+    memset(out->near, 0, sizeof(out->near));
+    if (opts && opts->memory_bytes > 0)
+        out->limit_bytes = opts->memory_bytes;
+    for (size_t t = 0; opts && t < opts->ntiers; t++)
+        out->near[t] = opts->tiers[t].ndevices;
+    return SHD_OK;
+}
+
+/* Build the plan that takes the least time and, of several, the one that moves the fewest bytes. */
+static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q,
+                      const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    struct shd_reshard_plan plan;
+    struct shd_reshard_figures figures;
+    size_t nways = reshard_nways(q, true);
+    double seconds = 0;
+    bool any = false;
+    int status;
+
+    for (size_t i = 0; i < nways; i++) {
+        if (!reshard_go(&plan, q, true, i) || plan.received_bytes == UINT64_MAX ||
+            plan.peak_bytes > q->limit_bytes)
+            continue;
+        status = shd_reshard_measure(&figures, &plan, q->shape, opts, err);
+        if (status)
+            return status;
+        if (any && (figures.seconds > seconds ||
+                    (figures.seconds >= seconds && !reshard_is_better(q, &plan, best))))
+            continue;
+        any = true;
+        seconds = figures.seconds;
+        reshard_copy_plan(best, &plan);
+    }
+    if (!any)
+        reshard_go_fewest(best, q); /* it may need too much memory; the caller checks that */
+    return SHD_OK;
+}
+
+int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,
+                           const struct shd_sharding *to, const int64_t *shape,
+                           enum shd_dtype dtype, const struct shd_reshard_opts *opts,
+                           struct shd_error *err)
+{
+    struct shd_reshard_plan plan;
+    struct reshard_ask q;
+    int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
+
+    if (!status && opts && opts->ntiers > 0)
+        status = go_fastest(&plan, &q, opts, err);
+    else if (!status)
+        reshard_go_fewest(&plan, &q);
+    if (status)
+        return status;
+    if (plan.received_bytes == UINT64_MAX)
+        return shd_error_set(err, SHD_ERANGE, "the reshard moves more than 2^64 - 1 bytes");
+    if (opts && opts->memory_bytes > 0 && plan.peak_bytes > opts->memory_bytes)
+        return shd_error_set(
+            err, SHD_EDEVMEM, "the reshard needs %llu bytes on a device, %llu are allowed",
+            (unsigned long long)plan.peak_bytes, (unsigned long long)opts->memory_bytes);
+    reshard_copy_plan(out, &plan);
+    return SHD_OK;
+}
+
+int shd_reshard_build(struct shd_reshard_plan *out, const struct shd_sharding *from,
+                      const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                      struct shd_error *err)
+{
+    return shd_reshard_build_with(out, from, to, shape, dtype, NULL, err);
+}
+
+int shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_sharding *from,
+                          const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                          const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    struct shd_reshard_plan plan;
+    struct reshard_ask q;
+    int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
+    size_t nways = status ? 0 : reshard_nways(&q, true);
+
+    for (size_t way = 0; way < nways; way++) {
+        /* Named collectives stop at the limit of memory; here they may go on. */
+        q.limit_bytes = UINT64_MAX;
+        if (!reshard_go(&plan, &q, true, way) || plan.received_bytes == UINT64_MAX || i-- > 0)
+            continue;
+        reshard_copy_plan(out, &plan);
+        return SHD_OK;
+    }
+    return status ? status : shd_error_set(err, SHD_ENOTFOUND, "there is no further way");
+}
+
+uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
+                          const int64_t *shape, enum shd_dtype dtype)
+{
+    struct shd_reshard_plan plan;
+
+    return shd_reshard_build(&plan, from, to, shape, dtype, NULL) ? UINT64_MAX
+                                                                  : plan.received_bytes;
+}
+
+const char *shd_reshard_kind_name(enum shd_reshard_kind kind)
+{
+    static const char *const names[SHD_RESHARD_NKINDS] = {
+        [SHD_RESHARD_SLICE] = "slice",
+        [SHD_RESHARD_MASK] = "mask",
+        [SHD_RESHARD_ALL_GATHER] = "all-gather",
+        [SHD_RESHARD_ALL_TO_ALL] = "all-to-all",
+        [SHD_RESHARD_REDUCE_SCATTER] = "reduce-scatter",
+        [SHD_RESHARD_ALL_REDUCE] = "all-reduce",
+        [SHD_RESHARD_PERMUTE] = "permute",
+        [SHD_RESHARD_EXCHANGE] = "exchange",
+    };
+
+    return names[kind];
+}

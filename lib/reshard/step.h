@@ -1,0 +1,129 @@
+/* reshard/step.h - a reshard plan under construction: where it stands, and the steps to add.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RESHARD_STEP_H
+#define RESHARD_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/reshard.h>
+
+/* The reshard that a caller asks for.  Axes of size 1 have been dropped from both shardings. */
+struct reshard_ask {
+    struct shd_sharding from;
+    struct shd_sharding to;
+    const int64_t *shape;
+    enum shd_dtype dtype;
+    bool cross;                       /* the two shardings are on different meshes */
+    uint64_t limit_bytes;             /* of one device, for a step's operand and result together */
+    int32_t near[SHD_LINK_TIERS_MAX]; /* as in struct shd_reshard_step */
+};
+
+/* Check what the caller gives and store it in *out, which points to `shape` from then on. */
+int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
+                const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
+                const struct shd_reshard_opts *opts, struct shd_error *err);
+
+/* How data moves once nothing is left to combine. */
+enum reshard_mode {
+    RESHARD_FEWEST, /* named collectives if these move no more than the least, else one exchange */
+    RESHARD_NAMED,  /* named collectives, whatever they move */
+    RESHARD_DIRECT  /* one exchange */
+};
+
+/* A plan under construction, and where it has come to. */
+struct reshard_way {
+    struct shd_reshard_plan *plan;
+    const struct reshard_ask *ask;
+    struct shd_sharding at; /* the array's sharding after the plan's steps so far */
+    uint64_t count;         /* elements of one shard of `at` */
+};
+
+/* Begin an empty plan. */
+void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
+                   const struct reshard_ask *ask);
+
+/* Multiply and add counts of elements and bytes.  A result that does not fit is UINT64_MAX and
+ * stays it; a plan that comes to UINT64_MAX bytes is refused. */
+uint64_t reshard_mul(uint64_t a, uint64_t b);
+uint64_t reshard_add(uint64_t a, uint64_t b);
+
+/* Elements of one shard. */
+uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape);
+
+/* The elements of their new shards that devices do not hold in their old ones, summed over all
+ * devices. */
+uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
+                       const int64_t *shape);
+
+/* The elements of the new shard at a position (of `to`) that its device holds in its old shard. */
+uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
+
+/* How many members each of a step's groups has; 1 where the step has no groups. */
+uint64_t reshard_group_size(const struct shd_reshard_step *step);
+
+/* Whether a step is a collective of groups of devices that send to each other. */
+bool reshard_is_collective(const struct shd_reshard_step *step);
+
+/* The elements that all devices together receive in a collective; `count` is the elements of one
+ * operand. */
+uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64_t count);
+
+/* A mask of the axes that neither shard a dimension nor are partial. */
+uint32_t reshard_free_axes(const struct shd_sharding *sharding);
+
+/* How many axes two dimensions have in common at the front, before their first difference. */
+size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b);
+
+/* Add a slice, which moves nothing, that leads as far towards `to` as a slice can: a dimension
+ * whose axes are the first of those that it has in `to` gets the axes that follow there, as long as
+ * they are free.  Adds no step when no dimension gets an axis. */
+void reshard_slice(struct reshard_way *way, const struct shd_sharding *to);
+
+/* Add a slice to a sharding in which each dimension has its present axes and then, perhaps, free
+ * ones. */
+void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to);
+
+/* Add the collective of that name; enum shd_reshard_kind says what becomes of the axes.  An
+ * all-gather and an all-to-all are over the last `naxes` axes of `dim`; a reduce-scatter is over
+ * `axes`, in the order in which `dim` gets them; an all-reduce is over the axes of a mask. */
+void reshard_all_gather(struct reshard_way *way, size_t dim, size_t naxes);
+void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t naxes);
+void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes);
+void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
+/* Add the step that makes the axes that are partial in `to`, and not yet, partial sums. */
+void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
+
+/* Add one step to any other sharding with the same partial axes, on any mesh: an exchange, or a
+ * permute where whole shards change their device, or a slice where no element moves. */
+void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to);
+
+/* Add the steps to another sharding with the same partial axes on the same mesh.  False where the
+ * mode does not get there, or where it would only repeat the plan of the mode before it. */
+bool reshard_move(struct reshard_way *way, const struct shd_sharding *to, enum reshard_mode mode);
+
+/* ---- whole ways ---- */
+
+/* How many ways are tried; `wide` adds those that can only be better when links have speeds. */
+size_t reshard_nways(const struct reshard_ask *ask, bool wide);
+
+/* Build the plan of way number i; false where that way does not lead from `from` to `to`. */
+bool reshard_go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, bool wide, size_t i);
+
+/* Build the plan that moves the fewest bytes and, of those, has the fewest steps; one that keeps
+ * the limit of memory if there is such a plan. */
+void reshard_go_fewest(struct shd_reshard_plan *plan, const struct reshard_ask *ask);
+
+/* Whether plan `a` is to be preferred to `b`: first comes the one within the limit of memory, then
+ * the one that receives fewer bytes, then the one with fewer steps. */
+bool reshard_is_better(const struct reshard_ask *ask, const struct shd_reshard_plan *a,
+                       const struct shd_reshard_plan *b);
+
+/* Copy a plan and those of its steps that are set. */
+void reshard_copy_plan(struct shd_reshard_plan *out, const struct shd_reshard_plan *plan);
+
+#endif /* RESHARD_STEP_H */
