@@ -358,8 +358,29 @@ test_little_memory() {
     fi
 }
 
+test_16_bits() {
+    shardsim run -q "$scenarios/tensor_parallel.yaml" --set model.dtype=bfloat16
+    is 0 "bfloat16: a run"
+    tr -s '\n ' ' ' <"$tmp/out" >"$tmp/line"
+    grep -q 'off by [0-9.e-]* of its largest element, unsharded in the same types by [0-9.e-]*' "$tmp/line"
+    ok $? "bfloat16: beside the unsharded run of the same type"
+    shardsim run -q --json "$scenarios/tensor_parallel.yaml" --set model.dtype=bfloat16
+    python3 - "$tmp/out" >"$tmp/wrong" 2>&1 <<'PY'
+import json, sys
+for name, e in json.load(open(sys.argv[1]))["verify"]["relative_errors"].items():
+    # 2^-9 of itself is what storing loses at most; nothing is exact here, and nothing is lost.
+    assert 2**-12 < e["unsharded"] < 0.1 and 2**-12 < e["sharded"] < 0.1, (name, e)
+PY
+    ok $? "bfloat16: what each array is off, sharded and unsharded"
+    diag <"$tmp/wrong"
+    shardsim run -q --json "$scenarios/tensor_parallel.yaml"
+    ! grep -q relative_errors "$tmp/out"
+    ok $? "float32: nothing of the kind"
+}
+
 test_help
 test_little_memory
+test_16_bits
 test_text
 test_json
 test_work

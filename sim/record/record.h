@@ -43,6 +43,8 @@ struct record_check {
     int64_t at;         /* where in the whole array, row-major */
     double got, want, allowed;
     double relative;    /* max |got - want| / max |want| of what is finite */
+    double unsharded;   /* the same of the unsharded computation in the program's own types; set
+                           where the record is `beside_unsharded` */
     uint64_t nopen;     /* elements on all devices that cannot be judged: their bound is infinite */
 };
 
@@ -114,6 +116,7 @@ struct record {
     double tolerance; /* of the relative error, besides the bounds; 0: none was asked for */
     struct record_check *checks; /* one for each result of the program */
     uint32_t nchecks;
+    bool beside_unsharded; /* the program has 16-bit arrays, which are off without sharding, too */
     struct record_check step; /* of all steps: the first in the program that is wrong, or if none
                                  is, the one that came nearest; `name` is its first result's */
     uint32_t step_op;         /* which op that is */

@@ -297,6 +297,22 @@ static uint64_t count_open(const struct record *r)
     return n;
 }
 
+static void write_beside_unsharded(struct json_out *out, const struct record *r)
+{
+    if (!r->beside_unsharded)
+        return;
+    json_out_key(out, "relative_errors");
+    json_out_begin_object(out);
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        json_out_key(out, r->checks[i].name);
+        json_out_begin_flat_object(out);
+        key_any_double(out, "sharded", r->checks[i].relative);
+        key_any_double(out, "unsharded", r->checks[i].unsharded);
+        json_out_end_object(out);
+    }
+    json_out_end_object(out);
+}
+
 static void write_verify(struct json_out *out, const struct record *r)
 {
     json_out_key(out, "verify");
@@ -311,6 +327,7 @@ static void write_verify(struct json_out *out, const struct record *r)
     write_checks(out, r, false);
     json_out_key(out, "gradients");
     write_checks(out, r, true);
+    write_beside_unsharded(out, r);
     write_wrong(out, r);
     json_out_end_object(out);
 }

@@ -298,6 +298,21 @@ static void print_wrong(const struct record *r, struct text *out)
     }
 }
 
+/* 16-bit arrays are off without sharding, too: of the array that is off most, both. */
+static void print_beside_unsharded(const struct record *r, struct text *out)
+{
+    uint32_t most = 0;
+
+    if (!r->beside_unsharded)
+        return;
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (r->checks[i].relative > r->checks[most].relative)
+            most = i;
+    text_addf(out, "; %s%.200s is off by %.1e of its largest element, unsharded in the same types "
+              "by %.1e", kind_name(r->checks[most].kind), r->checks[most].name,
+              r->checks[most].relative, r->checks[most].unsharded);
+}
+
 static void print_verify(const struct record *r, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -319,6 +334,7 @@ static void print_verify(const struct record *r, struct text *out)
     text_add_char(&line, ')');
     if (nopen > 0)
         text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
+    print_beside_unsharded(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
     print_wrapped(out, VALUE_COLUMN, text_get(&line));
     text_fini(&line);

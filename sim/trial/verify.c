@@ -59,6 +59,66 @@ static int run_reference(struct verify_reference *ref, const struct program *pro
     return status;
 }
 
+/* ---- the same in 16 bits ---- */
+
+static bool has_16_bits(const struct graph *graph)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        if (graph->nodes[n].dtype == SHD_BF16 || graph->nodes[n].dtype == SHD_F16)
+            return true;
+    return false;
+}
+
+static double relative_error(const struct program_buffer *b, const void *got, const double *want)
+{
+    static const int64_t start[PROGRAM_RANK_MAX] = {0};
+    struct kern_difference d = {.ratio = 0};
+
+    kern_compare(b->dtype, b->rank, b->shape, start, b->shape, got, want, NULL, &d);
+    return d.size > 0 ? d.most / d.size : d.most;
+}
+
+static int run_in_own_types(struct verify_reference *ref, const struct program *program,
+                            const struct verify_opts *vopts, struct shd_error *err)
+{
+    struct collect results = {.wholes = NULL};
+    struct walk_opts opts = {.nthreads = vopts->nthreads,
+                             .stop_request = vopts->stop_request,
+                             .finish = collect_finish,
+                             .finish_arg = &results};
+    struct record *record = NULL;
+    int status = SHD_OK;
+
+    ref->unsharded = calloc((size_t)ref->nresults + 1, sizeof *ref->unsharded);
+    if (!ref->unsharded)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the unsharded computation");
+    status = record_create(&record, program, RECORD_EXECUTED, false, err);
+    if (status == SHD_OK)
+        status = collect_init(&results, program, err);
+    if (status == SHD_OK)
+        status = walk_run(record, &opts, err);
+    for (uint32_t r = 0; status == SHD_OK && r < ref->nresults; r++)
+        ref->unsharded[r] = relative_error(&program->buffers[program->results[r].buffer],
+                                           results.wholes[r], ref->results[r]);
+    collect_fini(&results);
+    record_destroy(record);
+    return status;
+}
+
+static int compare_own_types(struct verify_reference *ref, const struct graph *graph,
+                             const struct shd_mesh *mesh, const struct verify_opts *opts,
+                             struct shd_error *err)
+{
+    struct partition_request request = {.graph = graph, .mesh = mesh};
+    struct program *program = NULL;
+    int status = partition_build(&program, &request, err);
+
+    if (status == SHD_OK)
+        status = run_in_own_types(ref, program, opts, err);
+    program_destroy(program);
+    return status;
+}
+
 int verify_reference(struct verify_reference *out, const struct graph *graph,
                      const struct verify_opts *opts, struct shd_error *err)
 {
@@ -78,6 +138,8 @@ int verify_reference(struct verify_reference *out, const struct graph *graph,
         status = partition_build(&program, &request, err);
     if (status == SHD_OK)
         status = run_reference(&ref, program, opts, err);
+    if (status == SHD_OK && has_16_bits(graph))
+        status = compare_own_types(&ref, graph, mesh, opts, err);
     program_destroy(program);
     shd_mesh_destroy(mesh);
     graph_destroy(exact);
@@ -96,6 +158,7 @@ void verify_reference_fini(struct verify_reference *reference)
         free(reference->allowed[r]);
     free(reference->results);
     free(reference->allowed);
+    free(reference->unsharded);
     *reference = (struct verify_reference){.nresults = 0};
 }
 
@@ -126,10 +189,13 @@ static void fill_checks(struct record *record, const struct comparing *c)
 {
     record->nchecks = c->program->nresults;
     record->verified = true;
+    record->beside_unsharded = c->reference->unsharded != NULL;
     for (uint32_t r = 0; r < record->nchecks; r++) {
         record->checks[r] = record_check_of(record, c->found, record->nchecks, r);
         record->checks[r].kind = c->program->results[r].kind;
         record->checks[r].name = c->program->results[r].name;
+        if (c->reference->unsharded)
+            record->checks[r].unsharded = c->reference->unsharded[r];
     }
 }
 

@@ -16,6 +16,8 @@ struct verify_reference {
     uint32_t nresults;
     void **results;   /* each double[] */
     double **allowed; /* each as large: what an element may be off; NULL: nothing */
+    double *unsharded; /* by result: max |a-b| / max |b| of the unsharded computation in the graph's
+                          own types, where some have 16 bits; else NULL */
 };
 
 struct verify_opts {
