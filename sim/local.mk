@@ -389,6 +389,11 @@ libsim_la_SOURCES = \
 	%D%/scenario/check.h \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
+	%D%/scenario/load.c \
+	%D%/scenario/logical.c \
+	%D%/scenario/logical.h \
+	%D%/scenario/mesh.c \
+	%D%/scenario/mesh.h \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/partition_axis.c \
@@ -396,17 +401,25 @@ libsim_la_SOURCES = \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/resolve.c \
+	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/rules.h \
+	%D%/scenario/scalar.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
 	%D%/scenario/schema.c \
 	%D%/scenario/schema.h \
+	%D%/scenario/schema_part.c \
+	%D%/scenario/schema_part.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
 	%D%/scenario/sweep.c \
 	%D%/scenario/sweep.h \
+	%D%/scenario/table.c \
+	%D%/scenario/table.h \
+	%D%/scenario/types.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
 	%D%/store/baseline.c \

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/nearest.h"
+#include "scenario/mesh.h"
 #include "scenario/partition_axis.h"
+#include "scenario/table.h"
 
-#define MESH_TEXT_MAX 160
+#define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message, after which no more are told */
 
 /* Where to say that an option is missing: its section, or the whole. */
 static struct place missing_place(const struct scenario *s, const struct option *option)
@@ -92,55 +94,6 @@ static void check_mesh(struct reader *r)
     }
 }
 
-static bool is_in_mesh(const struct scenario *s, const char *name)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (strcmp(s->mesh[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* "mesh (dp=2, tp=4)", or "mesh of strategy 'x' (...)" where there are several. */
-static void describe_mesh(const struct scenario *s, struct text *out)
-{
-    text_add(out, "mesh ");
-    if (strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0)
-        text_addf(out, "of strategy '%s' ", s->strategy);
-    text_add_char(out, '(');
-    for (size_t i = 0; i < s->nmesh && out->length < MESH_TEXT_MAX; i++)
-        text_addf(out, "%s%s=%d", i ? ", " : "", s->mesh[i].name, (int)s->mesh[i].size);
-    text_add_char(out, ')');
-}
-
-/* ", which 'batch' stands for," where the file says something else than the axis; else "". */
-static void describe_of(const char *name, const char *of, struct text *out)
-{
-    if (strcmp(name, of) != 0)
-        text_addf(out, ", which '%.*s' stands for,", (int)utf8_cut(of, strlen(of), 60), of);
-}
-
-void check_report_no_axis(struct reader *r, struct place place, const char *name, const char *of)
-{
-    const struct scenario *s = r->scenario;
-    struct text mesh = TEXT_INIT, source = TEXT_INIT;
-    struct partition_axis_names names;
-    struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
-    int shown = (int)utf8_cut(name, strlen(name), 60);
-
-    nearest_init(&nearest, name);
-    for (size_t i = 0; i < s->nmesh; i++)
-        nearest_add(&nearest, s->mesh[i].name);
-    partition_axis_offer(&nearest, &names, s);
-    describe_mesh(s, &mesh);
-    describe_of(name, of, &source);
-    r->diag->no_memory |= mesh.failed || source.failed;
-    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s", shown, name, text_get(&source),
-               text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)));
-    text_fini(&mesh);
-    text_fini(&source);
-}
-
 /* The axes named so far in one spec: more than the mesh has means that one is there twice. */
 struct names {
     const char *names[SHD_MESH_AXES_MAX];
@@ -155,15 +108,15 @@ static void check_axis(struct reader *r, struct names *seen, struct place place,
 
     for (size_t i = 0; i < seen->count; i++)
         if (strcmp(seen->names[i], name) == 0) {
-            describe_of(name, of, &source);
+            mesh_describe_source(name, of, &source);
             r->diag->no_memory |= source.failed;
             diag_error(r->diag, place, "axis '%s'%s is used twice in %s; expected it once", name,
                        text_get(&source), where);
             text_fini(&source);
             return;
         }
-    if (!is_in_mesh(r->scenario, name))
-        check_report_no_axis(r, place, name, of);
+    if (!mesh_has(r->scenario, name))
+        mesh_report_no_axis(r, place, name, of);
     else
         seen->names[seen->count++] = name;
 }
@@ -230,14 +183,15 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
             text_fini(&known);
             return;
         }
-        if (!name[0] || known.length > MESH_TEXT_MAX)
+        if (!name[0] || known.length > KNOWN_TEXT_MAX)
             continue;
         text_addf(&known, "%s%s", known.length ? ", " : "", name);
         nearest_add(&nearest, name);
     }
     r->diag->no_memory |= known.failed;
     diag_error(r->diag, logical->key_place,
-               "the model has no logical axis '%s'; expected one of %s%s", logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+               "the model has no logical axis '%s'; expected one of %s%s", logical->name,
+               text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&known);
 }
 
@@ -278,10 +232,10 @@ static void check_auto(struct reader *r)
     bool any = s->nmesh == 0;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        any = any || is_in_mesh(s, names[i]);
+        any = any || mesh_has(s, names[i]);
     if (s->rules != SCENARIO_RULES_AUTO || any)
         return;
-    describe_mesh(s, &mesh);
+    mesh_describe(s, &mesh);
     r->diag->no_memory |= mesh.failed;
     diag_error(r->diag, scenario_place(s, "rules"),
                "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",

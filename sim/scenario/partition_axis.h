@@ -31,8 +31,4 @@ struct partition_axis_names {
 void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
                           const struct scenario *scenario);
 
-/* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
- * read. Reports what is wrong. */
-void partition_axis_resolve(struct reader *r);
-
 #endif /* SCENARIO_PARTITION_AXIS_H */

@@ -10,38 +10,11 @@
 #include <shd/mesh.h>
 #include <shd/shape.h>
 
-#include "scenario/option.h"
 #include "scenario/scenario.h"
-#include "scenario/value.h"
-
-void schema_add(struct json_out *out, const char *key, const char *json)
-{
-    json_out_key(out, key);
-    json_out_raw(out, json, strlen(json));
-}
-
-/* Within allOf: beside a bare $ref this draft does not see other keywords. */
-void schema_refer(struct json_out *out, const char *definition)
-{
-    char ref[64];
-
-    snprintf(ref, sizeof ref, "#/definitions/%s", definition);
-    json_out_key(out, "allOf");
-    json_out_begin_array(out);
-    json_out_begin_object(out);
-    json_out_key(out, "$ref");
-    json_out_string(out, ref);
-    json_out_end_object(out);
-    json_out_end_array(out);
-}
+#include "scenario/schema_part.h"
+#include "scenario/table.h"
 
 /* ---- options ---- */
-
-static bool is_in(const struct option *option, const char *section)
-{
-    return option->section == section ||
-           (option->section && section && strcmp(option->section, section) == 0);
-}
 
 static void print_description(const struct option *option, struct json_out *out)
 {
@@ -61,7 +34,7 @@ static void print_option(const struct option *option, struct json_out *out)
     json_out_key(out, option->key);
     json_out_begin_flat_object(out);
     print_description(option, out);
-    value_type_get(option->type)->schema(option, out);
+    option->type->schema(option, out);
     json_out_end_object(out);
 }
 
@@ -75,7 +48,7 @@ static void print_section(const struct option_section *section, struct json_out 
     json_out_key(out, "properties");
     json_out_begin_object(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section->key))
+        if (option_is_in(&option_table[i], section->key))
             print_option(&option_table[i], out);
     json_out_end_object(out);
     schema_add(out, "additionalProperties", "false");
@@ -200,7 +173,7 @@ static void print_required(struct json_out *out, const char *section, unsigned k
     json_out_key(out, "required");
     json_out_begin_flat_array(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && option_table[i].required &&
+        if (option_is_in(&option_table[i], section) && option_table[i].required &&
             option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0)
             json_out_string(out, option_table[i].key);
     json_out_end_array(out);
@@ -209,7 +182,7 @@ static void print_required(struct json_out *out, const char *section, unsigned k
 static bool needs_section(const char *section, unsigned kind)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && option_table[i].required &&
+        if (option_is_in(&option_table[i], section) && option_table[i].required &&
             option_table[i].kinds && option_is_of(&option_table[i], kind))
             return true;
     return false;
@@ -223,7 +196,7 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
     json_out_key(out, "properties");
     json_out_begin_flat_object(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
+        if (option_is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
             schema_add(out, option_table[i].key, "false");
     json_out_end_object(out);
     json_out_end_object(out);

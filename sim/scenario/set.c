@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/value.h"
+#include "scenario/scenario.h"
 
 /* The option that a faulty key may have meant, by path or, with the section left out, by key. */
 static void report_unknown(struct diag *diag, struct place place, const char *key)
@@ -31,7 +31,7 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
 static void set_entry(struct set_value *value, const char *entry)
 {
     value->entry = strdup(entry);
-    if (!value->entry || !value_type_get(value->option->type)->read_entry)
+    if (!value->entry || !value->option->type->read_entry)
         value->option = NULL;
 }
 
