@@ -64,7 +64,7 @@ bool yaml_read_int(const struct yaml_node *node, int64_t *out); /* also false if
 bool yaml_read_double(const struct yaml_node *node, double *out); /* finite decimal numbers only */
 bool yaml_read_bool(const struct yaml_node *node, bool *out);   /* true, false (any of 3 cases) */
 
-/* Bytes for a description in a message: a line's worth of the file's own text, its end included. */
+/* Room for a description: 60 bytes of the file's text (yaml_text.c), the marks around, the end. */
 #define YAML_DESCRIPTION_MAX 96
 
 /* What a node is, for messages: "a list", "a map", "null", "'abc'" (cut if long) into buf. */

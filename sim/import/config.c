@@ -247,7 +247,7 @@ static const struct family families[] = {
 static const struct family *find_family(const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *type = yaml_find(root, "model_type");
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t f = 0; type && f < sizeof(families) / sizeof(families[0]); f++)
         for (size_t t = 0; type->kind == YAML_TEXT && families[f].types[t]; t++)
@@ -265,7 +265,7 @@ static bool read_size(struct config *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);
     int64_t *size = &c->sizes[key->size];
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (!node || yaml_is_null(node)) {
         *size = key->standard > 0 ? key->standard : 0;
@@ -283,7 +283,7 @@ static bool read_size(struct config *c, const struct size_key *key)
 static bool read_flag(const struct config *c, const char *key, bool standard, bool *out)
 {
     const struct yaml_node *node = yaml_find(c->root, key);
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     *out = standard;
     if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
@@ -296,7 +296,7 @@ static bool read_flag(const struct config *c, const char *key, bool standard, bo
 static bool read_dtype(struct config *c)
 {
     const struct yaml_node *node = yaml_find(c->root, "torch_dtype");
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (!node)
         node = yaml_find(c->root, "dtype");

@@ -26,7 +26,7 @@ static const struct {
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, const char *name,
                       struct diag *diag)
 {
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t t = 0; node->kind == YAML_TEXT && t < sizeof(types) / sizeof(types[0]); t++) {
         if (!strcmp(types[t].name, node->text)) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "query/axes.h"
+#include "query/json_memory.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -190,7 +191,7 @@ static void write_unchanged(struct json_out *out, const json_t *node)
         json_out_raw(out, text, strlen(text));
         json_out_end_object(out);
     }
-    query_free_json(text);
+    json_memory_free(text);
 }
 
 static int write_shards(struct json_out *out, const struct layout_leaves *leaves,

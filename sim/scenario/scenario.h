@@ -3,7 +3,7 @@
  * A file describes one model and one or more strategies.  Each becomes a whole `struct scenario`:
  * the file's own values, then the strategy's, then those of --set; what is left has its default.
  * A `sweep:` makes further strategies from lists of mesh sizes and rule sets (scenario/sweep.h).
- * The texts of options, their ranges, defaults and help stand in one table (scenario/option.h).
+ * The texts of options, their ranges, defaults and help stand in one table (scenario/table.h).
  *
  * Thread class: immutable once loaded; any number of threads may read it.
  *
