@@ -1,5 +1,5 @@
-/* A tree is built from libyaml's events.  Nodes live in blocks that are freed together; the items of
- * all open lists and maps share one stack and move to their node when it is closed.
+/* A tree is built from libyaml's events.  Nodes live in blocks that are freed together; the items
+ * of all open lists and maps share one stack and move to their node when it is closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,7 +27,7 @@ enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool quoted; /* text only: written in quotes or as a block, so it is a string and nothing else */
+    bool quoted; /* text only: in quotes or a block, so that it is a string and nothing else */
     struct place place;
     const char *text; /* text only: without NUL inside, NUL-terminated UTF-8 */
     size_t nitems;    /* list, map */
@@ -45,8 +45,8 @@ struct yaml_doc; /* opaque */
 SHD_MUST_CHECK int yaml_doc_parse(struct yaml_doc **out, struct place first, const char *text,
                                   size_t length, struct diag *diag);
 
-/* Read and parse a file, "-" for standard input (named "<stdin>" in places).  The path is not copied
- * either.  A file that cannot be read is an error at line 1, column 1. */
+/* Read and parse a file, "-" for standard input (named "<stdin>" in places).  The path is not
+ * copied either.  A file that cannot be read is an error at line 1, column 1. */
 SHD_MUST_CHECK int yaml_doc_load(struct yaml_doc **out, const char *path, struct diag *diag);
 
 /* Free a document and all its nodes.  NULL is allowed. */

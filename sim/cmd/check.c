@@ -44,9 +44,11 @@ static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
      0},
     {"update", KEY_UPDATE, NULL, 0,
-     "Accept what there is as the new baselines; refused where CI is set, for a person must look", 0},
+     "Accept what there is as the new baselines; refused where CI is set, for a person must look",
+     0},
     {"prune", KEY_PRUNE, NULL, 0,
-     "With --update: remove the baselines of scenarios that are no more; without it they are told", 0},
+     "With --update: remove the baselines of scenarios that are no more; without it they are told",
+     0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
     {"baselines", KEY_BASELINES, "DIR", 0,
      "Where the baselines are, in a folder of the same name as DIR; otherwise results/baselines "
@@ -335,7 +337,8 @@ static int check_file(struct check *c, const char *suite)
         exit = no_memory();
     } else if (work_init(&w, 1)) {
         w.names[w.nnames++] = f.path;
-        w.log.quiet = c->quiet || !w.log.is_tty; /* elsewhere the test points show that it goes on */
+        /* Where it is no terminal the test points show that it goes on. */
+        w.log.quiet = c->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
         exit = work_load(&w);
         if (exit == CMD_USAGE)

@@ -20,9 +20,9 @@
 
 int cmd_stop_request;
 
-/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is, be
- * it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in one
- * step (store/write.h), and a result goes out when it is whole. */
+/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is,
+ * be it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in
+ * one step (store/write.h), and a result goes out when it is whole. */
 #define STOP_NS 500000000
 
 static timer_t stop_timer;

@@ -44,19 +44,19 @@ extern const struct cmd cmd_show;
 /* The whole program: find the subcommand, in the table of main.c, and run it. */
 int cmd_main(int argc, char **argv);
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by itself
- * within half a second is ended, with CMD_INTERRUPTED. */
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by
+ * itself within half a second is ended, with CMD_INTERRUPTED. */
 extern int cmd_stop_request;
 void cmd_watch_signals(void);
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop gets
- * no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop
+ * gets no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
 struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
 
-/* Close standard output, at the end of the program: what argp and printf left in the buffer goes out.
- * A full disk, now or before, is told and ends the program with CMD_CANNOT. */
+/* Close standard output, at the end of the program: what argp and printf left in the buffer goes
+ * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */
 void cmd_close_output(void);
 
 /* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */

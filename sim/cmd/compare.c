@@ -49,9 +49,10 @@ static const struct argp_option option_table[] = {
      "in no rounds",
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
+    {"output", 'o', "FILE", 0,
+     "Write to a file, in the format of its ending: .txt, .md, .csv, .json", 0},
+    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
      0},
-    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
     {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
      "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
@@ -300,9 +301,9 @@ static int run(int argc, char **argv)
     const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         option_table, parse_option, "SCENARIO...",
-        "Strategies side by side, all of a file's or those of several files: bytes received, flops, "
-        "memory, the replayed step, and whether the numbers are right; against a base, with the "
-        "best of each column marked and dominated strategies named.\v"
+        "Strategies side by side, all of a file's or those of several files: bytes received, "
+        "flops, memory, the replayed step, and whether the numbers are right; against a base, with "
+        "the best of each column marked and dominated strategies named.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"

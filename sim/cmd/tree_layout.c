@@ -249,8 +249,8 @@ int tree_layout_init(struct tree_layout *out, const char *model, const char *rul
             out->rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
     if (status != SHD_OK)
         return status;
-    status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs, mesh,
-                         &err);
+    status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs,
+                         mesh, &err);
     if (status != SHD_OK) {
         diag_failure(diag, (struct place){model, 0, 0}, err.status, "%s", err.text);
         return status;

@@ -97,7 +97,8 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
         return measured;
     status = trial_saving(&result.saving, &item->trial, &err);
     if (status != SHD_OK) {
-        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
+        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy,
+                  err.text);
         return cmd_exit_of(status);
     }
     whole = text->length;

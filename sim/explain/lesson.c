@@ -16,7 +16,6 @@
 #define COLUMN 16      /* where it begins, behind its title */
 #define BOXES_TOLD 8   /* of one device in one step */
 #define MOVES_TOLD 4096 /* into one device in one step, looked at for whom they come from */
-#define LINE_MAX_BYTES 1024
 
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 
@@ -439,8 +438,8 @@ static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
     struct text head = TEXT_INIT;
     char axes[128] = "";
 
-    program_axes_print(program, op->reshard.axes, op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0,
-                       axes, sizeof axes);
+    program_axes_print(program, op->reshard.axes,
+                       op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0, axes, sizeof axes);
     if (op->kind == PROGRAM_FILL)
         text_addf(&head, "%s: given", op->name);
     else if (op->kind == PROGRAM_KERNEL)

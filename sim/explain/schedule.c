@@ -219,9 +219,12 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
                               algo->name, nmembers, algo->desc);
     fill_operands(&s);
     run_steps(out, &s);
-    figure_add_note(out, figure_print(out, "a, b, ... are the operands of members 0, 1, ...%s; "
-                                           "%u elements are received in all.",
-                                      algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "", (unsigned)s.received));
+    figure_add_note(out,
+                    figure_print(out,
+                                 "a, b, ... are the operands of members 0, 1, ...%s; "
+                                 "%u elements are received in all.",
+                                 algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "",
+                                 (unsigned)s.received));
     free(s.elements);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }

@@ -1,8 +1,8 @@
 /* A Hugging Face config.json: which arrays a model of that family holds.
  *
- * A family is a table of arrays with their extents by meaning; sizes come from the config, under the
- * names that the family gives them.  Names, order of extents and defaults are those of the modules
- * whose weights such checkpoints hold.
+ * A family is a table of arrays with their extents by meaning; sizes come from the config, under
+ * the names that the family gives them.  Names, order of extents and defaults are those of the
+ * modules whose weights such checkpoints hold.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -90,7 +90,8 @@ static char *beside(const char *path, const char *name)
 static bool seen_before(const struct yaml_node *map, size_t item)
 {
     for (size_t i = 0; i < item; i++)
-        if (map->items[i]->kind == YAML_TEXT && !strcmp(map->items[i]->text, map->items[item]->text))
+        if (map->items[i]->kind == YAML_TEXT &&
+            !strcmp(map->items[i]->text, map->items[item]->text))
             return true;
     return false;
 }

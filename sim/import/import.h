@@ -7,8 +7,8 @@
  *   a directory                     the first of these that it has: the index, model.safetensors,
  *                                   config.json
  *
- * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by the
- * limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
+ * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by
+ * the limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
  *
  * Thread class: a tree is owned by one thread while it is read; the readers are pure.
  *

@@ -107,7 +107,8 @@ static void report_undone(struct lint *l, uint32_t before, uint32_t after)
     l->findings->no_memory |= first.failed || second.failed;
     diag_error(l->findings, s->rules[after]->place,
                "constraint '%s' undoes '%s': %s lies as %s, and at once %s is to lie as %s",
-               s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from, text_get(&second), to);
+               s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from,
+               text_get(&second), to);
     text_fini(&first);
     text_fini(&second);
 }

@@ -276,7 +276,8 @@ static void print_skipped(const struct compare *c, struct text *out)
     if (c->nskipped)
         text_add(out, "skipped, as sizes do not divide:");
     for (size_t i = 0; i < c->nskipped && !out->failed; i++) {
-        if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) > LEGEND_COLUMNS) {
+        if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) >
+            LEGEND_COLUMNS) {
             text_add(out, "\n ");
             from = out->length - 1;
         }

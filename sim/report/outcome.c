@@ -216,7 +216,8 @@ static void add_counts(const struct outcome *list, size_t n, bool all, struct te
 
 void outcome_print_junit(const struct outcome *list, size_t n, struct text *out)
 {
-    text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shardsim check\"");
+    text_add(out,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shardsim check\"");
     add_counts(list, n, true, out);
     text_add(out, ">\n");
     for (size_t i = 0, end; i < n; i = end) {

@@ -75,9 +75,10 @@ static void print_step(const struct scenario *scenario, const struct option *opt
 static void schema_step(const struct option *option, struct json_out *out)
 {
     (void)option;
-    schema_add(out, "anyOf",
-               "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
-               "\"backward\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true}]");
+    schema_add(
+        out, "anyOf",
+        "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
+        "\"backward\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true}]");
 }
 
 const struct value_type value_step = {

@@ -93,8 +93,9 @@ static const char *strategy_name(const struct yaml_node *strategy)
     return name && name->kind == YAML_TEXT ? name->text : NULL;
 }
 
-/* A strategy that was not chosen keeps its name, to be told, and its faults are nobody's concern now;
- * but one whose name cannot be told may be the one that was meant.  True if faults were reported. */
+/* A strategy that was not chosen keeps its name, to be told, and its faults are nobody's concern
+ * now; but one whose name cannot be told may be the one that was meant.  True if faults were
+ * reported. */
 static bool read_unchosen(struct reader *r, const struct yaml_node *root,
                           const struct yaml_node *strategy)
 {
@@ -123,16 +124,17 @@ static void check_names(const struct scenario_file *file, const struct strategie
         for (size_t k = 0; k < i; k++)
             if (file->scenarios[k].strategy &&
                 strcmp(file->scenarios[k].strategy, name->text) == 0) {
-                diag_error(diag, name->place,
-                           "strategy '%.60s' is here twice, first on line %d; expected another name",
-                           name->text, file->scenarios[k].place.line);
+                diag_error(
+                    diag, name->place,
+                    "strategy '%.60s' is here twice, first on line %d; expected another name",
+                    name->text, file->scenarios[k].place.line);
                 break;
             }
     }
 }
 
-/* Every strategy is read by itself, so that each finds its own faults; those of the file's own values
- * are the same each time, and kept once. */
+/* Every strategy is read by itself, so that each finds its own faults; those of the file's own
+ * values are the same each time, and kept once. */
 static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
                             const struct strategies *all, const struct set_value *sets,
                             size_t nsets, struct diag *diag)

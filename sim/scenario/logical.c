@@ -9,7 +9,8 @@
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 
-#define ENTRIES_MAX 256 /* of `axes:`; a graph of more logical axes than that is no text of people */
+/* Entries of `axes:`; presets have eight logical axes, and no graph written by hand has so many. */
+#define ENTRIES_MAX 256
 
 static void free_axes(char **axes, size_t naxes)
 {

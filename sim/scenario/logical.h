@@ -1,4 +1,5 @@
-/* scenario/logical.h - entries "logical axis: mesh axes", as `axes:` and `partition_axis:` have them.
+/* scenario/logical.h - entries "logical axis: mesh axes", as `axes:` and `partition_axis:` have
+ * them.
  *
  * Thread class: as the reader's.
  *

@@ -150,7 +150,8 @@ static void read_mesh(struct reader *r, const struct option *option, const struc
         read_axis(r, node->keys[i], node->items[i]);
 }
 
-/* Only axes that are there already: their order gives the device ids, so none is added in passing. */
+/* Only axes that are there already: their order gives the device ids, so none is added in
+ * passing. */
 static void read_mesh_entry(struct reader *r, const struct option *option,
                             const struct yaml_node *key, const struct yaml_node *node)
 {

@@ -157,10 +157,10 @@ static void print(const struct scenario *scenario, const struct option *option, 
 static void schema_field(struct json_out *out, enum shd_axis_field field)
 {
     const char *name = shd_axis_field_name(field);
-    const char *form = field < SHD_NMESH_AXIS_FIELDS
-                           ? "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME
-                             "\"}]}"
-                           : "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}";
+    const char *form =
+        field < SHD_NMESH_AXIS_FIELDS
+            ? "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]}"
+            : "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}";
     char plain[PARTITION_AXIS_NAME_MAX];
 
     snprintf(plain, sizeof(plain), "%.*s", (int)(strlen(name) - strlen("_axis")), name);

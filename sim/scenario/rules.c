@@ -26,7 +26,8 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
     free(rules);
 }
 
-/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on failure. */
+/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on
+ * failure. */
 static bool read_entry(struct reader *r, struct shd_spec_entry *out,
                        const struct yaml_node *node, const char **names)
 {

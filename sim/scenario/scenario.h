@@ -237,8 +237,8 @@ struct scenario_file {
 SHD_MUST_CHECK int scenario_load(struct scenario_file **out, const char *path,
                                  const char *const *sets, size_t nsets, struct diag *diag);
 
-/* The same, but only the strategies of some names are read to be used: of the others nothing but the
- * name counts, and no fault is reported.  No names: all. */
+/* The same, but only the strategies of some names are read to be used: of the others nothing but
+ * the name counts, and no fault is reported.  No names: all. */
 struct scenario_choice {
     const char *const *names;
     size_t nnames;

@@ -93,16 +93,18 @@ static void add_type(struct json_out *out, const char *key, const char *fmt, ...
 
 static void print_types(struct json_out *out)
 {
-    add_type(out, SCHEMA_NAME,
-             "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1, \"maxLength\": %d, "
-             "\"pattern\": \"^[^\\u0000-\\u001f\\u007f]*$\"}",
-             SCENARIO_NAME_MAX);
+    add_type(
+        out, SCHEMA_NAME,
+        "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1, \"maxLength\": %d, "
+        "\"pattern\": \"^[^\\u0000-\\u001f\\u007f]*$\"}",
+        SCENARIO_NAME_MAX);
     add_type(out, SCHEMA_IDENTIFIER,
              "{\"type\": [\"string\", \"boolean\"], \"pattern\": \"^[A-Za-z_][A-Za-z0-9_.]*$\"}");
     add_type(out, SCHEMA_LOGICAL,
-             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME) ", {\"type\": \"array\", \"items\": "
-             REF(SCHEMA_NAME) "}]}");
-    add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}", INT32_MAX);
+             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME)
+             ", {\"type\": \"array\", \"items\": " REF(SCHEMA_NAME) "}]}");
+    add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}",
+             INT32_MAX);
     add_type(out, SCHEMA_RULES,
              "{\"type\": \"array\", \"maxItems\": %d, \"items\": " REF("type-rule") "}",
              SCENARIO_RULES_MAX);
@@ -167,7 +169,8 @@ static void print_definitions(struct json_out *out)
 
 /* ---- what a model of a kind needs and has not ---- */
 
-/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for elsewhere. */
+/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for
+ * elsewhere. */
 static void print_required(struct json_out *out, const char *section, unsigned kind)
 {
     json_out_key(out, "required");
@@ -209,7 +212,9 @@ static void print_kind(struct json_out *out, unsigned kind)
 {
     json_out_begin_object(out);
     if (kind == SCENARIO_GRAPH)
-        add_type(out, "if", "{\"anyOf\": [{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"graph\"}}}}}, "
+        add_type(out, "if",
+                 "{\"anyOf\": [{" KIND_IS
+                 ", \"properties\": {\"kind\": {\"const\": \"graph\"}}}}}, "
                  "{\"required\": [\"graph\"], \"not\": {" KIND_IS "}}}}]}");
     else
         add_type(out, "if", "{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"%s\"}}}}}",
@@ -234,14 +239,16 @@ static void print_kind(struct json_out *out, unsigned kind)
 /* A file of one strategy is whole; otherwise any part may be said by each strategy for itself. */
 static void print_whole(struct json_out *out)
 {
-    schema_add(out, "if",
-               "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
+    schema_add(
+        out, "if",
+        "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
     json_out_key(out, "then");
     json_out_begin_object(out);
     print_required(out, NULL, SCENARIO_MLP);
     schema_add(out, "if", "{\"not\": {\"required\": [\"graph\"]}}");
-    schema_add(out, "then",
-               "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
+    schema_add(
+        out, "then",
+        "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
     json_out_key(out, "allOf");
     json_out_begin_array(out);
     for (unsigned kind = 0; kind < SCENARIO_NKINDS; kind++)

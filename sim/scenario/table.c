@@ -311,8 +311,9 @@ const struct option option_table[] = {
         .offset = AT(placement),
         .words = placements,
         .standard = "follow",
-        .help = "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
-                "operands bring them; search looks for the fewest bytes",
+        .help =
+            "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
+            "operands bring them; search looks for the fewest bytes",
     },
     {
         .key = "rules",
@@ -388,7 +389,8 @@ const struct option option_table[] = {
         .offset = AT(tolerance),
         .max = 1,
         .standard = "null",
-        .help = "max |a-b| / max |b| that results may have, besides the error bound of each element",
+        .help =
+            "max |a-b| / max |b| that results may have, besides the error bound of each element",
     },
     {
         .key = "seed",

@@ -1,8 +1,8 @@
 /* scenario/table.h - the options of a scenario file, as one table.
  *
- * The reader, the checks, the canonical print, the schema and the help text all read this table.  To
- * add an option: a field in scenario.h and a row here.  To add a type of values: a file that defines
- * a struct value_type, and its name in types.h.
+ * The reader, the checks, the canonical print, the schema and the help text all read this table.
+ * To add an option: a field in scenario.h and a row here.  To add a type of values: a file that
+ * defines a struct value_type, and its name in types.h.
  *
  * Thread class: immutable tables and pure functions.
  *

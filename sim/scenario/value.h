@@ -32,8 +32,8 @@ void value_error(struct reader *r, const struct option *option, const struct yam
  * SCENARIO_NAME_MAX bytes; else NULL, reported as the fault of `what`. */
 char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node);
 
-/* A key that a small map of its own does not have: "unknown key 'thta' in rope; expected ...; did you
- * mean 'theta'?" */
+/* A key that a small map of its own does not have: "unknown key 'thta' in rope; expected ...; did
+ * you mean 'theta'?" */
 void value_unknown_key(struct reader *r, const struct yaml_node *key, const char *map,
                        const char *expected, const char *const *keys, size_t nkeys);
 

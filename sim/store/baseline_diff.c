@@ -1,7 +1,7 @@
 /* What changed, in words.
  *
- * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new or
- * gone.
+ * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new
+ * or gone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

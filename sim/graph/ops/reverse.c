@@ -12,8 +12,8 @@ const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand)
     return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
 }
 
-/* A node made for the gradient of another says so; a forward value may serve as one and stays what it
- * is, and one that serves for several is the first's. */
+/* A node made for the gradient of another says so; a forward value may serve as one and stays what
+ * it is, and one that serves for several is the first's. */
 static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
 {
     if (node == GRAPH_NONE || graph->nodes[node].phase != GRAPH_BACKWARD)
