@@ -11,7 +11,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define MESSAGE_BYTES_MAX 600
+#define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; it is cut behind them */
 
 void diag_init(struct diag *diag)
 {

@@ -15,7 +15,7 @@
 #include "cmd/cmd.h"
 #include "run/backend.h"
 
-#define NAME_MAX_BYTES 64
+#define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
 
 static bool is_end(const struct argp_option *option)
 {

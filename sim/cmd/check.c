@@ -22,7 +22,9 @@
 #include "store/folder.h"
 #include "store/write.h"
 
-#define BASELINE_BYTES_MAX ((size_t)16 << 20)
+#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* of a file that is read: as YAML_DOC_BYTES_MAX */
+/* A weight of so much that lies whole on several devices is warned of, if not told otherwise: a
+ * float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
 #define ENDING ".yaml"
 #define FOREIGN "the first line is not that of a baseline, so this is left as it is; move it away"

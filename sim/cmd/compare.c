@@ -32,7 +32,7 @@ enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
 /* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
  * work on every core; and no longer than one waits for a table. */
 #define SECONDS_DEFAULT 5
-#define SECONDS_MAX 86400
+#define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
 
 /* What is executed without being asked: a minute or so of work that fits. */

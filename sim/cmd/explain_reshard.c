@@ -20,8 +20,8 @@
 #include "cmd/cmd.h"
 #include "cmd/show.h"
 
-#define PLAN_TEXT_MAX 16384
-#define WAYS_TOLD 12
+#define PLAN_TEXT_MAX 16384 /* bytes of a plan in words; a longer one is cut */
+#define WAYS_TOLD 12        /* other plans, the cheapest first: those that fit a screen */
 #define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
 
 struct options {

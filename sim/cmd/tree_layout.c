@@ -21,8 +21,8 @@
 #include "import/import.h"
 #include "report/table.h"
 
-#define SCHEMA 1
-#define SPEC_TEXT_MAX 256
+#define SCHEMA 1          /* version of the form of show tree --json */
+#define SPEC_TEXT_MAX 256 /* bytes of a spec or a mesh in a line; a longer one is cut */
 
 static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...) SHD_PRINTF(2, 3);
 

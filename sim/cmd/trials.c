@@ -21,8 +21,8 @@ struct options {
 
 enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
 
-#define REPEATS_MAX 1000000
-#define THREADS_MAX 1024
+#define REPEATS_MAX 1000000 /* more is a slip of the hand */
+#define THREADS_MAX 1024    /* of one device, far above the cores of a host */
 /* For the rounds that steady the replayed step; small scenarios take a fraction of it. */
 #define ROUNDS_NS INT64_C(1000000000)
 #define NRUN_OPTIONS 3 /* the first rows: a plan does without */

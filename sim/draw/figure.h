@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 #define FIGURE_PLAIN (-1) /* no colour */
-#define FIGURE_CELLS_MAX 65536
+#define FIGURE_CELLS_MAX 65536 /* of one drawing, as of a matrix of 256 devices; no eye sees more */
 
 struct figure_part {
     const char *text;

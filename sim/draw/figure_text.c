@@ -28,7 +28,7 @@ static const struct strokes ascii_strokes = {
     "|", "-", {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}}};
 static const char *const unicode_shades[] = {"·", "░", "▒", "▓", "█"};
 static const char *const ascii_shades[] = {".", "-", "+", "*", "#"};
-#define NSHADES 5
+#define NSHADES 5 /* of each list above, from light to dark */
 
 /* How a grid is laid out. */
 struct layout {

@@ -12,10 +12,11 @@
 #include "base/units.h"
 #include "base/wrap.h"
 
-#define INDENT 6       /* of what is told about an op */
-#define COLUMN 16      /* where it begins, behind its title */
-#define BOXES_TOLD 8   /* of one device in one step */
-#define MOVES_TOLD 4096 /* into one device in one step, looked at for whom they come from */
+/* How much is told: what a reader can still take in.  Columns are characters. */
+#define INDENT 6        /* of the lines about an op */
+#define COLUMN 16       /* where their text begins, behind its title */
+#define BOXES_TOLD 8    /* pieces that one device copies in one step */
+#define MOVES_TOLD 4096 /* copies into one device in one step; of more, no senders are told */
 
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READS_TOLD 12 /* of one step, in words */
-#define NBUFFERS 3 /* IN, OUT, TMP */
+#define READS_TOLD 12 /* reads of one step told in words; of more, how many others there are */
+#define NBUFFERS 3    /* IN, OUT, TMP */
 
 /* What an element is: the members whose operands are in it, and which element of theirs it is. */
 struct holding {
@@ -127,7 +127,7 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
     }
 }
 
-/* One line: who reads what of whom. */
+/* One line: which member reads what from which. */
 static void tell_step(struct figure *f, const struct state *s, uint32_t step)
 {
     static const char *const buffers[] = {"operand", "result", "passing"};

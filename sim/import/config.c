@@ -14,6 +14,7 @@
 
 #include "import/import.h"
 
+/* The largest number that a config may have: beyond that of any model, so it is a fault. */
 #define SIZE_LIMIT (INT64_C(1) << 40)
 
 enum size {

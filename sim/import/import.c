@@ -15,7 +15,6 @@
 
 #define SAFETENSORS ".safetensors"
 #define INDEX "model.safetensors.index.json"
-#define HEADER_BYTES 8
 
 /* ---- files ---- */
 
@@ -34,7 +33,7 @@ static bool ends_with(const char *text, const char *end)
 /* The header alone: the data may be far larger than memory. */
 static int read_header(struct text *out, const char *path, struct diag *diag)
 {
-    char first[HEADER_BYTES], chunk[1 << 14];
+    char first[IMPORT_LENGTH_BYTES], chunk[1 << 14];
     FILE *file = fopen(path, "rb");
     uint64_t left;
 

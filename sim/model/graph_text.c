@@ -11,7 +11,7 @@
 #include "model/lines.h"
 #include "model/model.h"
 
-#define HELP_COLUMNS 80
+#define HELP_COLUMNS 80 /* as all help texts, whatever the terminal */
 
 static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
 {

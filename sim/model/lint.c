@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "model/match.h"
 
-#define SHARDING_TEXT_MAX 256
+#define SHARDING_TEXT_MAX 256 /* bytes of a sharding in a message; a longer one is cut */
 
 struct lint {
     struct diag *findings;

@@ -16,8 +16,8 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define METHODS_MAX 64
-#define METHOD_AXES_MAX 16
+#define METHODS_MAX 64     /* of one question; eformer has a handful */
+#define METHOD_AXES_MAX 16 /* axes of one method, as a mesh has at most (SHD_MESH_AXES_MAX) */
 
 static int read_options(struct shd_auto_options *out, const json_t *in, struct shd_error *err)
 {

@@ -11,11 +11,12 @@
 #include "base/wrap.h"
 #include "report/table.h"
 
+/* What terminals take for colours (ECMA-48, SGR). */
 #define GREEN "\033[1;32m"
 #define RED "\033[1;31m"
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
-#define LEGEND_COLUMNS 80
+#define LEGEND_COLUMNS 80 /* of the text below the table, whatever the terminal */
 #define SAME 0.005 /* ratios that print as 1.00 */
 
 /* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */

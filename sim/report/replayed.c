@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "report/table.h"
 
-#define SHARES_SHOWN 6
+#define SHARES_SHOWN 6 /* parts of the critical path that have a line, the longest first */
 
 /* ---- the critical path ---- */
 

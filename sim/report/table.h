@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-#define TABLE_COLUMNS_MAX 24
+#define TABLE_COLUMNS_MAX 24 /* those of compare, the most, are fewer */
 
 /* `columns` holds one character a column: 'l' left- or 'r' right-aligned. */
 struct table {

@@ -20,7 +20,7 @@
  * `partition_axis` does not know it.  They live as long as name and scenario. */
 size_t partition_axis_find(const char **axes, const struct scenario *scenario, const char *name);
 
-#define PARTITION_AXIS_NAME_MAX 48
+#define PARTITION_AXIS_NAME_MAX 48 /* bytes of the longest name of a field, and to spare */
 
 /* The names of the fields without their "_axis". */
 struct partition_axis_names {

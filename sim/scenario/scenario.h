@@ -25,13 +25,16 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-#define SCENARIO_VERSION 1
-#define SCENARIO_STRATEGIES_MAX 256
-#define SCENARIO_RULES_MAX 1024   /* in `params`, in `constraints`, in `axes` */
-#define SCENARIO_NAME_MAX 200     /* bytes of any name or pattern */
-#define SCENARIO_GRAPH_MAX 1024   /* dims, arrays, ops of the `graph:` section, each */
-#define SCENARIO_OP_BYTES_MAX 2000 /* of one op's line */
+#define SCENARIO_VERSION 1                  /* of the form of files; any other is refused */
 #define SCENARIO_DEFAULT_STRATEGY "default" /* of a file without `strategies` */
+
+/* What a file may hold: several times what people write, and little enough that a file which is
+ * made to cost much costs seconds. */
+#define SCENARIO_STRATEGIES_MAX 256 /* with those of the sweep */
+#define SCENARIO_RULES_MAX 1024     /* in `params` and in `constraints`, each */
+#define SCENARIO_NAME_MAX 200       /* bytes of any name or pattern */
+#define SCENARIO_GRAPH_MAX 1024     /* dims, arrays, ops of the `graph:` section, each */
+#define SCENARIO_OP_BYTES_MAX 2000  /* of one op's line */
 
 enum scenario_kind {
     SCENARIO_MLP,
@@ -89,7 +92,7 @@ struct scenario_dim {
     struct place place; /* of the size */
 };
 
-#define SCENARIO_ARRAY_RANK_MAX 8
+#define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`, as GRAPH_RANK_MAX */
 
 /* `x: [b, s, d]` or `ids: {dims: [b, s], below: v}`. */
 struct scenario_array {

@@ -12,7 +12,8 @@
 #include "base/nearest.h"
 #include "scenario/scenario.h"
 
-#define COMBINATIONS_MAX 65536 /* of one map of sizes, before `devices` chooses */
+/* Of one map of sizes, before `devices` chooses: each is looked at. */
+#define COMBINATIONS_MAX 65536
 
 struct expansion {
     struct sweep *sweep;

@@ -19,7 +19,7 @@
 #include "base/uint128.h"
 #include "record/record.h"
 
-#define BASELINE_VERSION 1
+#define BASELINE_VERSION 1 /* of the form of these files; another is refused */
 
 /* A parameter, an input, or a value with a constraint. */
 struct baseline_array {
