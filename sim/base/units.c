@@ -285,7 +285,8 @@ const char *units_print_bytes(char *buf, size_t size, uint128 bytes)
     return buf;
 }
 
-/* In the largest of some units, which grow, that divides; zero in the smallest. */
+/* Print in the largest of the units (listed in growing order) that divides the value; zero in the
+ * smallest. */
 static const char *print_exact(char *buf, size_t size, uint64_t value, const struct unit *units,
                                size_t nunits)
 {

@@ -78,7 +78,8 @@ static struct place place_at(struct place first, size_t line, size_t column)
     };
 }
 
-/* libyaml ends the last line if nobody did; its end is the text's end all the same. */
+/* Where the last line has no newline libyaml adds one, and may name a line behind the end: that
+ * stands for the end of the text. */
 static struct place place_of(const struct builder *b, yaml_mark_t mark)
 {
     if (mark.line > b->end_line)
@@ -92,7 +93,7 @@ static void out_of_memory(struct builder *b)
     b->status = SHD_ENOMEM;
 }
 
-/* Report and stop. */
+/* Report an error and stop parsing. */
 #define FAIL(b, code, place, ...)                  \
     do {                                           \
         diag_error((b)->diag, place, __VA_ARGS__); \

@@ -375,7 +375,7 @@ static int measure_sizes(struct printer *p, struct measure_opts *m)
     return exit;
 }
 
-/* NULL, with a message, when there is none for so many devices. */
+/* The algorithm to measure; NULL, with a message, when none works for so many devices. */
 static const struct coll_algo *find_algo(int kind, const char *name, uint32_t ndevices)
 {
     const struct coll_algo *algo = coll_find((enum coll_kind)kind, name);

@@ -107,7 +107,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Whether an environment variable says yes. */
+/* Whether an environment variable is set to something that means yes. */
 static bool is_on(const char *name)
 {
     const char *value = getenv(name);
@@ -275,7 +275,7 @@ static bool is_there(const struct file_check *f, const char *strategy)
     return false;
 }
 
-/* Baselines of strategies that are no more. */
+/* Tell of baselines whose strategies are gone. */
 static int check_left_over(struct file_check *f)
 {
     int exit = CMD_OK;
@@ -403,7 +403,8 @@ static int check_orphan(struct check *c, const char *suite, const char *path)
     return CMD_CANNOT;
 }
 
-/* Baselines of scenarios that are no more: those to be removed are all listed first. */
+/* Tell of, or remove, the baselines of scenarios that are gone.  All are listed before any is
+ * removed. */
 static int check_orphans(struct check *c, const struct folder *scenarios,
                          const struct folder *baselines)
 {

@@ -89,7 +89,7 @@ void cmd_close_output(void)
 {
     bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
 
-    /* Where none was given and nothing was written, none is needed. */
+    /* A standard output that is closed is no fault if nothing was written. */
     failed |= fclose(stdout) != 0 && (pending || errno != EBADF);
     if (!failed)
         return;

@@ -27,8 +27,8 @@ struct cmd {
 /* The rows of a table of commands, ended by NULL, for a help text. */
 void cmd_list(FILE *file, const struct cmd *const *table);
 
-/* Run the row that argv[1] names, as `program` and this name; or say that there is none: `missing`
- * and the name, and what was meant. */
+/* Run the row that argv[1] names; its own argv[0] is `program` and the name.  If there is none, an
+ * error of `missing`, the name, and the nearest name there is. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 
@@ -49,8 +49,9 @@ int cmd_main(int argc, char **argv);
 extern int cmd_stop_request;
 void cmd_watch_signals(void);
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop
- * gets no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  After a
+ * request to stop cmd_put() writes nothing and returns CMD_INTERRUPTED; cmd_put_last() writes
+ * still. */
 struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);

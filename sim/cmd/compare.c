@@ -29,8 +29,9 @@ struct options {
 
 enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
 
-/* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
- * work on every core; and no longer than one waits for a table. */
+/* As long as one waits for a table.  It is enough for some fifty rounds of
+ * scenarios/strategies.yaml on a quiet host of two cores, and for four where four other programs
+ * are busy on every core. */
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
@@ -170,7 +171,7 @@ static bool find_base(struct options *o, size_t *base)
     return false;
 }
 
-/* All are executed, or none, so that no column is half empty.  Says why none is. */
+/* Either all are executed or none, so that no column is half empty; tells why none is. */
 static enum record_mode choose_mode(struct options *o)
 {
     double memory =
@@ -200,7 +201,8 @@ static enum record_mode choose_mode(struct options *o)
     return RECORD_EXECUTED;
 }
 
-/* What cannot be executed for the memory that it may have is planned, and seen not to fit. */
+/* A strategy that may not be executed because of its memory limit is planned: then it is shown not
+ * to fit. */
 static enum record_mode mode_of(const struct work_item *item, enum record_mode mode)
 {
     return trial_fits(&item->trial) ? mode : RECORD_PLANNED;

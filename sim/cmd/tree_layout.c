@@ -85,7 +85,8 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
     }
 }
 
-/* The rule whose pattern fails in a search; where none does again, the model. */
+/* The place of the rule whose pattern fails when it is searched for in `name`; if the failure does
+ * not occur again, that of the model. */
 static struct place find_fault(const struct tree_layout *l, const char *name)
 {
     struct place place = {l->model, 0, 0};

@@ -71,7 +71,7 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
     return *name && !sums ? figure_print(f, "%s%u", name, h->element) : name;
 }
 
-/* The colour of a sum is that of how far it has come; else that of whose it is. */
+/* A sum is coloured by how many operands are in it, anything else by the member it comes from. */
 static int32_t colour_holding(const struct state *s, const struct holding *h)
 {
     int32_t n = 0, lowest = FIGURE_PLAIN;

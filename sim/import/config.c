@@ -261,7 +261,7 @@ static const struct family *find_family(const struct yaml_node *root, struct dia
     return NULL;
 }
 
-/* Whether all is well; what is not given and has no default stays 0. */
+/* Read one size; false after an error.  One that is not given and may be missing is 0. */
 static bool read_size(struct config *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);

@@ -22,7 +22,7 @@ static bool has_rule(enum graph_op op, bool params)
     return params ? op == GRAPH_PARAM : op == GRAPH_CONSTRAINT || op == GRAPH_INPUT;
 }
 
-/* What is left for a last rule that takes all the rest may well be nothing. */
+/* Whether a rule is a last one that takes all the rest: it is fine if no name is left for it. */
 static bool is_rest(const struct scenario_rule *rules, size_t nrules, size_t rule)
 {
     return rule + 1 == nrules && !strcmp(rules[rule].pattern, ".*");

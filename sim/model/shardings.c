@@ -107,7 +107,8 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
-/* All in one, that the rule with the fault which may be behind it is not lost among them. */
+/* One message for all of them: the cause may be a fault in a rule, whose message should not be lost
+ * among many. */
 static void report_unmatched(const struct binding *b, const char *first, size_t nunmatched)
 {
     char more[32] = "";
@@ -164,8 +165,8 @@ static const char *last_parts(const char *name, const char *pattern)
     return at;
 }
 
-/* A pattern that is found in no name: the names are known to who wrote the model only, so the
- * nearest is told, or one as an example. */
+/* A pattern that is found in no name: the author of the rule may not know the names of
+ * the model, so the nearest is told, or else one as an example. */
 static void report_unused(const struct binding *b, const struct match *set, bool of_params)
 {
     const char *what = of_params ? "rule" : "constraint", *of = of_params ? "parameter" : "value";

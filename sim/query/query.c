@@ -36,7 +36,7 @@ static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_tree_ops,
                                                   NULL};
 
-/* An op could not run here, for lack of memory or threads, which is its answer. */
+/* Some op could not run here for lack of memory or threads, and its answer says so. */
 static _Thread_local bool could_not_run;
 
 static const struct query_op *find_op(const char *name)
@@ -142,8 +142,8 @@ static void write_answer(const json_t *request, const json_error_t *why, struct 
     json_out_newline(out);
 }
 
-/* An answer that needs no memory: that there is none.  The id is told if it is known and no list or
- * object, which would need some. */
+/* The answer "no memory", made without any.  It has the id of the question if that is known, and
+ * not a list or object, which would need memory. */
 static void refuse(const json_t *request, FILE *out)
 {
     const json_t *id = json_object_get(request, "id");

@@ -119,7 +119,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     text_fini(&value);
 }
 
-/* Fails the text when there is no memory to measure. */
+/* Without memory to measure a cell, the text is marked as failed. */
 static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out)
 {
     size_t width = strlen(compare_columns[c].title) + (compare_columns[c].better != 0);
@@ -150,8 +150,8 @@ static void pad(struct text *out, size_t n)
         text_add_char(out, ' ');
 }
 
-/* By how much the last column so far must grow, that the name of its group ends before that of the
- * group which column c begins. */
+/* How many characters the last column so far must grow by, so that the heading above its group ends
+ * before the heading of the group that begins with column c. */
 static size_t heading_room(const struct block *b, size_t c)
 {
     const char *group = compare_columns[b->columns[b->n - 1]].group;
@@ -242,7 +242,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
 {
     struct text cell = TEXT_INIT;
 
-    if (out->failed) /* then widths are not those of the cells */
+    if (out->failed) /* then the widths were not measured */
         return;
     if (out->length > 0)
         text_add_char(out, '\n');
@@ -269,7 +269,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
     text_fini(&cell);
 }
 
-/* Why, was said when they were skipped. */
+/* The names only: the reasons were told as warnings when the strategies were skipped. */
 static void print_skipped(const struct compare *c, struct text *out)
 {
     size_t from = out->length;
@@ -288,7 +288,7 @@ static void print_skipped(const struct compare *c, struct text *out)
     }
 }
 
-/* Who computes what, where that differs: domination is only among equals. */
+/* Which strategies compute the same thing, where not all do: one can dominate only its like. */
 static void print_kinds(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;

@@ -43,7 +43,7 @@ static void check_required(struct reader *r)
     }
 }
 
-/* What is said of a model that has no such thing would change nothing. */
+/* An option that the kind of model does not have would change nothing, so it is an error. */
 static void check_kind(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -56,7 +56,7 @@ static void check_kind(struct reader *r)
                        scenario_kind_name(s->model.kind));
 }
 
-/* Heads are whole, and each key head serves the same number of query heads. */
+/* Heads must be of whole width, and each key head must serve the same number of query heads. */
 static void check_heads(struct reader *r)
 {
     const struct scenario_model *m = &r->scenario->model;
@@ -94,7 +94,7 @@ static void check_mesh(struct reader *r)
     }
 }
 
-/* The axes named so far in one spec: more than the mesh has means that one is there twice. */
+/* The axes named so far in one spec.  Each is in the mesh and there once, so they fit. */
 struct names {
     const char *names[SHD_MESH_AXES_MAX];
     size_t count;
@@ -210,7 +210,8 @@ static void check_logical(struct reader *r)
     }
 }
 
-/* What partition_axis is given; what it has by default may be of no mesh. */
+/* The fields given in partition_axis.  Its defaults are not checked: they may name axes that this
+ * mesh does not have. */
 static void check_partition_axis(struct reader *r)
 {
     const struct scenario_partition_axis *p = &r->scenario->partition_axis;
@@ -223,7 +224,7 @@ static void check_partition_axis(struct reader *r)
     }
 }
 
-/* On a mesh without an axis of these names all would be replicated, which nobody asked for. */
+/* On a mesh without an axis of these names `rules: auto` would replicate every parameter. */
 static void check_auto(struct reader *r)
 {
     static const char *const names[] = {"dp", "fsdp", "sp", "tp"};

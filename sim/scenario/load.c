@@ -58,7 +58,8 @@ static bool check_strategies(const struct yaml_node *node, struct diag *diag)
     return true;
 }
 
-/* The strategies of a file: those written down, then those of the sweep.  None: the file is one. */
+/* The strategies of a file: those written down, then those of the sweep.  A file without either is
+ * a single strategy. */
 struct strategies {
     const struct yaml_node *listed; /* NULL: none */
     struct sweep sweep;
@@ -93,9 +94,9 @@ static const char *strategy_name(const struct yaml_node *strategy)
     return name && name->kind == YAML_TEXT ? name->text : NULL;
 }
 
-/* A strategy that was not chosen keeps its name, to be told, and its faults are nobody's concern
- * now; but one whose name cannot be told may be the one that was meant.  True if faults were
- * reported. */
+/* Read a strategy that was not chosen: only its name counts, for messages, and its faults are not
+ * reported.  But if its name cannot be read it may be the one that was meant: then they are.  True
+ * if faults were reported. */
 static bool read_unchosen(struct reader *r, const struct yaml_node *root,
                           const struct yaml_node *strategy)
 {

@@ -119,7 +119,8 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
     return axis;
 }
 
-/* With a bad size the axis is still there: the rest of the file may name it. */
+/* An axis with a bad size is added all the same, so that names of it elsewhere are no faults
+ * too. */
 static void read_axis(struct reader *r, const struct yaml_node *key, const struct yaml_node *node)
 {
     char found[YAML_DESCRIPTION_MAX];
@@ -150,8 +151,8 @@ static void read_mesh(struct reader *r, const struct option *option, const struc
         read_axis(r, node->keys[i], node->items[i]);
 }
 
-/* Only axes that are there already: their order gives the device ids, so none is added in
- * passing. */
+/* Change the size of an axis that is there.  None is added here, as the order of the axes gives the
+ * device ids. */
 static void read_mesh_entry(struct reader *r, const struct option *option,
                             const struct yaml_node *key, const struct yaml_node *node)
 {

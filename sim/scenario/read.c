@@ -156,7 +156,7 @@ static bool is_given(const struct scenario *s, const char *section, const char *
     return s->places[option_id(option_find(section, key))].file != NULL;
 }
 
-/* A graph section says what kind of model there is; heads say how wide they are. */
+/* A graph section implies the kind of model; the number of heads implies their width. */
 static void derive_model(struct scenario *s)
 {
     struct scenario_model *m = &s->model;
@@ -207,7 +207,7 @@ void read_scenario(struct reader *r, const struct yaml_node *file,
         check_scenario(r);
 }
 
-/* What a scenario says of parameters; the rest of it counts for nothing here. */
+/* Read from a scenario what it says of parameters, and nothing else. */
 static void read_scenario_rules(struct reader *r, const struct yaml_node *node)
 {
     static const char *const keys[] = {"rules", "params", "partition_axis"};

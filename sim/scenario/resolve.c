@@ -32,7 +32,7 @@ static void create_axis(struct reader *r)
                      err.text);
 }
 
-/* The axes of one entry of a spec, behind `*n` others. */
+/* The mesh axes of entry `e` of a spec, appended to the `*n` that are in `axes` already. */
 static void find_entry(struct shd_spec_entry *entry, const char **axes, size_t *n,
                        const struct scenario *s, const struct shd_spec *spec, size_t e)
 {
@@ -61,7 +61,8 @@ static int resolve_spec(struct shd_spec **out, const struct scenario *s,
     return status;
 }
 
-/* What the file says stays beside what it stands for, if they differ. */
+/* Replace the spec of a rule by what it stands for; where these differ, keep the spec as
+ * written. */
 static void resolve_rule(struct reader *r, struct scenario_rule *rule)
 {
     struct shd_spec *spec;
@@ -77,8 +78,8 @@ static void resolve_rule(struct reader *r, struct scenario_rule *rule)
     }
 }
 
-/* The same for an entry of `axes`: at most as many axes as a mesh has count, the rest is a fault.
- */
+/* The same for an entry of `axes`.  Names that come to more axes than a mesh can have are a fault,
+ * which the checks find. */
 static void resolve_logical(struct reader *r, struct scenario_logical *logical)
 {
     const char *found[SHD_AXIS_VALUE_MAX];

@@ -180,7 +180,7 @@ static void print_bytes(const struct scenario *scenario, const struct option *op
     text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
 }
 
-/* Text of a form, beside other types that need none. */
+/* A value of one of the types; if it is text, the text must match the pattern. */
 static void schema_quantity(struct json_out *out, const char *types,
                             void (*print_pattern)(struct text *out))
 {
@@ -259,7 +259,7 @@ static void print_time(const struct scenario *scenario, const struct option *opt
     text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
 }
 
-/* Only 0 goes without a unit. */
+/* A number without a unit is a time only if it is 0. */
 static void schema_time(const struct option *option, struct json_out *out)
 {
     (void)option;

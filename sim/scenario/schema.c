@@ -207,7 +207,7 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
 
 #define KIND_IS "\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]"
 
-/* If the model is of this kind, by itself or for its graph, then so. */
+/* "if" the model is of this kind, by its key or by there being a graph, "then" what it needs. */
 static void print_kind(struct json_out *out, unsigned kind)
 {
     json_out_begin_object(out);
@@ -236,7 +236,7 @@ static void print_kind(struct json_out *out, unsigned kind)
     json_out_end_object(out);
 }
 
-/* A file of one strategy is whole; otherwise any part may be said by each strategy for itself. */
+/* What a file of one strategy must say.  In others each strategy may say any part by itself. */
 static void print_whole(struct json_out *out)
 {
     schema_add(

@@ -81,7 +81,7 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
     } else {
         first.column += (int)length + 1;
         int status = yaml_doc_parse(&value->doc, first, equals + 1, strlen(equals + 1), diag);
-        (void)status; /* reported; no document tells */
+        (void)status; /* a failure is reported, and known by doc staying NULL */
     }
     free(key);
 }

@@ -23,7 +23,8 @@ struct expansion {
     bool full;                        /* too many, or no memory: reported */
 };
 
-/* Sizes of the axes of one mesh, by a wheel for each axis; the last turns fastest. */
+/* One combination of sizes: for each axis the index of its size, counted up as the digits of a
+ * number, the last axis fastest. */
 struct wheels {
     const struct yaml_node *mesh;
     size_t at[SHD_MESH_AXES_MAX];

@@ -314,7 +314,7 @@ static bool has_finding(const struct baseline *b, const char *finding)
     return false;
 }
 
-/* New findings have a place of their own and are told by who found them. */
+/* New findings are not told here: the lint reports them, at their own places. */
 static void diff_findings(struct differ *d)
 {
     for (size_t i = 0; i < d->was->nfindings; i++)
