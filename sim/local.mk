@@ -56,6 +56,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
+	%D%/cmd/main.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -68,6 +69,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_tree.c \
 	%D%/cmd/tree_layout.c \
@@ -150,9 +152,11 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/embed.c \
 	%D%/graph/ops/pick.c \
 	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reverse.c \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
+	%D%/import/array.c \
 	%D%/import/config.c \
 	%D%/import/import.c \
 	%D%/import/import.h \
@@ -224,6 +228,7 @@ libsim_la_SOURCES = \
 	%D%/model/model.h \
 	%D%/model/presets.c \
 	%D%/model/shardings.c \
+	%D%/model/source.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/partition/alike.c \
@@ -266,6 +271,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/reduce.c \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
+	%D%/partition/rules/table.c \
 	%D%/partition/rules/window.c \
 	%D%/partition/search.c \
 	%D%/partition/search.h \
@@ -281,6 +287,8 @@ libsim_la_SOURCES = \
 	%D%/program/work.c \
 	%D%/query/axes.c \
 	%D%/query/axes.h \
+	%D%/query/json_memory.c \
+	%D%/query/json_memory.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/layer_question.c \
@@ -389,6 +397,11 @@ libsim_la_SOURCES = \
 	%D%/scenario/check.h \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
+	%D%/scenario/load.c \
+	%D%/scenario/logical.c \
+	%D%/scenario/logical.h \
+	%D%/scenario/mesh.c \
+	%D%/scenario/mesh.h \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/partition_axis.c \
@@ -396,17 +409,25 @@ libsim_la_SOURCES = \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/resolve.c \
+	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \
 	%D%/scenario/rules.c \
 	%D%/scenario/rules.h \
+	%D%/scenario/scalar.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
 	%D%/scenario/schema.c \
 	%D%/scenario/schema.h \
+	%D%/scenario/schema_part.c \
+	%D%/scenario/schema_part.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
 	%D%/scenario/sweep.c \
 	%D%/scenario/sweep.h \
+	%D%/scenario/table.c \
+	%D%/scenario/table.h \
+	%D%/scenario/types.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
 	%D%/store/baseline.c \

@@ -96,31 +96,26 @@
 #define SAFETENSORS \
     "\x40\0\0\0\0\0\0\0{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}     "
 /* Nothing like what there is now, so that all is said to have changed. */
+#define STALE_STRATEGY(name)         \
+    "  - name: " name "\n"           \
+    "    mesh: 'tp=2'\n"             \
+    "    received_bytes: 1\n"        \
+    "    received_bytes_most: 1\n"   \
+    "    peak_memory_bytes: 1\n"     \
+    "    peak_memory_bytes_most: 1\n"\
+    "    flops: 1\n"                 \
+    "    flops_most: 1\n"
 #define STALE                                                                                    \
     "# What 'shardsim check' expects of a.yaml; 'shardsim check --update' accepts changes.\n"    \
     "version: 1\n"                                                                               \
     "strategies:\n"                                                                              \
-    "  - name: default\n"                                                                        \
-    "    mesh: 'tp=2'\n"                                                                         \
-    "    received_bytes: 1\n"                                                                    \
-    "    received_bytes_most: 1\n"                                                               \
-    "    peak_memory_bytes: 1\n"                                                                 \
-    "    peak_memory_bytes_most: 1\n"                                                            \
-    "    flops: 1\n"                                                                             \
-    "    flops_most: 1\n"                                                                        \
+    STALE_STRATEGY("default")                                                                    \
     "    arrays:\n"                                                                              \
     "      - {kind: input, name: x, lies: '[{tp}, {}, {}]', count: 1, bytes: 1}\n"               \
     "    collectives:\n"                                                                         \
     "      - {phase: forward, op: all-gather, axes: tp, where: nowhere, groups: 1, group_size: " \
     "2, count: 1, operand_bytes: 1, result_bytes: 2, received_bytes: 2}\n"                       \
-    "  - name: gone\n"                                                                           \
-    "    mesh: 'tp=2'\n"                                                                         \
-    "    received_bytes: 1\n"                                                                    \
-    "    received_bytes_most: 1\n"                                                               \
-    "    peak_memory_bytes: 1\n"                                                                 \
-    "    peak_memory_bytes_most: 1\n"                                                            \
-    "    flops: 1\n"                                                                             \
-    "    flops_most: 1\n"
+    STALE_STRATEGY("gone")
 
 #define NO_FILES .inputs = {{NULL, NULL, 0}}
 #define A_IS(content) .inputs = {{"a.yaml", content, 0}}

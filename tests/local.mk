@@ -222,6 +222,7 @@ test_scripts = \
 	%D%/banned.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
+	%D%/circles.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \

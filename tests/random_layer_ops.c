@@ -171,16 +171,27 @@ static void add_norm(struct random_program *p)
     random_keep(p, x, 3);
 }
 
-static void add_softmax(struct random_program *p)
+/* An array of at least `rank` dimensions and two of them, which may be the same one; GRAPH_NONE
+ * where there is no such array. */
+static uint32_t pick_two_dims(struct random_program *p, uint32_t rank, uint32_t *a, uint32_t *b)
 {
-    uint32_t x = pick_rank(p, 1), dim, queries;
+    uint32_t x = pick_rank(p, rank);
     struct graph_node n;
 
     if (x == GRAPH_NONE)
-        return;
+        return x;
     n = copy_of(p, x);
-    dim = any_dim(p, &n);
-    queries = any_dim(p, &n);
+    *a = any_dim(p, &n);
+    *b = any_dim(p, &n);
+    return x;
+}
+
+static void add_softmax(struct random_program *p)
+{
+    uint32_t dim, queries, x = pick_two_dims(p, 1, &dim, &queries);
+
+    if (x == GRAPH_NONE)
+        return;
     if (queries != dim && random_chance(&p->random, 50)) {
         x = graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, dim, -1e9);
         x = random_keep(p, layer_softmax(p->graph, random_name(p, "softmax"), x, dim), 1);
@@ -193,15 +204,9 @@ static void add_softmax(struct random_program *p)
 
 static void add_causal(struct random_program *p)
 {
-    uint32_t x = pick_rank(p, 2), queries, keys;
-    struct graph_node n;
+    uint32_t queries, keys, x = pick_two_dims(p, 2, &queries, &keys);
 
-    if (x == GRAPH_NONE)
-        return;
-    n = copy_of(p, x);
-    queries = any_dim(p, &n);
-    keys = any_dim(p, &n);
-    if (queries != keys)
+    if (x != GRAPH_NONE && queries != keys)
         random_keep(p,
                     graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, keys, -0.75),
                     p->bounds[x] + 1);

@@ -11,7 +11,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define MESSAGE_BYTES_MAX 600
+#define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; it is cut behind them */
 
 void diag_init(struct diag *diag)
 {
@@ -68,7 +68,7 @@ static int grow(struct diag *diag)
     return 0;
 }
 
-/* Without memory a message is counted all the same: no error may pass for none. */
+/* An error is counted even if there is no memory for its message: it must not pass for success. */
 static void keep(struct diag *diag, struct place place, struct text *text)
 {
     if (text->failed || grow(diag) < 0) {

@@ -15,7 +15,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define FLUSH_BYTES ((size_t)64 << 10)
+#define FLUSH_BYTES ((size_t)64 << 10) /* kept before a write: few calls, little memory */
 
 void json_out_init_text(struct json_out *out, struct text *text, enum json_out_style style)
 {

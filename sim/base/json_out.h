@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/uint128.h"
 
+/* Objects and arrays in each other; the schema of scenarios is 11 deep. */
 #define JSON_OUT_DEPTH_MAX 32
 
 enum json_out_style {

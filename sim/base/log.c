@@ -13,8 +13,8 @@
 
 #define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
 #define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
-#define FILE_FIRST_NS INT64_C(1000000000)
-#define LINE_BYTES_MAX 8192
+#define FILE_FIRST_NS INT64_C(1000000000) /* the same where lines stay; the waits double then */
+#define LINE_BYTES_MAX 8192 /* of a message; it is cut, for it stands on the stack */
 
 static int64_t read_clock(void)
 {

@@ -32,9 +32,10 @@ struct log {
 
 void log_init(struct log *log, FILE *file);
 
-void log_note(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);    /* "shardsim: ..." */
-void log_warning(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3); /* "shardsim: warning: " */
-void log_error(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);   /* "shardsim: error: " */
+/* "shardsim: ...", "shardsim: warning: ...", "shardsim: error: ..." */
+void log_note(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
+void log_warning(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
+void log_error(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* The same onto a file that has no progress line: "shardsim: ", the kind and the message, in which
  * names are shown as base/escape.h says. */

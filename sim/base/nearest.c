@@ -56,7 +56,7 @@ void nearest_add(struct nearest *nearest, const char *candidate)
 
     if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX)
         return;
-    /* One edit makes any letter of any other. */
+    /* A single letter must match: by one edit it becomes any other. */
     size_t allowed = length < 6 ? length > 1 : length / 3;
     size_t distance = edit_distance(nearest->word, candidate);
     /* A word of one or two letters is one edit away from half of all short names. */

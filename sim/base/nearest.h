@@ -25,7 +25,7 @@ void nearest_add(struct nearest *nearest, const char *candidate);
 /* The same for a list; NULL when nothing is near enough. */
 const char *nearest_find(const char *word, const char *const *words, size_t nwords);
 
-#define NEAREST_HINT_MAX 96
+#define NEAREST_HINT_MAX 96 /* bytes: a word of 40 (nearest.c), what is around it, the end */
 
 /* "; did you mean 'd_model'?" or "" into buf; returns buf, to be printed behind a message. */
 const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size);

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* A COLUMNS outside of this is no width that text was ever laid out for, and is ignored. */
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 1000
 

@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-#define FIRST_CAPACITY 64
+#define FIRST_CAPACITY 64 /* bytes; doubled from there on */
 
 /* Room for `extra` bytes and a NUL behind the content. */
 static bool reserve(struct text *text, size_t extra)

@@ -111,8 +111,8 @@ static const struct unit *find_unit(const struct unit *units, size_t nunits, con
     return NULL;
 }
 
-/* fraction / 10^ndigits * unit, when that is whole.  Factors of ten are cancelled first, so that the
- * product cannot overflow: with none left in the denominator it is below `unit`. */
+/* fraction / 10^ndigits * unit, when that is whole.  Factors of ten are cancelled first, so that
+ * the product cannot overflow: with none left in the denominator it is below `unit`. */
 static bool scale_fraction(uint64_t *out, const struct decimal *d, uint64_t unit)
 {
     uint64_t fraction = d->fraction;
@@ -193,8 +193,12 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
 int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err)
 {
     static const struct quantity bytes = {
-        byte_units, COUNT(byte_units), "size", "a number and B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
-        "bytes",    UINT64_MAX,
+        byte_units,
+        COUNT(byte_units),
+        "size",
+        "a number and B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+        "bytes",
+        UINT64_MAX,
     };
 
     return parse(out, text, &bytes, err);
@@ -281,7 +285,8 @@ const char *units_print_bytes(char *buf, size_t size, uint128 bytes)
     return buf;
 }
 
-/* In the largest of some units, which grow, that divides; zero in the smallest. */
+/* Print in the largest of the units (listed in growing order) that divides the value; zero in the
+ * smallest. */
 static const char *print_exact(char *buf, size_t size, uint64_t value, const struct unit *units,
                                size_t nunits)
 {

@@ -1,5 +1,5 @@
-/* A tree is built from libyaml's events.  Nodes live in blocks that are freed together; the items of
- * all open lists and maps share one stack and move to their node when it is closed.
+/* A tree is built from libyaml's events.  Nodes live in blocks that are freed together; the items
+ * of all open lists and maps share one stack and move to their node when it is closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-#define BLOCK_BYTES ((size_t)32 << 10)
+#define BLOCK_BYTES ((size_t)32 << 10) /* asked for at a time, for nodes and texts */
 #define DIRECTIVES_MAX 4 /* libyaml takes time in the square of their number */
 
 struct block {
@@ -78,7 +78,8 @@ static struct place place_at(struct place first, size_t line, size_t column)
     };
 }
 
-/* libyaml ends the last line if nobody did; its end is the text's end all the same. */
+/* Where the last line has no newline libyaml adds one, and may name a line behind the end: that
+ * stands for the end of the text. */
 static struct place place_of(const struct builder *b, yaml_mark_t mark)
 {
     if (mark.line > b->end_line)
@@ -92,7 +93,7 @@ static void out_of_memory(struct builder *b)
     b->status = SHD_ENOMEM;
 }
 
-/* Report and stop. */
+/* Report an error and stop parsing. */
 #define FAIL(b, code, place, ...)                  \
     do {                                           \
         diag_error((b)->diag, place, __VA_ARGS__); \

@@ -19,15 +19,17 @@
 
 #include "base/diag.h"
 
+/* Far above what people write, enough for the header of a file of 16,000 arrays (12 nodes each),
+ * and read in a second: a hostile text costs no more than that. */
 #define YAML_DOC_BYTES_MAX ((size_t)16 << 20)
-#define YAML_DOC_DEPTH_MAX 64
+#define YAML_DOC_DEPTH_MAX 64 /* lists and maps in each other */
 #define YAML_DOC_NODES_MAX 200000
 
 enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool quoted; /* text only: written in quotes or as a block, so it is a string and nothing else */
+    bool quoted; /* text only: in quotes or a block, so that it is a string and nothing else */
     struct place place;
     const char *text; /* text only: without NUL inside, NUL-terminated UTF-8 */
     size_t nitems;    /* list, map */
@@ -45,8 +47,8 @@ struct yaml_doc; /* opaque */
 SHD_MUST_CHECK int yaml_doc_parse(struct yaml_doc **out, struct place first, const char *text,
                                   size_t length, struct diag *diag);
 
-/* Read and parse a file, "-" for standard input (named "<stdin>" in places).  The path is not copied
- * either.  A file that cannot be read is an error at line 1, column 1. */
+/* Read and parse a file, "-" for standard input (named "<stdin>" in places).  The path is not
+ * copied either.  A file that cannot be read is an error at line 1, column 1. */
 SHD_MUST_CHECK int yaml_doc_load(struct yaml_doc **out, const char *path, struct diag *diag);
 
 /* Free a document and all its nodes.  NULL is allowed. */
@@ -63,6 +65,9 @@ bool yaml_is_null(const struct yaml_node *node); /* null, Null, NULL, ~, nothing
 bool yaml_read_int(const struct yaml_node *node, int64_t *out); /* also false if it does not fit */
 bool yaml_read_double(const struct yaml_node *node, double *out); /* finite decimal numbers only */
 bool yaml_read_bool(const struct yaml_node *node, bool *out);   /* true, false (any of 3 cases) */
+
+/* Room for a description: 60 bytes of the file's text (yaml_text.c), the marks around, the end. */
+#define YAML_DESCRIPTION_MAX 96
 
 /* What a node is, for messages: "a list", "a map", "null", "'abc'" (cut if long) into buf. */
 const char *yaml_describe(const struct yaml_node *node, char *buf, size_t size);

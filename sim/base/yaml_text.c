@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 
-#define DESCRIBE_BYTES_MAX 60
+#define DESCRIBE_BYTES_MAX 60 /* of a text in a message: enough to find it again */
 
 static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
 {

@@ -15,15 +15,15 @@
 #include "cmd/cmd.h"
 #include "run/backend.h"
 
-#define NAME_MAX_BYTES 64
+#define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
 
 static bool is_end(const struct argp_option *option)
 {
     return !option->name && !option->key && !option->doc;
 }
 
-/* Whether a word begins the name of an option, as --strat does; *takes_value of the first.  All are
- * offered as what was meant. */
+/* Whether a word is the beginning of an option's name, as --strat is; *takes_value is set by the
+ * first such option.  All options are offered as what may have been meant. */
 static bool find_long(const struct argp *argp, const char *name, bool *takes_value,
                       struct nearest *near)
 {
@@ -65,7 +65,7 @@ static bool has_short(const struct argp *argp, int key)
     return false;
 }
 
-/* End the program: the message of getopt would have the word as it was given. */
+/* End the program with a message of our own: that of getopt would show the word unescaped. */
 static void refuse(const char *program, const char *what, const char *word, const char *hint)
 {
     fprintf(stderr, "%s: %s '", program, what);
@@ -76,8 +76,8 @@ static void refuse(const char *program, const char *what, const char *word, cons
     exit(CMD_USAGE);
 }
 
-/* End the program for a long option that nothing begins with.  Returns whether the next word is
- * this one's value. */
+/* End the program if no option begins with this long one.  Else returns whether the next word is
+ * its value. */
 static bool check_long(const struct argp *argp, const char *program, const char *word)
 {
     char name[NAME_MAX_BYTES], hint[NEAREST_HINT_MAX], meant[NAME_MAX_BYTES];
@@ -102,8 +102,8 @@ static bool check_long(const struct argp *argp, const char *program, const char 
     return false;
 }
 
-/* End the program for a letter that is none of the options in a word such as "qs"; only argp's own
- * '?' is there without being in a table.  Returns whether the next word is the last one's value. */
+/* End the program if a letter of a word such as "qs" is no option; only argp's own '?' is one
+ * without being in a table.  Else returns whether the next word is the value of the last letter. */
 static bool check_short(const struct argp *argp, const char *program, const char *letters)
 {
     for (; *letters; letters++) {

@@ -4,8 +4,8 @@
  * A help text is argp's: what stands before \v comes before the options, the rest behind them.  The
  * manual pages are made of it (man/manual.awk): a line that ends with a colon begins a section; in
  * "Examples:" a line indented by two says what for, and one by four is the command; in other
- * sections a line is "  TERM  what it is".  The name of an option's value is its type for completion
- * (contrib/completion): 'a|b' are all there are, FILE and DIR are files.
+ * sections a line is "  TERM  what it is".  The name of an option's value is its type for
+ * completion (contrib/completion): 'a|b' are all there are, FILE and DIR are files.
  *
  * Thread class: pure functions.
  *

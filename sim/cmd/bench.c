@@ -18,10 +18,10 @@
 #include "report/table.h"
 #include "run/measure.h"
 
-#define SIZES_MAX 64
+#define SIZES_MAX 64 /* of one table: from 1 byte to 2^63 by factors of two */
 #define OPS_MAX COLL_NKINDS
-#define DEVICES_LIMIT 65535
-#define COUNT_LIMIT 1000000
+#define DEVICES_LIMIT 65535 /* each is a thread; hosts have fewer long before */
+#define COUNT_LIMIT 1000000 /* of rounds and of the factor between sizes: more is a slip */
 
 enum form { FORM_TEXT, FORM_JSON, FORM_CSV };
 
@@ -375,7 +375,7 @@ static int measure_sizes(struct printer *p, struct measure_opts *m)
     return exit;
 }
 
-/* NULL, with a message, when there is none for so many devices. */
+/* The algorithm to measure; NULL, with a message, when none works for so many devices. */
 static const struct coll_algo *find_algo(int kind, const char *name, uint32_t ndevices)
 {
     const struct coll_algo *algo = coll_find((enum coll_kind)kind, name);

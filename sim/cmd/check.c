@@ -22,7 +22,9 @@
 #include "store/folder.h"
 #include "store/write.h"
 
-#define BASELINE_BYTES_MAX ((size_t)16 << 20)
+#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* of a file that is read: as YAML_DOC_BYTES_MAX */
+/* A weight of so much that lies whole on several devices is warned of, if not told otherwise: a
+ * float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
 #define ENDING ".yaml"
 #define FOREIGN "the first line is not that of a baseline, so this is left as it is; move it away"
@@ -44,9 +46,11 @@ static const struct argp_option option_table[] = {
     {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
      0},
     {"update", KEY_UPDATE, NULL, 0,
-     "Accept what there is as the new baselines; refused where CI is set, for a person must look", 0},
+     "Accept what there is as the new baselines; refused where CI is set, for a person must look",
+     0},
     {"prune", KEY_PRUNE, NULL, 0,
-     "With --update: remove the baselines of scenarios that are no more; without it they are told", 0},
+     "With --update: remove the baselines of scenarios that are no more; without it they are told",
+     0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
     {"baselines", KEY_BASELINES, "DIR", 0,
      "Where the baselines are, in a folder of the same name as DIR; otherwise results/baselines "
@@ -103,7 +107,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Whether an environment variable says yes. */
+/* Whether an environment variable is set to something that means yes. */
 static bool is_on(const char *name)
 {
     const char *value = getenv(name);
@@ -271,7 +275,7 @@ static bool is_there(const struct file_check *f, const char *strategy)
     return false;
 }
 
-/* Baselines of strategies that are no more. */
+/* Tell of baselines whose strategies are gone. */
 static int check_left_over(struct file_check *f)
 {
     int exit = CMD_OK;
@@ -335,7 +339,8 @@ static int check_file(struct check *c, const char *suite)
         exit = no_memory();
     } else if (work_init(&w, 1)) {
         w.names[w.nnames++] = f.path;
-        w.log.quiet = c->quiet || !w.log.is_tty; /* elsewhere the test points show that it goes on */
+        /* Where it is no terminal the test points show that it goes on. */
+        w.log.quiet = c->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
         exit = work_load(&w);
         if (exit == CMD_USAGE)
@@ -398,7 +403,8 @@ static int check_orphan(struct check *c, const char *suite, const char *path)
     return CMD_CANNOT;
 }
 
-/* Baselines of scenarios that are no more: those to be removed are all listed first. */
+/* Tell of, or remove, the baselines of scenarios that are gone.  All are listed before any is
+ * removed. */
 static int check_orphans(struct check *c, const struct folder *scenarios,
                          const struct folder *baselines)
 {

@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "model/lint.h"
 
-#define SHARDING_TEXT_MAX 512
+#define SHARDING_TEXT_MAX 512 /* bytes of a sharding in a baseline; a longer one is cut */
 
 static uint64_t shard_bytes(const struct graph *graph, uint32_t node, const struct shd_sharding *s)
 {

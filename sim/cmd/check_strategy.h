@@ -14,9 +14,9 @@ struct check_strategy {
     struct diag changes; /* what can: against the baseline, and findings of lint */
 };
 
-/* Try one strategy and compare it with its baseline (NULL: there is none).  Returns CMD_OK also when
- * something is wrong or changed; CMD_CANNOT or CMD_INTERRUPTED when the rest need not be tried.  Free
- * with check_strategy_fini() either way. */
+/* Try one strategy and compare it with its baseline (NULL: there is none).  Returns CMD_OK also
+ * when something is wrong or changed; CMD_CANNOT or CMD_INTERRUPTED when the rest need not be
+ * tried.  Free with check_strategy_fini() either way. */
 int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
                         enum record_mode mode, uint64_t whole_bytes, const struct baseline *was);
 void check_strategy_fini(struct check_strategy *strategy);

@@ -11,7 +11,7 @@
 
 #include "trial/trial.h"
 
-#define CHOSEN_SETS_MAX 64
+#define CHOSEN_SETS_MAX 64 /* --set in one command; there are fewer options */
 
 struct chosen {
     const char *path, *strategy;

@@ -5,7 +5,6 @@
 
 #include <shd/error.h>
 
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,25 +17,12 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "cmd/args.h"
-
-const struct cmd *const cmds[] = { /* in the order of --help */
-    &cmd_run,
-    &cmd_plan,
-    &cmd_compare,
-    &cmd_check,
-    &cmd_bench,
-    &cmd_show,
-    &cmd_explain,
-    &cmd_query,
-    NULL,
-};
 
 int cmd_stop_request;
 
-/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is, be
- * it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in one
- * step (store/write.h), and a result goes out when it is whole. */
+/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is,
+ * be it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in
+ * one step (store/write.h), and a result goes out when it is whole. */
 #define STOP_NS 500000000
 
 static timer_t stop_timer;
@@ -57,7 +43,7 @@ static void on_signal(int number)
         on_late(number);
 }
 
-static void watch_signals(void)
+void cmd_watch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
 
@@ -99,13 +85,12 @@ int cmd_put(const struct text *text)
     return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
 }
 
-/* What argp and printf left in the buffer, and all that was written before: a full disk is no
- * success.  Runs at the end of the program, whatever it was. */
-static void close_output(void)
+void cmd_close_output(void)
 {
     bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
 
-    failed |= fclose(stdout) != 0 && (pending || errno != EBADF); /* none was given, none is needed */
+    /* A standard output that is closed is no fault if nothing was written. */
+    failed |= fclose(stdout) != 0 && (pending || errno != EBADF);
     if (!failed)
         return;
     if (!write_failed && errno != EPIPE)
@@ -157,47 +142,4 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
     cmd_error("%s '%s'%s", missing, argv[1], nearest_hint(&near, hint, sizeof hint));
     fprintf(stderr, "Try '%s --help'.\n", program);
     return CMD_USAGE;
-}
-
-static void print_help(FILE *file)
-{
-    fprintf(file, "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
-                  "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
-                  "run or plan the step, and see what is communicated and whether it is right.\n\n"
-                  "Commands:\n");
-    cmd_list(file, cmds);
-    fprintf(file, "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
-                  "a scenario can say, and 'shardsim --version' which version this is.\n\n"
-                  "Examples:\n"
-                  "  What is communicated, by whom and why, and are the numbers right?\n"
-                  "    shardsim run scenarios/tensor_parallel.yaml\n"
-                  "  Which layout is best?\n"
-                  "    shardsim compare scenarios/strategies.yaml\n"
-                  "  Has a layout become worse?\n"
-                  "    shardsim check\n\n"
-                  ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs from its baseline\n")
-                  "\n\n"
-                  "Environment:\n"
-                  "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n"
-                  "  NO_COLOR  when set and not empty: no colours\n");
-}
-
-int cmd_main(int argc, char **argv)
-{
-    atexit(close_output);
-    if (argc < 2) {
-        print_help(stderr);
-        return CMD_USAGE;
-    }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_help(stdout);
-        return CMD_OK;
-    }
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-        printf("%s\n", PACKAGE_STRING);
-        return CMD_OK;
-    }
-    argp_err_exit_status = CMD_USAGE;
-    watch_signals();
-    return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
 }

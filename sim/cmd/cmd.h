@@ -1,4 +1,4 @@
-/* cmd.h - the subcommands of the program: one file each, and the table that lists them.
+/* cmd.h - the subcommands of the program, one file each, and what they share: output, exit status.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@ struct cmd {
 /* The rows of a table of commands, ended by NULL, for a help text. */
 void cmd_list(FILE *file, const struct cmd *const *table);
 
-/* Run the row that argv[1] names, as `program` and this name; or say that there is none: `missing`
- * and the name, and what was meant. */
+/* Run the row that argv[1] names; its own argv[0] is `program` and the name.  If there is none, an
+ * error of `missing`, the name, and the nearest name there is. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 
@@ -41,21 +41,24 @@ extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;
 extern const struct cmd cmd_show;
 
-/* All subcommands, ended by NULL. */
-extern const struct cmd *const cmds[];
-
-/* The whole program: find the subcommand and run it. */
+/* The whole program: find the subcommand, in the table of main.c, and run it. */
 int cmd_main(int argc, char **argv);
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by itself
- * within half a second is ended, with CMD_INTERRUPTED. */
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by
+ * itself within half a second is ended, with CMD_INTERRUPTED. */
 extern int cmd_stop_request;
+void cmd_watch_signals(void);
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  Who asked to stop gets
- * no result any more, but CMD_INTERRUPTED; cmd_put_last() writes all the same. */
+/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  After a
+ * request to stop cmd_put() writes nothing and returns CMD_INTERRUPTED; cmd_put_last() writes
+ * still. */
 struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
+
+/* Close standard output, at the end of the program: what argp and printf left in the buffer goes
+ * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */
+void cmd_close_output(void);
 
 /* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);

@@ -29,10 +29,11 @@ struct options {
 
 enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
 
-/* Some fifty rounds of scenarios/strategies.yaml where all is quiet, four where four others are at
- * work on every core; and no longer than one waits for a table. */
+/* As long as one waits for a table.  It is enough for some fifty rounds of
+ * scenarios/strategies.yaml on a quiet host of two cores, and for four where four other programs
+ * are busy on every core. */
 #define SECONDS_DEFAULT 5
-#define SECONDS_MAX 86400
+#define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
 
 /* What is executed without being asked: a minute or so of work that fits. */
@@ -49,9 +50,10 @@ static const struct argp_option option_table[] = {
      "in no rounds",
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    {"output", 'o', "FILE", 0, "Write to a file, in the format of its ending: .txt, .md, .csv, .json",
+    {"output", 'o', "FILE", 0,
+     "Write to a file, in the format of its ending: .txt, .md, .csv, .json", 0},
+    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
      0},
-    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given", 0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
     {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
      "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
@@ -169,7 +171,7 @@ static bool find_base(struct options *o, size_t *base)
     return false;
 }
 
-/* All are executed, or none, so that no column is half empty.  Says why none is. */
+/* Either all are executed or none, so that no column is half empty; tells why none is. */
 static enum record_mode choose_mode(struct options *o)
 {
     double memory =
@@ -199,7 +201,8 @@ static enum record_mode choose_mode(struct options *o)
     return RECORD_EXECUTED;
 }
 
-/* What cannot be executed for the memory that it may have is planned, and seen not to fit. */
+/* A strategy that may not be executed because of its memory limit is planned: then it is shown not
+ * to fit. */
 static enum record_mode mode_of(const struct work_item *item, enum record_mode mode)
 {
     return trial_fits(&item->trial) ? mode : RECORD_PLANNED;
@@ -300,9 +303,9 @@ static int run(int argc, char **argv)
     const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         option_table, parse_option, "SCENARIO...",
-        "Strategies side by side, all of a file's or those of several files: bytes received, flops, "
-        "memory, the replayed step, and whether the numbers are right; against a base, with the "
-        "best of each column marked and dominated strategies named.\v"
+        "Strategies side by side, all of a file's or those of several files: bytes received, "
+        "flops, memory, the replayed step, and whether the numbers are right; against a base, with "
+        "the best of each column marked and dominated strategies named.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"

@@ -334,7 +334,7 @@ static int run(int argc, char **argv)
             return CMD_USAGE;
         }
     }
-    /* Options that all have may stand before the word. */
+    /* The options that all forms share may stand before the word that chooses the form. */
     while (verb < argc && (!strcmp(argv[verb], "--ascii") || !strncmp(argv[verb], "--color", 7)))
         verb++;
     for (size_t i = 0; verb < argc && i < sizeof subjects / sizeof subjects[0]; i++) {

@@ -20,8 +20,8 @@
 #include "cmd/cmd.h"
 #include "cmd/show.h"
 
-#define PLAN_TEXT_MAX 16384
-#define WAYS_TOLD 12
+#define PLAN_TEXT_MAX 16384 /* bytes of a plan in words; a longer one is cut */
+#define WAYS_TOLD 12        /* plans that are listed, of those tried: a screenful */
 #define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
 
 struct options {
@@ -31,7 +31,7 @@ struct options {
     size_t nlinks;
 };
 
-/* What is asked, read. */
+/* What is asked, as parsed from the command line. */
 struct question {
     struct shd_mesh *mesh, *to_mesh; /* the same where there is only one */
     struct shd_sharding from, to;
@@ -342,8 +342,8 @@ static bool alike(const struct shd_reshard_plan *a, const struct shd_reshard_pla
     return true;
 }
 
-/* Better than the one that is taken: only its memory can have ruled it out, as the best of those
- * that do with what is allowed is taken. */
+/* Whether memory ruled a plan out: it is better than the chosen one, which is the best of those
+ * that fit the memory allowed, and it needs more. */
 static bool is_ruled_out(const struct shd_reshard_figures *way,
                          const struct shd_reshard_figures *taken)
 {
@@ -376,7 +376,7 @@ static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard
     text_fini(&t);
 }
 
-/* Every way that was tried, once; the chosen one is marked. */
+/* The plans that were tried, each once; the chosen one is marked. */
 static int add_ways(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
                     size_t width, struct shd_error *err)
 {

@@ -24,12 +24,12 @@ static int run(int argc, char **argv)
 {
     static const struct argp argp = {
         NULL, parse_option, NULL,
-        "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one object "
-        "{\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard output, in "
-        "the same order.\v"
+        "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one "
+        "object {\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard "
+        "output, in the same order.\v"
         "A question, for the blocks of an array on two devices: {\"id\": 1, \"op\": "
-        "\"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": [null, "
-        "\"tp\"]}}.\n\n"
+        "\"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": "
+        "[null, \"tp\"]}}.\n\n"
         "Examples:\n"
         "  Answer a file of questions:\n"
         "    shardsim query <questions.jsonl >answers.jsonl\n\n"

@@ -31,7 +31,8 @@ static int failed(const struct rounds *r, const struct work_item *item, int stat
     return cmd_exit_of(status);
 }
 
-/* Every strategy once more.  `whole` is false when time was over, and the round does not count. */
+/* Execute every strategy once more.  *whole is false when time ran out before all were: such a
+ * round does not count. */
 static int measure(struct rounds *r, uint32_t round, bool *whole)
 {
     char line[64];
@@ -73,7 +74,8 @@ static bool is_affordable(const struct rounds *r)
     return r->n > 0 && ns < r->limit_ns;
 }
 
-/* What was executed without rounds is replayed anew as well: others may have done the same work. */
+/* Replay those that took no part in rounds as well: the rounds of others may have timed the same
+ * work. */
 static int measure_all(struct rounds *r)
 {
     uint32_t nrounds = 0;

@@ -54,8 +54,8 @@ SHD_MUST_CHECK int show_parse_sharding(struct shd_sharding *out, const struct sh
                                        const char *text, const int64_t *shape, size_t rank,
                                        struct shd_error *err);
 
-/* What the first axis of a spec that the mesh lacks may have meant, "; did you mean 'dp'?", or "" into
- * buf; returns buf. */
+/* What the first axis of a spec that the mesh lacks may have meant, "; did you mean 'dp'?", or ""
+ * into buf; returns buf. */
 const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
                            size_t size);
 

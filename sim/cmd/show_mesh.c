@@ -105,7 +105,8 @@ static int run_groups(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
         {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
-        {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major", 0},
+        {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major",
+         0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,

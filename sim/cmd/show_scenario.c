@@ -1,5 +1,5 @@
-/* shardsim show functions, show options, show schema, show strategies - what a scenario file may say,
- * and what one has.
+/* shardsim show functions, show options, show schema, show strategies - what a scenario file may
+ * say, and what one has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +30,8 @@ static int print(int argc, char **argv, const char *doc, void (*print_to)(struct
 static int run_functions(int argc, char **argv)
 {
     return print(argc, argv,
-                 "Print the functions that the lines of a scenario's graph (graph.ops) can call: each "
-                 "with its arguments and what it computes.  The operators are + - * /.\v"
+                 "Print the functions that the lines of a scenario's graph (graph.ops) can call: "
+                 "each with its arguments and what it computes.  The operators are + - * /.\v"
                  "Examples:\n"
                  "  What is there for attention?\n"
                  "    shardsim show functions | grep -A 1 attention\n\n"
@@ -116,7 +116,8 @@ static int run_strategies(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_functions = {"functions", "what the lines of a graph can call", run_functions};
+const struct cmd show_functions = {"functions", "what the lines of a graph can call",
+                                   run_functions};
 const struct cmd show_options = {"options", "all that a scenario file can say",
                                           run_options};
 const struct cmd show_schema = {"schema", "the same for editors, as JSON Schema", run_schema};

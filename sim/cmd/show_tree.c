@@ -103,9 +103,9 @@ static int run(int argc, char **argv)
         option_table, parse_option, "MODEL",
         "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
         "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
-        "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its header "
-        "is read), an index of such files, a config.json of a Hugging Face model, a directory with "
-        "one of these, or a YAML or JSON list of names and shapes.\v"
+        "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its "
+        "header is read), an index of such files, a config.json of a Hugging Face model, a "
+        "directory with one of these, or a YAML or JSON list of names and shapes.\v"
         "Examples:\n"
         "  A model by rules of one's own:\n"
         "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
@@ -123,7 +123,8 @@ static int run(int argc, char **argv)
     status = show_parse_mesh(&mesh, o.mesh);
     if (status != CMD_OK)
         return status;
-    status = tree_layout_init(&layout, o.model, o.rules, mesh, o.min_elements, o.large_bytes, &diag);
+    status =
+        tree_layout_init(&layout, o.model, o.rules, mesh, o.min_elements, o.large_bytes, &diag);
     diag_write(&diag, stderr);
     if (status == SHD_OK) {
         status = show(&layout, o.json);

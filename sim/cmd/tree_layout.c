@@ -21,8 +21,8 @@
 #include "import/import.h"
 #include "report/table.h"
 
-#define SCHEMA 1
-#define SPEC_TEXT_MAX 256
+#define SCHEMA 1          /* version of the form of show tree --json */
+#define SPEC_TEXT_MAX 256 /* bytes of a spec or a mesh in a line; a longer one is cut */
 
 static SHD_PRINTF(2, 3) void warn(struct tree_layout *l, const char *fmt, ...) SHD_PRINTF(2, 3);
 
@@ -85,7 +85,8 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
     }
 }
 
-/* The rule whose pattern fails in a search; where none does again, the model. */
+/* The place of the rule whose pattern fails when it is searched for in `name`; if the failure does
+ * not occur again, that of the model. */
 static struct place find_fault(const struct tree_layout *l, const char *name)
 {
     struct place place = {l->model, 0, 0};
@@ -249,8 +250,8 @@ int tree_layout_init(struct tree_layout *out, const char *model, const char *rul
             out->rules ? match_all(out, min_elements, diag) : by_shapes(out, min_elements, diag);
     if (status != SHD_OK)
         return status;
-    status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs, mesh,
-                         &err);
+    status = shd_analyze(&out->analysis, out->tree, (const struct shd_spec *const *)out->specs,
+                         mesh, &err);
     if (status != SHD_OK) {
         diag_failure(diag, (struct place){model, 0, 0}, err.status, "%s", err.text);
         return status;

@@ -26,9 +26,9 @@ struct tree_layout {
     size_t nwarnings;
 };
 
-/* Read the model and the rules (NULL: by shapes alone), match and analyze.  Takes the mesh.  Arrays of
- * fewer than `min_elements` stay whole; replicated ones of `large_bytes` and more are warned of.  What
- * is wrong is reported to `diag`; call tree_layout_fini() either way. */
+/* Read the model and the rules (NULL: by shapes alone), match and analyze.  Takes the mesh.  Arrays
+ * of fewer than `min_elements` stay whole; replicated ones of `large_bytes` and more are warned of.
+ * What is wrong is reported to `diag`; call tree_layout_fini() either way. */
 SHD_MUST_CHECK int tree_layout_init(struct tree_layout *out, const char *model, const char *rules,
                                     struct shd_mesh *mesh, int64_t min_elements,
                                     uint64_t large_bytes, struct diag *diag);

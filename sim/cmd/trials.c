@@ -21,11 +21,11 @@ struct options {
 
 enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
 
-#define REPEATS_MAX 1000000
-#define THREADS_MAX 1024
-/* For the rounds that steady the replayed step; small scenarios take a fraction of it. */
+#define REPEATS_MAX 1000000 /* more is a slip of the hand */
+#define THREADS_MAX 1024    /* of one device, far above the cores of a host */
+/* Wall time for the rounds that make the replayed step steady; small scenarios need only a part. */
 #define ROUNDS_NS INT64_C(1000000000)
-#define NRUN_OPTIONS 3 /* the first rows: a plan does without */
+#define NRUN_OPTIONS 3 /* the first rows of the table, which `plan` does not have */
 
 static const struct argp_option option_table[] = {
     {"repeat", KEY_REPEAT, "N", 0,
@@ -97,7 +97,8 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
         return measured;
     status = trial_saving(&result.saving, &item->trial, &err);
     if (status != SHD_OK) {
-        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
+        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy,
+                  err.text);
         return cmd_exit_of(status);
     }
     whole = text->length;

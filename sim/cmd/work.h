@@ -40,8 +40,8 @@ struct work {
     struct log log;
 };
 
-/* Files, --set, --strategy and --quiet, for a subcommand's own argp to have as a child; its input is
- * the work. */
+/* Files, --set, --strategy and --quiet, for a subcommand's own argp to have as a child; its input
+ * is the work. */
 extern const struct argp work_argp;
 
 /* Nothing yet, with room for the arguments of a command line.  False: no memory, which is told. */

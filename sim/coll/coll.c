@@ -20,15 +20,6 @@ static const char *const kind_names[COLL_NKINDS] = {
     [COLL_BARRIER] = "barrier",
 };
 
-const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
-{
-    for (size_t i = 0; coll_algos[i]; i++) {
-        if (coll_algos[i]->kind == kind && (!name || !strcmp(coll_algos[i]->name, name)))
-            return coll_algos[i];
-    }
-    return NULL;
-}
-
 bool coll_serves(const struct coll_algo *algo, uint32_t nmembers)
 {
     switch (algo->limits) {

@@ -7,6 +7,7 @@
 #include "coll/table.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct coll_algo *const coll_algos[] = {
     &coll_all_reduce_direct,
@@ -37,3 +38,12 @@ const struct coll_algo *const coll_algos[] = {
     &coll_barrier_direct,
     NULL,
 };
+
+const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
+{
+    for (size_t i = 0; coll_algos[i]; i++) {
+        if (coll_algos[i]->kind == kind && (!name || !strcmp(coll_algos[i]->name, name)))
+            return coll_algos[i];
+    }
+    return NULL;
+}

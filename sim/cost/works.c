@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_SEEN (-1)
+#define NOT_SEEN (-1) /* nanoseconds, in a column in which a work was not timed */
 
 /* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading
  * the clocks takes, and an eighth, by which the two clocks may disagree. */

@@ -29,7 +29,7 @@
 struct works; /* opaque */
 
 #define WORKS_NONE UINT32_MAX
-#define WORKS_COLUMNS_MAX 64
+#define WORKS_COLUMNS_MAX 64 /* times kept of each work, one a round; compare takes about fifty */
 
 struct works *works_create(void);        /* NULL: no memory */
 void works_destroy(struct works *works); /* NULL is allowed */

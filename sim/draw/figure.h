@@ -4,8 +4,8 @@
  * by.  Grids beyond the first are small multiples, flowed side by side.  The same figure is drawn
  * as text and as SVG.
  *
- * When memory runs out `failed` is set for good and later additions do nothing, so that a caller may
- * add many times and look once.
+ * When memory runs out `failed` is set for good and later additions do nothing, so that a caller
+ * may add many times and look once.
  *
  * Thread class: owned by one thread.
  *
@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 #define FIGURE_PLAIN (-1) /* no colour */
-#define FIGURE_CELLS_MAX 65536
+#define FIGURE_CELLS_MAX 65536 /* of one drawing, as of a matrix of 256 devices; no eye sees more */
 
 struct figure_part {
     const char *text;

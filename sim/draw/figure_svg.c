@@ -11,13 +11,14 @@
 
 #include "draw/colour.h"
 
+/* Lengths are pixels of the picture, for text of 12 px. */
 #define PAGE_WIDTH 960 /* grids flow within it; a wider grid makes the page wider */
-#define PART_WIDTH_MIN 34
-#define MARGIN 24
-#define GAP 36
-#define LINE_HEIGHT 18
+#define PART_WIDTH_MIN 34 /* of a cell, so that it is no stripe */
+#define MARGIN 24 /* around the page */
+#define GAP 36 /* between grids */
+#define LINE_HEIGHT 18 /* one and a half times the text */
 #define CHAR_WIDTH 7.3 /* of the monospaced font at 12 px */
-#define PART_HEIGHT 26
+#define PART_HEIGHT 26 /* of a cell: a line with room above and below */
 #define SHADED_LABELS_MAX 16 /* columns up to which shaded cells show their text */
 
 /* Where a grid's parts go, in pixels from its corner. */

@@ -1,7 +1,7 @@
 /* Figures for the terminal.
  *
- * Each grid, or band of its columns, becomes a block of lines of one width; blocks flow side by side
- * as far as the line goes.
+ * Each grid, or band of its columns, becomes a block of lines of one width; blocks flow side by
+ * side as far as the line goes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ static const struct strokes ascii_strokes = {
     "|", "-", {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}}};
 static const char *const unicode_shades[] = {"·", "░", "▒", "▓", "█"};
 static const char *const ascii_shades[] = {".", "-", "+", "*", "#"};
-#define NSHADES 5
+#define NSHADES 5 /* of each list above, from light to dark */
 
 /* How a grid is laid out. */
 struct layout {
@@ -239,7 +239,8 @@ static void add_border(struct block *b, const struct layout *l, uint32_t n, int 
     text_add(t, s->ends[which][2]);
 }
 
-static void add_row(struct block *b, const struct layout *l, uint32_t row, uint32_t from, uint32_t n)
+static void add_row(struct block *b, const struct layout *l, uint32_t row, uint32_t from,
+                    uint32_t n)
 {
     const struct figure_grid *g = l->grid;
     uint32_t nlines = lines_of_row(l, row, from, n);
@@ -356,8 +357,8 @@ static void add_band(struct blocks *all, const struct layout *l, uint32_t from, 
     all->list[all->n++] = b;
 }
 
-static void add_grid(struct blocks *all, const struct figure *figure, const struct figure_grid *grid,
-                     const struct figure_style *style)
+static void add_grid(struct blocks *all, const struct figure *figure,
+                     const struct figure_grid *grid, const struct figure_style *style)
 {
     struct layout l = {.figure = figure, .grid = grid, .style = style};
 

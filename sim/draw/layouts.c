@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-#define LABEL_MAX 160
+#define LABEL_MAX 160   /* bytes of a mesh or a sharding in a title; a longer one is cut */
 #define HOLDERS_MAX 16 /* devices named in one cell; of more, these less one and how many others */
 
 /* A box of cells of any rank: the last dimension lies along columns, the one before along rows, the
@@ -144,7 +144,7 @@ int layouts_mesh(struct figure *out, const struct shd_mesh *mesh, struct shd_err
     return fill_mesh(out, mesh, NULL, err);
 }
 
-#define GROUPS_LISTED_MAX 16
+#define GROUPS_LISTED_MAX 16 /* below the drawing; of more, how many others there are */
 
 static void list_group(struct figure *f, const struct shd_groups *g, int32_t group)
 {

@@ -12,11 +12,11 @@
 #include "base/units.h"
 #include "base/wrap.h"
 
-#define INDENT 6       /* of what is told about an op */
-#define COLUMN 16      /* where it begins, behind its title */
-#define BOXES_TOLD 8   /* of one device in one step */
-#define MOVES_TOLD 4096 /* into one device in one step, looked at for whom they come from */
-#define LINE_MAX_BYTES 1024
+/* How much is told: what a reader can still take in.  Columns are characters. */
+#define INDENT 6        /* of the lines about an op */
+#define COLUMN 16       /* where their text begins, behind its title */
+#define BOXES_TOLD 8    /* pieces that one device copies in one step */
+#define MOVES_TOLD 4096 /* copies into one device in one step; senders behind them are "others" */
 
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 
@@ -117,7 +117,7 @@ static int32_t device_id(const struct lesson *l, int32_t position)
     return shd_mesh_device_id(l->record->program->mesh, position);
 }
 
-/* Steps that copy: which box comes from where. */
+/* Steps that copy: which box of the array comes from which device. */
 static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program_buffer *b = &l->record->program->buffers[op->outputs[0]];
@@ -150,11 +150,11 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
     }
 }
 
-/* Whom a position receives from, each once for every move. */
+/* The positions of the devices that one device receives from, one entry for each copy. */
 struct senders {
     uint32_t n;
     int32_t list[MOVES_TOLD];
-    bool more; /* moves that were not looked at */
+    bool more; /* there were further copies, which were not looked at */
 };
 
 static bool add_sender(void *arg, int32_t source, uint64_t bytes)
@@ -174,7 +174,7 @@ static int compare_positions(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* "1, 2, 3": whom a position receives from. */
+/* "1, 2, 3": the devices that this one receives from. */
 static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
 {
     struct senders s = {.n = 0};
@@ -342,7 +342,8 @@ static uint32_t source_of(const struct program_op *step, uint32_t buffer)
     return step->inputs[k];
 }
 
-/* A sum in parts is its maker's doing, all else its reader's. */
+/* What a step changes about an array has a cause: partial sums come from the op that made the
+ * array, any other change is made for the op that reads it. */
 static void tell_array_instead(const struct lesson *l, struct text *out,
                                const struct program_op *op, uint32_t buffer)
 {
@@ -377,7 +378,7 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
 
 /* ---- ops ---- */
 
-/* The work of a causal op depends on the place of a device's queries. */
+/* The work of a causal op depends on where in the sequence a device's queries lie. */
 static void tell_work(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program *program = l->record->program;
@@ -439,8 +440,8 @@ static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
     struct text head = TEXT_INIT;
     char axes[128] = "";
 
-    program_axes_print(program, op->reshard.axes, op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0,
-                       axes, sizeof axes);
+    program_axes_print(program, op->reshard.axes,
+                       op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0, axes, sizeof axes);
     if (op->kind == PROGRAM_FILL)
         text_addf(&head, "%s: given", op->name);
     else if (op->kind == PROGRAM_KERNEL)

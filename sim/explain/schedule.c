@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READS_TOLD 12 /* of one step, in words */
-#define NBUFFERS 3 /* IN, OUT, TMP */
+#define READS_TOLD 12 /* reads of one step told in words; of more, how many others there are */
+#define NBUFFERS 3    /* IN, OUT, TMP */
 
 /* What an element is: the members whose operands are in it, and which element of theirs it is. */
 struct holding {
@@ -71,7 +71,7 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
     return *name && !sums ? figure_print(f, "%s%u", name, h->element) : name;
 }
 
-/* The colour of a sum is that of how far it has come; else that of whose it is. */
+/* A sum is coloured by how many operands are in it, anything else by the member it comes from. */
 static int32_t colour_holding(const struct state *s, const struct holding *h)
 {
     int32_t n = 0, lowest = FIGURE_PLAIN;
@@ -127,7 +127,7 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
     }
 }
 
-/* One line: who reads what of whom. */
+/* One line: which member reads what from which. */
 static void tell_step(struct figure *f, const struct state *s, uint32_t step)
 {
     static const char *const buffers[] = {"operand", "result", "passing"};
@@ -219,9 +219,12 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
                               algo->name, nmembers, algo->desc);
     fill_operands(&s);
     run_steps(out, &s);
-    figure_add_note(out, figure_print(out, "a, b, ... are the operands of members 0, 1, ...%s; "
-                                           "%u elements are received in all.",
-                                      algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "", (unsigned)s.received));
+    figure_add_note(out,
+                    figure_print(out,
+                                 "a, b, ... are the operands of members 0, 1, ...%s; "
+                                 "%u elements are received in all.",
+                                 algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "",
+                                 (unsigned)s.received));
     free(s.elements);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }

@@ -42,7 +42,7 @@ static char **slot_of(const struct values *v, uint32_t op, uint32_t slot, int32_
     return &v->texts[((size_t)op * SLOTS + slot) * (size_t)v->ndevices + (size_t)position];
 }
 
-/* A line of the last dimension in brackets, after one another: "[1 2] [3 4]". */
+/* Each run along the last dimension in brackets, one behind the other: "[1 2] [3 4]". */
 static char *print_shard(struct values *v, const struct program_buffer *b, const void *shard)
 {
     char *printed;

@@ -12,6 +12,7 @@
 
 #include "program/program.h"
 
+/* What can still be read as numbers on a page. */
 #define VALUES_ELEMENTS_MAX 64 /* of a shard; larger ones are not kept */
 #define VALUES_DEVICES_MAX 64
 

@@ -15,88 +15,6 @@
 
 #include "graph/ops/reverse.h"
 
-/* The adjoint of one node: nothing yet, the constant 1, or a node. */
-struct adjoint {
-    enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
-    uint32_t node;
-};
-
-/* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
-const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand)
-{
-    const char *of = graph->nodes[operand].name, *slash = strrchr(of, '/');
-
-    return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
-}
-
-/* A node made for the gradient of another says so; a forward value may serve as one and stays what it
- * is, and one that serves for several is the first's. */
-static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
-{
-    if (node == GRAPH_NONE || graph->nodes[node].phase != GRAPH_BACKWARD)
-        return;
-    if (graph->nodes[node].gradient_of == GRAPH_NONE)
-        graph->nodes[node].gradient_of = of;
-}
-
-void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
-{
-    struct adjoint *a = &r->adjoints[into];
-
-    if (contribution == GRAPH_NONE)
-        return;
-    say_gradient_of(r->graph, contribution, into);
-    if (a->is == ADJOINT_ONE)
-        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR,
-                                 contribution, GRAPH_NONE, 1);
-    else if (a->is == ADJOINT_NODE)
-        contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD,
-                                 contribution, a->node, 0);
-    say_gradient_of(r->graph, contribution, into);
-    *a = (struct adjoint){ADJOINT_NODE, contribution};
-}
-
-static void accumulate_one(struct reverse *r, uint32_t into)
-{
-    struct adjoint *a = &r->adjoints[into];
-
-    if (a->is == ADJOINT_ZERO)
-        a->is = ADJOINT_ONE;
-    else if (a->is == ADJOINT_NODE)
-        a->node = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR, a->node,
-                            GRAPH_NONE, 1);
-    else
-        reverse_add(r, into,
-                    graph_map(r->graph, reverse_name(r->graph, into, into), KERN_FILL, into,
-                              GRAPH_NONE, 1));
-}
-
-/* The adjoint of a node as a node; the constant 1 is written out. */
-static uint32_t adjoint_node(struct reverse *r, uint32_t of)
-{
-    struct adjoint *a = &r->adjoints[of];
-
-    if (a->is == ADJOINT_ONE)
-        *a = (struct adjoint){ADJOINT_NODE, graph_map(r->graph, reverse_name(r->graph, of, of),
-                                                      KERN_FILL, of, GRAPH_NONE, 1)};
-    return a->node;
-}
-
-/* A node in exactly the dimensions, and their order, of another: broadcast where it lacks one. */
-uint32_t reverse_shaped_like(struct graph *g, uint32_t node, uint32_t like, const char *name)
-{
-    const struct graph_node *a, *n;
-
-    if (g->err.status != SHD_OK)
-        return GRAPH_NONE;
-    a = &g->nodes[node];
-    n = &g->nodes[like];
-    if (a->rank == n->rank && !memcmp(a->dims, n->dims, n->rank * sizeof n->dims[0]))
-        return node;
-    return graph_map(g, name, KERN_ADD, graph_map(g, name, KERN_FILL, like, GRAPH_NONE, 0), node,
-                     0);
-}
-
 /* How often a contribution counts: once along each dimension of `node` that neither the operand nor
  * `a` nor `b` has (b may be GRAPH_NONE), where it is the same everywhere and is summed. */
 static double times_broadcast(const struct graph *g, uint32_t node, uint32_t operand, uint32_t a,
@@ -320,7 +238,7 @@ static bool reverse_one(struct reverse *r, uint32_t node)
                      r->graph->nodes[n.inputs[1]].rank == n.rank;
 
     if ((n.op == GRAPH_REDUCE && n.reduce == SHD_SUM) || n.op == GRAPH_CONSTRAINT) {
-        accumulate_one(r, n.inputs[0]);
+        reverse_add_one(r, n.inputs[0]);
         return true;
     }
     if (n.op == GRAPH_MAP && n.fn == KERN_MUL && same_dims) {
@@ -384,7 +302,7 @@ static void reverse_node(struct reverse *r, uint32_t node)
         return;
     if (r->adjoints[node].is == ADJOINT_ONE && reverse_one(r, node))
         return;
-    adjoint = adjoint_node(r, node);
+    adjoint = reverse_adjoint(r, node);
     if (adjoint != GRAPH_NONE)
         derivatives[r->graph->nodes[node].op](r, node, adjoint);
 }
@@ -396,7 +314,7 @@ static uint32_t gradient_of(struct reverse *r, uint32_t of)
 
     if (r->adjoints[of].is == ADJOINT_ZERO)
         return graph_map(g, name, KERN_FILL, of, GRAPH_NONE, 0);
-    return reverse_shaped_like(g, adjoint_node(r, of), of, name);
+    return reverse_shaped_like(g, reverse_adjoint(r, of), of, name);
 }
 
 void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uint32_t nwrt,

@@ -26,9 +26,9 @@
 #include "kern/kern.h"
 
 #define GRAPH_NONE UINT32_MAX
-#define GRAPH_RANK_MAX 8
-#define GRAPH_INPUTS_MAX 6
-#define GRAPH_EXTRAS_MAX 2
+#define GRAPH_RANK_MAX 8   /* dimensions of an array; those of attention have four */
+#define GRAPH_INPUTS_MAX 6 /* operands: the gradient of attention has so many */
+#define GRAPH_EXTRAS_MAX 2 /* further results: again that gradient */
 
 enum graph_op {
     GRAPH_INPUT,          /* data that comes from outside; `source` says what is in it */

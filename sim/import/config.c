@@ -1,8 +1,8 @@
 /* A Hugging Face config.json: which arrays a model of that family holds.
  *
- * A family is a table of arrays with their extents by meaning; sizes come from the config, under the
- * names that the family gives them.  Names, order of extents and defaults are those of the modules
- * whose weights such checkpoints hold.
+ * A family is a table of arrays with their extents by meaning; sizes come from the config, under
+ * the names that the family gives them.  Names, order of extents and defaults are those of the
+ * modules whose weights such checkpoints hold.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,7 @@
 
 #include "import/import.h"
 
+/* The largest number that a config may have: beyond that of any model, so it is a fault. */
 #define SIZE_LIMIT (INT64_C(1) << 40)
 
 enum size {
@@ -247,7 +248,7 @@ static const struct family families[] = {
 static const struct family *find_family(const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *type = yaml_find(root, "model_type");
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t f = 0; type && f < sizeof(families) / sizeof(families[0]); f++)
         for (size_t t = 0; type->kind == YAML_TEXT && families[f].types[t]; t++)
@@ -260,12 +261,12 @@ static const struct family *find_family(const struct yaml_node *root, struct dia
     return NULL;
 }
 
-/* Whether all is well; what is not given and has no default stays 0. */
+/* Read one size; false after an error.  One that is not given and may be missing is 0. */
 static bool read_size(struct config *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);
     int64_t *size = &c->sizes[key->size];
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (!node || yaml_is_null(node)) {
         *size = key->standard > 0 ? key->standard : 0;
@@ -283,7 +284,7 @@ static bool read_size(struct config *c, const struct size_key *key)
 static bool read_flag(const struct config *c, const char *key, bool standard, bool *out)
 {
     const struct yaml_node *node = yaml_find(c->root, key);
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     *out = standard;
     if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
@@ -296,7 +297,7 @@ static bool read_flag(const struct config *c, const char *key, bool standard, bo
 static bool read_dtype(struct config *c)
 {
     const struct yaml_node *node = yaml_find(c->root, "torch_dtype");
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (!node)
         node = yaml_find(c->root, "dtype");

@@ -15,44 +15,6 @@
 
 #define SAFETENSORS ".safetensors"
 #define INDEX "model.safetensors.index.json"
-#define HEADER_BYTES 8
-
-bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
-                  struct diag *diag)
-{
-    char found[96];
-
-    if (node->kind != YAML_LIST || node->nitems > SHD_RANK_MAX) {
-        diag_error(diag, node->place, "the shape of '%.100s' is %s; expected a list of at most %d "
-                   "extents", name, yaml_describe(node, found, sizeof(found)), SHD_RANK_MAX);
-        return false;
-    }
-    for (size_t d = 0; d < node->nitems; d++) {
-        if (!yaml_read_int(node->items[d], &shape[d]) || shape[d] < 0) {
-            diag_error(diag, node->items[d]->place,
-                       "an extent of '%.100s' is %s; expected a whole number of at least 0", name,
-                       yaml_describe(node->items[d], found, sizeof(found)));
-            return false;
-        }
-    }
-    *rank = node->nitems;
-    return true;
-}
-
-int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,
-               struct diag *diag)
-{
-    struct shd_error err;
-    int status = SHD_OK;
-
-    if (shd_tree_count(tree) >= IMPORT_ARRAYS_MAX)
-        status = shd_error_set(&err, SHD_ERANGE, "over %d arrays", IMPORT_ARRAYS_MAX);
-    if (status == SHD_OK)
-        status = shd_tree_add(tree, leaf, &err);
-    if (status != SHD_OK)
-        diag_failure(diag, place, err.status, "%s", err.text);
-    return status;
-}
 
 /* ---- files ---- */
 
@@ -71,7 +33,7 @@ static bool ends_with(const char *text, const char *end)
 /* The header alone: the data may be far larger than memory. */
 static int read_header(struct text *out, const char *path, struct diag *diag)
 {
-    char first[HEADER_BYTES], chunk[1 << 14];
+    char first[IMPORT_LENGTH_BYTES], chunk[1 << 14];
     FILE *file = fopen(path, "rb");
     uint64_t left;
 
@@ -127,7 +89,8 @@ static char *beside(const char *path, const char *name)
 static bool seen_before(const struct yaml_node *map, size_t item)
 {
     for (size_t i = 0; i < item; i++)
-        if (map->items[i]->kind == YAML_TEXT && !strcmp(map->items[i]->text, map->items[item]->text))
+        if (map->items[i]->kind == YAML_TEXT &&
+            !strcmp(map->items[i]->text, map->items[item]->text))
             return true;
     return false;
 }
@@ -136,7 +99,7 @@ static bool seen_before(const struct yaml_node *map, size_t item)
 static int load_part(struct shd_tree *tree, const char *index, const struct yaml_node *node,
                      struct diag *diag)
 {
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
     char *path;
     int status;
 

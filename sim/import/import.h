@@ -7,8 +7,8 @@
  *   a directory                     the first of these that it has: the index, model.safetensors,
  *                                   config.json
  *
- * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by the
- * limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
+ * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by
+ * the limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
  *
  * Thread class: a tree is owned by one thread while it is read; the readers are pure.
  *
@@ -21,8 +21,9 @@
 
 #include "base/yaml.h"
 
-#define IMPORT_ARRAYS_MAX 1000000
-#define IMPORT_FILES_MAX 10000 /* of an index */
+#define IMPORT_ARRAYS_MAX 1000000   /* of a tree, from all its files: beyond any model */
+#define IMPORT_FILES_MAX 10000      /* of an index, likewise */
+#define IMPORT_LENGTH_BYTES 8       /* at the start of a safetensors file: how long its header is */
 
 /* Read a model.  On success stores the tree in *out; free it with shd_tree_destroy().  On failure
  * reports to `diag`, leaves *out alone and returns SHD_EINVAL, SHD_ERANGE or SHD_ENOMEM. */

@@ -8,7 +8,7 @@
 
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, struct diag *diag)
 {
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     *out = SHD_F32;
     if (!node || (node->kind == YAML_TEXT && shd_dtype_parse(out, node->text, NULL) == SHD_OK))
@@ -38,7 +38,7 @@ static int add(struct shd_tree *tree, const struct yaml_node *name, const struct
 /* [name, shape, type] or {name, shape, type}. */
 static int read_item(struct shd_tree *tree, const struct yaml_node *node, struct diag *diag)
 {
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind == YAML_MAP)
         return add(tree, yaml_find(node, "name"), yaml_find(node, "shape"),

@@ -10,8 +10,6 @@
 
 #include "import/import.h"
 
-#define LENGTH_BYTES 8
-
 /* Unsigned types of which only the size matters here stand as the signed ones. */
 static const struct {
     const char *name;
@@ -26,7 +24,7 @@ static const struct {
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, const char *name,
                       struct diag *diag)
 {
-    char found[96];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t t = 0; node->kind == YAML_TEXT && t < sizeof(types) / sizeof(types[0]); t++) {
         if (!strcmp(types[t].name, node->text)) {
@@ -113,34 +111,36 @@ uint64_t import_safetensors_length(const char *bytes)
 {
     uint64_t n = 0;
 
-    for (int i = LENGTH_BYTES; i-- > 0;)
+    for (int i = IMPORT_LENGTH_BYTES; i-- > 0;)
         n = n << 8 | (unsigned char)bytes[i];
-    return n > UINT64_MAX - LENGTH_BYTES ? UINT64_MAX : n + LENGTH_BYTES;
+    return n > UINT64_MAX - IMPORT_LENGTH_BYTES ? UINT64_MAX : n + IMPORT_LENGTH_BYTES;
 }
 
 int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes, size_t length,
                        struct diag *diag)
 {
-    struct place start = {path, 1, LENGTH_BYTES + 1};
+    struct place start = {path, 1, IMPORT_LENGTH_BYTES + 1};
     struct yaml_doc *doc = NULL;
-    uint64_t end = length >= LENGTH_BYTES ? import_safetensors_length(bytes) : LENGTH_BYTES;
+    uint64_t end =
+        length >= IMPORT_LENGTH_BYTES ? import_safetensors_length(bytes) : IMPORT_LENGTH_BYTES;
     int status;
 
-    if (end - LENGTH_BYTES > YAML_DOC_BYTES_MAX) {
+    if (end - IMPORT_LENGTH_BYTES > YAML_DOC_BYTES_MAX) {
         diag_error(diag, (struct place){path, 1, 1},
-                   "a header of %" PRIu64 " bytes; at most %zu are read", end - LENGTH_BYTES,
+                   "a header of %" PRIu64 " bytes; at most %zu are read", end - IMPORT_LENGTH_BYTES,
                    YAML_DOC_BYTES_MAX);
         return SHD_ERANGE;
     }
-    if (length < end || end == LENGTH_BYTES) {
+    if (length < end || end == IMPORT_LENGTH_BYTES) {
         diag_error(diag, (struct place){path, 1, 1}, "the file ends inside its header");
         return SHD_EINVAL;
     }
-    if (bytes[LENGTH_BYTES] != '{') {
+    if (bytes[IMPORT_LENGTH_BYTES] != '{') {
         diag_error(diag, start, "this is no safetensors header; expected '{'");
         return SHD_EINVAL;
     }
-    status = yaml_doc_parse(&doc, start, bytes + LENGTH_BYTES, (size_t)(end - LENGTH_BYTES), diag);
+    status = yaml_doc_parse(&doc, start, bytes + IMPORT_LENGTH_BYTES,
+                            (size_t)(end - IMPORT_LENGTH_BYTES), diag);
     if (status == SHD_OK)
         status = read_arrays(tree, yaml_doc_root(doc), diag);
     yaml_doc_destroy(doc);

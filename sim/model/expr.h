@@ -25,11 +25,11 @@
 
 #include "base/text.h"
 
-#define EXPR_DIMS_MAX 8
-#define EXPR_ARGS_MAX 8
-#define EXPR_DEPTH_MAX 64 /* of calls, brackets and signs in each other */
-#define EXPR_NODES_MAX 1000
-#define EXPR_LINE_MAX 4000 /* bytes */
+#define EXPR_DIMS_MAX 8    /* of one array, as GRAPH_RANK_MAX */
+#define EXPR_ARGS_MAX 8    /* of one call; the longest, an einsum of several factors, needs fewer */
+#define EXPR_DEPTH_MAX 64  /* calls, brackets and signs in each other: the parser calls itself */
+#define EXPR_NODES_MAX 1000 /* operators, calls and names of one line; people write a few dozen */
+#define EXPR_LINE_MAX 4000 /* bytes: a scenario's has at most half of that */
 
 struct expr_dims {
     bool given; /* "[]" is given and has none */

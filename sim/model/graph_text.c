@@ -11,7 +11,7 @@
 #include "model/lines.h"
 #include "model/model.h"
 
-#define HELP_COLUMNS 80
+#define HELP_COLUMNS 80 /* as all help texts, whatever the terminal */
 
 static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
 {
@@ -99,7 +99,8 @@ static void add_dims(struct lines *l, const struct scenario *s)
     }
 }
 
-/* One line; the name stands for nothing after an error, so that it is told once. */
+/* Add the op of one line.  After an error its name stands for nothing, so that lines which use it
+ * report no further errors. */
 static uint32_t add_op(struct lines *l, const struct scenario_line *line)
 {
     uint32_t node = GRAPH_NONE;

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "model/match.h"
 
-#define SHARDING_TEXT_MAX 256
+#define SHARDING_TEXT_MAX 256 /* bytes of a sharding in a message; a longer one is cut */
 
 struct lint {
     struct diag *findings;
@@ -22,7 +22,7 @@ static bool has_rule(enum graph_op op, bool params)
     return params ? op == GRAPH_PARAM : op == GRAPH_CONSTRAINT || op == GRAPH_INPUT;
 }
 
-/* What is left for a last rule that takes all the rest may well be nothing. */
+/* Whether a rule is a last one that takes all the rest: it is fine if no name is left for it. */
 static bool is_rest(const struct scenario_rule *rules, size_t nrules, size_t rule)
 {
     return rule + 1 == nrules && !strcmp(rules[rule].pattern, ".*");
@@ -107,7 +107,8 @@ static void report_undone(struct lint *l, uint32_t before, uint32_t after)
     l->findings->no_memory |= first.failed || second.failed;
     diag_error(l->findings, s->rules[after]->place,
                "constraint '%s' undoes '%s': %s lies as %s, and at once %s is to lie as %s",
-               s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from, text_get(&second), to);
+               s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from,
+               text_get(&second), to);
     text_fini(&first);
     text_fini(&second);
 }

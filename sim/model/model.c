@@ -11,22 +11,6 @@
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
 
-struct kern_source model_source(uint64_t seed, const char *name, double scale)
-{
-    uint32_t h = 2166136261u ^ (uint32_t)seed ^ (uint32_t)(seed >> 32); /* FNV-1a of the name */
-
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return (struct kern_source){.seed = h, .scale = scale};
-}
-
-double model_scale(const struct graph *graph, const uint32_t *dims, uint32_t rank, bool param)
-{
-    if (!param)
-        return 2;
-    return rank < 2 ? 0.2 : sqrt(12 / (double)graph->dims[dims[0]].size);
-}
-
 /* sum(out * ct), added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,
                             uint32_t node)

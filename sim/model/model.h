@@ -65,7 +65,7 @@ void model_shardings_fini(struct model_shardings *shardings);
 /* The spread of random numbers in an array: a matrix keeps the variance of what it multiplies. */
 double model_scale(const struct graph *graph, const uint32_t *dims, uint32_t rank, bool param);
 
-/* What is in the array number `n` (any number) of a scenario with a seed. */
+/* What is in the array of this name of a scenario with this seed: numbers of that spread. */
 struct kern_source model_source(uint64_t seed, const char *name, double scale);
 
 #endif /* MODEL_MODEL_H */

@@ -107,7 +107,8 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
-/* All in one, that the rule with the fault which may be behind it is not lost among them. */
+/* One message for all of them: the cause may be a fault in a rule, whose message should not be lost
+ * among many. */
 static void report_unmatched(const struct binding *b, const char *first, size_t nunmatched)
 {
     char more[32] = "";
@@ -115,10 +116,11 @@ static void report_unmatched(const struct binding *b, const char *first, size_t 
     if (nunmatched > 1)
         snprintf(more, sizeof more, " and %zu more", nunmatched - 1);
     if (nunmatched > 0)
-        diag_error(b->diag, scenario_place(b->scenario, "params"),
-                   "no rule matches parameter '%s'%s; end the list with [.*, []] to replicate what is "
-                   "left",
-                   first, more);
+        diag_error(
+            b->diag, scenario_place(b->scenario, "params"),
+            "no rule matches parameter '%s'%s; end the list with [.*, []] to replicate what is "
+            "left",
+            first, more);
 }
 
 static int bind_nodes(struct binding *b, struct match *params, struct match *constraints)
@@ -163,8 +165,8 @@ static const char *last_parts(const char *name, const char *pattern)
     return at;
 }
 
-/* A pattern that is found in no name: the names are known to who wrote the model only, so the nearest
- * is told, or one as an example. */
+/* A pattern that is found in no name: the author of the rule may not know the names of
+ * the model, so the nearest is told, or else one as an example. */
 static void report_unused(const struct binding *b, const struct match *set, bool of_params)
 {
     const char *what = of_params ? "rule" : "constraint", *of = of_params ? "parameter" : "value";
@@ -180,7 +182,8 @@ static void report_unused(const struct binding *b, const struct match *set, bool
         for (uint32_t i = 0; i < b->graph->nnodes; i++) {
             const struct graph_node *n = &b->graph->nodes[i];
 
-            if (of_params ? n->op != GRAPH_PARAM : n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT)
+            if (of_params ? n->op != GRAPH_PARAM
+                          : n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT)
                 continue;
             nearest_add(&near, last_parts(n->name, pattern));
             if (!example || n->op == GRAPH_CONSTRAINT)
@@ -190,8 +193,8 @@ static void report_unused(const struct binding *b, const struct match *set, bool
             nearest_hint(&near, hint, sizeof hint);
         else
             snprintf(hint, sizeof hint, "; one of its names is '%s'", example);
-        diag_error(b->diag, set->rules[r].place, "%s '%s' matches no %s of this model%s", what, pattern,
-                   of, hint);
+        diag_error(b->diag, set->rules[r].place, "%s '%s' matches no %s of this model%s", what,
+                   pattern, of, hint);
     }
 }
 

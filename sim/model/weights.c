@@ -51,7 +51,7 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
     return weights_param(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, nsummed);
 }
 
-/* Values of the size of 1, so that what is normalised keeps about its size. */
+/* Scales about 1, so that what is normalised keeps about its size. */
 static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
                             const char *part, uint32_t embed)
 {

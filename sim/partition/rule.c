@@ -104,22 +104,3 @@ int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t fir
         product *= extents[factors[d]];
     return product;
 }
-
-static const struct rule_op constraint = {rule_by_names, NULL, false};
-static const struct rule_op map = {rule_by_names, NULL, true};
-
-static const struct rule_op *const rows[GRAPH_NOPS] = {
-    [GRAPH_EINSUM] = &rule_einsum,       [GRAPH_MAP] = &map,
-    [GRAPH_REDUCE] = &rule_reduce,       [GRAPH_CONSTRAINT] = &constraint,
-    [GRAPH_ATTENTION] = &rule_attention, [GRAPH_ATTENTION_GRAD] = &rule_attention_grad,
-    [GRAPH_ROPE] = &rule_rope,           [GRAPH_CAUSAL] = &rule_causal,
-    [GRAPH_EMBED] = &rule_embed,         [GRAPH_EMBED_GRAD] = &rule_embed_grad,
-    [GRAPH_PICK] = &rule_pick,           [GRAPH_PICK_GRAD] = &rule_pick_grad,
-    [GRAPH_REPEAT] = &rule_repeat,       [GRAPH_REPEAT_SUM] = &rule_repeat_sum,
-    [GRAPH_WINDOW] = &rule_window,
-};
-
-const struct rule_op *rule_of(enum graph_op op)
-{
-    return rows[op];
-}

@@ -3,10 +3,10 @@
 
 #include "query/axes.h"
 
-#include "query/query.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "query/json_memory.h"
 
 int read_ints(int64_t **out, size_t *n, const json_t *in, const char *key, struct shd_error *err)
 {
@@ -142,7 +142,7 @@ void write_verbatim(struct json_out *out, const json_t *value)
         json_out_raw(out, text, strlen(text));
     else
         json_out_null(out);
-    query_free_json(text);
+    json_memory_free(text);
 }
 
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)

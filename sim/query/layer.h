@@ -11,8 +11,7 @@
 
 #include "graph/graph.h"
 
-#define LAYER_TENSORS_MAX 16
-#define LAYER_OUTPUTS_MAX 8
+#define LAYER_TENSORS_MAX 16 /* operands of a layer, at most; layer_kinds has the rows */
 
 struct layer_tensor {
     const char *name; /* as in the question */

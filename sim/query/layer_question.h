@@ -36,7 +36,7 @@ SHD_MUST_CHECK int layer_question_begin(struct layer_question *q, const struct l
 /* The graph is complete: room for shardings.  SHD_ENOMEM. */
 SHD_MUST_CHECK int layer_question_end(struct layer_question *q, struct shd_error *err);
 
-/* Ask for the sharding of a node by its spec; without the one or the other nothing is. */
+/* Ask for the sharding of a node by its spec; where either is missing nothing is asked. */
 SHD_MUST_CHECK int layer_question_bind(struct layer_question *q, uint32_t node, const json_t *spec,
                                        struct shd_error *err);
 

@@ -1,8 +1,8 @@
-/* layout.h - the common forms of questions on layouts: trees as nested objects, rules, axes; and specs
- * and shapes as answers.
+/* layout.h - the common forms of questions on layouts: trees as nested objects, rules, axes; and
+ * specs and shapes as answers.
  *
- * Each reading call returns SHD_ETYPE, SHD_EINVAL or SHD_ERANGE naming the key where the JSON is not
- * of the form.
+ * Each reading call returns SHD_ETYPE, SHD_EINVAL or SHD_ERANGE naming the key where the JSON is
+ * not of the form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,9 +55,9 @@ struct layout_leaves {
 /* Whether a node is a leaf; null and all that is neither object nor list is one anyway. */
 typedef bool layout_is_leaf(const json_t *node);
 
-/* Collect leaves.  Lists, and objects {"$list": [...]}, have numbers as keys.  `beside` (NULL: none)
- * is a tree of the same keys, whose nodes come with the leaves; SHD_EINVAL when the keys differ.
- * Free with layout_leaves_fini(), also on failure. */
+/* Collect leaves.  Lists, and objects {"$list": [...]}, have numbers as keys.  `beside` (NULL:
+ * none) is a tree of the same keys, whose nodes come with the leaves; SHD_EINVAL when the keys
+ * differ.  Free with layout_leaves_fini(), also on failure. */
 SHD_MUST_CHECK int layout_collect(struct layout_leaves *out, const json_t *tree,
                                   const json_t *beside, layout_is_leaf *is_leaf,
                                   struct shd_error *err);

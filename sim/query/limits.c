@@ -16,7 +16,7 @@ static uint128 count_flops(const struct program *program)
     return flops;
 }
 
-/* Of the whole arrays that are results. */
+/* The number of elements of all results, each as a whole array. */
 static uint128 count_elements(const struct program *program)
 {
     uint128 sum = 0;

@@ -11,12 +11,13 @@
 #include <string.h>
 
 #include "query/axes.h"
+#include "query/json_memory.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
 
-#define METHODS_MAX 64
-#define METHOD_AXES_MAX 16
+#define METHODS_MAX 64     /* of one question; eformer has a handful */
+#define METHOD_AXES_MAX 16 /* axes of one method, as a mesh has at most (SHD_MESH_AXES_MAX) */
 
 static int read_options(struct shd_auto_options *out, const json_t *in, struct shd_error *err)
 {
@@ -190,7 +191,7 @@ static void write_unchanged(struct json_out *out, const json_t *node)
         json_out_raw(out, text, strlen(text));
         json_out_end_object(out);
     }
-    query_free_json(text);
+    json_memory_free(text);
 }
 
 static int write_shards(struct json_out *out, const struct layout_leaves *leaves,

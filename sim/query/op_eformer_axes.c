@@ -14,7 +14,7 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define AXES_MAX 64
+#define AXES_MAX 64           /* of a list, known or not; a mesh has at most 16 */
 #define DEVICES_MAX 65536 /* an answer lists every device */
 
 /* in[key]: "a" or ["a", "b"].  Anything in the list that is no name is in no mesh. */

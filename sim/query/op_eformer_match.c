@@ -89,7 +89,8 @@ static int answer_match(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
-/* {"out": spec} or {"err": {"kind", "message"}} of one name; a pattern's fault has Python's name. */
+/* {"out": spec} or {"err": {"kind", "message"}} of one name; a pattern's fault has Python's
+ * name. */
 static void write_name(struct json_out *out, const struct shd_pattern *pattern, const char *name)
 {
     const struct shd_spec *spec;

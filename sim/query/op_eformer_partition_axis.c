@@ -13,8 +13,8 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define OVERRIDES_MAX 64
-#define DIMENSIONS_MAX 64
+#define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS are known */
+#define DIMENSIONS_MAX 64 /* names of a question; arrays have at most 16 dimensions */
 
 /* null, "axis", ["a", "b"] or "...". */
 static int read_value(struct shd_axis_value *out, const char *field, const json_t *value,

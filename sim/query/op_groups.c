@@ -321,7 +321,7 @@ static int write_step(struct json_out *out, struct shd_parallel *p, const json_t
     return SHD_OK;
 }
 
-/* An op that fails is an answer of its own; the sequence goes on. */
+/* Where an op of a sequence fails, the error is its answer, and the next op is run. */
 static int answer_sequence(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     const json_t *ops = json_object_get(in, "ops");

@@ -137,8 +137,8 @@ static int bind_constraint(struct layer_question *q, uint32_t node, const json_t
     return SHD_OK;
 }
 
-/* Parameters, constraints, x and the result by their specs; ct as the result; gradients as what they
- * are of. */
+/* Parameters, constraints, x and the result by their specs; ct as the result; gradients as what
+ * they are of. */
 static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
                     struct shd_error *err)
 {

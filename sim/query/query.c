@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "query/json_memory.h"
 
 static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_eformer_analyze_ops,
@@ -35,39 +36,8 @@ static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_tree_ops,
                                                   NULL};
 
-/* jansson takes a lack of memory for a fault of the text, so it is noted where it occurs. */
-static _Thread_local bool json_ran_out;
-
-/* An op could not run here, for lack of memory or threads, which is its answer. */
+/* Some op could not run here for lack of memory or threads, and its answer says so. */
 static _Thread_local bool could_not_run;
-
-/* jansson itself does not survive every lack of memory: what it asks for then comes from here, and
- * what it makes of that is dropped. */
-static _Thread_local _Alignas(max_align_t) char json_reserve[16384];
-static _Thread_local size_t json_reserve_used;
-
-static void *allocate_json(size_t size)
-{
-    void *memory = malloc(size);
-    size_t aligned = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-
-    if (memory)
-        return memory;
-    json_ran_out = true;
-    if (aligned < size || aligned > sizeof json_reserve - json_reserve_used)
-        return NULL;
-    memory = json_reserve + json_reserve_used;
-    json_reserve_used += aligned;
-    return memory;
-}
-
-void query_free_json(void *memory)
-{
-    uintptr_t at = (uintptr_t)memory, reserve = (uintptr_t)json_reserve;
-
-    if (at < reserve || at >= reserve + sizeof json_reserve)
-        free(memory);
-}
 
 static const struct query_op *find_op(const char *name)
 {
@@ -87,7 +57,7 @@ static void write_id(struct json_out *out, const json_t *id)
         json_out_raw(out, text, strlen(text));
     else
         json_out_null(out);
-    query_free_json(text);
+    json_memory_free(text);
 }
 
 static void write_error(struct json_out *out, const char *kind, const char *message)
@@ -172,8 +142,8 @@ static void write_answer(const json_t *request, const json_error_t *why, struct 
     json_out_newline(out);
 }
 
-/* An answer that needs no memory: that there is none.  The id is told if it is known and no list or
- * object, which would need some. */
+/* The answer "no memory", made without any.  It has the id of the question if that is known, and
+ * not a list or object, which would need memory. */
 static void refuse(const json_t *request, FILE *out)
 {
     const json_t *id = json_object_get(request, "id");
@@ -195,14 +165,13 @@ static int answer_line(const char *line, size_t length, FILE *out)
     struct json_out json;
     int status = SHD_OK;
 
-    json_ran_out = false;
-    json_reserve_used = 0;
+    json_memory_reset();
     could_not_run = false;
     request = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     json_out_init_text(&json, &text, JSON_OUT_COMPACT);
-    if (!json_ran_out)
+    if (!json_memory_ran_out())
         write_answer(request, &why, &json);
-    if (json_ran_out || text.failed) {
+    if (json_memory_ran_out() || text.failed) {
         refuse(request, out);
         status = SHD_ENOMEM;
     } else {
@@ -226,7 +195,7 @@ int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *
     bool stopped = false;
     int status = SHD_OK;
 
-    json_set_alloc_funcs(allocate_json, query_free_json);
+    json_memory_init();
     for (;;) {
         ssize_t length = getline(&line, &room, in);
         int one;

@@ -45,13 +45,10 @@ extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];
 extern const struct query_op query_tree_ops[];
 
-/* Free what jansson has allocated, as the text of json_dumps(). */
-void query_free_json(void *memory);
-
 /* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK,
  * SHD_ESYSTEM when it cannot be read or the answers cannot be written, SHD_ENOMEM when there was no
- * memory to read on, or none for some answer, which is then an error of kind "no-memory", or of kind
- * "system" where there were no threads. */
+ * memory to read on, or none for some answer, which is then an error of kind "no-memory", or of
+ * kind "system" where there were no threads. */
 SHD_MUST_CHECK int query_serve(FILE *in, FILE *out, const int *stop_request,
                                struct shd_error *err);
 

@@ -47,7 +47,7 @@ static void add_axis(struct text *text, const struct program *program,
             add_coordinates(text, shd_mesh_axis_name(mesh, a), class->start[a], class->size[a]);
 }
 
-/* The coordinates of the axes that classes differ on, and how many devices have them. */
+/* A class in words: its coordinates along the axes on which classes differ, and its size. */
 static char *class_text(const struct record *record, uint32_t row)
 {
     const struct program *program = record->program;

@@ -20,7 +20,13 @@
 #include "base/text.h"
 #include "report/result.h"
 
-enum compare_format { COMPARE_TABLE, COMPARE_MARKDOWN, COMPARE_CSV, COMPARE_JSON, COMPARE_NFORMATS };
+enum compare_format {
+    COMPARE_TABLE,
+    COMPARE_MARKDOWN,
+    COMPARE_CSV,
+    COMPARE_JSON,
+    COMPARE_NFORMATS
+};
 
 /* A strategy that is not compared, and why. */
 struct compare_skipped {

@@ -188,7 +188,7 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
 
 /* ---- one strategy against the others ---- */
 
-/* This one's value in those of the base. */
+/* The ratio of this strategy's value to the base's. */
 static void set_ratio(struct compare_row *row, const struct compare_row *base, enum compare_id from,
                       enum compare_id to)
 {
@@ -197,7 +197,7 @@ static void set_ratio(struct compare_row *row, const struct compare_row *base, e
     if (a->known && b->known && b->number > 0)
         set_number(row, to, a->number > 0 ? b->number / a->number : INFINITY);
     else if (a->known && b->known && a->number <= 0)
-        set_number(row, to, 1); /* none, as the base */
+        set_number(row, to, 1); /* both are 0 */
 }
 
 bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b)
@@ -226,7 +226,7 @@ size_t compare_fastest(const struct compare_rows *rows)
     return fastest;
 }
 
-/* No winner among ties. */
+/* Where another strategy ties with the best, neither is marked as best. */
 static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
 {
     for (size_t i = 0; i < rows->compare->nresults; i++)
@@ -234,7 +234,7 @@ static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
             rows->rows[i].best[c] = rows->rows[best].best[c] = false;
 }
 
-/* The best of a column, where not all are the same; wrong results are no competition. */
+/* Mark the best of a column, unless all are equal; strategies with wrong results do not count. */
 static void mark_best(struct compare_rows *rows, size_t c)
 {
     int better = compare_columns[c].better;
@@ -279,7 +279,7 @@ static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
     return less;
 }
 
-/* Named is the dominating strategy of fewest bytes. */
+/* Of several strategies that dominate this one, that of the fewest bytes is named. */
 static void set_dominated(struct compare_rows *rows, size_t row)
 {
     size_t by = row;

@@ -11,11 +11,12 @@
 #include "base/wrap.h"
 #include "report/table.h"
 
+/* What terminals take for colours (ECMA-48, SGR). */
 #define GREEN "\033[1;32m"
 #define RED "\033[1;31m"
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
-#define LEGEND_COLUMNS 80
+#define LEGEND_COLUMNS 80 /* of the text below the table, whatever the terminal */
 #define SAME 0.005 /* ratios that print as 1.00 */
 
 /* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */
@@ -118,7 +119,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     text_fini(&value);
 }
 
-/* Fails the text when there is no memory to measure. */
+/* Without memory to measure a cell, the text is marked as failed. */
 static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out)
 {
     size_t width = strlen(compare_columns[c].title) + (compare_columns[c].better != 0);
@@ -149,8 +150,8 @@ static void pad(struct text *out, size_t n)
         text_add_char(out, ' ');
 }
 
-/* By how much the last column so far must grow, that the name of its group ends before that of the
- * group which column c begins. */
+/* How many characters the last column so far must grow by, so that the heading above its group ends
+ * before the heading of the group that begins with column c. */
 static size_t heading_room(const struct block *b, size_t c)
 {
     const char *group = compare_columns[b->columns[b->n - 1]].group;
@@ -241,7 +242,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
 {
     struct text cell = TEXT_INIT;
 
-    if (out->failed) /* then widths are not those of the cells */
+    if (out->failed) /* then the widths were not measured */
         return;
     if (out->length > 0)
         text_add_char(out, '\n');
@@ -268,7 +269,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
     text_fini(&cell);
 }
 
-/* Why, was said when they were skipped. */
+/* The names only: the reasons were told as warnings when the strategies were skipped. */
 static void print_skipped(const struct compare *c, struct text *out)
 {
     size_t from = out->length;
@@ -276,7 +277,8 @@ static void print_skipped(const struct compare *c, struct text *out)
     if (c->nskipped)
         text_add(out, "skipped, as sizes do not divide:");
     for (size_t i = 0; i < c->nskipped && !out->failed; i++) {
-        if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) > LEGEND_COLUMNS) {
+        if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) >
+            LEGEND_COLUMNS) {
             text_add(out, "\n ");
             from = out->length - 1;
         }
@@ -286,7 +288,7 @@ static void print_skipped(const struct compare *c, struct text *out)
     }
 }
 
-/* Who computes what, where that differs: domination is only among equals. */
+/* Which strategies compute the same thing, where not all do: one can dominate only its like. */
 static void print_kinds(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;

@@ -78,7 +78,7 @@ static void add_block(const struct outcome *o, struct text *out)
     text_fini(&reason);
 }
 
-/* A '#' would begin a directive. */
+/* In TAP a '#' would begin a directive, so it is escaped. */
 static void add_title(const struct outcome *o, struct text *out)
 {
     struct text title = TEXT_INIT;
@@ -106,8 +106,8 @@ void outcome_print_tap(const struct outcome *o, size_t number, struct text *out)
 
 /* ---- GitHub Actions ---- */
 
-/* As its runner reads them: a property's value has two characters more to hide.  The file is named
- * as it may be shown, too. */
+/* Escaped as the runner of GitHub reads it: in the value of a property ',' and ':' are escaped too.
+ * Names of files are shown as base/escape.h says, as everywhere. */
 static void add_escaped(struct text *out, const char *string, bool property)
 {
     struct text shown = TEXT_INIT;
@@ -209,14 +209,15 @@ static void add_counts(const struct outcome *list, size_t n, bool all, struct te
         skipped += list[i].kind == OUTCOME_SKIPPED;
     }
     text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\"", n, failed);
-    if (all) /* the root has no such attribute */
+    if (all) /* the root element has no such attribute */
         return;
     text_addf(out, " skipped=\"%zu\"", skipped);
 }
 
 void outcome_print_junit(const struct outcome *list, size_t n, struct text *out)
 {
-    text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shardsim check\"");
+    text_add(out,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shardsim check\"");
     add_counts(list, n, true, out);
     text_add(out, ">\n");
     for (size_t i = 0, end; i < n; i = end) {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "report/table.h"
 
-#define SHARES_SHOWN 6
+#define SHARES_SHOWN 6 /* parts of the critical path that have a line, the longest first */
 
 /* ---- the critical path ---- */
 
@@ -195,7 +195,7 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
     struct replayed_share *shares = replayed_shares(&n, record);
 
     if (!shares) {
-        json_out_null(out); /* whoever drops the document may close it first */
+        json_out_null(out); /* so that the document can be closed before it is dropped */
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     }
     json_out_begin_object(out);

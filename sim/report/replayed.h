@@ -23,8 +23,8 @@ struct replayed_share {
 /* The shares of the path, the largest first.  Free it.  NULL: no memory. */
 struct replayed_share *replayed_shares(size_t *n, const struct record *record);
 
-/* The value of "replayed", with "spread" (a fraction of the step; null: not known) and "repeats" in which
- * its times were taken; and of "busy_seconds" in the balance.  The record has a replay.
+/* The value of "replayed", with "spread" (a fraction of the step; null: not known) and "repeats" in
+ * which its times were taken; and of "busy_seconds" in the balance.  The record has a replay.
  * SHD_ENOMEM. */
 SHD_MUST_CHECK int replayed_json(struct json_out *out, const struct record *record,
                                  struct shd_error *err);

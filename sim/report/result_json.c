@@ -86,7 +86,7 @@ static int compare_firsts(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The different values of the rows, by the first device that has each; for free(). */
+/* The distinct values, each with the first device that has it.  Free with free(). */
 static struct alike *find_alike(size_t *n, const uint128 *rows, const struct record *record)
 {
     struct alike *list = calloc(record->nrows, sizeof *list);
@@ -262,7 +262,7 @@ static void write_place(struct json_out *out, const struct record_check *check)
     key_any_double(out, "bound", check->allowed);
 }
 
-/* What is beyond its bound: arrays, and the first step. */
+/* The arrays that are beyond their bound, and the first step whose result is. */
 static void write_wrong(struct json_out *out, const struct record *r)
 {
     json_out_key(out, "wrong");

@@ -12,7 +12,7 @@
 #include "report/table.h"
 #include "report/traffic.h"
 
-#define LINE_COLUMNS 80
+#define LINE_COLUMNS 80 /* whatever the terminal: reports are compared and quoted */
 #define VALUE_COLUMN 14 /* where what follows a line's title begins */
 
 /* Text that goes on in a new line, below its beginning, where the line is full. */
@@ -145,7 +145,7 @@ static void print_totals(const struct traffic *t, const struct record *r, struct
     print_sums("by phase", t->by_phase, t->nby_phase, out);
 }
 
-/* mean / max over the devices, and who has the most where they differ. */
+/* mean / max over the devices, and which of them has the most where they differ. */
 static void print_balance(const char *what, const struct record *r, const uint128 *rows, bool bytes,
                           struct text *out)
 {
@@ -174,7 +174,8 @@ static void print_balances(const struct record *r, struct text *out)
     print_balance("peak memory", r, r->peak_bytes, true, out);
 }
 
-/* Less of the work than this is not worth a line: a loss is summed everywhere. */
+/* A share of the work below which its repetition is not worth a line: every device sums the
+ * loss. */
 #define REPEATED_TOLD 0.0005
 
 static void print_axis(const char *name, const struct program_work_axis *axis, struct text *out)

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-#define PERCENT_MAX 48
+#define PERCENT_MAX 48 /* bytes: the 41 digits of a ratio of 128-bit sums, and " % more" */
 
 /* "12 % more", "the same": to a whole percent, below 1 % to a tenth. */
 static const char *print_change(char *buf, size_t size, uint128 was, uint128 now)

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-#define TABLE_COLUMNS_MAX 24
+#define TABLE_COLUMNS_MAX 24 /* those of compare, the most, are fewer */
 
 /* `columns` holds one character a column: 'l' left- or 'r' right-aligned. */
 struct table {
@@ -28,7 +28,8 @@ void table_fini(struct table *table);
 /* Add the next cell; a row is complete after as many cells as there are columns. */
 void table_add(struct table *table, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* Characters of a cell as they are seen: a UTF-8 continuation byte counts nothing, nor do colours. */
+/* Characters of a cell as they are seen: a UTF-8 continuation byte counts nothing, nor do
+ * colours. */
 size_t table_width(const char *cell);
 
 /* Print all rows, each indented by `indent` spaces, columns two spaces apart. */

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/nearest.h"
+#include "scenario/mesh.h"
 #include "scenario/partition_axis.h"
+#include "scenario/table.h"
 
-#define MESH_TEXT_MAX 160
+#define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message, after which no more are told */
 
 /* Where to say that an option is missing: its section, or the whole. */
 static struct place missing_place(const struct scenario *s, const struct option *option)
@@ -41,7 +43,7 @@ static void check_required(struct reader *r)
     }
 }
 
-/* What is said of a model that has no such thing would change nothing. */
+/* An option that the kind of model does not have would change nothing, so it is an error. */
 static void check_kind(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -54,7 +56,7 @@ static void check_kind(struct reader *r)
                        scenario_kind_name(s->model.kind));
 }
 
-/* Heads are whole, and each key head serves the same number of query heads. */
+/* Heads must be of whole width, and each key head must serve the same number of query heads. */
 static void check_heads(struct reader *r)
 {
     const struct scenario_model *m = &r->scenario->model;
@@ -92,56 +94,7 @@ static void check_mesh(struct reader *r)
     }
 }
 
-static bool is_in_mesh(const struct scenario *s, const char *name)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (strcmp(s->mesh[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* "mesh (dp=2, tp=4)", or "mesh of strategy 'x' (...)" where there are several. */
-static void describe_mesh(const struct scenario *s, struct text *out)
-{
-    text_add(out, "mesh ");
-    if (strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0)
-        text_addf(out, "of strategy '%s' ", s->strategy);
-    text_add_char(out, '(');
-    for (size_t i = 0; i < s->nmesh && out->length < MESH_TEXT_MAX; i++)
-        text_addf(out, "%s%s=%d", i ? ", " : "", s->mesh[i].name, (int)s->mesh[i].size);
-    text_add_char(out, ')');
-}
-
-/* ", which 'batch' stands for," where the file says something else than the axis; else "". */
-static void describe_of(const char *name, const char *of, struct text *out)
-{
-    if (strcmp(name, of) != 0)
-        text_addf(out, ", which '%.*s' stands for,", (int)utf8_cut(of, strlen(of), 60), of);
-}
-
-void check_report_no_axis(struct reader *r, struct place place, const char *name, const char *of)
-{
-    const struct scenario *s = r->scenario;
-    struct text mesh = TEXT_INIT, source = TEXT_INIT;
-    struct partition_axis_names names;
-    struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
-    int shown = (int)utf8_cut(name, strlen(name), 60);
-
-    nearest_init(&nearest, name);
-    for (size_t i = 0; i < s->nmesh; i++)
-        nearest_add(&nearest, s->mesh[i].name);
-    partition_axis_offer(&nearest, &names, s);
-    describe_mesh(s, &mesh);
-    describe_of(name, of, &source);
-    r->diag->no_memory |= mesh.failed || source.failed;
-    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s", shown, name, text_get(&source),
-               text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)));
-    text_fini(&mesh);
-    text_fini(&source);
-}
-
-/* The axes named so far in one spec: more than the mesh has means that one is there twice. */
+/* The axes named so far in one spec.  Each is in the mesh and there once, so they fit. */
 struct names {
     const char *names[SHD_MESH_AXES_MAX];
     size_t count;
@@ -155,15 +108,15 @@ static void check_axis(struct reader *r, struct names *seen, struct place place,
 
     for (size_t i = 0; i < seen->count; i++)
         if (strcmp(seen->names[i], name) == 0) {
-            describe_of(name, of, &source);
+            mesh_describe_source(name, of, &source);
             r->diag->no_memory |= source.failed;
             diag_error(r->diag, place, "axis '%s'%s is used twice in %s; expected it once", name,
                        text_get(&source), where);
             text_fini(&source);
             return;
         }
-    if (!is_in_mesh(r->scenario, name))
-        check_report_no_axis(r, place, name, of);
+    if (!mesh_has(r->scenario, name))
+        mesh_report_no_axis(r, place, name, of);
     else
         seen->names[seen->count++] = name;
 }
@@ -230,14 +183,15 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
             text_fini(&known);
             return;
         }
-        if (!name[0] || known.length > MESH_TEXT_MAX)
+        if (!name[0] || known.length > KNOWN_TEXT_MAX)
             continue;
         text_addf(&known, "%s%s", known.length ? ", " : "", name);
         nearest_add(&nearest, name);
     }
     r->diag->no_memory |= known.failed;
     diag_error(r->diag, logical->key_place,
-               "the model has no logical axis '%s'; expected one of %s%s", logical->name, text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+               "the model has no logical axis '%s'; expected one of %s%s", logical->name,
+               text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&known);
 }
 
@@ -256,7 +210,8 @@ static void check_logical(struct reader *r)
     }
 }
 
-/* What partition_axis is given; what it has by default may be of no mesh. */
+/* The fields given in partition_axis.  Its defaults are not checked: they may name axes that this
+ * mesh does not have. */
 static void check_partition_axis(struct reader *r)
 {
     const struct scenario_partition_axis *p = &r->scenario->partition_axis;
@@ -269,7 +224,7 @@ static void check_partition_axis(struct reader *r)
     }
 }
 
-/* On a mesh without an axis of these names all would be replicated, which nobody asked for. */
+/* On a mesh without an axis of these names `rules: auto` would replicate every parameter. */
 static void check_auto(struct reader *r)
 {
     static const char *const names[] = {"dp", "fsdp", "sp", "tp"};
@@ -278,10 +233,10 @@ static void check_auto(struct reader *r)
     bool any = s->nmesh == 0;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        any = any || is_in_mesh(s, names[i]);
+        any = any || mesh_has(s, names[i]);
     if (s->rules != SCENARIO_RULES_AUTO || any)
         return;
-    describe_mesh(s, &mesh);
+    mesh_describe(s, &mesh);
     r->diag->no_memory |= mesh.failed;
     diag_error(r->diag, scenario_place(s, "rules"),
                "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",

@@ -14,8 +14,4 @@
  * that `rules: auto` can do nothing with. */
 void check_scenario(struct reader *r);
 
-/* Report an axis that is not in the mesh, with what there is.  `of`: the name in the file that
- * stands for it, often itself. */
-void check_report_no_axis(struct reader *r, struct place place, const char *name, const char *of);
-
 #endif /* SCENARIO_CHECK_H */

@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "scenario/schema.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
 #include "scenario/value.h"
-
-#define DESCRIPTION_MAX 96
 
 /* A name that can stand in an op's line: letters, digits, '_' and '.'. */
 static bool is_identifier(const char *name)
@@ -30,7 +29,7 @@ static bool is_identifier(const char *name)
 
 static char *read_identifier(struct reader *r, const char *what, const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind == YAML_TEXT && !yaml_is_null(node) && is_identifier(node->text))
         return value_read_name(r, what, node);
@@ -75,7 +74,7 @@ static struct scenario_dim *find_or_add_dim(struct reader *r, const struct yaml_
 static void read_dim(struct reader *r, const struct option *option, const struct yaml_node *key,
                      const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
     int64_t size = 1;
     struct scenario_dim *dim = find_or_add_dim(r, key);
 
@@ -165,7 +164,7 @@ static void clear_arrays(struct scenario *scenario, const struct option *option)
 static void read_array_dims(struct reader *r, struct scenario_array *array,
                             const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind != YAML_LIST || node->nitems > SCENARIO_ARRAY_RANK_MAX) {
         diag_error(r->diag, node->place,
@@ -186,7 +185,7 @@ static void read_array_dims(struct reader *r, struct scenario_array *array,
 static void read_array_map(struct reader *r, struct scenario_array *array,
                            const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t i = 0; i < node->nitems; i++) {
         const struct yaml_node *key = node->keys[i];
@@ -334,7 +333,7 @@ static void free_lines(struct scenario_line *lines, size_t nlines)
 static void read_lines(struct reader *r, const struct option *option, const struct yaml_node *node,
                        struct scenario_line **lines, size_t *nlines)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     free_lines(*lines, *nlines);
     *lines = NULL;

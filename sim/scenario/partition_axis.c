@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shd/shape.h>
-
-#include "scenario/schema.h"
-
-#define DESCRIPTION_MAX 96
+#include "scenario/logical.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
 
 static const char *const modes[] = {
     [SHD_MODE_TRAINING] = "training",
@@ -29,7 +27,7 @@ static void clear(struct scenario *scenario, const struct option *option)
 
     (void)option;
     for (size_t i = 0; i < p->nfields; i++)
-        value_free_logical(&p->fields[i]);
+        logical_free(&p->fields[i]);
     free(p->fields);
     shd_partition_axis_destroy(p->axis);
     *p = (struct scenario_partition_axis){0};
@@ -37,7 +35,7 @@ static void clear(struct scenario *scenario, const struct option *option)
 
 static void read_mode(struct reader *r, const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     for (int m = 0; node->kind == YAML_TEXT && m < 2; m++)
         if (strcmp(modes[m], node->text) == 0) {
@@ -66,7 +64,7 @@ static void offer_fields(struct nearest *nearest, struct partition_axis_names *n
 
 static void report_no_field(struct reader *r, const struct yaml_node *key)
 {
-    char found[DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
+    char found[YAML_DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
     struct partition_axis_names names;
     struct nearest nearest;
 
@@ -120,7 +118,7 @@ static void read_entry(struct reader *r, const struct option *option, const stru
     } else {
         struct scenario_logical *entry = find_or_add(r, field, key);
         if (entry)
-            value_read_logical(r, entry, key, node);
+            logical_read(r, entry, key, node);
     }
 }
 
@@ -150,7 +148,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
     text_addf(out, "{mode: %s", modes[p->mode]);
     for (size_t i = 0; i < p->nfields; i++) {
         text_add(out, ", ");
-        value_print_logical(&p->fields[i], out);
+        logical_print(&p->fields[i], out);
     }
     text_add_char(out, '}');
 }
@@ -159,10 +157,10 @@ static void print(const struct scenario *scenario, const struct option *option, 
 static void schema_field(struct json_out *out, enum shd_axis_field field)
 {
     const char *name = shd_axis_field_name(field);
-    const char *form = field < SHD_NMESH_AXIS_FIELDS
-                           ? "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME
-                             "\"}]}"
-                           : "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}";
+    const char *form =
+        field < SHD_NMESH_AXIS_FIELDS
+            ? "{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]}"
+            : "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}";
     char plain[PARTITION_AXIS_NAME_MAX];
 
     snprintf(plain, sizeof(plain), "%.*s", (int)(strlen(name) - strlen("_axis")), name);
@@ -218,121 +216,4 @@ void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *
 {
     if (scenario->partition_axis.used)
         offer_fields(nearest, names);
-}
-
-/* ---- resolving ---- */
-
-static void create_axis(struct reader *r)
-{
-    struct scenario_partition_axis *p = &r->scenario->partition_axis;
-    struct shd_axis_override overrides[SHD_NAXIS_FIELDS];
-    struct shd_error err;
-
-    for (size_t i = 0; i < p->nfields; i++) {
-        const struct scenario_logical *f = &p->fields[i];
-        enum shd_axis_kind kind = f->naxes == 0   ? SHD_AXIS_IS_NONE
-                                  : f->naxes == 1 ? SHD_AXIS_IS_NAME
-                                                  : SHD_AXIS_IS_TUPLE;
-
-        overrides[i] = (struct shd_axis_override){f->name, {.kind = kind, .naxes = f->naxes}};
-        for (size_t a = 0; a < f->naxes; a++)
-            overrides[i].value.axes[a] = f->axes[a];
-    }
-    if (shd_partition_axis_create(&p->axis, overrides, p->nfields, &err) != SHD_OK)
-        diag_failure(r->diag, scenario_place(r->scenario, "partition_axis"), err.status, "%s",
-                     err.text);
-}
-
-/* The axes of one entry of a spec, behind `*n` others. */
-static void find_entry(struct shd_spec_entry *entry, const char **axes, size_t *n,
-                       const struct scenario *s, const struct shd_spec *spec, size_t e)
-{
-    *entry = (struct shd_spec_entry){axes + *n, 0};
-    for (size_t a = 0; a < shd_spec_naxes(spec, e); a++)
-        entry->naxes += partition_axis_find(axes + *n + entry->naxes, s, shd_spec_axis(spec, e, a));
-    *n += entry->naxes;
-}
-
-static int resolve_spec(struct shd_spec **out, const struct scenario *s,
-                        const struct shd_spec *spec, struct shd_error *err)
-{
-    struct shd_spec_entry entries[SHD_RANK_MAX];
-    size_t n = 0;
-
-    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
-        n += shd_spec_naxes(spec, e);
-    const char **axes = calloc(n + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));
-    if (!axes)
-        return shd_error_set(err, SHD_ENOMEM, "no memory left to read this");
-    n = 0;
-    for (size_t e = 0; e < shd_spec_nentries(spec); e++)
-        find_entry(&entries[e], axes, &n, s, spec, e);
-    int status = shd_spec_create(out, entries, shd_spec_nentries(spec), err);
-    free(axes);
-    return status;
-}
-
-/* What the file says stays beside what it stands for, if they differ. */
-static void resolve_rule(struct reader *r, struct scenario_rule *rule)
-{
-    struct shd_spec *spec;
-    struct shd_error err;
-
-    if (resolve_spec(&spec, r->scenario, rule->spec, &err) != SHD_OK) {
-        diag_failure(r->diag, rule->spec_place, err.status, "%s", err.text);
-    } else if (shd_spec_equal(spec, rule->spec)) {
-        shd_spec_destroy(spec);
-    } else {
-        rule->written = rule->spec;
-        rule->spec = spec;
-    }
-}
-
-/* The same for an entry of `axes`: at most as many axes as a mesh has count, the rest is a fault.
- */
-static void resolve_logical(struct reader *r, struct scenario_logical *logical)
-{
-    const char *found[SHD_AXIS_VALUE_MAX];
-    char **axes = calloc(logical->naxes + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));
-    size_t n = 0;
-    bool good = axes != NULL, same = true;
-
-    for (size_t a = 0; good && a < logical->naxes; a++) {
-        size_t nfound = partition_axis_find(found, r->scenario, logical->axes[a]);
-
-        same = same && nfound == 1 && found[0] == logical->axes[a];
-        for (size_t i = 0; good && i < nfound; i++) {
-            axes[n] = strdup(found[i]);
-            good = axes[n++] != NULL;
-        }
-    }
-    if (!good)
-        value_no_memory(r);
-    if (good && !same) {
-        logical->written = logical->axes;
-        logical->nwritten = logical->naxes;
-        logical->axes = axes;
-        logical->naxes = n;
-        return;
-    }
-    while (n > 0)
-        free(axes[--n]);
-    free(axes);
-}
-
-void partition_axis_resolve(struct reader *r)
-{
-    struct scenario *s = r->scenario;
-
-    if (!s->partition_axis.used)
-        return;
-    create_axis(r);
-    if (!s->partition_axis.axis)
-        return;
-    for (size_t i = 0; i < s->nparams; i++)
-        resolve_rule(r, &s->params[i]);
-    for (size_t i = 0; i < s->nconstraints; i++)
-        resolve_rule(r, &s->constraints[i]);
-    for (size_t i = 0; i < s->nlogical; i++)
-        resolve_logical(r, &s->logical[i]);
 }

@@ -20,7 +20,7 @@
  * `partition_axis` does not know it.  They live as long as name and scenario. */
 size_t partition_axis_find(const char **axes, const struct scenario *scenario, const char *name);
 
-#define PARTITION_AXIS_NAME_MAX 48
+#define PARTITION_AXIS_NAME_MAX 48 /* bytes of the longest name of a field, and to spare */
 
 /* The names of the fields without their "_axis". */
 struct partition_axis_names {
@@ -30,9 +30,5 @@ struct partition_axis_names {
 /* Offer these names, filled in here, as what was meant, if `partition_axis` is given. */
 void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
                           const struct scenario *scenario);
-
-/* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
- * read. Reports what is wrong. */
-void partition_axis_resolve(struct reader *r);
 
 #endif /* SCENARIO_PARTITION_AXIS_H */

@@ -1,21 +1,21 @@
-/* The canonical text of a scenario.
+/* The canonical text of a scenario, and the list of all options for people.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/yaml.h"
-#include "scenario/option.h"
 #include "scenario/scenario.h"
-#include "scenario/value.h"
+#include "scenario/table.h"
 
 static void print_option(const struct scenario *scenario, const struct option *option,
                          struct text *out)
 {
     struct text value = TEXT_INIT;
 
-    value_type_get(option->type)->print(scenario, option, &value);
+    option->type->print(scenario, option, &value);
     text_addf(out, "%s%s:%s", option->section ? "  " : "", option->key,
               text_get(&value)[0] == '\n' ? "" : " ");
     text_join(out, &value);
@@ -41,4 +41,32 @@ void scenario_print(const struct scenario *scenario, struct text *out)
     text_add(out, "strategies:\n  - {name: ");
     yaml_print_string(out, scenario->strategy);
     text_add(out, "}\n");
+}
+
+static void print_option_help(const struct option *option, struct text *out)
+{
+    char path[OPTION_PATH_MAX];
+
+    text_addf(out, "%s: ", option_path(option, path, sizeof(path)));
+    option_expect(option, out);
+    if (option->unit)
+        text_addf(out, ", in %s", option->unit);
+    if (option->kinds)
+        text_add(out, "; of");
+    for (unsigned k = 0, n = 0; option->kinds && k < SCENARIO_NKINDS; k++)
+        if (option_is_of(option, k))
+            text_addf(out, "%s%s", n++ ? ", " : " ", scenario_kind_name(k));
+    if (option->required)
+        text_add(out, "; required");
+    else if (option->standard)
+        text_addf(out, "; default %s", option->standard);
+    text_addf(out, "\n    %s\n", option->help);
+}
+
+void scenario_print_options(struct text *out)
+{
+    for (size_t i = 0; i < option_file_key_count; i++)
+        text_addf(out, "%s:\n    %s\n", option_file_keys[i].key, option_file_keys[i].help);
+    for (size_t i = 0; i < option_count; i++)
+        print_option_help(&option_table[i], out);
 }

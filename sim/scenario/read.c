@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "scenario/check.h"
-#include "scenario/partition_axis.h"
+#include "scenario/resolve.h"
 #include "scenario/rules.h"
-
-#define DESCRIPTION_MAX 96
+#include "scenario/types.h"
 
 /* Keys that stand at the top of a file, or of a strategy, and are no options there. */
 struct other_keys {
@@ -32,7 +31,7 @@ static void read_option(struct reader *r, const struct option *option,
                         const struct yaml_node *node)
 {
     r->scenario->places[option_id(option)] = node->place;
-    value_type_get(option->type)->read(r, option, node);
+    option->type->read(r, option, node);
 }
 
 static void report_unknown(struct reader *r, const struct yaml_node *key, const char *section,
@@ -40,7 +39,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
 {
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     nearest_init(&nearest, key->text);
     option_offer(&nearest, section);
@@ -54,7 +53,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
 static void read_section(struct reader *r, const struct option_section *section,
                          const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     r->scenario->places[option_section_id(section)] = node->place;
     if (node->kind != YAML_MAP) {
@@ -101,7 +100,7 @@ static void read_defaults(struct reader *r)
             continue;
         if (yaml_doc_parse(&doc, place, option->standard, strlen(option->standard), r->diag) < 0)
             return;
-        value_type_get(option->type)->read(r, option, yaml_doc_root(doc));
+        option->type->read(r, option, yaml_doc_root(doc));
         yaml_doc_destroy(doc);
     }
 }
@@ -117,7 +116,7 @@ static void read_set(struct reader *r, const struct set_value *set)
         read_section(r, set->section, node);
     } else if (set->entry) {
         r->scenario->places[option_id(set->option)] = node->place;
-        value_type_get(set->option->type)->read_entry(r, set->option, &key, node);
+        set->option->type->read_entry(r, set->option, &key, node);
     } else {
         read_option(r, set->option, node);
     }
@@ -157,7 +156,7 @@ static bool is_given(const struct scenario *s, const char *section, const char *
     return s->places[option_id(option_find(section, key))].file != NULL;
 }
 
-/* A graph section says what kind of model there is; heads say how wide they are. */
+/* A graph section implies the kind of model; the number of heads implies their width. */
 static void derive_model(struct scenario *s)
 {
     struct scenario_model *m = &s->model;
@@ -203,7 +202,42 @@ void read_scenario(struct reader *r, const struct yaml_node *file,
         read_set(r, &sets[i]);
     derive_defaults(r);
     rules_settle(r);
-    partition_axis_resolve(r);
+    resolve_names(r);
     if (r->scenario->strategy)
         check_scenario(r);
+}
+
+/* Read from a scenario what it says of parameters, and nothing else. */
+static void read_scenario_rules(struct reader *r, const struct yaml_node *node)
+{
+    static const char *const keys[] = {"rules", "params", "partition_axis"};
+
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        const struct option *option = option_find(NULL, keys[k]);
+        const struct yaml_node *value = yaml_find(node, keys[k]);
+
+        if (value)
+            option->type->read(r, option, value);
+    }
+    rules_check_sources(r, node);
+    rules_settle(r);
+    resolve_names(r);
+}
+
+int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const struct yaml_node *node,
+                        struct diag *diag)
+{
+    static const struct option option = {.key = "rules", .type = &value_params};
+    struct scenario scenario = {0};
+    struct reader reader = {.scenario = &scenario, .diag = diag, .mesh_unknown = true};
+    size_t before = diag->nerrors;
+
+    if (node->kind == YAML_MAP && (yaml_find(node, "params") || yaml_find(node, "rules")))
+        read_scenario_rules(&reader, node);
+    else
+        option.type->read(&reader, &option, node);
+    value_partition_axis.clear(&scenario, NULL);
+    *rules = scenario.params;
+    *nrules = scenario.nparams;
+    return diag_status(diag, before);
 }

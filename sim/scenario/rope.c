@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "scenario/schema.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
 #include "scenario/value.h"
 
-#define DESCRIPTION_MAX 96
-#define THETA 10000 /* where it is not said */
+#define THETA 10000 /* by default, as in the paper on rotary embedding (Su et al. 2021) */
 
 static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
                        const struct yaml_node *node)
 {
     struct scenario_rope *rope = &r->scenario->model.rope;
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
     double theta;
 
     (void)option;

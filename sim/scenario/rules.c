@@ -10,12 +10,10 @@
 #include <shd/regex.h>
 #include <shd/shape.h>
 
-#include "scenario/partition_axis.h"
 #include "scenario/rules.h"
-#include "scenario/schema.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
 #include "scenario/value.h"
-
-#define DESCRIPTION_MAX 96
 
 static void free_rules(struct scenario_rule *rules, size_t nrules)
 {
@@ -28,11 +26,12 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
     free(rules);
 }
 
-/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on failure. */
+/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on
+ * failure. */
 static bool read_entry(struct reader *r, struct shd_spec_entry *out,
                        const struct yaml_node *node, const char **names)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
     const struct yaml_node *const *items = node->kind == YAML_LIST ? node->items : &node;
     size_t nitems = node->kind == YAML_LIST ? node->nitems : 1;
 
@@ -81,7 +80,7 @@ static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct
 static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
 {
     struct shd_error err;
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind == YAML_LIST)
         return read_spec_list(r, out, node);
@@ -133,7 +132,7 @@ static bool check_pattern(struct reader *r, const char *pattern, struct place pl
 static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct option *option,
                       const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind != YAML_LIST || node->nitems != 2) {
         diag_error(r->diag, node->place,
@@ -204,41 +203,6 @@ void rules_settle(struct reader *r)
 {
     if (r->scenario->rules == SCENARIO_RULES_AUTO)
         value_params.clear(r->scenario, NULL);
-}
-
-/* What a scenario says of parameters; the rest of it counts for nothing here. */
-static void read_scenario_rules(struct reader *r, const struct yaml_node *node)
-{
-    static const char *const keys[] = {"rules", "params", "partition_axis"};
-
-    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-        const struct option *option = option_find(NULL, keys[k]);
-        const struct yaml_node *value = yaml_find(node, keys[k]);
-
-        if (value)
-            value_type_get(option->type)->read(r, option, value);
-    }
-    rules_check_sources(r, node);
-    rules_settle(r);
-    partition_axis_resolve(r);
-}
-
-int scenario_read_rules(struct scenario_rule **rules, size_t *nrules, const struct yaml_node *node,
-                        struct diag *diag)
-{
-    static const struct option option = {.key = "rules", .type = OPTION_PARAMS};
-    struct scenario scenario = {0};
-    struct reader reader = {.scenario = &scenario, .diag = diag, .mesh_unknown = true};
-    size_t before = diag->nerrors;
-
-    if (node->kind == YAML_MAP && (yaml_find(node, "params") || yaml_find(node, "rules")))
-        read_scenario_rules(&reader, node);
-    else
-        read_rules(&reader, &option, node, &scenario.params, &scenario.nparams);
-    value_partition_axis.clear(&scenario, NULL);
-    *rules = scenario.params;
-    *nrules = scenario.nparams;
-    return diag_status(diag, before);
 }
 
 void scenario_free_rules(struct scenario_rule *rules, size_t nrules)

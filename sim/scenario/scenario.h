@@ -3,7 +3,7 @@
  * A file describes one model and one or more strategies.  Each becomes a whole `struct scenario`:
  * the file's own values, then the strategy's, then those of --set; what is left has its default.
  * A `sweep:` makes further strategies from lists of mesh sizes and rule sets (scenario/sweep.h).
- * The texts of options, their ranges, defaults and help stand in one table (scenario/option.h).
+ * The texts of options, their ranges, defaults and help stand in one table (scenario/table.h).
  *
  * Thread class: immutable once loaded; any number of threads may read it.
  *
@@ -25,13 +25,16 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-#define SCENARIO_VERSION 1
-#define SCENARIO_STRATEGIES_MAX 256
-#define SCENARIO_RULES_MAX 1024   /* in `params`, in `constraints`, in `axes` */
-#define SCENARIO_NAME_MAX 200     /* bytes of any name or pattern */
-#define SCENARIO_GRAPH_MAX 1024   /* dims, arrays, ops of the `graph:` section, each */
-#define SCENARIO_OP_BYTES_MAX 2000 /* of one op's line */
+#define SCENARIO_VERSION 1                  /* of the form of files; any other is refused */
 #define SCENARIO_DEFAULT_STRATEGY "default" /* of a file without `strategies` */
+
+/* What a file may hold: several times what people write, and little enough that a file which is
+ * made to cost much costs seconds. */
+#define SCENARIO_STRATEGIES_MAX 256 /* with those of the sweep */
+#define SCENARIO_RULES_MAX 1024     /* in `params` and in `constraints`, each */
+#define SCENARIO_NAME_MAX 200       /* bytes of any name or pattern */
+#define SCENARIO_GRAPH_MAX 1024     /* dims, arrays, ops of the `graph:` section, each */
+#define SCENARIO_OP_BYTES_MAX 2000  /* of one op's line */
 
 enum scenario_kind {
     SCENARIO_MLP,
@@ -89,7 +92,7 @@ struct scenario_dim {
     struct place place; /* of the size */
 };
 
-#define SCENARIO_ARRAY_RANK_MAX 8
+#define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`, as GRAPH_RANK_MAX */
 
 /* `x: [b, s, d]` or `ids: {dims: [b, s], below: v}`. */
 struct scenario_array {
@@ -237,8 +240,8 @@ struct scenario_file {
 SHD_MUST_CHECK int scenario_load(struct scenario_file **out, const char *path,
                                  const char *const *sets, size_t nsets, struct diag *diag);
 
-/* The same, but only the strategies of some names are read to be used: of the others nothing but the
- * name counts, and no fault is reported.  No names: all. */
+/* The same, but only the strategies of some names are read to be used: of the others nothing but
+ * the name counts, and no fault is reported.  No names: all. */
 struct scenario_choice {
     const char *const *names;
     size_t nnames;

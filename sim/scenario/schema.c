@@ -10,38 +10,11 @@
 #include <shd/mesh.h>
 #include <shd/shape.h>
 
-#include "scenario/option.h"
 #include "scenario/scenario.h"
-#include "scenario/value.h"
-
-void schema_add(struct json_out *out, const char *key, const char *json)
-{
-    json_out_key(out, key);
-    json_out_raw(out, json, strlen(json));
-}
-
-/* Within allOf: beside a bare $ref this draft does not see other keywords. */
-void schema_refer(struct json_out *out, const char *definition)
-{
-    char ref[64];
-
-    snprintf(ref, sizeof ref, "#/definitions/%s", definition);
-    json_out_key(out, "allOf");
-    json_out_begin_array(out);
-    json_out_begin_object(out);
-    json_out_key(out, "$ref");
-    json_out_string(out, ref);
-    json_out_end_object(out);
-    json_out_end_array(out);
-}
+#include "scenario/schema_part.h"
+#include "scenario/table.h"
 
 /* ---- options ---- */
-
-static bool is_in(const struct option *option, const char *section)
-{
-    return option->section == section ||
-           (option->section && section && strcmp(option->section, section) == 0);
-}
 
 static void print_description(const struct option *option, struct json_out *out)
 {
@@ -61,7 +34,7 @@ static void print_option(const struct option *option, struct json_out *out)
     json_out_key(out, option->key);
     json_out_begin_flat_object(out);
     print_description(option, out);
-    value_type_get(option->type)->schema(option, out);
+    option->type->schema(option, out);
     json_out_end_object(out);
 }
 
@@ -75,7 +48,7 @@ static void print_section(const struct option_section *section, struct json_out 
     json_out_key(out, "properties");
     json_out_begin_object(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section->key))
+        if (option_is_in(&option_table[i], section->key))
             print_option(&option_table[i], out);
     json_out_end_object(out);
     schema_add(out, "additionalProperties", "false");
@@ -120,16 +93,18 @@ static void add_type(struct json_out *out, const char *key, const char *fmt, ...
 
 static void print_types(struct json_out *out)
 {
-    add_type(out, SCHEMA_NAME,
-             "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1, \"maxLength\": %d, "
-             "\"pattern\": \"^[^\\u0000-\\u001f\\u007f]*$\"}",
-             SCENARIO_NAME_MAX);
+    add_type(
+        out, SCHEMA_NAME,
+        "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1, \"maxLength\": %d, "
+        "\"pattern\": \"^[^\\u0000-\\u001f\\u007f]*$\"}",
+        SCENARIO_NAME_MAX);
     add_type(out, SCHEMA_IDENTIFIER,
              "{\"type\": [\"string\", \"boolean\"], \"pattern\": \"^[A-Za-z_][A-Za-z0-9_.]*$\"}");
     add_type(out, SCHEMA_LOGICAL,
-             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME) ", {\"type\": \"array\", \"items\": "
-             REF(SCHEMA_NAME) "}]}");
-    add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}", INT32_MAX);
+             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME)
+             ", {\"type\": \"array\", \"items\": " REF(SCHEMA_NAME) "}]}");
+    add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}",
+             INT32_MAX);
     add_type(out, SCHEMA_RULES,
              "{\"type\": \"array\", \"maxItems\": %d, \"items\": " REF("type-rule") "}",
              SCENARIO_RULES_MAX);
@@ -194,13 +169,14 @@ static void print_definitions(struct json_out *out)
 
 /* ---- what a model of a kind needs and has not ---- */
 
-/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for elsewhere. */
+/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for
+ * elsewhere. */
 static void print_required(struct json_out *out, const char *section, unsigned kind)
 {
     json_out_key(out, "required");
     json_out_begin_flat_array(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && option_table[i].required &&
+        if (option_is_in(&option_table[i], section) && option_table[i].required &&
             option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0)
             json_out_string(out, option_table[i].key);
     json_out_end_array(out);
@@ -209,7 +185,7 @@ static void print_required(struct json_out *out, const char *section, unsigned k
 static bool needs_section(const char *section, unsigned kind)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && option_table[i].required &&
+        if (option_is_in(&option_table[i], section) && option_table[i].required &&
             option_table[i].kinds && option_is_of(&option_table[i], kind))
             return true;
     return false;
@@ -223,7 +199,7 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
     json_out_key(out, "properties");
     json_out_begin_flat_object(out);
     for (size_t i = 0; i < option_count; i++)
-        if (is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
+        if (option_is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
             schema_add(out, option_table[i].key, "false");
     json_out_end_object(out);
     json_out_end_object(out);
@@ -231,12 +207,14 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
 
 #define KIND_IS "\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]"
 
-/* If the model is of this kind, by itself or for its graph, then so. */
+/* "if" the model is of this kind, by its key or by there being a graph, "then" what it needs. */
 static void print_kind(struct json_out *out, unsigned kind)
 {
     json_out_begin_object(out);
     if (kind == SCENARIO_GRAPH)
-        add_type(out, "if", "{\"anyOf\": [{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"graph\"}}}}}, "
+        add_type(out, "if",
+                 "{\"anyOf\": [{" KIND_IS
+                 ", \"properties\": {\"kind\": {\"const\": \"graph\"}}}}}, "
                  "{\"required\": [\"graph\"], \"not\": {" KIND_IS "}}}}]}");
     else
         add_type(out, "if", "{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"%s\"}}}}}",
@@ -258,17 +236,19 @@ static void print_kind(struct json_out *out, unsigned kind)
     json_out_end_object(out);
 }
 
-/* A file of one strategy is whole; otherwise any part may be said by each strategy for itself. */
+/* What a file of one strategy must say.  In others each strategy may say any part by itself. */
 static void print_whole(struct json_out *out)
 {
-    schema_add(out, "if",
-               "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
+    schema_add(
+        out, "if",
+        "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
     json_out_key(out, "then");
     json_out_begin_object(out);
     print_required(out, NULL, SCENARIO_MLP);
     schema_add(out, "if", "{\"not\": {\"required\": [\"graph\"]}}");
-    schema_add(out, "then",
-               "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
+    schema_add(
+        out, "then",
+        "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
     json_out_key(out, "allOf");
     json_out_begin_array(out);
     for (unsigned kind = 0; kind < SCENARIO_NKINDS; kind++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/value.h"
+#include "scenario/scenario.h"
 
 /* The option that a faulty key may have meant, by path or, with the section left out, by key. */
 static void report_unknown(struct diag *diag, struct place place, const char *key)
@@ -31,7 +31,7 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
 static void set_entry(struct set_value *value, const char *entry)
 {
     value->entry = strdup(entry);
-    if (!value->entry || !value_type_get(value->option->type)->read_entry)
+    if (!value->entry || !value->option->type->read_entry)
         value->option = NULL;
 }
 
@@ -81,7 +81,7 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
     } else {
         first.column += (int)length + 1;
         int status = yaml_doc_parse(&value->doc, first, equals + 1, strlen(equals + 1), diag);
-        (void)status; /* reported; no document tells */
+        (void)status; /* a failure is reported, and known by doc staying NULL */
     }
     free(key);
 }

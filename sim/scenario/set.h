@@ -8,7 +8,7 @@
 #define SCENARIO_SET_H
 
 #include "base/yaml.h"
-#include "scenario/option.h"
+#include "scenario/table.h"
 
 /* One --set, split and parsed.  Of `option` and `section` one is set when it is good. */
 struct set_value {

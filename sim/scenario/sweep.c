@@ -12,8 +12,8 @@
 #include "base/nearest.h"
 #include "scenario/scenario.h"
 
-#define DESCRIPTION_MAX 96
-#define COMBINATIONS_MAX 65536 /* of one map of sizes, before `devices` chooses */
+/* Of one map of sizes, before `devices` chooses: each is looked at. */
+#define COMBINATIONS_MAX 65536
 
 struct expansion {
     struct sweep *sweep;
@@ -23,7 +23,8 @@ struct expansion {
     bool full;                        /* too many, or no memory: reported */
 };
 
-/* Sizes of the axes of one mesh, by a wheel for each axis; the last turns fastest. */
+/* One combination of sizes: for each axis the index of its size, counted up as the digits of a
+ * number, the last axis fastest. */
 struct wheels {
     const struct yaml_node *mesh;
     size_t at[SHD_MESH_AXES_MAX];
@@ -175,7 +176,7 @@ static void add_strategy(struct expansion *e, const struct wheels *w, const char
 /* One size, or a list of at least one. */
 static bool check_sizes(struct expansion *e, const char *what, const struct yaml_node *sizes)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
     bool good = nsizes(sizes) > 0;
 
     if (!good)
@@ -196,7 +197,7 @@ static bool check_sizes(struct expansion *e, const char *what, const struct yaml
 
 static bool check_mesh(struct expansion *e, const struct yaml_node *mesh)
 {
-    char found[DESCRIPTION_MAX], what[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX], what[YAML_DESCRIPTION_MAX];
     size_t combinations = 1;
     bool good = true;
 
@@ -250,7 +251,7 @@ static void add_rules(struct expansion *e, const struct yaml_node *mesh, const c
 static bool check_keys(struct expansion *e, const struct yaml_node *node)
 {
     static const char *const known[] = {"devices", "mesh", "rules"};
-    char found[DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
+    char found[YAML_DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
 
     if (node->kind != YAML_MAP) {
         diag_error(e->diag, node->place, "sweep is %s; expected a map of devices, mesh and rules",
@@ -277,7 +278,7 @@ static bool check_keys(struct expansion *e, const struct yaml_node *node)
 static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
                           const struct yaml_node *sets)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (sets->kind != YAML_MAP || sets->nitems == 0) {
         diag_error(e->diag, sets->place,

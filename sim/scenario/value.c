@@ -3,24 +3,10 @@
 
 #include "scenario/value.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "scenario/schema.h"
-
-#define DESCRIPTION_MAX 96
-
-static void *field_of(struct scenario *scenario, const struct option *option)
-{
-    return (char *)scenario + option->offset;
-}
-
-static const void *const_field_of(const struct scenario *scenario, const struct option *option)
-{
-    return (const char *)scenario + option->offset;
-}
+#include "base/nearest.h"
 
 static void hint_word(const struct option *option, const struct yaml_node *node, struct text *out)
 {
@@ -39,7 +25,7 @@ void value_error(struct reader *r, const struct option *option, const struct yam
 {
     struct text expected = TEXT_INIT;
     char path[OPTION_PATH_MAX];
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     option_expect(option, &expected);
     hint_word(option, node, &expected);
@@ -55,7 +41,7 @@ void value_unknown_key(struct reader *r, const struct yaml_node *key, const char
 {
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     nearest_init(&nearest, key->text);
     for (size_t i = 0; i < nkeys; i++)
@@ -80,7 +66,7 @@ static bool has_control(const char *text)
 
 char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node)
 {
-    char found[DESCRIPTION_MAX];
+    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind != YAML_TEXT || yaml_is_null(node) || node->text[0] == '\0' ||
         has_control(node->text)) {
@@ -122,366 +108,11 @@ void *value_append(struct reader *r, void *array, size_t *count, size_t item_siz
 
 void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    const struct value_type *type = value_type_get(option->type);
+    const struct value_type *type = option->type;
 
     type->clear(r->scenario, option);
     if (node->kind != YAML_MAP)
         value_error(r, option, node);
     for (size_t i = 0; node->kind == YAML_MAP && i < node->nitems; i++)
         type->read_entry(r, option, node->keys[i], node->items[i]);
-}
-
-static void read_name(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    char **field = field_of(r->scenario, option);
-    char *name = value_read_name(r, option->key, node);
-
-    if (name) {
-        free(*field);
-        *field = name;
-    }
-}
-
-static void print_name(const struct scenario *scenario, const struct option *option,
-                       struct text *out)
-{
-    yaml_print_string(out, *(char *const *)const_field_of(scenario, option));
-}
-
-static void clear_name(struct scenario *scenario, const struct option *option)
-{
-    char **field = field_of(scenario, option);
-
-    free(*field);
-    *field = NULL;
-}
-
-static void schema_name(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_refer(out, SCHEMA_NAME);
-}
-
-static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    int64_t value;
-
-    if (!yaml_read_int(node, &value) || value < option->min || value > option->max)
-        value_error(r, option, node);
-    else
-        memcpy(field_of(r->scenario, option), &value, sizeof(value));
-}
-
-static void print_int(const struct scenario *scenario, const struct option *option,
-                      struct text *out)
-{
-    int64_t value;
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_addf(out, "%" PRId64, value);
-}
-
-static void schema_int(const struct option *option, struct json_out *out)
-{
-    json_out_key(out, "type");
-    json_out_string(out, "integer");
-    json_out_key(out, "minimum");
-    json_out_int(out, option->min);
-    if (option->max == INT64_MAX)
-        return;
-    json_out_key(out, "maximum");
-    json_out_int(out, option->max);
-}
-
-static void read_number(struct reader *r, const struct option *option,
-                        const struct yaml_node *node)
-{
-    double value = 0;
-
-    if (!yaml_is_null(node) &&
-        (!yaml_read_double(node, &value) || value <= 0 || value > (double)option->max))
-        value_error(r, option, node);
-    else
-        memcpy(field_of(r->scenario, option), &value, sizeof(value));
-}
-
-static void print_number(const struct scenario *scenario, const struct option *option,
-                         struct text *out)
-{
-    double value;
-    char buf[32];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, value > 0 ? json_out_print_double(buf, sizeof(buf), value) : "null");
-}
-
-static void schema_number(const struct option *option, struct json_out *out)
-{
-    json_out_key(out, "type");
-    json_out_begin_flat_array(out);
-    json_out_string(out, "number");
-    json_out_string(out, "null");
-    json_out_end_array(out);
-    json_out_key(out, "exclusiveMinimum");
-    json_out_int(out, 0);
-    json_out_key(out, "maximum");
-    json_out_int(out, option->max);
-}
-
-static void read_bool(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    if (!yaml_read_bool(node, field_of(r->scenario, option)))
-        value_error(r, option, node);
-}
-
-static void print_bool(const struct scenario *scenario, const struct option *option,
-                       struct text *out)
-{
-    text_add(out, *(const bool *)const_field_of(scenario, option) ? "true" : "false");
-}
-
-static void schema_bool(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    json_out_key(out, "type");
-    json_out_string(out, "boolean");
-}
-
-static void read_bytes(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    uint64_t value = 0;
-    char path[OPTION_PATH_MAX];
-    struct shd_error err;
-
-    if (node->kind != YAML_TEXT) {
-        value_error(r, option, node);
-        return;
-    }
-    if (!yaml_is_null(node) && units_parse_bytes(&value, node->text, &err) != SHD_OK) {
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
-        return;
-    }
-    memcpy(field_of(r->scenario, option), &value, sizeof(value));
-}
-
-static void print_bytes(const struct scenario *scenario, const struct option *option,
-                        struct text *out)
-{
-    uint64_t value;
-    char buf[UNITS_TEXT_MAX];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
-}
-
-/* Text of a form, beside other types that need none. */
-static void schema_quantity(struct json_out *out, const char *types,
-                            void (*print_pattern)(struct text *out))
-{
-    struct text pattern = TEXT_INIT;
-
-    print_pattern(&pattern);
-    json_out_key(out, "type");
-    json_out_raw(out, types, strlen(types));
-    json_out_key(out, "pattern");
-    json_out_join(out, &pattern);
-}
-
-static void schema_bytes(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_quantity(out, "[\"string\", \"integer\", \"null\"]", units_print_bytes_pattern);
-    json_out_key(out, "minimum");
-    json_out_int(out, 0);
-}
-
-static void read_rate(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    uint64_t value = 0;
-    char path[OPTION_PATH_MAX];
-    struct shd_error err;
-
-    if (node->kind != YAML_TEXT)
-        value_error(r, option, node);
-    else if (units_parse_rate(&value, node->text, &err) != SHD_OK)
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
-    else if (value == 0)
-        value_error(r, option, node);
-    else
-        memcpy(field_of(r->scenario, option), &value, sizeof(value));
-}
-
-static void print_rate(const struct scenario *scenario, const struct option *option,
-                       struct text *out)
-{
-    uint64_t value;
-    char buf[UNITS_TEXT_MAX];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, units_print_rate_exact(buf, sizeof(buf), value));
-}
-
-static void schema_rate(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_quantity(out, "\"string\"", units_print_rate_pattern);
-}
-
-static void read_time(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    int64_t value;
-    char path[OPTION_PATH_MAX];
-    struct shd_error err;
-
-    if (node->kind != YAML_TEXT)
-        value_error(r, option, node);
-    else if (units_parse_ns(&value, node->text, &err) != SHD_OK)
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
-    else
-        memcpy(field_of(r->scenario, option), &value, sizeof(value));
-}
-
-static void print_time(const struct scenario *scenario, const struct option *option,
-                       struct text *out)
-{
-    int64_t value;
-    char buf[UNITS_TEXT_MAX];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
-}
-
-/* Only 0 goes without a unit. */
-static void schema_time(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_quantity(out, "[\"string\", \"integer\"]", units_print_ns_pattern);
-    json_out_key(out, "minimum");
-    json_out_int(out, 0);
-    json_out_key(out, "maximum");
-    json_out_int(out, 0);
-}
-
-static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
-{
-    for (unsigned i = 0; node->kind == YAML_TEXT && option->words[i]; i++)
-        if (strcmp(option->words[i], node->text) == 0) {
-            memcpy(field_of(r->scenario, option), &i, sizeof(i));
-            return;
-        }
-    value_error(r, option, node);
-}
-
-static void print_word(const struct scenario *scenario, const struct option *option,
-                       struct text *out)
-{
-    unsigned i;
-
-    memcpy(&i, const_field_of(scenario, option), sizeof(i));
-    text_add(out, option->words[i]);
-}
-
-static void schema_word(const struct option *option, struct json_out *out)
-{
-    json_out_key(out, "enum");
-    json_out_begin_array(out);
-    for (size_t i = 0; option->words[i]; i++)
-        json_out_string(out, option->words[i]);
-    json_out_end_array(out);
-}
-
-/* Words are stored as unsigned: their enums have no other size. */
-_Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum scenario_placement) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum scenario_rules_from) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
-
-static const struct value_type value_name = {
-    .expected = "printable text",
-    .read = read_name,
-    .print = print_name,
-    .clear = clear_name,
-    .schema = schema_name,
-};
-
-static const struct value_type value_int = {
-    .expected = "a whole number",
-    .read = read_int,
-    .print = print_int,
-    .schema = schema_int,
-};
-
-static const struct value_type value_number = {
-    .expected = "a number",
-    .read = read_number,
-    .print = print_number,
-    .schema = schema_number,
-};
-
-static const struct value_type value_bool = {
-    .expected = "true or false",
-    .read = read_bool,
-    .print = print_bool,
-    .schema = schema_bool,
-};
-
-static const struct value_type value_bytes = {
-    .expected = "a size such as 64MiB, or null",
-    .read = read_bytes,
-    .print = print_bytes,
-    .schema = schema_bytes,
-};
-
-static const struct value_type value_rate = {
-    .expected = "a rate such as 200GB/s, above 0",
-    .read = read_rate,
-    .print = print_rate,
-    .schema = schema_rate,
-};
-
-static const struct value_type value_time = {
-    .expected = "a time such as 5us",
-    .read = read_time,
-    .print = print_time,
-    .schema = schema_time,
-};
-
-static const struct value_type value_word = {
-    .expected = "one of ",
-    .read = read_word,
-    .print = print_word,
-    .schema = schema_word,
-};
-
-const struct value_type *value_type_get(enum option_type type)
-{
-    static const struct value_type *const types[OPTION_NTYPES] = {
-        [OPTION_NAME] = &value_name,
-        [OPTION_INT] = &value_int,
-        [OPTION_NUMBER] = &value_number,
-        [OPTION_BOOL] = &value_bool,
-        [OPTION_BYTES] = &value_bytes,
-        [OPTION_RATE] = &value_rate,
-        [OPTION_TIME] = &value_time,
-        [OPTION_WORD] = &value_word,
-        [OPTION_MESH] = &value_mesh,
-        [OPTION_STEP] = &value_step,
-        [OPTION_PARAMS] = &value_params,
-        [OPTION_PARTITION_AXIS] = &value_partition_axis,
-        [OPTION_AXES] = &value_axes,
-        [OPTION_CONSTRAINTS] = &value_constraints,
-        [OPTION_ALGORITHMS] = &value_algorithms,
-        [OPTION_ROPE] = &value_rope,
-        [OPTION_DIMS] = &value_dims,
-        [OPTION_ARRAYS] = &value_arrays,
-        [OPTION_OPS] = &value_ops,
-        [OPTION_OUTPUTS] = &value_outputs,
-    };
-
-    return types[type];
 }

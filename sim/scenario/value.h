@@ -1,4 +1,4 @@
-/* scenario/value.h - values of options: read from a YAML node, print back, free.
+/* scenario/value.h - what the types of values have in common: who reads, names, lists, messages.
  *
  * Readers report what is wrong and go on with the next value; an option that was tried is marked as
  * given either way.  A reader replaces what the option had before.
@@ -13,8 +13,6 @@
 #include <stdbool.h>
 
 #include "base/diag.h"
-#include "base/json_out.h"
-#include "base/text.h"
 #include "base/yaml.h"
 #include "scenario/option.h"
 #include "scenario/scenario.h"
@@ -27,21 +25,6 @@ struct reader {
     bool mesh_unknown; /* the mesh could not be read: what names its axes cannot be checked */
 };
 
-struct value_type {
-    const char *expected; /* what a value must be, for messages; ranges and words come behind */
-    void (*read)(struct reader *r, const struct option *option, const struct yaml_node *node);
-    /* Replace or add one entry of a map, NULL for other types: --set mesh.tp=4. */
-    void (*read_entry)(struct reader *r, const struct option *option,
-                       const struct yaml_node *key, const struct yaml_node *node);
-    void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
-    void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
-    /* The keywords of a JSON Schema for such a value, into an open object; scenario/schema.c has
-     * the definitions that it may refer to. */
-    void (*schema)(const struct option *option, struct json_out *out);
-};
-
-const struct value_type *value_type_get(enum option_type type);
-
 /* "model.d_ff is 'x'; expected a whole number from 1 to 10" and, if a word was meant, which. */
 void value_error(struct reader *r, const struct option *option, const struct yaml_node *node);
 
@@ -49,8 +32,8 @@ void value_error(struct reader *r, const struct option *option, const struct yam
  * SCENARIO_NAME_MAX bytes; else NULL, reported as the fault of `what`. */
 char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node);
 
-/* A key that a small map of its own does not have: "unknown key 'thta' in rope; expected ...; did you
- * mean 'theta'?" */
+/* A key that a small map of its own does not have: "unknown key 'thta' in rope; expected ...; did
+ * you mean 'theta'?" */
 void value_unknown_key(struct reader *r, const struct yaml_node *key, const char *map,
                        const char *expected, const char *const *keys, size_t nkeys);
 
@@ -64,18 +47,5 @@ void *value_append(struct reader *r, void *array, size_t *count, size_t item_siz
 
 /* Replace a map option by the entries of a node. */
 void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node);
-
-/* An entry "name: mesh axis, list of them, or null", but for the name: what was there before is
- * replaced.  And its text, and the end of it, name included. */
-void value_read_logical(struct reader *r, struct scenario_logical *logical,
-                        const struct yaml_node *key, const struct yaml_node *node);
-void value_print_logical(const struct scenario_logical *logical, struct text *out);
-void value_free_logical(struct scenario_logical *logical);
-
-/* What the other files have for the table. */
-extern const struct value_type value_mesh, value_step, value_axes, value_algorithms;
-extern const struct value_type value_params, value_constraints, value_rope;
-extern const struct value_type value_partition_axis;
-extern const struct value_type value_dims, value_arrays, value_ops, value_outputs;
 
 #endif /* SCENARIO_VALUE_H */

@@ -19,7 +19,7 @@
 #include "base/uint128.h"
 #include "record/record.h"
 
-#define BASELINE_VERSION 1
+#define BASELINE_VERSION 1 /* of the form of these files; another is refused */
 
 /* A parameter, an input, or a value with a constraint. */
 struct baseline_array {
@@ -59,8 +59,8 @@ struct baseline_file {
     size_t count;
 };
 
-/* The totals and collectives of a record; arrays and findings are added by the caller, in any order,
- * and baseline_sort() comes last.  SHD_ENOMEM.  Free with baseline_fini() either way. */
+/* The totals and collectives of a record; arrays and findings are added by the caller, in any
+ * order, and baseline_sort() comes last.  SHD_ENOMEM.  Free with baseline_fini() either way. */
 SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
                                  const struct record *record, struct shd_error *err);
 SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,

@@ -1,7 +1,7 @@
 /* What changed, in words.
  *
- * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new or
- * gone.
+ * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new
+ * or gone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -314,7 +314,7 @@ static bool has_finding(const struct baseline *b, const char *finding)
     return false;
 }
 
-/* New findings have a place of their own and are told by who found them. */
+/* New findings are not told here: the lint reports them, at their own places. */
 static void diff_findings(struct differ *d)
 {
     for (size_t i = 0; i < d->was->nfindings; i++)

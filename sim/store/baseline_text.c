@@ -82,7 +82,8 @@ bool baseline_is_own(const struct text *text)
     const char *line = text_get(text), *name = line + strlen(HEADER_BEGIN);
     size_t length = strcspn(line, "\n"), end = strlen(HEADER_END);
 
-    return length > strlen(HEADER_BEGIN) + end && !strncmp(line, HEADER_BEGIN, (size_t)(name - line)) &&
+    return length > strlen(HEADER_BEGIN) + end &&
+           !strncmp(line, HEADER_BEGIN, (size_t)(name - line)) &&
            !strncmp(line + length - end, HEADER_END, end);
 }
 
@@ -197,7 +198,8 @@ int baseline_parse(struct baseline_file *out, const char *path, const struct tex
     struct baseline_file file = {NULL, 0};
     size_t before = diag->nerrors;
     struct yaml_doc *doc;
-    int status = yaml_doc_parse(&doc, (struct place){path, 1, 1}, text_get(text), text->length, diag);
+    int status =
+        yaml_doc_parse(&doc, (struct place){path, 1, 1}, text_get(text), text->length, diag);
 
     if (status != SHD_OK)
         return status;

@@ -51,10 +51,10 @@ static int add(struct walk *w, const char *path)
     return SHD_OK;
 }
 
-/* Folders hold folders. */
+/* Calls itself for the folders in a folder. */
 static int walk(struct walk *w, const char *below, unsigned depth);
 
-/* `path` is below the root. */
+/* `path` is relative to the root folder. */
 static int visit(struct walk *w, const char *path, const char *name, unsigned depth)
 {
     struct text full = TEXT_INIT;

@@ -17,8 +17,8 @@ struct folder {
 };
 
 /* Files that end in `ending` in a folder and those below it, without hidden ones.  Folders called
- * as one of `without` (ends with NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).  Free
- * with folder_fini() either way. */
+ * as one of `without` (ends with NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).
+ * Free with folder_fini() either way. */
 SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *ending,
                                const char *const *without, struct shd_error *err);
 void folder_fini(struct folder *folder);

@@ -56,9 +56,9 @@ static int fill(int fd, const char *path, const struct text *text, struct shd_er
     return status;
 }
 
-/* Give a file without a name its name.  Where that is taken it needs another one for a moment, as
- * rename() is what replaces: always the same, so that what a kill leaves behind is taken by the
- * next to write.  Nothing but a kill comes in between. */
+/* Give a file without a name its name.  If that name is taken the file gets a hidden one for a
+ * moment, as only rename() replaces a file.  The hidden name is always the same, so that what a
+ * kill in between leaves behind is reused by the next write. */
 static int name_file(int fd, const char *path, const char *beside)
 {
     char self[64];

@@ -10,7 +10,11 @@
 
 #include "graph/graph.h"
 
-struct adjoint;
+/* The adjoint of one node: nothing yet, the constant 1, or a node. */
+struct adjoint {
+    enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
+    uint32_t node;
+};
 
 struct reverse {
     struct graph *graph;
@@ -21,6 +25,12 @@ typedef void (*reverse_fn)(struct reverse *r, uint32_t node, uint32_t adjoint);
 
 /* Add to the adjoint of a node; GRAPH_NONE (a failed build) adds nothing. */
 void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution);
+
+/* Add the constant 1 to the adjoint of a node. */
+void reverse_add_one(struct reverse *r, uint32_t into);
+
+/* The adjoint of a node as a node; the constant 1 is written out. */
+uint32_t reverse_adjoint(struct reverse *r, uint32_t of);
 
 /* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
 const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand);

@@ -1,0 +1,70 @@
+/* The program: its subcommands, the help that lists them, and which of them is asked for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/args.h"
+#include "cmd/cmd.h"
+
+static const struct cmd *const cmds[] = { /* in the order of --help */
+    &cmd_run,
+    &cmd_plan,
+    &cmd_compare,
+    &cmd_check,
+    &cmd_bench,
+    &cmd_show,
+    &cmd_explain,
+    &cmd_query,
+    NULL,
+};
+
+static void print_help(FILE *file)
+{
+    fprintf(file,
+            "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
+            "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
+            "run or plan the step, and see what is communicated and whether it is right.\n\n"
+            "Commands:\n");
+    cmd_list(file, cmds);
+    fprintf(file,
+            "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
+            "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+            "Examples:\n"
+            "  What is communicated, by whom and why, and are the numbers right?\n"
+            "    shardsim run scenarios/tensor_parallel.yaml\n"
+            "  Which layout is best?\n"
+            "    shardsim compare scenarios/strategies.yaml\n"
+            "  Has a layout become worse?\n"
+            "    shardsim check\n\n"
+            ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs from its baseline\n")
+            "\n\n"
+            "Environment:\n"
+            "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n"
+            "  NO_COLOR  when set and not empty: no colours\n");
+}
+
+int cmd_main(int argc, char **argv)
+{
+    atexit(cmd_close_output);
+    if (argc < 2) {
+        print_help(stderr);
+        return CMD_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return CMD_OK;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("%s\n", PACKAGE_STRING);
+        return CMD_OK;
+    }
+    argp_err_exit_status = CMD_USAGE;
+    cmd_watch_signals();
+    return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
+}

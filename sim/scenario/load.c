@@ -1,0 +1,262 @@
+/* Scenario files: which strategies there are, written down or of a sweep, each read by itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "scenario/read.h"
+#include "scenario/scenario.h"
+#include "scenario/sweep.h"
+
+/* False when the file is of a version that this program cannot read on. */
+static bool check_version(const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, "version");
+    char found[YAML_DESCRIPTION_MAX];
+    int64_t version = SCENARIO_VERSION;
+
+    if (!node) {
+        diag_error(diag, root->place, "no version; expected 'version: %d' at the top",
+                   SCENARIO_VERSION);
+        return true;
+    }
+    if (yaml_read_int(node, &version) && version == SCENARIO_VERSION)
+        return true;
+    diag_error(diag, node->place, "version is %s; expected %d, the only one there is",
+               yaml_describe(node, found, sizeof(found)), SCENARIO_VERSION);
+    return version == SCENARIO_VERSION;
+}
+
+/* False when there are no strategies that could be read. */
+static bool check_strategies(const struct yaml_node *node, struct diag *diag)
+{
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (node->kind != YAML_LIST || node->nitems == 0) {
+        diag_error(diag, node->place, "strategies is %s; expected a list of maps, one at least",
+                   node->nitems == 0 && node->kind == YAML_LIST
+                       ? "empty"
+                       : yaml_describe(node, found, sizeof(found)));
+        return false;
+    }
+    if (node->nitems > SCENARIO_STRATEGIES_MAX) {
+        diag_error(diag, node->place, "%zu strategies; expected at most %d", node->nitems,
+                   SCENARIO_STRATEGIES_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < node->nitems; i++)
+        if (node->items[i]->kind != YAML_MAP) {
+            diag_error(diag, node->items[i]->place,
+                       "a strategy is %s; expected a map with a name, such as {name: tensor}",
+                       yaml_describe(node->items[i], found, sizeof(found)));
+            return false;
+        }
+    return true;
+}
+
+/* The strategies of a file: those written down, then those of the sweep.  A file without either is
+ * a single strategy. */
+struct strategies {
+    const struct yaml_node *listed; /* NULL: none */
+    struct sweep sweep;
+    struct scenario_choice choice; /* of them, by name */
+};
+
+static size_t count_strategies(const struct strategies *all)
+{
+    return (all->listed ? all->listed->nitems : 0) + all->sweep.nstrategies;
+}
+
+static const struct yaml_node *strategy_at(const struct strategies *all, size_t i)
+{
+    size_t nlisted = all->listed ? all->listed->nitems : 0;
+
+    return i < nlisted ? all->listed->items[i] : all->sweep.strategies[i - nlisted];
+}
+
+static bool is_chosen(const struct strategies *all, const char *name)
+{
+    for (size_t i = 0; name && i < all->choice.nnames; i++)
+        if (!strcmp(all->choice.names[i], name))
+            return true;
+    return all->choice.nnames == 0;
+}
+
+/* The name that a strategy is written down with, or NULL. */
+static const char *strategy_name(const struct yaml_node *strategy)
+{
+    const struct yaml_node *name = yaml_find(strategy, "name");
+
+    return name && name->kind == YAML_TEXT ? name->text : NULL;
+}
+
+/* Read a strategy that was not chosen: only its name counts, for messages, and its faults are not
+ * reported.  But if its name cannot be read it may be the one that was meant: then they are.  True
+ * if faults were reported. */
+static bool read_unchosen(struct reader *r, const struct yaml_node *root,
+                          const struct yaml_node *strategy)
+{
+    struct diag own = DIAG_INIT, *diag = r->diag;
+    const char *name = strategy_name(strategy);
+    bool unnamed;
+
+    r->diag = &own;
+    read_scenario(r, root, strategy, NULL, 0);
+    unnamed = !name || !r->scenario->strategy || strcmp(name, r->scenario->strategy) != 0;
+    if (unnamed)
+        diag_append(diag, &own);
+    else if (own.no_memory)
+        diag_no_memory(diag);
+    diag_fini(&own);
+    return unnamed;
+}
+
+static void check_names(const struct scenario_file *file, const struct strategies *all,
+                        struct diag *diag)
+{
+    for (size_t i = 0; i < file->nscenarios; i++) {
+        const struct yaml_node *name = yaml_find(strategy_at(all, i), "name");
+        if (!name || name->kind != YAML_TEXT)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (file->scenarios[k].strategy &&
+                strcmp(file->scenarios[k].strategy, name->text) == 0) {
+                diag_error(
+                    diag, name->place,
+                    "strategy '%.60s' is here twice, first on line %d; expected another name",
+                    name->text, file->scenarios[k].place.line);
+                break;
+            }
+    }
+}
+
+/* Every strategy is read by itself, so that each finds its own faults; those of the file's own
+ * values are the same each time, and kept once. */
+static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
+                            const struct strategies *all, const struct set_value *sets,
+                            size_t nsets, struct diag *diag)
+{
+    size_t n = count_strategies(all), nscenarios = n ? n : 1;
+    bool replay = false; /* the file's own values were read for a strategy before */
+
+    file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
+    if (!file->scenarios) {
+        diag_no_memory(diag);
+        return;
+    }
+    file->nscenarios = nscenarios;
+    for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
+        struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = replay};
+        r.scenario->swept = i + all->sweep.nstrategies >= nscenarios && n > 0;
+        if (n && !is_chosen(all, strategy_name(strategy_at(all, i)))) {
+            replay |= read_unchosen(&r, root, strategy_at(all, i));
+        } else {
+            read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
+            replay = true;
+        }
+    }
+    if (n)
+        check_names(file, all, diag);
+}
+
+static void read_sets(struct scenario_file *file, const struct yaml_node *root,
+                      const struct strategies *all, const char *const *sets, size_t nsets,
+                      struct diag *diag)
+{
+    struct set_value *values = calloc(nsets + 1, sizeof(*values));
+
+    if (!values) {
+        diag_no_memory(diag);
+        return;
+    }
+    set_parse(values, sets, nsets, diag);
+    read_strategies(file, root, all, values, nsets, diag);
+    set_fini(values, nsets);
+    free(values);
+}
+
+static void read_file(struct scenario_file *file, const struct yaml_node *root,
+                      const char *const *sets, size_t nsets, struct scenario_choice choice,
+                      struct diag *diag)
+{
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (root->kind != YAML_MAP) {
+        diag_error(diag, root->place, "the file is %s; expected a map that begins 'version: %d'",
+                   yaml_describe(root, found, sizeof(found)), SCENARIO_VERSION);
+        return;
+    }
+    struct strategies all = {.listed = yaml_find(root, "strategies"), .choice = choice};
+    const struct yaml_node *sweep = yaml_find(root, "sweep");
+    size_t nerrors = diag->nerrors;
+    if (!check_version(root, diag) || (all.listed && !check_strategies(all.listed, diag)))
+        return;
+    if (sweep)
+        sweep_init(&all.sweep, sweep, diag);
+    if (count_strategies(&all) > SCENARIO_STRATEGIES_MAX)
+        diag_error(diag, root->place, "%zu strategies with those of the sweep; expected at most %d",
+                   count_strategies(&all), SCENARIO_STRATEGIES_MAX);
+    else if (!sweep || count_strategies(&all) > 0 || diag->nerrors == nerrors)
+        read_sets(file, root, &all, sets, nsets, diag);
+    sweep_fini(&all.sweep);
+}
+
+static int parse(struct scenario_file **out, const char *path, const char *text, size_t length,
+                 const char *const *sets, size_t nsets, struct scenario_choice choice,
+                 struct diag *diag)
+{
+    size_t nerrors = diag->nerrors;
+    struct yaml_doc *doc = NULL;
+    struct scenario_file *file = calloc(1, sizeof(*file));
+
+    if (file)
+        file->path = strdup(path);
+    if (!file || !file->path) {
+        free(file);
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    int status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
+    if (status == SHD_OK) {
+        read_file(file, yaml_doc_root(doc), sets, nsets, choice, diag);
+        yaml_doc_destroy(doc);
+        status = diag_status(diag, nerrors);
+    }
+    if (status == SHD_OK)
+        *out = file;
+    else
+        scenario_file_destroy(file);
+    return status;
+}
+
+int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,
+                   const char *const *sets, size_t nsets, struct diag *diag)
+{
+    return parse(out, path, text, length, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
+}
+
+int scenario_load(struct scenario_file **out, const char *path, const char *const *sets,
+                  size_t nsets, struct diag *diag)
+{
+    return scenario_load_chosen(out, path, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
+}
+
+int scenario_load_chosen(struct scenario_file **out, const char *path, const char *const *sets,
+                         size_t nsets, struct scenario_choice choice, struct diag *diag)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+
+    int status = file_read(&text, path, YAML_DOC_BYTES_MAX, &err);
+    if (status == SHD_OK)
+        status = parse(out, name, text_get(&text), text.length, sets, nsets, choice, diag);
+    else
+        diag_failure(diag, (struct place){name, 1, 1}, err.status, "%s", err.text);
+    text_fini(&text);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* scenario/resolve.h - the names of `partition_axis` in specs become the mesh axes they stand for.
+ *
+ * Thread class: as the reader's.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_RESOLVE_H
+#define SCENARIO_RESOLVE_H
+
+#include "scenario/value.h"
+
+/* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
+ * read.  Reports what is wrong. */
+void resolve_names(struct reader *r);
+
+#endif /* SCENARIO_RESOLVE_H */

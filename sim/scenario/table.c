@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/table.h"
+
+#include <string.h>
+
+#include "scenario/scenario.h"
+#include "scenario/types.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define AT(field) offsetof(struct scenario, field)
+
+/* In the order of their enums. */
+static const char *const kinds[] = {
+    [SCENARIO_MLP] = "mlp",
+    [SCENARIO_ATTENTION] = "attention",
+    [SCENARIO_BLOCK] = "block",
+    [SCENARIO_TRANSFORMER] = "transformer",
+    [SCENARIO_GRAPH] = "graph",
+    [SCENARIO_NKINDS] = NULL,
+};
+
+/* Which options go with which kinds. */
+#define OF(kind) (1u << (kind))
+#define OF_GRAPH OF(SCENARIO_GRAPH)
+#define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)
+#define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_TRANSFORMER)
+#define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS)
+#define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS)
+#define OF_PRESETS (OF(SCENARIO_MLP) | OF_ATTENTION)
+
+static const char *const norms[] = {
+    [SCENARIO_RMS] = "rms",
+    [SCENARIO_LAYER_NORM] = "layer",
+    [SCENARIO_NNORMS] = NULL,
+};
+
+static const char *const activations[] = {
+    [SCENARIO_GELU] = "gelu",         [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
+    [SCENARIO_SILU] = "silu",         [SCENARIO_NACTIVATIONS] = NULL,
+};
+
+static const char *const dtypes[] = {
+    [SHD_F32] = "float32", [SHD_F64] = "float64", [SHD_BF16] = "bfloat16", [SHD_F16] = "float16",
+    NULL,
+};
+
+static const char *const placements[] = {
+    [SCENARIO_FOLLOW] = "follow",
+    [SCENARIO_SEARCH] = "search",
+    [SCENARIO_NPLACEMENTS] = NULL,
+};
+
+static const char *const rules_from[] = {
+    [SCENARIO_RULES_PARAMS] = "params",
+    [SCENARIO_RULES_AUTO] = "auto",
+    NULL,
+};
+
+const struct option_section option_sections[] = {
+    {"model", "the computation"},
+    {"batch", "one step's input"},
+    {"graph", "a computation of your own"},
+    {"limits", "what a device has"},
+    {"transfers", "what a transfer takes where the step is replayed"},
+};
+const size_t option_section_count = COUNT(option_sections);
+
+const struct option_section option_file_keys[] = {
+    {"version", "of this form of files: 1; required"},
+    {"strategies", "a list of maps, each with a name and the options that it overrides"},
+    {"sweep", "strategies from lists of mesh sizes and rule sets: devices, mesh, rules"},
+};
+const size_t option_file_key_count = COUNT(option_file_keys);
+
+const struct option option_table[] = {
+    {
+        .key = "name",
+        .type = &value_name,
+        .offset = AT(name),
+        .help = "what the scenario is called; by default the file's name",
+    },
+    {
+        .key = "mesh",
+        .type = &value_mesh,
+        .required = true,
+        .help =
+            "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
+    },
+    {
+        .section = "model",
+        .key = "kind",
+        .type = &value_word,
+        .required = true,
+        .offset = AT(model.kind),
+        .words = kinds,
+        .help = "what is computed; graph where there is a graph section",
+    },
+    {
+        .section = "model",
+        .key = "d_model",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_PRESETS,
+        .offset = AT(model.d_model),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width between the layers (logical axis embed)",
+    },
+    {
+        .section = "model",
+        .key = "d_ff",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_MLPS,
+        .offset = AT(model.d_ff),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width inside an mlp layer (logical axis mlp)",
+    },
+    {
+        .section = "model",
+        .key = "activation",
+        .type = &value_word,
+        .kinds = OF_MLPS,
+        .offset = AT(model.activation),
+        .words = activations,
+        .standard = "gelu",
+        .help = "between the matrix products; swiglu adds a gate kernel",
+    },
+    {
+        .section = "model",
+        .key = "layers",
+        .type = &value_int,
+        .kinds = OF_PRESETS,
+        .offset = AT(model.layers),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .help = "how many, one after the other",
+    },
+    {
+        .section = "model",
+        .key = "bias",
+        .type = &value_bool,
+        .kinds = OF_MLPS,
+        .offset = AT(model.bias),
+        .standard = "false",
+        .help = "whether kernels of mlp layers have a bias beside them",
+    },
+    {
+        .section = "model",
+        .key = "heads",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.heads),
+        .min = 1,
+        .max = 65536,
+        .help = "of queries (logical axis heads)",
+    },
+    {
+        .section = "model",
+        .key = "kv_heads",
+        .type = &value_int,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.kv_heads),
+        .min = 1,
+        .max = 65536,
+        .help = "of keys and values (logical axis kv_heads), a divisor of heads; by default heads",
+    },
+    {
+        .section = "model",
+        .key = "head_dim",
+        .type = &value_int,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.head_dim),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "elements",
+        .help = "width of a head (logical axis head_dim); by default d_model / heads",
+    },
+    {
+        .section = "model",
+        .key = "causal",
+        .type = &value_bool,
+        .kinds = OF_ATTENTION,
+        .offset = AT(model.causal),
+        .standard = "true",
+        .help = "whether a token sees only itself and those before it",
+    },
+    {
+        .section = "model",
+        .key = "rope",
+        .type = &value_rope,
+        .kinds = OF_ATTENTION,
+        .standard = "null",
+        .help = "rotary embedding of queries and keys; {} is theta 10000 with pairs of halves",
+    },
+    {
+        .section = "model",
+        .key = "norm",
+        .type = &value_word,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.norm),
+        .words = norms,
+        .standard = "rms",
+        .help = "before attention and mlp",
+    },
+    {
+        .section = "model",
+        .key = "vocab",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_TRANSFORMER,
+        .offset = AT(model.vocab),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "tokens",
+        .help = "that there are (logical axis vocab)",
+    },
+    {
+        .section = "model",
+        .key = "dtype",
+        .type = &value_word,
+        .offset = AT(model.dtype),
+        .words = dtypes,
+        .standard = "float32",
+        .help = "element type of parameters and activations",
+    },
+    {
+        .section = "batch",
+        .key = "size",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_PRESETS,
+        .offset = AT(batch.size),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "sequences",
+        .help = "over all devices (logical axis batch)",
+    },
+    {
+        .section = "batch",
+        .key = "seq",
+        .type = &value_int,
+        .required = true,
+        .kinds = OF_PRESETS,
+        .offset = AT(batch.seq),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "tokens",
+        .help = "of each sequence (logical axis seq)",
+    },
+    {
+        .section = "graph",
+        .key = "dims",
+        .type = &value_dims,
+        .required = true,
+        .kinds = OF_GRAPH,
+        .help = "names and sizes; each is a logical axis",
+    },
+    {
+        .section = "graph",
+        .key = "inputs",
+        .type = &value_arrays,
+        .kinds = OF_GRAPH,
+        .offset = AT(graph.inputs),
+        .standard = "{}",
+        .help = "arrays of random numbers; with below: whole numbers under the size of a dim",
+    },
+    {
+        .section = "graph",
+        .key = "params",
+        .type = &value_arrays,
+        .kinds = OF_GRAPH,
+        .offset = AT(graph.params),
+        .standard = "{}",
+        .help = "arrays that are learned",
+    },
+    {
+        .section = "graph",
+        .key = "ops",
+        .type = &value_ops,
+        .required = true,
+        .kinds = OF_GRAPH,
+        .help =
+            "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim show "
+            "functions' lists what can be called",
+    },
+    {
+        .section = "graph",
+        .key = "outputs",
+        .type = &value_outputs,
+        .kinds = OF_GRAPH,
+        .standard = "[]",
+        .help = "names of results; none: the last op's",
+    },
+    {
+        .key = "step",
+        .type = &value_step,
+        .standard = "[forward, backward]",
+        .help = "the phases of one step",
+    },
+    {
+        .key = "placement",
+        .type = &value_word,
+        .offset = AT(placement),
+        .words = placements,
+        .standard = "follow",
+        .help =
+            "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
+            "operands bring them; search looks for the fewest bytes",
+    },
+    {
+        .key = "rules",
+        .type = &value_word,
+        .offset = AT(rules),
+        .words = rules_from,
+        .standard = "params",
+        .help =
+            "where specs of parameters come from: the list in params, or (auto) their shapes, for "
+            "mesh axes named dp, fsdp, sp, tp",
+    },
+    {
+        .key = "params",
+        .type = &value_params,
+        .standard = "[]",
+        .help = "how parameters are sharded; the first pattern found in a name wins, and a name "
+                "without "
+                "one is an error: [.*, []] at the end replicates what is left",
+    },
+    {
+        .key = "axes",
+        .type = &value_axes,
+        .standard = "{}",
+        .help = "mesh axes that shard a logical axis (batch, seq, ... or a dim of graph) of inputs",
+    },
+    {
+        .key = "partition_axis",
+        .type = &value_partition_axis,
+        .standard = "null",
+        .help = "names that specs may have in the place of mesh axes: batch, query_sequence, head, "
+                "...; {} is batch [fsdp, dp], sequences sp, heads, mlp and vocab tp, expert ep; "
+                "mode: generation takes the generation_ ones",
+    },
+    {
+        .key = "constraints",
+        .type = &value_constraints,
+        .standard = "[]",
+        .help = "how activations are sharded where `axes` does not say enough; first match wins",
+    },
+    {
+        .key = "algorithms",
+        .type = &value_algorithms,
+        .standard = "{}",
+        .help = "algorithm for a kind of collective, such as {all-reduce: ring}",
+    },
+    {
+        .section = "limits",
+        .key = "memory",
+        .type = &value_bytes,
+        .offset = AT(memory_limit_bytes),
+        .standard = "null",
+        .help = "of one device; null: no limit",
+    },
+    {
+        .section = "transfers",
+        .key = "rate",
+        .type = &value_rate,
+        .offset = AT(transfers.bytes_per_s),
+        .standard = "200GB/s",
+        .help = "into each device, about that of one accelerator's links to its neighbours",
+    },
+    {
+        .section = "transfers",
+        .key = "latency",
+        .type = &value_time,
+        .offset = AT(transfers.latency_ns),
+        .standard = "5us",
+        .help = "before the first byte",
+    },
+    {
+        .key = "tolerance",
+        .type = &value_number,
+        .offset = AT(tolerance),
+        .max = 1,
+        .standard = "null",
+        .help =
+            "max |a-b| / max |b| that results may have, besides the error bound of each element",
+    },
+    {
+        .key = "seed",
+        .type = &value_int,
+        .offset = AT(seed),
+        .min = 0,
+        .max = INT64_MAX,
+        .standard = "0",
+        .help = "of parameters and inputs",
+    },
+};
+const size_t option_count = COUNT(option_table);
+
+_Static_assert(COUNT(option_table) + COUNT(option_sections) <= SCENARIO_OPTIONS_MAX,
+               "raise SCENARIO_OPTIONS_MAX");
+
+const struct option *option_find(const char *section, const char *key)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_is_in(&option_table[i], section) &&
+            strcmp(option_table[i].key, key) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option_section *option_find_section(const char *key)
+{
+    for (size_t i = 0; i < option_section_count; i++)
+        if (strcmp(option_sections[i].key, key) == 0)
+            return &option_sections[i];
+    return NULL;
+}
+
+size_t option_id(const struct option *option)
+{
+    return (size_t)(option - option_table);
+}
+
+size_t option_section_id(const struct option_section *section)
+{
+    return option_count + (size_t)(section - option_sections);
+}
+
+void option_offer(struct nearest *nearest, const char *section)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_is_in(&option_table[i], section))
+            nearest_add(nearest, option_table[i].key);
+    if (section)
+        return;
+    for (size_t i = 0; i < option_section_count; i++)
+        nearest_add(nearest, option_sections[i].key);
+}

@@ -1,0 +1,42 @@
+/* scenario/table.h - the options of a scenario file, as one table.
+ *
+ * The reader, the checks, the canonical print, the schema and the help text all read this table.
+ * To add an option: a field in scenario.h and a row here.  To add a type of values: a file that
+ * defines a struct value_type, and its name in types.h.
+ *
+ * Thread class: immutable tables and pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_TABLE_H
+#define SCENARIO_TABLE_H
+
+#include "base/nearest.h"
+#include "scenario/option.h"
+
+struct option_section {
+    const char *key;
+    const char *help;
+};
+
+/* Keys at the top of a file that are no options: version, strategies, sweep. */
+extern const struct option_section option_file_keys[];
+extern const size_t option_file_key_count;
+
+extern const struct option option_table[];
+extern const size_t option_count;
+extern const struct option_section option_sections[];
+extern const size_t option_section_count;
+
+/* The row of a section (NULL: the top) and key, or NULL. */
+const struct option *option_find(const char *section, const char *key);
+const struct option_section *option_find_section(const char *key);
+
+/* The index in struct scenario's `places` of where a row's, or a section's, value stands. */
+size_t option_id(const struct option *option);
+size_t option_section_id(const struct option_section *section);
+
+/* Offer all keys of a section, or of the top with its sections, as what was meant. */
+void option_offer(struct nearest *nearest, const char *section);
+
+#endif /* SCENARIO_TABLE_H */

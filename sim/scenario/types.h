@@ -1,0 +1,31 @@
+/* scenario/types.h - the types of values, for the table of options.
+ *
+ * Thread class: immutable data.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_TYPES_H
+#define SCENARIO_TYPES_H
+
+#include "scenario/option.h"
+
+/* scalar.c: one field of struct scenario, at the option's offset. */
+extern const struct value_type value_name;   /* char *, owned */
+extern const struct value_type value_int;    /* int64_t or uint64_t, in min..max */
+extern const struct value_type value_number; /* double, above 0 and at most max; null is 0 */
+extern const struct value_type value_bool;
+extern const struct value_type value_bytes; /* uint64_t; null is 0 */
+extern const struct value_type value_rate;  /* uint64_t bytes a second, at least 1 */
+extern const struct value_type value_time;  /* int64_t ns */
+extern const struct value_type value_word;  /* an enum: the position in `words` */
+
+extern const struct value_type value_mesh;                             /* mesh.c */
+extern const struct value_type value_axes;                             /* logical.c */
+extern const struct value_type value_partition_axis;                   /* partition_axis.c */
+extern const struct value_type value_params, value_constraints;        /* rules.c */
+extern const struct value_type value_step, value_algorithms;           /* layout.c */
+extern const struct value_type value_rope;                             /* rope.c */
+extern const struct value_type value_dims, value_ops, value_outputs;   /* graph.c */
+extern const struct value_type value_arrays; /* graph.c: struct scenario_arrays, at the offset */
+
+#endif /* SCENARIO_TYPES_H */
