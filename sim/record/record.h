@@ -82,7 +82,7 @@ struct record_replay {
     uint32_t npath;
 };
 
-/* Where the devices' memory came from, and why from there (run/backend.h). */
+/* Where the devices' memory came from, and why from there (memory/backend.h). */
 struct record_memory {
     const char *kind; /* NULL: not executed */
     bool usual;

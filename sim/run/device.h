@@ -16,10 +16,10 @@
 #include <shd/run.h>
 
 #include "coll/coll.h"
-#include "run/arena.h"
+#include "memory/arena.h"
 #include "run/group.h"
-#include "run/turns.h"
-#include "run/wait.h"
+#include "threads/turns.h"
+#include "threads/wait.h"
 
 enum device_state {
     DEVICE_LIVE,

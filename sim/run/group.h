@@ -16,7 +16,7 @@
 #include <shd/error.h>
 
 #include "run/fused.h"
-#include "run/wait.h"
+#include "threads/wait.h"
 
 struct coll_call;
 struct shd_device;

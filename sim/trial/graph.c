@@ -15,8 +15,8 @@
 #include "partition/partition.h"
 #include "program/program.h"
 #include "record/record.h"
-#include "run/walk.h"
 #include "trial/verify.h"
+#include "walk/walk.h"
 
 struct shd_graph {
     struct graph *graph;

@@ -14,7 +14,7 @@
 #define TRIAL_STEPS_H
 
 #include "record/record.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 /* Execute the record's program once more, unmeasured, and fill `step`, `step_op` and `nsteps` of
  * the record.  Errors as walk_run(). */

@@ -19,7 +19,7 @@
 #define TRIAL_TIMING_H
 
 #include "cost/works.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 /* Repeats of a walk in a round: one to warm up, and so many more that thread and arguments, which
  * each walk makes anew, cost little beside them. */

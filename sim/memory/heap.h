@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_HEAP_H
-#define RUN_HEAP_H
+#ifndef MEMORY_HEAP_H
+#define MEMORY_HEAP_H
 
 #include <stddef.h>
 
@@ -31,4 +31,4 @@ void heap_put(struct heap *heap, void *block, size_t bytes);
 /* Unmap everything, whether it was given back or not. */
 void heap_fini(struct heap *heap);
 
-#endif /* RUN_HEAP_H */
+#endif /* MEMORY_HEAP_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/turns.h"
+#include "threads/turns.h"
 
 #include <string.h>
 
-#include "run/wait.h"
+#include "threads/wait.h"
 
 void turns_init(struct turns *turns)
 {

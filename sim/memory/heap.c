@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/heap.h"
+#include "memory/heap.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

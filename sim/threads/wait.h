@@ -14,8 +14,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_WAIT_H
-#define RUN_WAIT_H
+#ifndef THREADS_WAIT_H
+#define THREADS_WAIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,4 +94,4 @@ void wait_poke(struct wait_barrier *b);
  * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */
 bool wait_is_blocked(const struct wait_record *record);
 
-#endif /* RUN_WAIT_H */
+#endif /* THREADS_WAIT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/measure.h"
+#include "measure/measure.h"
 
 #include <shd/mesh.h>
 #include <shd/run.h>
@@ -15,7 +15,7 @@
 #include "kern/convert.h"
 #include "kern/kern.h"
 #include "run/collective.h"
-#include "run/wait.h"
+#include "threads/wait.h"
 
 #define PERIOD 8 /* operands repeat; sums of so many are exact in all types */
 #define CHECK_BLOCK 256

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/params.h"
+#include "api/params.h"
 
 #include <stdlib.h>
 #include <string.h>

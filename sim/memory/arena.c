@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/arena.h"
+#include "memory/arena.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

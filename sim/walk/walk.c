@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/walk.h"
+#include "walk/walk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "run/backend.h"
+#include "memory/backend.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"

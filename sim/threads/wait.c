@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/wait.h"
+#include "threads/wait.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/backend.h"
+#include "memory/backend.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -9,14 +9,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_BACKEND_H
-#define RUN_BACKEND_H
+#ifndef MEMORY_BACKEND_H
+#define MEMORY_BACKEND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/heap.h"
+#include "memory/heap.h"
 
 #define BACKEND_ALIGN 64
 
@@ -64,4 +64,4 @@ struct backend_choice {
  * sanitizer: malloc.  False: the program has none of that name. */
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
-#endif /* RUN_BACKEND_H */
+#endif /* MEMORY_BACKEND_H */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/params.h"
+#include "api/partition.h"
 #include "run/device.h"
-#include "run/params.h"
-#include "run/partition.h"
 #include "run/relayout.h"
 
 /* What all devices of a call share.  Arguments' and results' shards are written at the own position

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_WALK_H
-#define RUN_WALK_H
+#ifndef WALK_WALK_H
+#define WALK_WALK_H
 
 #include <shd/run.h>
 
@@ -56,4 +56,4 @@ SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
 SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                               struct shd_error *err);
 
-#endif /* RUN_WALK_H */
+#endif /* WALK_WALK_H */

@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_TURNS_H
-#define RUN_TURNS_H
+#ifndef THREADS_TURNS_H
+#define THREADS_TURNS_H
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -34,4 +34,4 @@ void turns_init(struct turns *turns);
 int turns_take(struct turns *turns);
 void turns_give(struct turns *turns, int core);
 
-#endif /* RUN_TURNS_H */
+#endif /* THREADS_TURNS_H */
