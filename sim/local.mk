@@ -114,6 +114,7 @@ libsim_la_SOURCES = \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
+	%D%/coll/tree.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \

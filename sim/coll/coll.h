@@ -148,12 +148,24 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
-/* For `alike`: where the members do not differ; where each may be different; where only the root
- * is; where bytes depend on the lengths of the chunks from `reach` before the member's own to
- * `reach` behind it, cyclically. */
+/* For `received` and `sent`, the closed forms that several schedules share.  From or to each other
+ * member: its whole operand, or the member's own chunk of it. */
+uint64_t coll_operand_from_each(const struct coll_shape *shape, uint32_t member);
+uint64_t coll_own_chunk_from_each(const struct coll_shape *shape, uint32_t member);
+/* All chunks of one operand but the member's own. */
+uint64_t coll_chunks_of_others(const struct coll_shape *shape, uint32_t member);
+/* One operand at every member but the root; an operand of every other member at the root only. */
+uint64_t coll_operand_unless_root(const struct coll_shape *shape, uint32_t member);
+uint64_t coll_operands_at_root(const struct coll_shape *shape, uint32_t member);
+
+/* For `alike`: no two members differ; each may differ from the next; only the root differs. */
 uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member);
+/* Members differ by the length of their own chunk; by the lengths of the chunks from `reach` before
+ * their own to `reach` behind it, cyclically; each from the next, unless all chunks are equal. */
+uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach);
+uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member);
 
 #endif /* COLL_COLL_H */
