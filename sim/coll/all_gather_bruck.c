@@ -1,4 +1,4 @@
-/* all-gather/bruck - each pulls all that a member at distance 1, 2, 4, ... has.
+/* all-gather/bruck - each pulls all that the member at distance 1, 2, 4, ... has.
  *
  * After step s a member has the operands of the 2^(s+1) members from itself on, cyclically; the
  * last step pulls only what is still lacking, so any number of members will do.
@@ -24,7 +24,7 @@ static uint32_t pulled(uint32_t n, uint32_t step)
     return n - have < have ? n - have : have;
 }
 
-/* Of these, those before the end of OUT; the rest are at its beginning. */
+/* How many of these lie before the end of OUT; the rest are at its beginning. */
 static uint32_t before_end(uint32_t n, uint32_t peer, uint32_t count)
 {
     return n - peer < count ? n - peer : count;

@@ -1,6 +1,6 @@
 /* all-gather/ring - operands go round the ring, one hop a step.
  *
- * In step s a member pulls from the one before it what that one got in step s - 1.
+ * In step s a member pulls from the one before it what that got in step s - 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

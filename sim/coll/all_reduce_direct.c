@@ -1,6 +1,7 @@
 /* all-reduce/direct - each member reduces its own chunk in group order, then all pull the others'.
  *
- * The default: the sum does not depend on who is first, and it moves no more than a ring does.
+ * The default: the sum does not depend on which member comes first, and it
+ * moves no more than a ring does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

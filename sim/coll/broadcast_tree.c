@@ -1,4 +1,4 @@
-/* broadcast/tree - those who have it double in each step: a binomial tree.
+/* broadcast/tree - the members that have it double in each step: a binomial tree.
  *
  * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before.
  *
@@ -42,7 +42,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Once in each step from the one on in which it has the operand. */
+/* Once in each step, from the first one in which it has the operand. */
 static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t rank = tree_rank(shape, member);

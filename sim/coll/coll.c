@@ -122,7 +122,7 @@ uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left)
     return chunk;
 }
 
-/* In OUTs made of pieces of equal length, one from each member. */
+/* The origin in an OUT that is made of pieces of equal length, one from each member. */
 static struct coll_origin from_each(uint64_t length, uint64_t first, uint64_t at)
 {
     return (struct coll_origin){(uint32_t)(at / length), first + at % length, length - at % length};

@@ -61,6 +61,7 @@ enum coll_kind {
     COLL_NKINDS
 };
 
+/* In place of a member: there is none. */
 #define COLL_NOBODY UINT32_MAX
 
 /* One call, as all members see it. */
@@ -105,7 +106,7 @@ struct coll_algo {
      * others receive from it, over all steps. */
     uint64_t (*received)(const struct coll_shape *shape, uint32_t member);
     uint64_t (*sent)(const struct coll_shape *shape, uint32_t member);
-    /* The first member behind this one for which the two may differ; nmembers: none. */
+    /* The first member after this one for which the two may differ; nmembers: none. */
     uint32_t (*alike)(const struct coll_shape *shape, uint32_t member);
 };
 
@@ -136,8 +137,8 @@ uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left);
 
 /* Where element `at` of `member`'s OUT comes from, by the table above: element `at` of the IN of
  * `source`, or of the reduction of all INs (COLL_ALL), or nowhere (COLL_NOBODY: a zero).  It is the
- * first of `count` that come from places in a row; 0: OUT has no such element. */
-#define COLL_ALL (UINT32_MAX - 1)
+ * first of `count` elements that come from places in a row; 0: OUT has no such element. */
+#define COLL_ALL (UINT32_MAX - 1) /* in place of a member: all of them */
 struct coll_origin {
     uint32_t source;
     uint64_t at, count;

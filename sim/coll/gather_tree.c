@@ -1,7 +1,7 @@
-/* gather/tree - who has more takes over from who has less: a binomial tree.
+/* gather/tree - parts are collected on the way to the root: a binomial tree.
  *
- * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the one 2^s
- * behind has: its operand, and in TMP those of the members behind it.
+ * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the
+ * member 2^s behind it has: its operand, and in TMP those of the members behind it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

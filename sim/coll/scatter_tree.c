@@ -1,4 +1,4 @@
-/* scatter/tree - who has chunks hands the farther half on: a binomial tree.
+/* scatter/tree - a member with chunks hands the farther half of them on: a binomial tree.
  *
  * Members count from the root on, cyclically.  At each distance 2^k, from the largest down, the
  * member 2^k behind one that has chunks pulls its own and those of the members behind it, which it

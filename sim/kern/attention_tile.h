@@ -20,8 +20,8 @@
 #include "kern/kernel.h"
 #include "kern/multiply.h"
 
-/* Queries and keys of a tile.  More queries than keys, as a tile of keys is loaded for each tile of
- * queries. */
+/* Queries and keys of a tile.  There are more queries than keys, as a tile of keys is loaded for
+ * each tile of queries. */
 #define QTILE 128
 #define KTILE 64
 

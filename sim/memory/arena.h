@@ -28,7 +28,7 @@ struct arena {
     uint64_t live_bytes;
     uint64_t peak_bytes;
     uint64_t limit_bytes; /* 0: none */
-    const char *op;       /* what the device is at, for messages; NULL: not said */
+    const char *op;       /* what the device is doing, for messages; NULL: not said */
     struct arena_block *blocks;
 };
 

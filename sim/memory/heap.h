@@ -20,6 +20,7 @@ struct heap { /* zeros: nothing is mapped */
     size_t mapped_bytes;
 };
 
+/* A cache line, and the widest vector that kernels load (kern/isa.h). */
 #define HEAP_ALIGN 64
 
 /* A block of at least so many bytes, aligned to HEAP_ALIGN; NULL: the system has no more pages. */

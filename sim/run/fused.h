@@ -1,10 +1,10 @@
 /* fused.h - the default algorithms on shared memory: the same sums and copies, in one pass.
  *
  * What a default schedule leaves in the OUTs is a list of pieces: a range of one member's IN, or of
- * the reduction of all INs in group order, that goes to one member's OUT or to all.  Pieces are cut
- * into tasks, each done by whichever thread has a core: a block is reduced in the first-level cache
- * and stored to all who want it from there, past the caches when all of it would not fit.  Bits and
- * in-place rules are the schedule's.
+ * the reduction of all INs in group order, that goes to one member's OUT or to all OUTs.  Pieces
+ * are cut into tasks, each done by whichever thread has a core: a block is reduced in the
+ * first-level cache and stored to all who want it from there, past the caches when all of it would
+ * not fit.  Bits and in-place rules are the schedule's.
  *
  * Bytes are counted beside each copy, as the default algorithm would have moved them.  To read an
  * IN into a reduction counts as received by the member that reduces these elements (who gets them;

@@ -43,7 +43,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     }
 }
 
-/* The scenario's place for the algorithm of a collective. */
+/* Where the scenario asks for the algorithm of a collective. */
 static const struct scenario_algorithm *asked_algo(const struct scenario *scenario, int kind)
 {
     for (size_t i = 0; i < scenario->nalgorithms; i++)
