@@ -423,7 +423,10 @@ libsim_la_SOURCES = \
 	%D%/trial/bound.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
+	%D%/trial/elements.h \
 	%D%/trial/graph.c \
+	%D%/trial/moved.c \
+	%D%/trial/moved.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
