@@ -56,7 +56,7 @@ struct kern_kernel {
      * flops.  NULL: flops() does not depend on offsets. */
     uint64_t (*dense_flops)(const union kern_desc *desc);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
-    /* Its rule of errors, of results that are zeros; false: no memory. */
+    /* Its rule of errors (error.h), for variances that begin as zeros; false: no memory. */
     bool (*error)(const union kern_desc *desc, struct kern_error *error);
 };
 

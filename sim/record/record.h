@@ -1,10 +1,10 @@
 /* record.h - what happened, per device and op: bytes, flops, memory, times, and what was verified.
  *
- * `run` and `cost` fill the same record from the same program, so that a report cannot tell which
+ * `walk` and `cost` fill the same record from the same program, so that a report cannot tell which
  * of them made it except by its label.  Figures are kept in rows: of an executed step one for each
  * device, of a planned one for each class of devices that the program treats alike, so that a
- * million devices need no more than a few.  Who reads a record asks for rows and how many devices
- * each stands for, and need not know which of both it is.
+ * million devices need no more than a few.  A reader asks for rows and how many devices each
+ * stands for, and need not know which of the two a record is.
  *
  * Thread class: while devices run, row d of every array is written by device d alone; immutable
  * afterwards.
