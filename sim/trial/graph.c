@@ -1,4 +1,4 @@
-/* The public graph builder, on top of graph, model, partition and run.
+/* The public graph builder, on top of graph, model, partition, walk and verify.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
