@@ -3,16 +3,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
-	%D%/run/shd/params.h \
-	%D%/run/shd/partition.h \
+	%D%/api/shd/params.h \
+	%D%/api/shd/partition.h \
+	%D%/api/shd/store.h \
 	%D%/run/shd/run.h \
-	%D%/run/shd/store.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside.
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
+	%D%/api/call.c \
+	%D%/api/params.c \
+	%D%/api/params.h \
+	%D%/api/partition.c \
+	%D%/api/partition.h \
+	%D%/api/store.c \
+	%D%/api/store.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
 	%D%/base/escape.c \
@@ -109,6 +116,7 @@ libsim_la_SOURCES = \
 	%D%/coll/send_recv_direct.c \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
+	%D%/coll/tree.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
@@ -212,6 +220,14 @@ libsim_la_SOURCES = \
 	%D%/kern/rope_pairs.inc \
 	%D%/kern/select.h \
 	%D%/kern/window.c \
+	%D%/measure/measure.c \
+	%D%/measure/measure.h \
+	%D%/memory/arena.c \
+	%D%/memory/arena.h \
+	%D%/memory/backend.c \
+	%D%/memory/backend.h \
+	%D%/memory/heap.c \
+	%D%/memory/heap.h \
 	%D%/model/calls.c \
 	%D%/model/elementwise.c \
 	%D%/model/expr.c \
@@ -347,11 +363,6 @@ libsim_la_SOURCES = \
 	%D%/report/table.h \
 	%D%/report/traffic.c \
 	%D%/report/traffic.h \
-	%D%/run/arena.c \
-	%D%/run/arena.h \
-	%D%/run/backend.c \
-	%D%/run/backend.h \
-	%D%/run/call.c \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
 	%D%/run/device.c \
@@ -360,39 +371,23 @@ libsim_la_SOURCES = \
 	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
-	%D%/run/heap.c \
-	%D%/run/heap.h \
-	%D%/run/measure.c \
-	%D%/run/measure.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
-	%D%/run/params.c \
-	%D%/run/params.h \
-	%D%/run/partition.c \
-	%D%/run/partition.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
 	%D%/run/run.c \
-	%D%/run/store.c \
-	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
 	%D%/run/tally.c \
 	%D%/run/tally.h \
-	%D%/run/turns.c \
-	%D%/run/turns.h \
 	%D%/run/verdict.c \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
 	%D%/run/view.h \
-	%D%/run/wait.c \
-	%D%/run/wait.h \
-	%D%/run/walk.c \
-	%D%/run/walk.h \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
 	%D%/scenario/graph.c \
@@ -441,11 +436,18 @@ libsim_la_SOURCES = \
 	%D%/store/folder.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
+	%D%/threads/turns.c \
+	%D%/threads/turns.h \
+	%D%/threads/wait.c \
+	%D%/threads/wait.h \
 	%D%/trial/bound.c \
 	%D%/trial/bound.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
+	%D%/trial/elements.h \
 	%D%/trial/graph.c \
+	%D%/trial/moved.c \
+	%D%/trial/moved.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
@@ -457,7 +459,9 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
-	%D%/trial/verify.h
+	%D%/trial/verify.h \
+	%D%/walk/walk.c \
+	%D%/walk/walk.h
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
 libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm

@@ -25,9 +25,9 @@
 #include "partition/partition.h"
 #include "random_preset.h"
 #include "random_program.h"
-#include "run/walk.h"
 #include "tap.h"
 #include "trial/verify.h"
+#include "walk/walk.h"
 
 #define SEED 31000000u
 #define FAULTS_A_PROGRAM 10 /* of each kind */

@@ -32,23 +32,28 @@ strict_cxx() {
 }
 
 private_c() {
+    name=$1
+    shift
     # shellcheck disable=SC2086
-    echo "#include \"$1\"" | compile $CC -x c -std=gnu17 -D_GNU_SOURCE -I "$top_srcdir/sim" \
-        -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
+    echo "#include \"$name\"" | compile $CC -x c -std=gnu17 -D_GNU_SOURCE "$@"
 }
 
 have_cxx() {
     command -v "${CXX%% *}" >/dev/null
 }
 
+# Where the public headers of each room lie.
+set -- -I "$top_srcdir/lib" -I "$top_srcdir/sim/api" -I "$top_srcdir/sim/run" \
+    -I "$top_srcdir/sim/trial"
+
 for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
     [ -f "$header" ] || continue
     name=shd/${header##*/}
-    strict_c "$name" -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
+    strict_c "$name" "$@"
     ok $? "<$name> alone, strict C17"
     diag <"$dir/out"
     if have_cxx; then
-        strict_cxx "$name" -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" -I "$top_srcdir/sim/trial"
+        strict_cxx "$name" "$@"
         ok $? "<$name> alone, C++17"
         diag <"$dir/out"
     else
@@ -57,7 +62,7 @@ for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
 done
 
 for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort); do
-    private_c "${name#./}"
+    private_c "${name#./}" -I "$top_srcdir/sim" "$@"
     ok $? "\"${name#./}\" alone, C17"
     diag <"$dir/out"
 done

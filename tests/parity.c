@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "cost/plan.h"
-#include "run/walk.h"
 #include "step.h"
 #include "tap.h"
 #include "trial/trial.h"
+#include "walk/walk.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cost/plan.h"
-#include "run/walk.h"
 #include "tap.h"
+#include "walk/walk.h"
 
 bool step_init(struct step *out, const struct partition_request *request)
 {

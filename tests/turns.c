@@ -1,4 +1,4 @@
-/* What run/turns.h promises.
+/* What threads/turns.h promises.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "run/turns.h"
+#include "threads/turns.h"
 
 #define NTHREADS 24
 #define NTURNS 400

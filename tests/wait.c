@@ -1,4 +1,4 @@
-/* What run/wait.h promises of arrivals that are given up.
+/* What threads/wait.h promises of arrivals that are given up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "run/wait.h"
+#include "threads/wait.h"
 
 #define NSLEEPERS 6
 #define NROUNDS 300

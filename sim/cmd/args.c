@@ -13,7 +13,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-#include "run/backend.h"
+#include "memory/backend.h"
 
 #define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
 

@@ -12,14 +12,14 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/args.h"
+#include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
-#include "cmd/canvas.h"
 #include "cmd/explain_reshard.h"
 #include "cmd/show.h"
 #include "explain/lesson.h"
 #include "explain/schedule.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 struct options {
     struct canvas canvas;

@@ -1,4 +1,4 @@
-/* all-gather/bruck - each pulls all that a member at distance 1, 2, 4, ... has.
+/* all-gather/bruck - each pulls all that the member at distance 1, 2, 4, ... has.
  *
  * After step s a member has the operands of the 2^(s+1) members from itself on, cyclically; the
  * last step pulls only what is still lacking, so any number of members will do.
@@ -24,7 +24,7 @@ static uint32_t pulled(uint32_t n, uint32_t step)
     return n - have < have ? n - have : have;
 }
 
-/* Of these, those before the end of OUT; the rest are at its beginning. */
+/* How many of these lie before the end of OUT; the rest are at its beginning. */
 static uint32_t before_end(uint32_t n, uint32_t peer, uint32_t count)
 {
     return n - peer < count ? n - peer : count;
@@ -74,13 +74,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                               .count = shape->count};
 }
 
-/* Every other member's operand comes in once, and its own goes out as often. */
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    (void)member;
-    return (shape->nmembers - 1) * shape->count;
-}
-
 const struct coll_algo coll_all_gather_bruck = {
     .kind = COLL_ALL_GATHER,
     .name = "bruck",
@@ -90,7 +83,7 @@ const struct coll_algo coll_all_gather_bruck = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = received,
+    .received = coll_operand_from_each,
+    .sent = coll_operand_from_each,
     .alike = coll_alike_all,
 };

@@ -38,13 +38,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Every other member's operand comes in once, and its own goes out as often. */
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    (void)member;
-    return (shape->nmembers - 1) * shape->count;
-}
-
 const struct coll_algo coll_all_gather_recursive_doubling = {
     .kind = COLL_ALL_GATHER,
     .name = "recursive-doubling",
@@ -54,7 +47,7 @@ const struct coll_algo coll_all_gather_recursive_doubling = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = received,
+    .received = coll_operand_from_each,
+    .sent = coll_operand_from_each,
     .alike = coll_alike_all,
 };

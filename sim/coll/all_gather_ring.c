@@ -1,6 +1,6 @@
 /* all-gather/ring - operands go round the ring, one hop a step.
  *
- * In step s a member pulls from the one before it what that one got in step s - 1.
+ * In step s a member pulls from the one before it what that got in step s - 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,13 +37,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Every other member's operand comes in once, and its own goes out as often. */
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    (void)member;
-    return (shape->nmembers - 1) * shape->count;
-}
-
 const struct coll_algo coll_all_gather_ring = {
     .kind = COLL_ALL_GATHER,
     .name = "ring",
@@ -53,7 +46,7 @@ const struct coll_algo coll_all_gather_ring = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = received,
+    .received = coll_operand_from_each,
+    .sent = coll_operand_from_each,
     .alike = coll_alike_all,
 };

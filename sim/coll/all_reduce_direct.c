@@ -1,6 +1,7 @@
 /* all-reduce/direct - each member reduces its own chunk in group order, then all pull the others'.
  *
- * The default: the sum does not depend on who is first, and it moves no more than a ring does.
+ * The default: the sum does not depend on which member comes first, and it
+ * moves no more than a ring does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,11 +55,6 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
     return (shape->nmembers - 1) * own + (shape->count - own);
 }
 
-static uint32_t alike(const struct coll_shape *shape, uint32_t member)
-{
-    return coll_alike_chunks(shape, member, 0);
-}
-
 const struct coll_algo coll_all_reduce_direct = {
     .kind = COLL_ALL_REDUCE,
     .name = "direct",
@@ -70,5 +66,5 @@ const struct coll_algo coll_all_reduce_direct = {
     .move = move,
     .received = received,
     .sent = received,
-    .alike = alike,
+    .alike = coll_alike_own_chunk,
 };

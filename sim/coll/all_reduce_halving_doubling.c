@@ -56,7 +56,7 @@ static void whole(const struct coll_shape *shape, uint32_t peer, enum coll_buf s
         .peer = peer, .src = src, .dst = COLL_OUT, .act = act, .count = shape->count};
 }
 
-/* Keep the own half of a range, with the peer's part added to it. */
+/* Keep one's own half of a range, with the peer's partial sum added to it. */
 static void halve(const struct coll_shape *shape, uint32_t member, const struct pow2_fold *f,
                   uint32_t round, uint32_t i, struct coll_move *out)
 {
@@ -82,7 +82,8 @@ static void collect(const struct coll_shape *shape, const struct pow2_fold *f, u
     set_range(shape, f, f->rank ^ width, width, out);
 }
 
-/* Folding copies the operands of those who hand nothing on as well, so that all have it in OUT. */
+/* Folding also copies the operands of members that got nothing handed, so that all that take part
+ * have theirs in OUT. */
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {

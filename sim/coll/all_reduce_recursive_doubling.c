@@ -73,8 +73,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Who folds gets one operand more, and gives the result back; who hands over gives one and gets
- * one. */
+/* A member that folds gets one operand more, and gives the result back; one that hands over gives
+ * one and gets one. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     struct pow2_fold f = pow2_fold(shape->nmembers, member);

@@ -40,8 +40,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* On the way of the sums all chunks but its own, then all but the next one's, which it has by then.
- */
+/* While sums go round, all chunks but its own; then all but that of the member after it, which it
+ * has by then. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t n = shape->nmembers;

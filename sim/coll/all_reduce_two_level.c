@@ -62,7 +62,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     struct place p = place_of(shape->nmembers, member);
-    uint32_t other; /* inside the group or among the groups; only step 0 has oneself among them */
+    uint32_t other; /* a place in the group, or a group; only step 0 includes the member itself */
 
     *out = (struct coll_move){.src = step == 0 ? COLL_IN : COLL_OUT, .dst = COLL_OUT};
     if (step == 1 || (step == 0 && i > 0))

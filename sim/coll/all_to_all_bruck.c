@@ -127,11 +127,6 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
     return count;
 }
 
-static uint32_t alike(const struct coll_shape *shape, uint32_t member)
-{
-    return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
-}
-
 const struct coll_algo coll_all_to_all_bruck = {
     .kind = COLL_ALL_TO_ALL,
     .name = "bruck",
@@ -143,6 +138,6 @@ const struct coll_algo coll_all_to_all_bruck = {
     .move = move,
     .received = received,
     .sent = sent,
-    .alike = alike,
+    .alike = coll_alike_equal_chunks,
     .tmp_count = tmp_count,
 };

@@ -34,22 +34,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    return (shape->nmembers - 1) * coll_chunk_count(shape->count, shape->nmembers, member);
-}
-
-/* The chunks of the others. */
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
-}
-
-static uint32_t alike(const struct coll_shape *shape, uint32_t member)
-{
-    return coll_alike_chunks(shape, member, 0);
-}
-
 const struct coll_algo coll_all_to_all_direct = {
     .kind = COLL_ALL_TO_ALL,
     .name = "direct",
@@ -59,7 +43,7 @@ const struct coll_algo coll_all_to_all_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = sent,
-    .alike = alike,
+    .received = coll_own_chunk_from_each,
+    .sent = coll_chunks_of_others,
+    .alike = coll_alike_own_chunk,
 };

@@ -1,4 +1,4 @@
-/* barrier/direct - nothing moves; to have arrived is all.
+/* barrier/direct - nothing moves: members only meet.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -34,16 +34,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? 0 : shape->count;
-}
-
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? (shape->nmembers - 1) * shape->count : 0;
-}
-
 const struct coll_algo coll_broadcast_direct = {
     .kind = COLL_BROADCAST,
     .name = "direct",
@@ -53,7 +43,7 @@ const struct coll_algo coll_broadcast_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = sent,
+    .received = coll_operand_unless_root,
+    .sent = coll_operands_at_root,
     .alike = coll_alike_root,
 };

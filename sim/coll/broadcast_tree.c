@@ -1,4 +1,4 @@
-/* broadcast/tree - those who have it double in each step: a binomial tree.
+/* broadcast/tree - the members that have it double in each step: a binomial tree.
  *
  * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before.
  *
@@ -9,21 +9,17 @@
 #include "coll/table.h"
 
 #include "coll/pow2.h"
+#include "coll/tree.h"
 
 static uint32_t nsteps(const struct coll_shape *shape)
 {
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
-{
-    return (member + shape->nmembers - shape->root) % shape->nmembers;
-}
-
 /* The root stores its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
 
     if (rank == 0)
         return step == 0 ? 1 : 0;
@@ -34,7 +30,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     uint32_t n = shape->nmembers;
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t from = rank == 0 ? 0 : rank - (UINT32_C(1) << step);
 
     (void)i;
@@ -46,15 +42,10 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? 0 : shape->count;
-}
-
-/* Once in each step from the one on in which it has the operand. */
+/* Once in each step, from the first one in which it has the operand. */
 static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint64_t count = 0;
 
     for (uint32_t s = rank ? pow2_floor_log(rank) + 1 : 0; s < nsteps(shape); s++)
@@ -71,7 +62,7 @@ const struct coll_algo coll_broadcast_tree = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
+    .received = coll_operand_unless_root,
     .sent = sent,
     .alike = coll_alike_none,
 };

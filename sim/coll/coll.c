@@ -113,7 +113,7 @@ uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left)
     return chunk;
 }
 
-/* In OUTs made of pieces of equal length, one from each member. */
+/* The origin in an OUT that is made of pieces of equal length, one from each member. */
 static struct coll_origin from_each(uint64_t length, uint64_t first, uint64_t at)
 {
     return (struct coll_origin){(uint32_t)(at / length), first + at % length, length - at % length};
@@ -160,6 +160,32 @@ uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_sha
     return received;
 }
 
+uint64_t coll_operand_from_each(const struct coll_shape *shape, uint32_t member)
+{
+    (void)member;
+    return (shape->nmembers - 1) * shape->count;
+}
+
+uint64_t coll_own_chunk_from_each(const struct coll_shape *shape, uint32_t member)
+{
+    return (shape->nmembers - 1) * coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
+uint64_t coll_chunks_of_others(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
+}
+
+uint64_t coll_operand_unless_root(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? 0 : shape->count;
+}
+
+uint64_t coll_operands_at_root(const struct coll_shape *shape, uint32_t member)
+{
+    return member == shape->root ? (shape->nmembers - 1) * shape->count : 0;
+}
+
 uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member)
 {
     (void)member;
@@ -179,6 +205,11 @@ uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member)
     return member == shape->root ? member + 1 : shape->nmembers;
 }
 
+uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member)
+{
+    return coll_alike_chunks(shape, member, 0);
+}
+
 /* Chunks change their length at the first shorter one and, cyclically, at the first of all. */
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach)
 {
@@ -192,4 +223,9 @@ uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint
             return member + 1;
     }
     return shape->nmembers;
+}
+
+uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member)
+{
+    return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
 }

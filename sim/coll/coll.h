@@ -61,6 +61,7 @@ enum coll_kind {
     COLL_NKINDS
 };
 
+/* In place of a member: there is none. */
 #define COLL_NOBODY UINT32_MAX
 
 /* One call, as all members see it. */
@@ -105,7 +106,7 @@ struct coll_algo {
      * others receive from it, over all steps. */
     uint64_t (*received)(const struct coll_shape *shape, uint32_t member);
     uint64_t (*sent)(const struct coll_shape *shape, uint32_t member);
-    /* The first member behind this one for which the two may differ; nmembers: none. */
+    /* The first member after this one for which the two may differ; nmembers: none. */
     uint32_t (*alike)(const struct coll_shape *shape, uint32_t member);
 };
 
@@ -136,8 +137,8 @@ uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left);
 
 /* Where element `at` of `member`'s OUT comes from, by the table above: element `at` of the IN of
  * `source`, or of the reduction of all INs (COLL_ALL), or nowhere (COLL_NOBODY: a zero).  It is the
- * first of `count` that come from places in a row; 0: OUT has no such element. */
-#define COLL_ALL (UINT32_MAX - 1)
+ * first of `count` elements that come from places in a row; 0: OUT has no such element. */
+#define COLL_ALL (UINT32_MAX - 1) /* in place of a member: all of them */
 struct coll_origin {
     uint32_t source;
     uint64_t at, count;
@@ -148,12 +149,24 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
-/* For `alike`: where the members do not differ; where each may be different; where only the root
- * is; where bytes depend on the lengths of the chunks from `reach` before the member's own to
- * `reach` behind it, cyclically. */
+/* For `received` and `sent`, the closed forms that several schedules share.  From or to each other
+ * member: its whole operand, or the member's own chunk of it. */
+uint64_t coll_operand_from_each(const struct coll_shape *shape, uint32_t member);
+uint64_t coll_own_chunk_from_each(const struct coll_shape *shape, uint32_t member);
+/* All chunks of one operand but the member's own. */
+uint64_t coll_chunks_of_others(const struct coll_shape *shape, uint32_t member);
+/* One operand at every member but the root; an operand of every other member at the root only. */
+uint64_t coll_operand_unless_root(const struct coll_shape *shape, uint32_t member);
+uint64_t coll_operands_at_root(const struct coll_shape *shape, uint32_t member);
+
+/* For `alike`: no two members differ; each may differ from the next; only the root differs. */
 uint32_t coll_alike_all(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_none(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_root(const struct coll_shape *shape, uint32_t member);
+/* Members differ by the length of their own chunk; by the lengths of the chunks from `reach` before
+ * their own to `reach` behind it, cyclically; each from the next, unless all chunks are equal. */
+uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach);
+uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member);
 
 #endif /* COLL_COLL_H */

@@ -32,16 +32,6 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-static uint64_t received(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? (shape->nmembers - 1) * shape->count : 0;
-}
-
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? 0 : shape->count;
-}
-
 const struct coll_algo coll_gather_direct = {
     .kind = COLL_GATHER,
     .name = "direct",
@@ -51,7 +41,7 @@ const struct coll_algo coll_gather_direct = {
     .nsteps = nsteps,
     .nmoves = nmoves,
     .move = move,
-    .received = received,
-    .sent = sent,
+    .received = coll_operands_at_root,
+    .sent = coll_operand_unless_root,
     .alike = coll_alike_root,
 };

@@ -1,7 +1,7 @@
-/* gather/tree - who has more takes over from who has less: a binomial tree.
+/* gather/tree - parts are collected on the way to the root: a binomial tree.
  *
- * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the one 2^s
- * behind has: its operand, and in TMP those of the members behind it.
+ * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the
+ * member 2^s behind it has: its operand, and in TMP those of the members behind it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,21 +10,17 @@
 #include "coll/table.h"
 
 #include "coll/pow2.h"
+#include "coll/tree.h"
 
 static uint32_t nsteps(const struct coll_shape *shape)
 {
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
-{
-    return (member + shape->nmembers - shape->root) % shape->nmembers;
-}
-
 /* Operands that are pulled, one a move; the root stores its own in step 0 as well. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t distance = UINT32_C(1) << step;
     uint32_t own = rank == 0 && step == 0 ? 1 : 0;
     uint32_t left = shape->nmembers - rank;
@@ -45,7 +41,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     uint32_t n = shape->nmembers;
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t own = rank == 0 && step == 0 ? 1 : 0; /* the last move */
     bool last = own && i + 1 == nmoves(shape, member, step);
     uint32_t distance = UINT32_C(1) << step;
@@ -63,18 +59,9 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Members at and behind this one in the tree: up to the next with as many zeros behind it. */
-static uint32_t nbehind(const struct coll_shape *shape, uint32_t rank)
-{
-    uint32_t left = shape->nmembers - rank;
-    uint32_t own = rank & (0 - rank);
-
-    return rank == 0 || left < own ? left : own;
-}
-
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
-    return (nbehind(shape, from_root(shape, member)) - 1) * shape->count;
+    return (tree_size(shape, tree_rank(shape, member)) - 1) * shape->count;
 }
 
 static uint64_t sent(const struct coll_shape *shape, uint32_t member)

@@ -1,7 +1,8 @@
 /* pow2.h - powers of two and folding, for the algorithms that halve and double.
  *
- * Of n members the largest power of two takes part.  The n - p that are too many are members 0, 2,
- * 4, ...: each hands its operand to the next one and gets the result from there in the end.
+ * Of n members p take part, the largest power of two.  The n - p that are too many are members 0,
+ * 2, 4, ...: each hands its operand to the member after it, and gets the result from there in the
+ * end.
  *
  * Thread class: pure functions.
  *
@@ -30,10 +31,10 @@ static inline uint32_t pow2_ceil_log(uint32_t n)
 }
 
 struct pow2_fold {
-    uint32_t nrounds; /* log2 of the number that takes part */
+    uint32_t nrounds; /* log2 of how many members take part */
     uint32_t extra;   /* members that only hand over */
     bool active;      /* the member takes part, as number `rank` */
-    bool folds;       /* it got an operand from the one before it */
+    bool folds;       /* it got an operand from the member before it */
     uint32_t rank;
 };
 

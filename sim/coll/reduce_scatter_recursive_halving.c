@@ -66,17 +66,6 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
     return count;
 }
 
-/* The halves that it does not keep: in the end all chunks but its own. */
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
-}
-
-static uint32_t alike(const struct coll_shape *shape, uint32_t member)
-{
-    return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
-}
-
 const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .kind = COLL_REDUCE_SCATTER,
     .name = "recursive-halving",
@@ -87,7 +76,7 @@ const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .nmoves = nmoves,
     .move = move,
     .received = received,
-    .sent = sent,
-    .alike = alike,
+    .sent = coll_chunks_of_others, /* in each step the half that it does not keep */
+    .alike = coll_alike_equal_chunks,
     .tmp_count = tmp_count,
 };

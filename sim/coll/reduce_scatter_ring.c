@@ -60,11 +60,6 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
     return shape->count - coll_chunk_count(shape->count, n, (member + n - 1) % n);
 }
 
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return shape->count - coll_chunk_count(shape->count, shape->nmembers, member);
-}
-
 /* Bytes depend on the chunks of the member and of the one before it. */
 static uint32_t alike(const struct coll_shape *shape, uint32_t member)
 {
@@ -81,7 +76,7 @@ const struct coll_algo coll_reduce_scatter_ring = {
     .nmoves = nmoves,
     .move = move,
     .received = received,
-    .sent = sent,
+    .sent = coll_chunks_of_others,
     .alike = alike,
     .tmp_count = tmp_count,
 };

@@ -1,7 +1,7 @@
 /* reduce/tree - partial sums meet in pairs, at distances 1, 2, 4, ...: a binomial tree.
  *
- * Members count from the root on, cyclically.  Who has combined nothing yet is read at its operand,
- * others at TMP.
+ * Members count from the root on, cyclically.  A member that has combined nothing yet is
+ * read at its operand, others at TMP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,21 +10,17 @@
 #include "coll/table.h"
 
 #include "coll/pow2.h"
+#include "coll/tree.h"
 
 static uint32_t nsteps(const struct coll_shape *shape)
 {
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
-{
-    return (member + shape->nmembers - shape->root) % shape->nmembers;
-}
-
-/* Who combines for the first time (always in step 0) brings its own operand as well. */
+/* A member that combines for the first time (always in step 0) brings its own operand as well. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t distance = UINT32_C(1) << step;
 
     if (shape->nmembers == 1)
@@ -43,7 +39,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     uint32_t n = shape->nmembers;
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     bool own = step == 0 && i == 0;
     uint32_t from = own ? rank : rank + (UINT32_C(1) << step);
     bool leaf = step == 0 || from + 1 == n;
@@ -60,17 +56,12 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 /* From each member that is a power of two behind it and not behind another. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint64_t count = 0;
 
     for (uint64_t d = 1; d < shape->nmembers - rank && rank % (2 * d) == 0; d *= 2)
         count += shape->count;
     return count;
-}
-
-static uint64_t sent(const struct coll_shape *shape, uint32_t member)
-{
-    return member == shape->root ? 0 : shape->count;
 }
 
 const struct coll_algo coll_reduce_tree = {
@@ -83,7 +74,7 @@ const struct coll_algo coll_reduce_tree = {
     .nmoves = nmoves,
     .move = move,
     .received = received,
-    .sent = sent,
+    .sent = coll_operand_unless_root,
     .alike = coll_alike_none,
     .tmp_count = tmp_count,
 };

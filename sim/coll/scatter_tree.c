@@ -1,4 +1,4 @@
-/* scatter/tree - who has chunks hands the farther half on: a binomial tree.
+/* scatter/tree - a member with chunks hands the farther half of them on: a binomial tree.
  *
  * Members count from the root on, cyclically.  At each distance 2^k, from the largest down, the
  * member 2^k behind one that has chunks pulls its own and those of the members behind it, which it
@@ -11,21 +11,17 @@
 #include "coll/table.h"
 
 #include "coll/pow2.h"
+#include "coll/tree.h"
 
 static uint32_t nsteps(const struct coll_shape *shape)
 {
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-static uint32_t from_root(const struct coll_shape *shape, uint32_t member)
-{
-    return (member + shape->nmembers - shape->root) % shape->nmembers;
-}
-
 /* Chunks that are pulled, one a move; the root stores its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t distance = UINT32_C(1) << (nsteps(shape) - 1 - step);
     uint32_t left = shape->nmembers - rank;
 
@@ -53,7 +49,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     uint32_t n = shape->nmembers;
-    uint32_t rank = from_root(shape, member);
+    uint32_t rank = tree_rank(shape, member);
     uint32_t distance = rank ? UINT32_C(1) << (nsteps(shape) - 1 - step) : 0;
     uint32_t chunk = (uint32_t)(((uint64_t)rank + i + shape->root) % n);
     bool at_root = rank == distance;
@@ -69,21 +65,12 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Members at and behind this one in the tree: up to the next with as many zeros behind it. */
-static uint32_t nbehind(const struct coll_shape *shape, uint32_t rank)
-{
-    uint32_t left = shape->nmembers - rank;
-    uint32_t own = rank & (0 - rank);
-
-    return rank == 0 || left < own ? left : own;
-}
-
 /* The chunks of the members at and behind a rank. */
 static uint64_t handed(const struct coll_shape *shape, uint32_t rank)
 {
     uint32_t n = shape->nmembers;
     uint32_t first = (uint32_t)(((uint64_t)rank + shape->root) % n);
-    uint64_t end = (uint64_t)first + nbehind(shape, rank);
+    uint64_t end = (uint64_t)first + tree_size(shape, rank);
 
     if (end <= n)
         return coll_chunk_at(shape->count, n, (uint32_t)end) -
@@ -94,12 +81,12 @@ static uint64_t handed(const struct coll_shape *shape, uint32_t rank)
 
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
-    return member == shape->root ? 0 : handed(shape, from_root(shape, member));
+    return member == shape->root ? 0 : handed(shape, tree_rank(shape, member));
 }
 
 static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 {
-    return handed(shape, from_root(shape, member)) -
+    return handed(shape, tree_rank(shape, member)) -
            coll_chunk_count(shape->count, shape->nmembers, member);
 }
 

@@ -1,8 +1,8 @@
 /* The error of attention, forward and backward.
  *
- * Weights of a row sum to 1: what is summed with them is averaged, and its error too, taken to be of
- * one sign, as a row's errors share what is wrong with its query and its sums.  Products, and the
- * sums over queries in the gradients of keys and values, are as in einsum_error.c.
+ * Weights of a row sum to 1: what is summed with them is averaged, and its error too, taken to be
+ * of one sign, as a row's errors share what is wrong with its query and its sums.  Products, and
+ * the sums over queries in the gradients of keys and values, are as in einsum_error.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,11 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
+/* Sums that go side by side, as many doubles as a vector of AVX2 holds. */
 #define LANES 4
-#define EXP_ROUNDOFFS 8 /* of exp and the rounding of its argument's parts */
+/* Relative error of exp, below 4e-7 (math32.h) or 7 roundoffs of float32, with the rounding of its
+ * argument's parts. */
+#define EXP_ROUNDOFFS 8
 
 struct attention_error {
     const struct kern_attention *a;
@@ -121,7 +124,8 @@ static void query_error(const struct attention_error *run, int64_t b, int64_t s,
     for (int64_t t = 0; t < n; t++) {
         struct row v = row_at(run, 2, kv_at(a, b, t, g));
         double deviation, weight, relative;
-        double score = product(d, q, row_at(run, 1, kv_at(a, b, t, g)), kern_compute_roundoff(e->type), &deviation);
+        double score = product(d, q, row_at(run, 1, kv_at(a, b, t, g)),
+                               kern_compute_roundoff(e->type), &deviation);
 
         weight = exp(a->scale * score - lse);
         relative = exp_deviation(fabs(a->scale) * deviation, kern_compute_roundoff(e->type));
@@ -227,7 +231,8 @@ static void store_sums(const struct attention_error *run, int64_t b, int64_t g,
     for (int64_t t = 0; t < a->keys; t++) {
         for (int64_t i = 0; i < a->head_dim; i++) {
             int64_t to = kv_at(a, b, t, g) + i, from = t * a->head_dim + i;
-            double dk = ((const double *)e->args->out[1])[to], dk2 = scale2 * sums->dk_squares[from];
+            double dk = ((const double *)e->args->out[1])[to],
+                   dk2 = scale2 * sums->dk_squares[from];
             double dv = ((const double *)e->args->out[2])[to], dv2 = sums->dv_squares[from];
 
             e->out[1][to] = scale2 * sums->dk[from] * kern_agreement(dk2, dk) +

@@ -7,6 +7,7 @@
 #include "kern/multiply.h"
 #include "kern/nest.h"
 
+/* A cache line: what multiply.h asks of rows. */
 #define ALIGNMENT 64
 
 size_t attention_pitch(const struct kern_attention *a)

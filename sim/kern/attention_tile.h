@@ -1,5 +1,5 @@
 /* kern/attention_tile.h - what the forward and the backward kernel share: where rows lie, which
- * keys a query sees, and who uses which part of the workspace.
+ * keys a query sees, and which item of work uses which part of the workspace.
  *
  * Work is cut into items that write to different places; item i is done in part i % nparts of the
  * workspace.  The number of parts depends on the shape only, so no result depends on the threads.
@@ -20,8 +20,8 @@
 #include "kern/kernel.h"
 #include "kern/multiply.h"
 
-/* Queries and keys of a tile.  More queries than keys, as a tile of keys is loaded for each tile of
- * queries. */
+/* Queries and keys of a tile.  There are more queries than keys, as a tile of keys is loaded for
+ * each tile of queries. */
 #define QTILE 128
 #define KTILE 64
 
@@ -99,7 +99,7 @@ static inline int64_t attention_nvisible(const struct kern_attention *a, int64_t
     return !a->causal || end > a->keys ? a->keys : end;
 }
 
-/* Of a tile of queries from query s of the whole on, how many do not see key t. */
+/* How many queries of a tile, which begins at query s of the whole, do not see key t. */
 static inline size_t attention_nblind(const struct kern_attention *a, int64_t s, int64_t t)
 {
     int64_t n = t - s;

@@ -13,7 +13,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define ROWS 64 /* of a task */
+#define ROWS 64 /* rows of one task */
 
 struct causal_run {
     const struct kern_causal *causal;

@@ -11,7 +11,7 @@
 #include "kern/convert.h"
 #include "kern/nest.h"
 
-#define BLOCK 256
+#define BLOCK 256 /* elements made or compared at a time, on the stack */
 
 /* Row-major strides. */
 static void strides_of(uint32_t rank, const int64_t *shape, int64_t *stride)

@@ -64,8 +64,9 @@ bool kern_einsum_error(const union kern_desc *desc, struct kern_error *error)
         kern_einsum_run(e, a2, b2, squares, NULL, error->args->nthreads);
     done = done && operand_errors(e, a2, b2, sum_b, nb, error);
     for (uint64_t i = 0; i < nc && done; i++)
-        error->out[0][i] = error->out[0][i] * kern_agreement(squares[i], total[i]) +
-                           kern_sum_variance(error, kern_compute_roundoff(error->type), n, squares[i], total[i]);
+        error->out[0][i] =
+            error->out[0][i] * kern_agreement(squares[i], total[i]) +
+            kern_sum_variance(error, kern_compute_roundoff(error->type), n, squares[i], total[i]);
     free(a2);
     free(b2);
     free(squares);

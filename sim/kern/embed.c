@@ -15,9 +15,9 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define ROWS 64   /* rows or tokens of a task */
-#define WIDTH 256 /* elements of a row at a time */
-#define NONE (-1)
+#define ROWS 64   /* rows or tokens of one task */
+#define WIDTH 256 /* elements of a row summed at a time, in registers and on the stack */
+#define NONE (-1) /* in place of a token: the list ends */
 
 struct embed_run {
     const struct kern_embed *embed;
@@ -95,8 +95,8 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
 const struct kern_kernel kern_kernel_embed = {
     .name = "embed", .run = run_embed, .flops = flops, .bytes = bytes, .error = error};
 
-/* From the last token to the first, so that each list ends in the order of tokens.  Returns how
- * many are of rows that other devices have. */
+/* List tokens from the last to the first, so that each list ends up in the order of tokens.
+ * Returns how many are of rows that other devices have. */
 static uint64_t list_tokens(const struct embed_run *run)
 {
     const struct kern_embed *e = run->embed;
@@ -204,7 +204,8 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
     const struct kern_embed *d = &desc->embed;
 
     return kern_error_added(&kern_kernel_embed_grad, desc, e, 1, (uint64_t)(d->tokens * d->width),
-                            (uint64_t)(d->rows * d->width), (double)d->tokens, kern_compute_roundoff(e->type));
+                            (uint64_t)(d->rows * d->width), (double)d->tokens,
+                            kern_compute_roundoff(e->type));
 }
 
 const struct kern_kernel kern_kernel_embed_grad = {

@@ -24,8 +24,8 @@ double kern_compute_roundoff(enum shd_dtype dtype)
     return dtype == SHD_F64 ? kern_store_roundoff(SHD_F64) : kern_store_roundoff(SHD_F32);
 }
 
-/* The largest value of a type, and its smallest normal one: below that it loses up to as much as
- * there, or, in hardware that flushes, all. */
+/* The largest value of a type, and its smallest normal one: a smaller value loses up to as much as
+ * that one does, or all of itself in hardware that flushes. */
 static const struct {
     double largest, least;
 } ranges[SHD_NCOMPUTE_DTYPES] = {

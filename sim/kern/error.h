@@ -22,7 +22,7 @@
 #include "kern/kernel.h"
 
 #define KERN_ERROR_SPREAD 4.0  /* deviations around an operand in which a function is looked at */
-#define KERN_ERROR_ALLOWED 6.0 /* deviations that a result may be off */
+#define KERN_ERROR_ALLOWED 6.0 /* that a result may be off; docs/verification.md says why 6 */
 #define KERN_ERROR_SLACK (1 + 0x1p-30) /* for the roundings of bounds themselves */
 
 struct kern_error {

@@ -1,4 +1,4 @@
-/* The own matrix product: any strides, any computed type, no memory but the stack.
+/* A matrix product of our own: any strides, any computed type, no memory but the stack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +11,7 @@
 #include "kern/convert.h"
 #include "kern/multiply.h"
 
+/* A block of c, and what it reads of a and b at a time, lie on the stack: 56 KiB at most. */
 #define BLOCK_M 64
 #define BLOCK_N_MAX 64
 
@@ -24,7 +25,7 @@ struct own_run {
     int64_t nk;
 };
 
-/* A block of c: offsets of its batch and, from there, of its rows and columns. */
+/* A block of c: the offsets of its batch, and from there those of its rows and columns. */
 struct tile {
     int64_t a, b, c;
     size_t nrows, ncols;

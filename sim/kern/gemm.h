@@ -19,7 +19,7 @@ struct kern_gemm {
     struct kern_nest k;     /* arrays a, b */
 };
 
-/* Multiply-adds from which on packing in large blocks is worth it. */
+/* Products of fewer multiply-adds than this are not worth packing in large blocks. */
 #define KERN_PACKED_WORK_MIN (32.0 * 32 * 32)
 
 /* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing

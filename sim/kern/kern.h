@@ -20,6 +20,7 @@
 #include <shd/dtype.h>
 #include <shd/sharding.h>
 
+/* Three arrays of 8 dimensions, none of which they share. */
 #define KERN_DIMS_MAX 24
 
 /* ---- einsum: c[..] = sum of a[..] * b[..] over the dimensions that c lacks ---- */
@@ -130,8 +131,8 @@ uint64_t kern_reduce_run(const struct kern_reduce *r, const void *in, void *out,
 uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent, void *dst,
                        const int64_t *dst_stride, const void *src, const int64_t *src_stride);
 
-/* dst[i] = dst[i] op srcs[0][i] op srcs[1][i] .. in this order; SHD_MEAN combines as a sum (scale by
- * kern_scale afterwards). */
+/* dst[i] = dst[i] op srcs[0][i] op srcs[1][i] .. in this order; SHD_MEAN combines as a sum (scale
+ * by kern_scale afterwards). */
 void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const void *const *srcs,
                   uint32_t nsrcs, uint64_t count);
 void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);

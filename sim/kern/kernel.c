@@ -91,5 +91,8 @@ static uint64_t reduce_bytes(const union kern_desc *desc, const int64_t *offsets
     return kern_reduce_bytes(&desc->reduce);
 }
 
-const struct kern_kernel kern_kernel_reduce = {
-    .name = "reduce", .run = reduce_run, .flops = reduce_flops, .bytes = reduce_bytes, .error = kern_reduce_error};
+const struct kern_kernel kern_kernel_reduce = {.name = "reduce",
+                                               .run = reduce_run,
+                                               .flops = reduce_flops,
+                                               .bytes = reduce_bytes,
+                                               .error = kern_reduce_error};

@@ -1,8 +1,8 @@
 /* kernel.h - a kernel as a value: what a program's op names and every reader calls alike.
  *
- * A kernel is described by plain data (its `desc`, one struct a kernel) that holds local extents and
- * strides.  What differs from device to device comes as offsets: for each of the kernel's offset
- * numbers the index, in the whole array, of the first element that the device has along some
+ * A kernel is described by plain data (its `desc`, one struct a kernel) that holds local extents
+ * and strides.  What differs from device to device comes as offsets: for each of the kernel's
+ * offset numbers the index, in the whole array, of the first element that the device has along some
  * dimension.  So a program stays one text for all devices.
  *
  * Thread class: as kern.h.
@@ -18,8 +18,8 @@
 #include "kern/kern.h"
 #include "kern/select.h"
 
-#define KERN_OUTPUTS_MAX 3
-#define KERN_OFFSETS_MAX 4
+#define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
+#define KERN_OFFSETS_MAX 4 /* attention has three */
 
 struct kern_args {
     const void *const *in;
@@ -56,7 +56,7 @@ struct kern_kernel {
      * flops.  NULL: flops() does not depend on offsets. */
     uint64_t (*dense_flops)(const union kern_desc *desc);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
-    /* Its rule of errors, of results that are zeros; false: no memory. */
+    /* Its rule of errors (error.h), for variances that begin as zeros; false: no memory. */
     bool (*error)(const union kern_desc *desc, struct kern_error *error);
 };
 

@@ -7,12 +7,12 @@
 #include "kern/map_fn.h"
 #include "kern/nest.h"
 
-/* Elements of a block; all registers of a block fit the first-level cache and a small stack
- * (24 KiB).  Who computes an element does not matter to its value. */
+/* Elements of a block: all registers of a block fit the first-level cache and a small stack (24
+ * KiB).  Which thread computes an element does not matter to its value. */
 #define BLOCK_F32 256
 #define BLOCK_F64 128
 #define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
-#define TASK_BLOCKS 64
+#define TASK_BLOCKS 64 /* blocks of one task */
 
 struct map_run {
     const struct kern_map *map;

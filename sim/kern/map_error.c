@@ -15,12 +15,12 @@
 #include "kern/map_fn.h"
 #include "kern/nest.h"
 
-#define BLOCK 64
+#define BLOCK 64 /* elements; the registers of a block take 24 KiB of the stack */
 #define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
-#define TASK_BLOCKS 64
+#define TASK_BLOCKS 64 /* blocks of one task */
 
-/* Relative error of the float32 functions that are not correctly rounded (math32.h), in units of
- * the roundoff; those of float64 are libm's and better. */
+/* Relative error of the float32 functions that are not correctly rounded, in units of the roundoff:
+ * below 4e-7 by math32.h, which is 7 of them.  Those of float64 are libm's, and better. */
 #define CURVED_ROUNDOFFS 8
 
 struct regs {
@@ -42,8 +42,8 @@ static bool is_exact(enum kern_fn fn)
            fn == KERN_RELU || fn == KERN_STEP || fn == KERN_EQUAL;
 }
 
-/* A choice that may go the other way is off by all or nothing, and several of one sum may be at once:
- * each counts double, so that the mean square of up to four is not less than their sum. */
+/* A choice that may go the other way is off by all or nothing, and several of one sum may be at
+ * once: each counts double, so that the mean square of up to four is not less than their sum. */
 #define CHOICE 2
 
 /* What the function's own roundings are relative to: terms of size 1 in the sums that some

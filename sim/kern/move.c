@@ -12,7 +12,7 @@
 #include "kern/convert.h"
 #include "kern/nest.h"
 
-#define BLOCK 256
+#define BLOCK 256 /* elements computed at a time, on the stack */
 
 static void copy_run(size_t size, char *dst, int64_t dst_stride, const char *src,
                      int64_t src_stride, int64_t n)

@@ -130,8 +130,8 @@ typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
 #endif
 #undef T
 
-/* The widths of one kernel behind one name; with 32 registers the tile has eight rows, and four for
- * what is left. */
+/* One name for the widths of a kernel.  With 32 registers a tile has eight rows, and four for the
+ * rows that are left. */
 #ifdef __x86_64__
 #define MULTIPLY_BY(name, T, base, avx2, avx512)                                                  \
     void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,           \

@@ -47,7 +47,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Two registers of 8 from two: halves of each, side by side. */
+/* Two registers of 8 from two others: halves of each, side by side. */
 #define EXCHANGE(low, high, x, y, by) low = by##_LOW(x, y), high = by##_HIGH(x, y)
 #define BY_ONE_LOW(x, y) __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14)
 #define BY_ONE_HIGH(x, y) __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15)
@@ -57,7 +57,7 @@ static size_t least(size_t a, size_t b)
 #define BY_FOUR_HIGH(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
 #define EACH_OF_EIGHT(what) what(0), what(1), what(2), what(3), what(4), what(5), what(6), what(7)
 
-/* Have a tile of c come near while the product is computed. */
+/* Prefetch a tile of c while the product is computed. */
 KERN_BODY void fetch_tile(const void *c, size_t size, const struct tile_place *at)
 {
     for (size_t i = 0; i < at->nrows; i++) {
@@ -79,7 +79,8 @@ KERN_BODY void fetch_tile(const void *c, size_t size, const struct tile_place *a
 #define MULTIPLY kern_multiply_f64
 #include "kern/packed_block.inc"
 
-/* Rows are dealt out so that all threads have some; who computes an element does not change it. */
+/* Rows are dealt out so that all threads have some; which thread computes an element does not
+ * change it. */
 static int64_t rows_of_task(const struct packed_run *run, int64_t nbatches, int nthreads)
 {
     int64_t pieces = nthreads > nbatches ? (nthreads + nbatches - 1) / nbatches : 1;

@@ -12,7 +12,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define TOKENS 64 /* of a task */
+#define TOKENS 64 /* tokens of one task */
 
 struct pick_run {
     const struct kern_pick *pick;
@@ -144,5 +144,8 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
 const struct kern_kernel kern_kernel_pick = {
     .name = "pick", .run = run_pick, .flops = flops, .bytes = bytes, .error = error};
 
-const struct kern_kernel kern_kernel_pick_grad = {
-    .name = "pick_grad", .run = run_pick_grad, .flops = flops, .bytes = grad_bytes, .error = grad_error};
+const struct kern_kernel kern_kernel_pick_grad = {.name = "pick_grad",
+                                                  .run = run_pick_grad,
+                                                  .flops = flops,
+                                                  .bytes = grad_bytes,
+                                                  .error = grad_error};

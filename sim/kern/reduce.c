@@ -14,7 +14,7 @@
 #include "kern/convert.h"
 #include "kern/nest.h"
 
-#define BLOCK 256
+#define BLOCK 256 /* elements read, or results summed side by side, at a time */
 #define LINES 16 /* results a task computes when it goes along the reduced dimensions */
 
 struct reduce_run {

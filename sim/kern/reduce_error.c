@@ -21,7 +21,7 @@ static void walk_both(struct kern_nest *nest, const struct kern_reduce *r)
     kern_nest_simplify(nest, 0);
 }
 
-/* What one extreme of many is known of: `floor`, what the largest is at least; `n`, how many may be
+/* What is known of one extreme of many: `floor`, what the largest is at least; `n`, how many may be
  * the largest where each is off as far as it may be. */
 struct extreme {
     double floor;

@@ -148,11 +148,15 @@ static bool sum_error(const union kern_desc *desc, struct kern_error *e)
     const struct kern_repeat *r = &desc->repeat;
 
     return kern_error_added(&kern_kernel_repeat_sum, desc, e, 0, nelems(r, r->heads),
-                            nelems(r, r->kv_heads), (double)r->repeat, kern_compute_roundoff(e->type));
+                            nelems(r, r->kv_heads), (double)r->repeat,
+                            kern_compute_roundoff(e->type));
 }
 
 const struct kern_kernel kern_kernel_repeat = {
     .name = "repeat", .run = run_repeat, .flops = flops, .bytes = bytes, .error = error};
 
-const struct kern_kernel kern_kernel_repeat_sum = {
-    .name = "repeat_sum", .run = run_repeat_sum, .flops = sum_flops, .bytes = bytes, .error = sum_error};
+const struct kern_kernel kern_kernel_repeat_sum = {.name = "repeat_sum",
+                                                   .run = run_repeat_sum,
+                                                   .flops = sum_flops,
+                                                   .bytes = bytes,
+                                                   .error = sum_error};

@@ -13,8 +13,8 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define PAIRS 64     /* of a block */
-#define POSITIONS 16 /* of a task */
+#define PAIRS 64     /* pairs whose angles are computed at a time */
+#define POSITIONS 16 /* positions of one task */
 
 struct rope_run {
     const struct kern_rope *rope;
@@ -130,13 +130,14 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
 }
 
-/* Both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of sine and cosine
- * add up to 1; sine, cosine, two products and their sum are rounded. */
+/* Both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of sine and
+ * cosine add up to 1; sine, cosine, two products and their sum are rounded. */
 static void pair_errors(const struct kern_error *e, int64_t at, int64_t partner)
 {
     const double *in = e->args->in[0], *v = e->variances[0];
     double squares = in[at] * in[at] + in[partner] * in[partner];
-    double both = 5 * kern_compute_roundoff(e->type) * kern_compute_roundoff(e->type) * squares + (v ? fmax(v[at], v[partner]) : 0);
+    double both = 5 * kern_compute_roundoff(e->type) * kern_compute_roundoff(e->type) * squares +
+                  (v ? fmax(v[at], v[partner]) : 0);
 
     e->out[0][at] = both;
     e->out[0][partner] = both;

@@ -18,7 +18,7 @@
 
 #include <shd/dtype.h>
 
-#define KERN_SELECT_DIMS_MAX 8
+#define KERN_SELECT_DIMS_MAX 8 /* as many as an array of a program has */
 
 /* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its
  * extent: pair i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin,
@@ -45,9 +45,9 @@ struct kern_causal {
     double masked;
 };
 
-/* out[tokens][width] = table[id - offsets[0]][width], zeros where the device does not have that row.
- * The gradient adds g[tokens][width] to row id - offsets[0] of d table[rows][width], in the order of
- * tokens, and leaves the rest zero.  All row-major; ids are int32. */
+/* out[tokens][width] = table[id - offsets[0]][width], zeros where the device does not have that
+ * row.  The gradient adds g[tokens][width] to row id - offsets[0] of d table[rows][width], in the
+ * order of tokens, and leaves the rest zero.  All row-major; ids are int32. */
 struct kern_embed {
     enum shd_dtype dtype;
     int64_t rows, tokens, width;

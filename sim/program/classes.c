@@ -143,7 +143,8 @@ static struct program_moved flops_of(const struct program *program, const struct
     return (struct program_moved){program_op_flops(program, op, position), 0};
 }
 
-/* The position of number `n` along the axes of a mask, the last the most minor; 0 on the others. */
+/* The position of number `n` along the axes of a mask, the last the most minor; coordinates on the
+ * other axes are 0. */
 static int32_t position_along(const struct shd_mesh *mesh, uint32_t axes, size_t n)
 {
     int32_t coords[SHD_MESH_AXES_MAX] = {0};

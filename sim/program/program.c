@@ -91,7 +91,8 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                        enum shd_dtype dtype, const int64_t *shape,
                        const struct shd_sharding *sharding, struct shd_error *err)
 {
-    struct program_buffer b = {.name = name, .dtype = dtype, .stored = dtype, .rank = sharding->rank};
+    struct program_buffer b = {
+        .name = name, .dtype = dtype, .stored = dtype, .rank = sharding->rank};
     void *buffers = program->buffers;
     struct shd_error why;
     int status = shd_sharding_check(sharding, shape, &why);

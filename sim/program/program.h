@@ -27,8 +27,8 @@
 #include "coll/coll.h"
 #include "kern/kernel.h"
 
-#define PROGRAM_NONE UINT32_MAX
-#define PROGRAM_RANK_MAX 8
+#define PROGRAM_NONE UINT32_MAX /* in place of a number of a buffer or op: there is none */
+#define PROGRAM_RANK_MAX 8      /* dimensions of an array */
 
 /* Bytes of a shard, 32 PiB: whatever algorithm moves a buffer, or as many as one op has, the bytes
  * that it brings to a device fit a uint64_t. */
@@ -37,13 +37,14 @@
 struct program_buffer {
     const char *name; /* of the array; several buffers may hold shardings of one array */
     enum shd_dtype dtype;
-    enum shd_dtype stored; /* the type it is asked for in, where it is computed in another */
+    enum shd_dtype stored; /* the type that was asked for, where it is computed in another */
     uint32_t rank;
     int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array */
     int64_t local[PROGRAM_RANK_MAX]; /* of the shard */
     struct shd_sharding sharding;
     uint64_t bytes;             /* of the shard */
-    uint32_t first_op, last_op; /* written by, freed after; nops: at the end */
+    uint32_t first_op, last_op; /* the op that writes it, and the one after which it is freed; nops:
+                                   never */
     bool argument;              /* filled before the step begins */
 };
 

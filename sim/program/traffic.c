@@ -1,4 +1,4 @@
-/* Who receives and sends what in one op: told by the algorithm, or by the boxes that are fetched.
+/* What each device receives and sends in one op: told by the algorithm, or by the boxes fetched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -178,7 +178,7 @@ uint128 program_received_by_all(const struct program *program, const struct prog
                            program->buffers[op->inputs[0]].dtype);
 }
 
-/* The groups of a step; its axes are the planner's own, so that there are such. */
+/* The groups of a step.  They exist, as its axes are the planner's own. */
 static struct shd_groups groups_of(const struct program *program, const struct program_op *op)
 {
     struct shd_groups groups;

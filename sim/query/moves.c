@@ -6,7 +6,7 @@
 #include "cost/plan.h"
 #include "query/limits.h"
 #include "report/traffic.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 static void write_collectives(struct json_out *out, const struct traffic *t)
 {

@@ -10,8 +10,8 @@
 #include "query/limits.h"
 #include "query/query.h"
 #include "query/read.h"
-#include "run/walk.h"
 #include "trial/collect.h"
+#include "walk/walk.h"
 
 /* The question with its run. */
 struct layer_run {

@@ -14,7 +14,7 @@
 #include "query/query.h"
 #include "query/read.h"
 #include "record/record.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 struct reshard_question {
     struct shd_mesh *mesh;

@@ -27,11 +27,12 @@ static bool allocate(struct record *r, bool times)
         r->times = calloc(cells + 1, sizeof *r->times);
     if (matrix)
         r->matrix = calloc(n * n, sizeof *r->matrix);
-    return r->received_bytes && r->sent_bytes && r->flops && r->masked_flops && r->peak_bytes && r->checks &&
-           (r->op_received || !executed) && (r->times || !times) && (r->matrix || !matrix);
+    return r->received_bytes && r->sent_bytes && r->flops && r->masked_flops && r->peak_bytes &&
+           r->checks && (r->op_received || !executed) && (r->times || !times) &&
+           (r->matrix || !matrix);
 }
 
-/* Bytes that are kept for all rows; what no number holds is more than any machine has. */
+/* Bytes that are kept for all rows.  What no number holds is more than any machine has. */
 static uint64_t needed_bytes(const struct record *r, bool times)
 {
     uint64_t of_op =
@@ -47,8 +48,8 @@ static uint64_t needed_bytes(const struct record *r, bool times)
     return bytes;
 }
 
-/* Memory is given before it is there: more than the machine has is refused here, not when it is
- * used and the system ends whom it likes. */
+/* The system gives memory before it is there.  More than the machine has is refused here, not when
+ * it is used and the system ends a process of its choice. */
 static int check_size(const struct record *r, bool times, struct shd_error *err)
 {
     long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -194,8 +195,9 @@ double record_efficiency(const struct record *record, const struct program_work 
     return done ? (double)work->unsharded_flops / (double)done : 1;
 }
 
-struct record_check record_check_of(const struct record *record, const struct kern_difference *found,
-                                    uint32_t ncolumns, uint32_t i)
+struct record_check record_check_of(const struct record *record,
+                                    const struct kern_difference *found, uint32_t ncolumns,
+                                    uint32_t i)
 {
     struct record_check check = {.error = 0};
     double most = 0, size = 0;

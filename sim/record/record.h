@@ -1,10 +1,10 @@
 /* record.h - what happened, per device and op: bytes, flops, memory, times, and what was verified.
  *
- * `run` and `cost` fill the same record from the same program, so that a report cannot tell which
+ * `walk` and `cost` fill the same record from the same program, so that a report cannot tell which
  * of them made it except by its label.  Figures are kept in rows: of an executed step one for each
  * device, of a planned one for each class of devices that the program treats alike, so that a
- * million devices need no more than a few.  Who reads a record asks for rows and how many devices
- * each stands for, and need not know which of both it is.
+ * million devices need no more than a few.  A reader asks for rows and how many devices each
+ * stands for, and need not know which of the two a record is.
  *
  * Thread class: while devices run, row d of every array is written by device d alone; immutable
  * afterwards.
@@ -39,7 +39,7 @@ struct record_check {
     double error;       /* the largest |got - want| / bound: above 1 it is wrong.  Infinity where
                            nothing is allowed, or one of the two is not finite and the other is not
                            the same */
-    int32_t device;     /* that has it, the lowest; with error 0 not set, as what follows */
+    int32_t device;     /* the lowest that has it; this and the rest are not set when error is 0 */
     int64_t at;         /* where in the whole array, row-major */
     double got, want, allowed;
     double relative;    /* max |got - want| / max |want| of what is finite */
@@ -82,7 +82,7 @@ struct record_replay {
     uint32_t npath;
 };
 
-/* Where the devices' memory came from, and why from there (run/backend.h). */
+/* Where the devices' memory came from, and why from there (memory/backend.h). */
 struct record_memory {
     const char *kind; /* NULL: not executed */
     bool usual;
@@ -120,14 +120,17 @@ struct record {
     struct record_check step; /* of all steps: the first in the program that is wrong, or if none
                                  is, the one that came nearest; `name` is its first result's */
     uint32_t step_op;         /* which op that is */
-    uint32_t nsteps;          /* that were judged by what they were given */
+    uint32_t nsteps;          /* steps that were judged by what they were given */
 };
 
+/* The matrix of so many devices takes 64 MiB; of more there are the sums alone (shd/run.h has the
+ * same limit). */
 #define RECORD_MATRIX_MAX 2048
 
 /* The worst of column `i` of found[device][ncolumns]; of equals the lowest device's. */
-struct record_check record_check_of(const struct record *record, const struct kern_difference *found,
-                                    uint32_t ncolumns, uint32_t i);
+struct record_check record_check_of(const struct record *record,
+                                    const struct kern_difference *found, uint32_t ncolumns,
+                                    uint32_t i);
 
 /* A record of zeros for a program.  SHD_ENOMEM. */
 SHD_MUST_CHECK int record_create(struct record **out, const struct program *program,

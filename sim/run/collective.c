@@ -16,7 +16,7 @@
 
 /* ---- before ---- */
 
-/* What the caller of a device function may have got wrong, whatever the others ask. */
+/* What the caller of a device function may have got wrong, whatever the other members call. */
 static int check_arguments(const struct coll_call *call, struct shd_error *err)
 {
     if ((unsigned)call->dtype >= SHD_NDTYPES)
@@ -59,7 +59,7 @@ static int check_permute(const struct coll_call *call, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Memory for what the member brings and gets. */
+/* Whether there is memory for the operand that the member brings and the result that it gets. */
 static int check_memory(const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
@@ -94,7 +94,7 @@ static int check_call(const struct coll_call *call, struct shd_error *err)
     return call->kind == COLL_PERMUTE ? check_permute(call, err) : SHD_OK;
 }
 
-/* Host memory, not the device's: it stands for the buffers of a transport. */
+/* The transport buffer is host memory, not the device's: it stands for the buffers of a network. */
 static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
@@ -116,7 +116,7 @@ static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, str
 
 /* ---- meeting ---- */
 
-/* The largest of what a member brings and gets. */
+/* Bytes of the larger of operand and result, at the member where that is largest. */
 static uint64_t largest_bytes(const struct coll_call *call)
 {
     bool gathers = call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER;
@@ -151,7 +151,7 @@ static enum group_way choose_way(const struct run_group *group)
     return largest_bytes(call) <= run->fuse_bytes ? GROUP_BY_LAST : GROUP_BY_STEPS;
 }
 
-/* Run by the last to arrive, while all the others wait. */
+/* Run by the last member to arrive, while all the others wait. */
 static uint32_t all_are_here(void *arg, uint32_t *ntasks)
 {
     struct run_group *group = arg;
@@ -183,7 +183,8 @@ static void do_task(void *arg, uint32_t task)
     fused_task(&group->job, group, task);
 }
 
-/* The lowest member that will not come; there is one unless the run was called off. */
+/* The member at the lowest position that will not arrive any more; there is one unless the run was
+ * called off. */
 static const struct shd_device *find_missing(const struct run_group *group)
 {
     const struct shd_device *missing = NULL;
@@ -273,8 +274,8 @@ static void finish_mean(const struct coll_call *call)
     }
 }
 
-/* What is left to each member after all have arrived.  The group's fields may be read, as it cannot
- * pass on before this member arrives again. */
+/* What each member still has to do after all have arrived.  The group's fields may be read: the
+ * group cannot go on to another call before this member arrives again. */
 static void finish_call(struct coll_call *call)
 {
     const struct run_group *group = call->seat.group;

@@ -1,11 +1,12 @@
 /* collective.h - execute a collective's schedule with the threads of its group.
  *
- * All members arrive with a call; the last one compares them.  A default algorithm is then done in
- * one pass over the memory of all by as many of their threads as there are cores (fused.h).  Of any
- * other each member makes its own moves, step by step, reading straight from its peers' memory;
- * small ones are done whole by the last to arrive.  Bits are the schedule's in any case.  Bytes are
- * counted where they are copied, and are the schedule's as long as the right ones are copied.  No
- * call takes a lock or allocates (but for a transport buffer when one grows).
+ * Every member arrives with a call, and the last one to arrive compares them.  A default algorithm
+ * is then done in one pass over the memory of all members, by as many of their threads as there are
+ * cores (fused.h).  With any other algorithm each member makes its own moves, step by step, and
+ * reads straight from its peers' memory; the last member to arrive does a small call whole.  The
+ * bits are the schedule's in any case.  Bytes are counted where they are copied, and are the
+ * schedule's as long as the right ones are copied.  No call takes a lock, and none allocates,
+ * except for a transport buffer that has to grow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +52,7 @@ struct coll_call {
     uint64_t received_bytes; /* result: from other members */
 };
 
-/* Take part in a collective.  When it returns SHD_OK, IN may be reused.  SHD_EMISMATCH (all
+/* Take part in a collective.  When it returns SHD_OK, IN may be used again.  SHD_EMISMATCH (all
  * members get it), SHD_ESTOPPED, SHD_ESTUCK, SHD_EINVAL, SHD_EUNSUPPORTED (algorithm or type),
  * SHD_ENOMEM. */
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err);
@@ -63,7 +64,8 @@ struct run_pull {
     struct run_seat seat;
 };
 
-/* Reads peers by run_pull_peer() and reports by run_pull_count(); writes none of their memory. */
+/* Copies what the member wants: reads its peers by run_pull_peer(), reports each copy by
+ * run_pull_count(), and writes none of their memory. */
 typedef int (*run_pull_fn)(struct run_pull *pull, void *arg, struct shd_error *err);
 
 /* Publish `in`, wait for all members, call fn(arg), wait again.  `tag` must be equal on all members
@@ -75,8 +77,8 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
 /* What member `member` published. */
 const void *run_pull_peer(const struct run_pull *pull, uint32_t member);
 
-/* `bytes` were copied from a member, to where they belong (`right`) or astray, see tally.h; of the
- * own ones only these count. */
+/* Report that `bytes` were copied from a member, to where they belong (`right`) or astray
+ * (tally.h).  What a member copies from itself counts only where it went astray. */
 void run_pull_count(struct run_pull *pull, uint32_t member, uint64_t bytes, bool right);
 
 #endif /* RUN_COLLECTIVE_H */

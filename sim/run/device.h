@@ -1,9 +1,9 @@
-/* device.h - a run and its devices, as the files of this room see them.
+/* device.h - a run and its devices, as the rooms of execution see them.
  *
- * How a run ends: each device's thread ends with a state.  A device that fails by itself stops
- * nobody: others go on until they have to wait for it, so which devices fail by themselves depends
- * on the program only, and so does where each of the others gets stuck.  After all threads are
- * joined the run's error is read off these records.
+ * How a run ends: each device's thread ends with a state.  A device that fails by itself stops no
+ * other: those go on until they have to wait for it.  So which devices fail by themselves depends
+ * on the program only, and so does where each of the others gets stuck.  The run's error is read
+ * off these records when all threads have been joined.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,23 +16,25 @@
 #include <shd/run.h>
 
 #include "coll/coll.h"
-#include "run/arena.h"
+#include "memory/arena.h"
 #include "run/group.h"
-#include "run/turns.h"
-#include "run/wait.h"
+#include "threads/turns.h"
+#include "threads/wait.h"
 
 enum device_state {
     DEVICE_LIVE,
     DEVICE_ENDED,  /* its function returned SHD_OK */
     DEVICE_FAILED, /* by itself */
-    DEVICE_STOPPED /* a wait of its was given up */
+    DEVICE_STOPPED /* one of its waits was given up */
 };
 
+/* Room for what a device waits in, as messages say it: "all-reduce (layer0.mlp)"; cut beyond. */
 #define DEVICE_WHAT_MAX 80
+/* Buckets of a device's table of seats; a program has a few seats for each set of axes it uses. */
 #define DEVICE_SEAT_BUCKETS 32
 
-struct device_seat; /* a seat the device was given, by axes or pair */
-struct axes_group;  /* a group that was asked for by axes */
+struct device_seat; /* a seat that the device keeps, see group.c */
+struct axes_group;  /* a group found by axes, see group.c */
 
 struct shd_device {
     struct run *run;
@@ -50,7 +52,7 @@ struct shd_device {
     size_t ngroups, groups_room;
 
     _Atomic int state; /* enum device_state; all but LIVE are final; set under the run's lock */
-    int gave_up; /* the status of a wait that was given up: all further ones are refused */
+    int gave_up; /* the status of a wait that was given up, which refuses all further ones */
     char waits_in[DEVICE_WHAT_MAX]; /* set with gave_up: "all-reduce over tp" */
     struct shd_error mismatch; /* the first call in which others called something else: it fails the
                                   run also when the device's function takes no notice */
@@ -58,6 +60,7 @@ struct shd_device {
     pthread_t thread;
 };
 
+/* Buckets of the run's tables of groups; chains are short up to some thousand groups. */
 #define RUN_GROUP_BUCKETS 256
 
 /* Threads wait at the gate until all of them are there, or go home when one could not be had. */
@@ -91,8 +94,9 @@ struct run {
     struct axes_group *by_axes[RUN_GROUP_BUCKETS];
 };
 
-/* shd_run() on device memory that was there before: `arenas`, one a device, are lent to the devices.
- * What was kept (arena_keep()) is still there afterwards, all else is freed.  NULL: as shd_run(). */
+/* As shd_run(), on device memory that was there before: each device is lent its arena of `arenas`.
+ * What was kept (arena_keep()) is still there afterwards, all else is freed.  NULL: memory of the
+ * run's own. */
 int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
                 const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
                 struct shd_error *err);
@@ -101,10 +105,10 @@ int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
 void run_group_fini_seats(struct shd_device *dev);
 void run_group_fini_all(struct run *run);
 
-/* The device's thread is over: set its state and tell all who wait for it. */
+/* The device's thread has ended: set its state, and tell all that wait for it. */
 void run_group_leave_all(struct shd_device *dev, enum device_state state);
 
-/* Wake all who wait, to see that the run was called off. */
+/* Wake all threads that wait, so that they see that the run was called off. */
 void run_group_poke_all(struct run *run);
 
 #endif /* RUN_DEVICE_H */

@@ -14,14 +14,22 @@
 #include "run/tally.h"
 #include "run/view.h"
 
-#define BLOCK_BYTES 16384             /* reduced in the first-level cache; on the thread's stack */
-#define STREAM_BLOCK_BYTES 32768      /* longer runs, where memory is the limit */
+/* A block is reduced in the first-level cache, and lies on the thread's stack. */
+#define BLOCK_BYTES 16384
+/* The same where stores go past the caches: memory is the limit there, and longer runs suit it. */
+#define STREAM_BLOCK_BYTES 32768
+/* A slice reads and writes no more than this, so that the tasks of a large call stay short. */
 #define SLICE_BYTES_MAX (1 << 20)
-#define TASKS_PER_THREAD 8            /* so that a thread that lost its core delays little */
-#define STREAM_BYTES (UINT64_C(64) << 20) /* read and written in all: more than caches keep */
-#define THREAD_BYTES (64 << 10)       /* a thread is not worth waking for less */
+/* Tasks for each thread, so that one whose core was taken away delays the others little. */
+#define TASKS_PER_THREAD 8
+/* Calls that read and write more than this store past the caches, which would not keep it anyway:
+ * the third-level caches of servers hold some tens of MiB. */
+#define STREAM_BYTES (UINT64_C(64) << 20)
+/* A thread is not woken to read and write less than this, which takes one core about as long as the
+ * waking. */
+#define THREAD_BYTES (64 << 10)
 
-/* A range of IN of `source`, or of the reduction of all, and where it goes. */
+/* A range of the IN of `source`, or of the reduction of all INs, and where it goes. */
 struct piece {
     uint32_t source; /* a member, COLL_ALL or COLL_NOBODY (zeros) */
     uint32_t dest;   /* a member or COLL_ALL */
@@ -92,7 +100,7 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* What is read and written for `count` elements of a piece. */
+/* Bytes that are read and written for `count` elements of a piece. */
 static uint64_t touched(const struct piece *p, uint32_t n, uint64_t count, size_t elem_bytes)
 {
     return count * elem_bytes * ((p->source == COLL_ALL ? n : 1) + (p->dest == COLL_ALL ? n : 1));
@@ -160,8 +168,9 @@ static struct operand operand_of(const struct doing *d, uint32_t member, uint64_
 
 /* ---- counting ---- */
 
-/* The member for whom element `at` of a piece is reduced: who gets it; of what all get, as the
- * default algorithm does it, the owner of the chunk.  Cuts *count to elements of that owner. */
+/* The member for whom element `at` of a piece is reduced: the one that gets it; where all get it,
+ * the owner of its chunk, as in the default algorithm.  Cuts *count to the elements of that owner.
+ */
 static uint32_t reducer(const struct doing *d, const struct piece *p, uint64_t at, uint64_t *count)
 {
     uint64_t left;
@@ -176,11 +185,12 @@ static uint32_t reducer(const struct doing *d, const struct piece *p, uint64_t a
     return owner;
 }
 
+/* In place of a member in count_elements(): the one that reduces the element, see reducer(). */
 #define REDUCER (UINT32_MAX - 2)
 
 /* Count `count` elements that `to` got from `from` (either may be REDUCER), which came from `at` of
- * `source` and are for `out_at` of OUT.  They are received where they are what OUT is to hold
- * there; what is not went astray, see tally.h. */
+ * `source` and are for `out_at` of OUT.  They count as received where they are what OUT is to hold
+ * there, and as astray where they are not (tally.h). */
 static void count_elements(const struct doing *d, const struct piece *p, uint32_t from, uint32_t to,
                            uint32_t source, uint64_t at, uint64_t out_at, uint64_t count)
 {
@@ -207,7 +217,7 @@ static void count_elements(const struct doing *d, const struct piece *p, uint32_
 
 /* ---- moving ---- */
 
-/* Store a block to those who want it. */
+/* Store a block into the OUT of each member that is to have it. */
 static void store(const struct doing *d, const struct piece *p, const struct operand *block,
                   uint64_t out_at, uint64_t count)
 {

@@ -1,16 +1,16 @@
 /* fused.h - the default algorithms on shared memory: the same sums and copies, in one pass.
  *
  * What a default schedule leaves in the OUTs is a list of pieces: a range of one member's IN, or of
- * the reduction of all INs in group order, that goes to one member's OUT or to all.  Pieces are cut
- * into tasks, each done by whichever thread has a core: a block is reduced in the first-level cache
- * and stored to all who want it from there, past the caches when all of it would not fit.  Bits and
- * in-place rules are the schedule's.
+ * the reduction of all INs in group order, that goes to one member's OUT or to all OUTs.  Pieces
+ * are cut into tasks, each done by whichever thread has a core: a block is reduced in the
+ * first-level cache and stored from there into every OUT that is to have it, past the caches when
+ * all of it would not fit.  Bits and in-place rules are the schedule's.
  *
  * Bytes are counted beside each copy, as the default algorithm would have moved them.  To read an
- * IN into a reduction counts as received by the member that reduces these elements (who gets them;
- * where all do, the owner of their chunk) from that IN's member; to store a reduction into an OUT,
- * as received by the OUT's member from the one that reduced; to copy an IN to an OUT, from the
- * one's member to the other's.  Each element is looked up where it comes from and goes to
+ * IN into a reduction counts as received by the member that reduces these elements (the one that
+ * gets them; where all do, the owner of their chunk) from that IN's member; to store a reduction
+ * into an OUT, as received by the OUT's member from the one that reduced; to copy an IN to an OUT,
+ * from the one's member to the other's.  Each element is looked up where it comes from and goes to
  * (coll_origin()): one that OUT is not to hold there counts as astray (tally.h).  So the count is
  * the schedule's if, and only if, the right pieces of the right members go to the right places,
  * once each.

@@ -11,9 +11,11 @@
 
 #include "run/device.h"
 
+/* In place of a number of axes: the group was asked for by a pair of positions. */
 #define PAIR_NAXES UINT32_MAX
 
-/* A seat by what was asked: ordered axes (4 bits each), or the two positions of a pair. */
+/* A seat that a device keeps, found by what it asked for: axes in order (4 bits each), or the two
+ * positions of a pair. */
 struct device_seat {
     struct device_seat *next;
     uint64_t packed;
@@ -21,7 +23,8 @@ struct device_seat {
     struct run_seat seat;
 };
 
-/* A group by what was asked first: most members need not list the others to find it. */
+/* A group, found by the axes it was asked for, so that only the first member that asks has to list
+ * the others. */
 struct axes_group {
     struct axes_group *next; /* in its bucket */
     uint64_t packed;         /* as in a seat */
@@ -30,6 +33,9 @@ struct axes_group {
     struct run_group *group;
 };
 
+/* Multiplicative hashing by 2^64 divided by the golden ratio (Knuth, The Art of Computer
+ * Programming, volume 3, 6.4), with the upper bits, which are mixed best, brought down to where
+ * buckets look. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -77,7 +83,7 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
     return group;
 }
 
-/* Room for one more group in each member's list.  Called with the run's lock. */
+/* Make room for one more group in each member's list.  Called with the run's lock held. */
 static bool reserve_lists(struct run_group *group)
 {
     for (uint32_t m = 0; m < group->nmembers; m++) {
@@ -96,7 +102,7 @@ static bool reserve_lists(struct run_group *group)
     return true;
 }
 
-/* Called with the run's lock, which also guards who has ended already. */
+/* Called with the run's lock held, which also guards which members have ended already. */
 static void link_group(struct run *run, struct run_group *group, uint64_t hash)
 {
     struct run_group **bucket = &run->buckets[hash % RUN_GROUP_BUCKETS];
@@ -115,7 +121,7 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
     run->groups = group;
 }
 
-/* Called with the run's lock; NULL: no memory. */
+/* Called with the run's lock held.  NULL: no memory. */
 static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers)
 {
     uint64_t hash = hash_members(members, nmembers);
@@ -135,7 +141,7 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     return group;
 }
 
-/* Sit down as `member`, if there is a group. */
+/* Store the seat of `member` in a group; a group that is NULL was one of no memory. */
 static int take_seat(struct run_seat *out, struct run_group *group, uint32_t member,
                      uint32_t nmembers, struct shd_error *err)
 {
@@ -146,7 +152,7 @@ static int take_seat(struct run_seat *out, struct run_group *group, uint32_t mem
     return SHD_OK;
 }
 
-/* Each position in the mesh, once, and the device among them. */
+/* Every position must be in the mesh, once, and the device among them, as *member. */
 static int check_list(const struct shd_device *dev, const int32_t *members, uint32_t nmembers,
                       uint32_t *member, struct shd_error *err)
 {
@@ -221,7 +227,8 @@ static int keep_seat(struct shd_device *dev, uint64_t packed, uint32_t naxes, st
     return SHD_OK;
 }
 
-/* The group of the list of members.  Called with the run's lock; NULL: no memory. */
+/* The group number `id`, found by the list of its members.  Called with the run's lock held.  NULL:
+ * no memory. */
 static struct run_group *list_group(struct run *run, const struct shd_groups *groups, int32_t id)
 {
     int32_t *members = malloc((size_t)groups->nmembers * sizeof(*members));
@@ -235,7 +242,8 @@ static struct run_group *list_group(struct run *run, const struct shd_groups *gr
     return group;
 }
 
-/* Called with the run's lock; NULL: no memory. */
+/* The group number `id` of those over these axes.  Called with the run's lock held.  NULL: no
+ * memory. */
 static struct run_group *group_over_axes(struct run *run, const struct shd_groups *groups,
                                          int32_t id, uint64_t packed, uint32_t naxes)
 {

@@ -1,7 +1,8 @@
 /* group.h - groups of devices that meet: members in order, their barrier, their mailbox.
  *
- * A group is found by its list of members; the first who asks makes it, and it lives as long as the
- * run.  A device keeps the seats it was given, so that only its first question takes the lock.
+ * A group is found by its list of members.  The first device that asks for it creates it, and it
+ * lives as long as the run.  A device keeps the seats it was given, so that only its first request
+ * for a group takes the lock.
  *
  * Thread class: internally locked.
  *
@@ -16,7 +17,7 @@
 #include <shd/error.h>
 
 #include "run/fused.h"
-#include "run/wait.h"
+#include "threads/wait.h"
 
 struct coll_call;
 struct shd_device;
@@ -33,7 +34,7 @@ struct run_group {
     int32_t *members;            /* positions in the mesh, in group order */
     struct shd_device **devices; /* the same */
     struct coll_call **calls;    /* mailbox: entry m is set by member m before it arrives */
-    /* Written by the last to arrive, read by all before they arrive again: */
+    /* Written by the last member to arrive, read by all before they arrive again: */
     int status;
     struct shd_error error;
     enum group_way way;    /* how the call is done */

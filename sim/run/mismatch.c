@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Room for the description of a call; two of them and what is said around them fit an error's text.
+ */
 #define TEXT_MAX 96
 
 static const char *const red_names[] = {
@@ -49,7 +51,7 @@ static bool same_call(const struct coll_call *a, const struct coll_call *b)
            a->dtype == b->dtype && a->root == b->root && same_red(a, b) && same_sources(a, b);
 }
 
-/* What is called, with whatever else differs from the other's call of the same kind. */
+/* What a member calls, with whatever else differs from the other member's call of the same kind. */
 static void describe(char *buf, const struct coll_call *call, const struct coll_call *other)
 {
     int length = snprintf(buf, TEXT_MAX, "%s of %" PRIu64 " %s", kind_name(call->kind), call->count,

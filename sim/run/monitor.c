@@ -5,10 +5,12 @@
 
 #include <stdlib.h>
 
+/* Time between two looks at the devices: short enough that a stop is seen at once, as people see
+ * it, and long beside a look. */
 #define LOOK_NS (50 * INT64_C(1000000))
 
 struct monitor_watch {
-    uint64_t count; /* of the device's wait record when it last moved */
+    uint64_t count; /* of the device's wait record, when that last moved */
     int64_t since_ns;
 };
 
@@ -49,7 +51,8 @@ static bool is_stuck(const struct run *run)
     return all_blocked(run, &first) && all_blocked(run, &second) && first == second;
 }
 
-/* The lowest device that has been in the same wait for longer than the limit, or -1. */
+/* The device at the lowest position that has been in the same wait for longer than the limit, or
+ * -1. */
 static int32_t find_over_limit(const struct run *run, struct monitor_watch *watch)
 {
     int64_t now_ns = wait_clock_ns();

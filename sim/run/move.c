@@ -8,8 +8,9 @@
 #include "run/device.h"
 #include "run/view.h"
 
-/* Reductions go block by block through the first-level cache, and are stored when they are done:
- * that is what makes in-place calls right. */
+/* Reductions go block by block through the first-level cache: 8 KiB each for a block, what is added
+ * to it and where it goes fit 32 KiB.  A block is stored when it is done, which is what makes
+ * in-place calls right. */
 #define BLOCK_BYTES 8192
 
 struct mover {
@@ -43,14 +44,14 @@ static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t me
                      mv->elem_bytes, at);
 }
 
-/* Only what a peer gave was received. */
+/* Only what came from another member was received. */
 static void count(const struct mover *mv, uint32_t peer, uint64_t copied)
 {
     if (peer != mv->member)
         tally_add(mv->tally, mv->member, peer, copied * mv->elem_bytes);
 }
 
-/* Moves first..end-1 all go to the same elements: do them on a block of these. */
+/* Moves first..end-1 all go to the same elements: make them on a block of these. */
 static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, uint64_t at,
                          uint64_t nelems)
 {

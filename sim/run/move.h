@@ -1,6 +1,7 @@
 /* move.h - one member's moves of one step of a schedule, on the memory of its group.
  *
- * Whose thread does it does not matter: its own, or that of the last to arrive for all.
+ * It does not matter which thread does it: the member's own, or for all members that of the last
+ * one to arrive.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

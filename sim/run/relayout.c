@@ -35,7 +35,7 @@ uint64_t relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch
                                 to_stride, (const char *)source + (size_t)from * size, from_stride);
 }
 
-/* Whether a box comes from the place in the whole array that it goes to. */
+/* Whether a box comes from that place in the whole array that it goes to. */
 static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                  const struct shd_fetch *box)
 {
@@ -85,7 +85,8 @@ static int fetch(struct run_pull *pull, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
-/* FNV-1a; equal on all devices that call the same thing, as shardings are plain bytes. */
+/* FNV-1a with the 64-bit basis and prime of its authors (Fowler, Noll, Vo).  Equal on all devices
+ * that call the same thing, as shardings are plain bytes. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)

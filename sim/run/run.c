@@ -13,11 +13,18 @@
 #include "run/monitor.h"
 #include "run/verdict.h"
 
+/* Stack of a device's thread, where the caller does not say; thousands of devices have one each. */
 #define DEFAULT_STACK_BYTES (256 * 1024)
-#define LEAST_STACK_BYTES (96 * 1024) /* kernels and collectives keep blocks there */
+/* Kernels and collectives keep blocks on the stack, of less than 64 KiB (kern/kern.h). */
+#define LEAST_STACK_BYTES (96 * 1024)
+/* The longest wait for another device, where the caller does not say. */
 #define DEFAULT_WAIT_LIMIT_S 60
+/* Calls of up to a page are done whole by the last member to arrive, where the caller does not say:
+ * to copy that takes less than to wake a thread. */
 #define DEFAULT_FUSE_BYTES 4096
+/* Room for one "collective=algorithm"; the longest in the table has half of it. */
 #define ALGO_TEXT_MAX 64
+/* How often a thread gives its core away before it sleeps, see linger() in threads/wait.c. */
 #define NYIELDS 4
 
 /* ---- options ---- */
@@ -103,7 +110,7 @@ static void fini_run(struct run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
-/* A lent arena comes with what it holds; the peak is that of this run. */
+/* A lent arena comes with what it holds; its peak is counted anew for this run. */
 static void open_arena(struct shd_device *dev, struct arena *lent)
 {
     if (lent) {
@@ -169,7 +176,7 @@ static void end_device(struct shd_device *dev, int status)
         wait_signal(&dev->run->ended);
 }
 
-/* The function did not return: it ended its thread, or somebody else did. */
+/* The device's function did not return: it ended its thread, or something else did. */
 static void end_gone(void *arg)
 {
     struct shd_device *dev = arg;
@@ -281,7 +288,7 @@ static int init_stats(struct shd_run_stats *stats, int32_t ndevices, struct shd_
     return shd_error_set(err, SHD_ENOMEM, "no memory for the counts of %zu devices", n);
 }
 
-/* The matrix changes hands. */
+/* The matrix becomes the caller's. */
 static void fill_stats(struct shd_run_stats *stats, struct run *run)
 {
     for (int32_t d = 0; d < run->ndevices; d++) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The thread sanitizer does not see these stores, so it gets others. */
+/* The thread sanitizer does not see streaming stores, so builds with it copy plainly. */
 #if defined(__SANITIZE_THREAD__)
 #define PLAIN 1
 #elif defined(__has_feature)

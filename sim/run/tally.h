@@ -18,7 +18,9 @@
 struct run_group;
 struct shd_device;
 
-#define TALLY_PAIRS 64 /* bits of `used`; where they are not enough counts are added more often */
+/* As many pairs as `used` has bits; a pair whose place is taken is added to the devices' counts
+ * early. */
+#define TALLY_PAIRS 64
 
 /* What members of a group received from others, not yet added to their counts. */
 struct tally {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Devices named in a message about a circle of waits: as many as its text has room for. */
 #define LINKS_SHOWN 4
 
 static const struct shd_device *find_state(const struct run *run, enum device_state state)
@@ -30,7 +31,7 @@ static bool waits(const struct shd_device *dev)
     return atomic_load(&dev->record.count) % 2 == 1;
 }
 
-/* The lowest member that never came to where the device waits. */
+/* The member at the lowest position that never came to where the device waits. */
 static const struct shd_device *find_missing(const struct shd_device *dev)
 {
     const struct run_group *group = group_of(dev);

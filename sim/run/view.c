@@ -13,7 +13,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* To the array of several in which element `at` lies, and the place there. */
+/* Set the cursor to that of several arrays in which element `at` lies; returns the place there. */
 static uint64_t find_array(struct view_cursor *c, const struct coll_view *first, uint64_t at)
 {
     const struct coll_view *view = first;
@@ -78,7 +78,9 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count)
         c->view = *c->first;
 }
 
-#define STREAM_LEAST_BYTES 1024 /* of shorter runs too many lines would be written in parts */
+/* Runs shorter than this are copied through the caches: too many of their lines would be written in
+ * parts. */
+#define STREAM_LEAST_BYTES 1024
 
 static uint64_t copy(struct view_cursor *dst, struct view_cursor *src, uint64_t count, bool stream)
 {

@@ -38,10 +38,13 @@ uint64_t view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t co
 /* The same past the caches; see stream_fence(). */
 uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count);
 
+/* Operands combined in one pass.  Three make a third of the loads and stores of the block: an
+ * all-reduce of 64 MiB over 8 devices took 0.84 of the time that it took with one (`bench`). */
+#define VIEW_SOURCES_MAX 3
+
 /* block[i] = block[i] op srcs[0][i] op srcs[1][i] .., for elements in a row, of at least one and at
  * most VIEW_SOURCES_MAX sources.  All cursors move on.  Returns how many elements of each source.
  */
-#define VIEW_SOURCES_MAX 3
 uint64_t view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
                       struct view_cursor *srcs, uint32_t nsrcs, uint64_t count);
 

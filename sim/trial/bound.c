@@ -7,16 +7,12 @@
 #include <stdlib.h>
 
 #include "kern/error.h"
-
-static uint64_t nelems(const struct program_buffer *b)
-{
-    return b->bytes / shd_dtype_size(b->dtype);
-}
+#include "trial/elements.h"
 
 /* Data that its own type cannot hold exactly: whole numbers in 16 bits. */
 static bool fill_variances(double **out, const struct program_buffer *b, const double *values)
 {
-    uint64_t n = nelems(b);
+    uint64_t n = elements_of(b);
 
     for (uint64_t i = 0; i < n; i++) {
         double lost = values[i] - kern_round(b->stored, values[i]);
@@ -44,7 +40,7 @@ static bool run_rule(struct bound *bound, const struct program_op *op, const str
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[k] = bound->variances[op->inputs[k]];
     for (uint32_t k = 0; k < op->noutputs; k++) {
-        out[k] = calloc(nelems(&buffers[op->outputs[k]]) + 1, sizeof *out[k]);
+        out[k] = calloc(elements_of(&buffers[op->outputs[k]]) + 1, sizeof *out[k]);
         bound->variances[op->outputs[k]] = out[k];
         if (!out[k])
             return false;
@@ -55,7 +51,7 @@ static bool run_rule(struct bound *bound, const struct program_op *op, const str
         const struct program_buffer *b = &buffers[op->outputs[k]];
         const double *values = args->out[k];
 
-        for (uint64_t i = 0; i < nelems(b); i++)
+        for (uint64_t i = 0; i < elements_of(b); i++)
             out[k][i] = kern_stored_variance(b->stored, error.kept, values[i], out[k][i]);
     }
     return true;
@@ -140,6 +136,6 @@ int bound_result(double **allowed, const struct bound *bound, uint32_t result,
     if (!bound->failed && !variance)
         return SHD_OK;
     if (!bound->failed)
-        *allowed = allowed_of(variance, nelems(&bound->program->buffers[buffer]));
+        *allowed = allowed_of(variance, elements_of(&bound->program->buffers[buffer]));
     return *allowed ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
 }

@@ -1,4 +1,4 @@
-/* The public graph builder, on top of graph, model, partition and run.
+/* The public graph builder, on top of graph, model, partition, walk and verify.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 #include "partition/partition.h"
 #include "program/program.h"
 #include "record/record.h"
-#include "run/walk.h"
 #include "trial/verify.h"
+#include "walk/walk.h"
 
 struct shd_graph {
     struct graph *graph;
@@ -52,7 +52,7 @@ int shd_graph_status(const struct shd_graph *graph, struct shd_error *err)
     return graph_status(graph->graph, err);
 }
 
-/* The builder's numbers and ours: GRAPH_NONE is SHD_GRAPH_NONE. */
+/* The public numbers of values are the graph's own: GRAPH_NONE is SHD_GRAPH_NONE. */
 static int32_t value_of(uint32_t node)
 {
     return node == GRAPH_NONE ? SHD_GRAPH_NONE : (int32_t)node;
@@ -242,14 +242,14 @@ static int bind_spec(struct model_shardings *s, const struct graph *g, const str
     return status;
 }
 
-/* One piece of memory for all arrays. */
+/* One piece of memory holds the arrays of all counts. */
 static int collect_stats(struct shd_graph_stats *out, const struct record *record,
                          struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices;
     struct shd_graph_stats s = {.ndevices = record->ndevices};
 
-    /* What was really moved, kept and computed: all fits a uint64_t. */
+    /* What was really moved, kept and computed fits a uint64_t. */
     s.received_bytes = calloc(4 * n, sizeof *s.received_bytes);
     if (!s.received_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what was counted");

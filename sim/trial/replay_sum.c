@@ -8,9 +8,10 @@
 
 #include "coll/coll.h"
 #include "kern/convert.h"
-#include "kern/nest.h"
+#include "trial/elements.h"
 
-#define NBUFS 3 /* enum coll_buf */
+/* Buffers of a member: one for each of enum coll_buf. */
+#define NBUFS 3
 
 struct replay {
     const struct program *program;
@@ -18,7 +19,7 @@ struct replay {
     const struct coll_algo *algo;
     struct coll_shape shape;
     struct shd_groups groups;
-    int32_t group; /* the position's */
+    int32_t group; /* the group of the device in question */
     enum shd_dtype dtype;
     double **bufs; /* [member][enum coll_buf] */
 };
@@ -28,11 +29,6 @@ static double *buf_at(const struct replay *r, uint32_t member, enum coll_buf buf
     return r->bufs[(size_t)member * NBUFS + (size_t)buf] + at;
 }
 
-static uint64_t nelems(const struct program_buffer *b)
-{
-    return b->bytes / shd_dtype_size(b->dtype);
-}
-
 /* ---- what the members have ---- */
 
 /* A shard as a reduce-scatter numbers it: chunk by chunk of the dimension that is cut.  Chunks of
@@ -40,13 +36,13 @@ static uint64_t nelems(const struct program_buffer *b)
 static void load_chunks(const struct replay *r, const struct program_buffer *b, const void *shard,
                         uint64_t first, uint64_t joined, double *in)
 {
-    uint64_t n = r->shape.nmembers, inner = 1;
-    uint64_t size = shd_dtype_size(b->dtype), dim = (uint64_t)r->op->reshard.dim;
+    uint64_t n = r->shape.nmembers, size = shd_dtype_size(b->dtype);
+    uint64_t dim = (uint64_t)r->op->reshard.dim;
+    uint64_t run = (uint64_t)b->local[dim] / n, nruns; /* of elements of a chunk in a row */
 
     for (uint64_t d = dim + 1; d < b->rank; d++)
-        inner *= (uint64_t)b->local[d];
-    uint64_t run = (uint64_t)b->local[dim] / n * inner;
-    uint64_t nruns = run ? nelems(b) / n / run : 0;
+        run *= (uint64_t)b->local[d];
+    nruns = run ? elements_of(b) / n / run : 0;
     for (uint64_t chunk = 0; chunk < n; chunk++)
         for (uint64_t row = 0; row < nruns; row++)
             kern_load_f64(b->dtype, (const char *)shard + (row * n + chunk) * run * size, 1, run,
@@ -65,10 +61,11 @@ static void load_member(const struct replay *r, uint32_t member, const void *con
         if (r->algo->kind == COLL_REDUCE_SCATTER) {
             load_chunks(r, b, shard, at, r->shape.count / r->shape.nmembers,
                         buf_at(r, member, COLL_IN, 0));
-            at += nelems(b) / r->shape.nmembers;
+            at += elements_of(b) / r->shape.nmembers;
         } else {
-            kern_load_f64(b->dtype, shard, 1, (size_t)nelems(b), buf_at(r, member, COLL_IN, at));
-            at += nelems(b);
+            kern_load_f64(b->dtype, shard, 1, (size_t)elements_of(b),
+                          buf_at(r, member, COLL_IN, at));
+            at += elements_of(b);
         }
     }
 }
@@ -77,12 +74,8 @@ static void load_member(const struct replay *r, uint32_t member, const void *con
 
 static void add(enum shd_dtype dtype, double *to, const double *from, uint64_t n)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        double sum = to[i] + from[i], stored;
-
-        kern_store_f64(dtype, &stored, 1, 1, &sum);
-        kern_load_f64(dtype, &stored, 1, 1, &to[i]);
-    }
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = kern_round(dtype, to[i] + from[i]);
 }
 
 static void make_move(const struct replay *r, uint32_t member, const struct coll_move *m)
@@ -135,9 +128,13 @@ static bool init(struct replay *r, int32_t position)
                                   coll_out_count(r->algo->kind, &r->shape, m),
                                   r->algo->tmp_count ? r->algo->tmp_count(&r->shape) : 0};
 
-        for (size_t b = 0; b < NBUFS; b++)
-            if (!(r->bufs[m * NBUFS + b] = calloc(counts[b] + KERN_LANES, sizeof(double))))
+        for (size_t b = 0; b < NBUFS; b++) {
+            double *buf = calloc(counts[b] + KERN_LANES, sizeof(double));
+
+            r->bufs[m * NBUFS + b] = buf;
+            if (!buf)
                 return false;
+        }
     }
     return r->bufs != NULL;
 }
@@ -164,9 +161,9 @@ bool replay_sum(const struct program *program, const struct program_op *op, int3
     if (done) {
         make_moves(&r);
         for (uint32_t k = 0; k < part; k++)
-            at += nelems(&program->buffers[op->outputs[k]]);
+            at += elements_of(&program->buffers[op->outputs[k]]);
         memcpy(want, buf_at(&r, (uint32_t)shd_groups_member(&r.groups, position), COLL_OUT, at),
-               nelems(&program->buffers[op->outputs[part]]) * sizeof *want);
+               elements_of(&program->buffers[op->outputs[part]]) * sizeof *want);
     }
     fini(&r);
     return done;

@@ -1,9 +1,9 @@
 /* replay_sum.h - the sum that a collective's schedule makes of given parts, to the last bit.
  *
- * A sum of rounded parts depends on the order of its additions.  What devices had before a step is
- * known, and so is the schedule, so its moves are made once more here, one after the other in one
- * thread and with nothing of what the devices did it with: what comes out is what a device has if
- * neither it nor any other was wrong.
+ * A sum of rounded parts depends on the order of its additions.  What the devices had before a step
+ * is known, and so is the schedule.  So its moves are made once more here, one after the other in
+ * one thread, without the code that moves and adds on devices.  What comes out is what a device
+ * must have, unless it or another one was wrong.
  *
  * Shapes: one call of an algorithm that reduces, of one array or several (joined as in
  * run/collective.h).  Values are float64, rounded to the arrays' type after each addition.
@@ -18,9 +18,10 @@
 
 #include "program/program.h"
 
-/* More elements of all members than this take longer than they are worth. */
+/* A replay of more elements than this, counted over all members, takes longer than it is worth. */
 #define REPLAY_SUM_ELEMENTS_MAX (UINT64_C(1) << 20)
 
+/* Whether the op is such a call, and small enough. */
 bool replay_sum_serves(const struct program *program, const struct program_op *op);
 
 /* Store in `want` (room for the result's elements) what the device at `position` has of array

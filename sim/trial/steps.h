@@ -2,9 +2,9 @@
  *
  * The results of a run are judged by the unsharded computation (verify.h), within what the whole of
  * it may be off.  Here each step of each device is judged alone: a kernel by the same kernel in
- * float64 on the shards that it read, within its own roundings; what moves shards by the shards that
- * the devices had, to the last bit; a sum of parts by the parts, added in its algorithm's order.  So
- * that what one step does wrong is seen there, whatever later ones make of it.
+ * float64 on the shards that it read, within its own roundings; what moves shards by the shards
+ * that the devices had, to the last bit; a sum of parts by the parts, added in its algorithm's
+ * order.  So that what one step does wrong is seen there, whatever later ones make of it.
  *
  * Thread class: called by one thread; it runs devices of its own.
  *
@@ -14,7 +14,7 @@
 #define TRIAL_STEPS_H
 
 #include "record/record.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 /* Execute the record's program once more, unmeasured, and fill `step`, `step_op` and `nsteps` of
  * the record.  Errors as walk_run(). */

@@ -19,7 +19,7 @@
 #define TRIAL_TIMING_H
 
 #include "cost/works.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 /* Repeats of a walk in a round: one to warm up, and so many more that thread and arguments, which
  * each walk makes anew, cost little beside them. */
@@ -52,7 +52,7 @@ void timing_watch(struct timing *timing, struct walk_opts *opts);
 SHD_MUST_CHECK int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *opts,
                                 struct shd_error *err);
 
-/* What a round will take, as far as the execution before tells: CPU time, in nanoseconds. */
+/* What a round will take, as far as the execution before it tells: CPU time, in nanoseconds. */
 int64_t timing_round_ns(const struct timing *timing);
 
 /* Replay from all times after so many rounds.  Errors as steady_replay(). */

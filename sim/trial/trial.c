@@ -43,7 +43,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     }
 }
 
-/* The scenario's place for the algorithm of a collective. */
+/* Where the scenario asks for the algorithm of a collective. */
 static const struct scenario_algorithm *asked_algo(const struct scenario *scenario, int kind)
 {
     for (size_t i = 0; i < scenario->nalgorithms; i++)
@@ -52,7 +52,7 @@ static const struct scenario_algorithm *asked_algo(const struct scenario *scenar
     return NULL;
 }
 
-/* Each algorithm serves the groups that it is asked for: once a kind. */
+/* Whether each algorithm serves the groups that it is asked for; said once a kind where not. */
 static void check_algos(const struct trial *t, const struct coll_algo *algos[COLL_NKINDS],
                         struct diag *diag)
 {
@@ -131,8 +131,8 @@ static int build(struct trial *t, struct diag *diag)
 
 int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
 {
-    /* By itself: a message that another strategy of the file gave before is not counted again, and
-     * whether there was one decides what is done next. */
+    /* The errors of this trial alone: a message that another strategy of the file gave before is
+     * not counted again, and whether there was one here decides what is done next. */
     struct diag own = DIAG_INIT;
     struct trial t = {.scenario = scenario};
     int status = build(&t, &own);
@@ -166,7 +166,7 @@ static struct walk_opts walk_options(const struct trial *trial, const int *stop_
                               .repeats = trial->repeats};
 }
 
-/* Of several threads a device, one's time is not all of the op's. */
+/* Where a device has several threads, the time of one is not all of the op's. */
 static bool is_timed(const struct trial *trial)
 {
     return trial->nthreads <= 1;

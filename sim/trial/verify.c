@@ -14,7 +14,7 @@
 
 /* ---- the reference ---- */
 
-/* What each result may be off. */
+/* How far each result may be off. */
 static int keep_bounds(struct verify_reference *ref, const struct bound *bound,
                        struct shd_error *err)
 {

@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 #include "record/record.h"
-#include "run/walk.h"
+#include "walk/walk.h"
 
 /* Whole results in float64, row-major, in the order in which the program delivers them. */
 struct verify_reference {

@@ -41,7 +41,7 @@ seed() {
 for name in "$@"; do
     # shellcheck disable=SC2086  # libs are words
     "$CLANG" -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-        -I"$src/lib" -I"$src/sim/run" -I"$src/sim/trial" -I"$src/sim" \
+        -I"$src/lib" -I"$src/sim/run" -I"$src/sim/api" -I"$src/sim/trial" -I"$src/sim" \
         "$src/tests/fuzz/${name}_fuzz.c" .libs/libsim.a .libs/libshd.a $libs -lm -pthread \
         -o "${name}_fuzz"
     mkdir -p "corpus/$name"

@@ -64,6 +64,7 @@ struct shd_run_stats {
     uint64_t *matrix;     /* [receiver][source]; NULL above SHD_RUN_MATRIX_MAX devices */
 };
 
+/* The matrix of so many devices takes 32 MiB; of more there are the sums alone. */
 #define SHD_RUN_MATRIX_MAX 2048
 
 /* Run `fn` on every device of `mesh` and wait for all; `opts` NULL: the defaults.

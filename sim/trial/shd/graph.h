@@ -92,9 +92,9 @@ struct shd_graph_opts {
         0, 0, NULL          \
     }
 
-/* What was counted, by position in the mesh, and verified: results against the unsharded computation
- * in float64, each element within an error bound of its own, and each step against what it was
- * given. */
+/* What was counted, by position in the mesh, and verified: results against the unsharded
+ * computation in float64, each element within an error bound of its own, and each step against what
+ * it was given. */
 struct shd_graph_stats {
     int32_t ndevices;
     uint64_t *received_bytes;

@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_HEAP_H
-#define RUN_HEAP_H
+#ifndef MEMORY_HEAP_H
+#define MEMORY_HEAP_H
 
 #include <stddef.h>
 
@@ -20,6 +20,7 @@ struct heap { /* zeros: nothing is mapped */
     size_t mapped_bytes;
 };
 
+/* A cache line, and the widest vector that kernels load (kern/isa.h). */
 #define HEAP_ALIGN 64
 
 /* A block of at least so many bytes, aligned to HEAP_ALIGN; NULL: the system has no more pages. */
@@ -31,4 +32,4 @@ void heap_put(struct heap *heap, void *block, size_t bytes);
 /* Unmap everything, whether it was given back or not. */
 void heap_fini(struct heap *heap);
 
-#endif /* RUN_HEAP_H */
+#endif /* MEMORY_HEAP_H */

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_MEASURE_H
-#define RUN_MEASURE_H
+#ifndef MEASURE_MEASURE_H
+#define MEASURE_MEASURE_H
 
 #include <stdint.h>
 
@@ -52,4 +52,4 @@ struct measure {
 SHD_MUST_CHECK int measure_run(struct measure *out, const struct measure_opts *opts,
                                struct shd_error *err);
 
-#endif /* RUN_MEASURE_H */
+#endif /* MEASURE_MEASURE_H */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/heap.h"
+#include "memory/heap.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPAN_BYTES_LEAST (256 * 1024) /* of addresses, not of memory */
+/* Spans are at least so long, so that small blocks share one.  These are addresses: a page takes
+ * memory when it is touched. */
+#define SPAN_BYTES_LEAST (256 * 1024)
 
 /* Free bytes, written where they are.  Neighbours in a span are never both free. */
 struct piece {
@@ -15,7 +17,7 @@ struct piece {
     size_t bytes;       /* a multiple of HEAP_ALIGN, as all sizes here */
 };
 
-/* At the begin of its pages. */
+/* At the beginning of a span's pages. */
 struct heap_span {
     struct heap_span *next; /* younger */
     char *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/backend.h"
+#include "memory/backend.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -82,8 +82,9 @@ static void keep_pages(unsigned id)
     mallctl(name, NULL, NULL, &never, sizeof(never));
 }
 
-/* Arenas of runs that ended.  They are used again: jemalloc never unmaps the first 2 MiB of one that
- * it destroys, and after some ten thousand the process has as many maps as the system allows. */
+/* Arenas of runs that have ended, to be used again: jemalloc never unmaps the first 2 MiB of one
+ * that it destroys, and after some ten thousand the process has as many maps as the system allows.
+ */
 static struct {
     pthread_mutex_t lock;
     unsigned ids[BACKEND_ARENAS_MAX];
@@ -192,7 +193,7 @@ const struct backend *backend_find(const char *name)
 
 /* ---- which ---- */
 
-/* Why the arenas of jemalloc cost more than they may; false: they do not. */
+/* Whether the arenas of jemalloc cost more than they may, and why. */
 static bool are_dear(char why[BACKEND_WHY_MAX], int32_t narenas, uint64_t bytes)
 {
     uint64_t n = (uint64_t)narenas, cost = n * BACKEND_ARENA_BYTES;

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/params.h"
+#include "api/partition.h"
 #include "run/device.h"
-#include "run/params.h"
-#include "run/partition.h"
 #include "run/relayout.h"
 
-/* What all devices of a call share.  Arguments' and results' shards are written at the own position
- * only. */
+/* What all devices of a call share.  Of the shards of arguments and results a device writes those
+ * at its own position only. */
 struct calling {
     const struct shd_compiled *fn;
     struct shd_params *const *args;
@@ -144,7 +144,8 @@ static int prepare_results(struct calling *c, struct shd_store *store, struct sh
 
 /* ---- on each device ---- */
 
-/* An argument that lies otherwise is copied; a donated one is given up at once. */
+/* An argument in another layout is copied into the one asked for; a donated one is freed at once.
+ */
 static int bring_leaf(struct shd_call *call, size_t arg, size_t i, struct shd_error *err)
 {
     const struct calling *c = call->calling;
@@ -191,7 +192,7 @@ static int bring_args(struct shd_call *call, struct shd_error *err)
     return status;
 }
 
-/* Room for a result, which passes from an argument to it where it may. */
+/* The memory of a result: that of the donated argument which it takes over, or else new. */
 static int open_result(struct shd_call *call, size_t result, size_t i, struct shd_error *err)
 {
     const struct calling *c = call->calling;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/measure.h"
+#include "measure/measure.h"
 
 #include <shd/mesh.h>
 #include <shd/run.h>
@@ -15,13 +15,17 @@
 #include "kern/convert.h"
 #include "kern/kern.h"
 #include "run/collective.h"
-#include "run/wait.h"
+#include "threads/wait.h"
 
-#define PERIOD 8 /* operands repeat; sums of so many are exact in all types */
+/* Operands repeat after so many elements; sums of so many are exact in all types. */
+#define PERIOD 8
+/* Elements of a result compared at a time: 2 KiB of the stack. */
 #define CHECK_BLOCK 256
+/* Calls of a sample at most: enough for the clock, however little a call takes. */
 #define CALLS_MAX 10000
 
-/* What devices share; `begin` and `end` by device, the rest by device 0 between barriers. */
+/* What the devices share.  Each writes its own place of `begin` and `end`; device 0 writes the
+ * rest, between barriers. */
 struct bench {
     const struct measure_opts *opts;
     struct coll_shape shape;
@@ -45,7 +49,8 @@ struct bencher {
 
 /* ---- operands, and what must come of them ---- */
 
-/* Few and small: partial sums of a reduction over many devices stay exact. */
+/* Small whole numbers, and 0 but for a few members: partial sums of a reduction over many devices
+ * stay exact. */
 static double operand(uint32_t member, uint64_t i)
 {
     return member < 2 * PERIOD ? (double)((i + member * 3) % PERIOD) : 0;
@@ -132,7 +137,7 @@ static int meet(struct bencher *w, struct shd_error *err)
     return run_collective(w->dev, &w->empty, err);
 }
 
-/* From the first device's begin to the last one's end, after all have told theirs. */
+/* From the first device's beginning to the last one's end, after all have written theirs. */
 static double span(const struct bench *b, uint32_t ndevices)
 {
     int64_t begin = b->begin[0], end = b->end[0];
@@ -144,7 +149,7 @@ static double span(const struct bench *b, uint32_t ndevices)
     return (double)(end - begin) * 1e-9;
 }
 
-/* The same call `ncalls` times by all. */
+/* All devices make the same call `ncalls` times. */
 static int sample_calls(struct bencher *w, struct coll_call *call, uint32_t ncalls, double *seconds,
                         struct shd_error *err)
 {
@@ -162,8 +167,9 @@ static int sample_calls(struct bencher *w, struct coll_call *call, uint32_t ncal
     return status;
 }
 
-/* Operand and result, each as large as the larger of them, of all devices: copied by one device a
- * core.  Scaled to the bytes that the collective must read and write. */
+/* The operands of all devices are copied to their results, each as large as the larger of the two,
+ * by one device for each core.  The time is scaled to the bytes that the collective must read and
+ * write. */
 static int sample_copy(struct bencher *w, double *seconds, struct shd_error *err)
 {
     struct bench *b = w->b;
@@ -292,7 +298,7 @@ static struct measure_spread spread_of(double *seconds, uint32_t n)
     return (struct measure_spread){seconds[0], seconds[n / 2], seconds[n - 1]};
 }
 
-/* What each device must at least receive (or send) of each byte of `bytes`. */
+/* Of each byte of `bytes`, how much each device must at least receive (or send). */
 static double bus_factor(enum coll_kind kind, double n)
 {
     switch (kind) {

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_STORE_H
-#define RUN_STORE_H
+#ifndef API_STORE_H
+#define API_STORE_H
 
 #include <shd/store.h>
 
-#include "run/arena.h"
+#include "memory/arena.h"
 
 struct shd_store {
     const struct shd_mesh *mesh;
@@ -16,4 +16,4 @@ struct shd_store {
     struct arena *arenas; /* by position */
 };
 
-#endif /* RUN_STORE_H */
+#endif /* API_STORE_H */

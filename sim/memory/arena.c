@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/arena.h"
+#include "memory/arena.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS_MAX 64 /* told apart in a report; further ones are left out */
+/* Labels that are told apart in a report; further ones are left out. */
+#define LABELS_MAX 64
+/* Labels with the most bytes that a message names. */
 #define LARGEST_SHOWN 3
 
 struct arena_block {
@@ -26,7 +28,8 @@ void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
     *arena = (struct arena){.device = device, .backend = backend, .limit_bytes = limit_bytes};
 }
 
-/* At the first allocation, by the device's own thread: many devices open theirs side by side. */
+/* Opened at the first allocation, by the device's own thread, so that many devices open theirs side
+ * by side. */
 static bool open_backend(struct arena *arena)
 {
     if (!arena->opened)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/turns.h"
+#include "threads/turns.h"
 
 #include <string.h>
 
-#include "run/wait.h"
+#include "threads/wait.h"
 
 void turns_init(struct turns *turns)
 {
@@ -36,7 +36,7 @@ static void bind_to(int core)
 
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    (void)sched_setaffinity(0, sizeof one, &one); /* unbound is only slower */
+    (void)sched_setaffinity(0, sizeof one, &one); /* a thread that is not bound is only slower */
 }
 
 int turns_take(struct turns *turns)
@@ -51,7 +51,8 @@ int turns_take(struct turns *turns)
     return core;
 }
 
-/* Who counts itself asleep after the look here finds a turn free. */
+/* A thread that counts itself asleep only after the look here finds a turn free, and does not
+ * sleep. */
 void turns_give(struct turns *turns, int core)
 {
     (void)sched_setaffinity(0, sizeof turns->cores, &turns->cores);

@@ -1,9 +1,9 @@
-/* shd/partition.h - a function partitioned over a mesh: T5X's partition() and compile(), on threads.
+/* shd/partition.h - a function partitioned over a mesh: T5X's partition() and compile() on threads.
  *
- * A partitioned function takes arguments, each a tree of arrays on the devices of a store or a static
- * value, and gives results, each such a tree.  How they lie is said by axis resources: specs for the
- * tree or for its branches (shd/prefix.h).  A call brings every argument into its layout, runs the
- * function on every device, which sees its own shards, and hands out the results.
+ * A partitioned function takes arguments, each a tree of arrays on the devices of a store or a
+ * static value, and gives results, each such a tree.  How they lie is said by axis resources: specs
+ * for the tree or for its branches (shd/prefix.h).  A call brings every argument into its layout,
+ * runs the function on every device, which sees its own shards, and hands out the results.
  *
  * The steps: shd_partition() binds resources to a function; shd_compile() adds what is known of the
  * arguments beforehand - names, types and shapes, and the static values themselves; a
@@ -40,7 +40,7 @@ struct shd_compiled;    /* opaque */
 /* What is known of an argument before a call. */
 struct shd_value {
     const struct shd_tree *tree; /* NULL for a static argument */
-    const void *constant;        /* of a static argument; it must live as long as it may be called */
+    const void *constant;        /* of a static argument; must outlive what is compiled with it */
 };
 
 /* The body, run by every device; SHD_OK or a failure with *err filled. */
@@ -68,8 +68,8 @@ struct shd_partition_opts {
 };
 
 /* Bind resources, copied, to a function.  The context's mesh and rules must outlive what is made of
- * it.  SHD_ENOMESH (no mesh in context), SHD_EINVAL (a static argument with specs or donated, a result
- * that is either), SHD_ENOMEM. */
+ * it.  SHD_ENOMESH (no mesh in context), SHD_EINVAL (a static argument with specs or donated, a
+ * result that is either), SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_partition(struct shd_partitioned **out,
                                          const struct shd_partition_opts *opts,
                                          const struct shd_context *context, struct shd_error *err);
@@ -91,9 +91,9 @@ SHD_API const struct shd_tree *shd_compiled_result_tree(const struct shd_compile
  * each with shd_params_destroy(), before the compiled function.  `stats` may be NULL; bytes include
  * those that bring arguments into their layouts.
  *
- * SHD_EINVAL (another mesh than the context's; an argument that is of another store, looks otherwise
- * than when compiled, is not placed, or is donated and passed twice): nothing is used up.  Else as
- * shd_run(). */
+ * SHD_EINVAL (another mesh than the context's; an argument that is of another store, looks
+ * otherwise than when compiled, is not placed, or is donated and passed twice): nothing is used up.
+ * Else as shd_run(). */
 SHD_API SHD_MUST_CHECK int shd_compiled_call(const struct shd_compiled *fn, struct shd_store *store,
                                              struct shd_params *const *args,
                                              struct shd_params **results,
@@ -118,9 +118,9 @@ SHD_API struct shd_local shd_call_arg(const struct shd_call *call, size_t arg, s
 SHD_API const void *shd_call_static(const struct shd_call *call, size_t arg);
 SHD_API struct shd_local shd_call_result(const struct shd_call *call, size_t result, size_t leaf);
 
-/* with_sharding_constraint(): the array laid out by a spec (NULL: replicated) of the context's mesh.
- * All devices call it together.  Where it lies so already *out is *in; else out->data is device
- * memory of its own, to be freed by shd_device_free() or at the end of the call.  Errors of
+/* with_sharding_constraint(): the array laid out by a spec (NULL: replicated) of the context's
+ * mesh.  All devices call it together.  Where it lies so already *out is *in; else out->data is
+ * device memory of its own, to be freed by shd_device_free() or at the end of the call.  Errors of
  * shd_sharding_bind() and shd_sharding_check(); SHD_EUNSUPPORTED (a partial sum), SHD_EDEVMEM,
  * SHD_ENOMEM, and those of a collective. */
 SHD_API SHD_MUST_CHECK int shd_call_constrain(struct shd_call *call, struct shd_local *out,

@@ -9,15 +9,16 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_BACKEND_H
-#define RUN_BACKEND_H
+#ifndef MEMORY_BACKEND_H
+#define MEMORY_BACKEND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/heap.h"
+#include "memory/heap.h"
 
+/* A cache line, and the widest vector that kernels load (kern/isa.h). */
 #define BACKEND_ALIGN 64
 
 /* Of one arena; zeros: not opened. */
@@ -44,24 +45,27 @@ const struct backend *backend_find(const char *name);
 /* What a jemalloc arena keeps resident beyond its blocks (measured: bench/devices.py). */
 #define BACKEND_ARENA_BYTES ((uint64_t)88 << 10)
 
-/* What arenas may take in any case: it is no matter on a machine that runs this at all. */
+/* Arenas may take this much however little their blocks take: a machine that runs this at all has
+ * it to spare. */
 #define BACKEND_ARENAS_BYTES_FREE ((uint64_t)16 << 20)
 
-/* jemalloc numbers arenas with 12 bits; the program has some of its own. */
+/* jemalloc numbers arenas with 12 bits (MALLOCX_ARENA in its header), and the program itself has
+ * some. */
 #define BACKEND_ARENAS_MAX 4000
 
+/* Room for the longest reason in backend.c. */
 #define BACKEND_WHY_MAX 160
 
 struct backend_choice {
     const struct backend *backend;
-    bool usual;                /* what is taken where nothing speaks against it */
+    bool usual;                /* the kind that is taken unless something speaks against it */
     char why[BACKEND_WHY_MAX]; /* half a sentence */
 };
 
-/* For `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known), what was
- * asked for by name, or where that is NULL: jemalloc, as long as its arenas take no more than the
- * blocks do (or BACKEND_ARENAS_BYTES_FREE), and there are enough; otherwise mmap.  In builds with a
- * sanitizer: malloc.  False: the program has none of that name. */
+/* The backend for `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known):
+ * the one asked for by name, or where that is NULL jemalloc, as long as its arenas take no more
+ * than the blocks do (or BACKEND_ARENAS_BYTES_FREE) and there are enough of them; otherwise mmap.
+ * Builds with a sanitizer take malloc.  False: the program has none of that name. */
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
-#endif /* RUN_BACKEND_H */
+#endif /* MEMORY_BACKEND_H */

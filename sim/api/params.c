@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/params.h"
+#include "api/params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ int shd_params_create(struct shd_params **out, struct shd_store *store, const st
     return status;
 }
 
-/* By specs that are freed afterwards, with their array. */
+/* Create parameters by specs, and free these with their array. */
 static int create_by(struct shd_params **out, struct shd_store *store, const struct shd_tree *tree,
                      struct shd_spec **specs, struct shd_error *err)
 {
@@ -144,7 +144,7 @@ void *shd_params_shard_at(const struct shd_params *params, size_t leaf, int32_t 
 
 /* ---- between host and devices ---- */
 
-/* Leaves first..end-1; to[i] or from[i] is leaf i on the host. */
+/* Leaves first..end-1 of parameters; to[i] or from[i] is leaf first + i on the host. */
 struct transfer {
     const struct shd_params *params;
     size_t first, end;

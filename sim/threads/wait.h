@@ -1,21 +1,21 @@
 /* wait.h - the one way to block: events, and barriers that know who waits where.
  *
  * Nothing here takes a lock: a thread that waits gives its core away a few times, as the others may
- * be about to come, and then sleeps on a futex until the event it saw has moved on.  Who passes a
- * barrier makes one system call to wake those who sleep, and none when nobody does.  An arrival is
- * given up as soon as a member can not come any more (it failed or ended), or the whole run is
- * called off; then the barrier is broken for good.
+ * be about to come, and then sleeps on a futex until the event it saw has moved on.  The thread
+ * that lets a barrier pass makes one system call to wake those that sleep, and none where none
+ * does.  An arrival is given up as soon as a member cannot come any more (it failed or ended), or
+ * the whole run is called off; then the barrier is broken for good.
  *
  * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
- * at once, and a second look finds the same, nobody can ever go on: see wait_is_blocked().
+ * at once, and a second look finds the same, none can ever go on: see wait_is_blocked().
  *
  * Thread class: everything here may be used by all threads of a run at once, except that a record
  * is written by its own thread only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_WAIT_H
-#define RUN_WAIT_H
+#ifndef THREADS_WAIT_H
+#define THREADS_WAIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,10 +27,10 @@
  * Read the event first, then the condition, then call this: no wake is lost. */
 void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
 
-/* Move the event on and wake all who sleep on it; pairs with wait_event(). */
+/* Move the event on and wake all threads that sleep on it; pairs with wait_event(). */
 void wait_signal(_Atomic uint32_t *event);
 
-/* Wake one of those who sleep on an event that was moved on already. */
+/* Wake one of the threads that sleep on an event that was moved on already. */
 void wait_wake_one(_Atomic uint32_t *event);
 
 int64_t wait_clock_ns(void); /* monotonic; for limits only */
@@ -44,10 +44,12 @@ struct wait_board {
     uint32_t nyields;       /* how often to give the core away before sleeping */
 };
 
-/* What the last to arrive does before all go on.  It may leave tasks to the others, who are there
- * and idle: as many as there are cores for are woken, take one after the other, and whoever ends
- * the last one lets all go. */
+/* As many tasks as 16 bits count, see `tasks` of a barrier. */
 #define WAIT_TASKS_MAX UINT16_MAX
+
+/* What the last thread to arrive does before all go on.  It may leave tasks to the others, which
+ * are there and idle: as many as there are cores for are woken and take one task after the other,
+ * and the thread that ends the last one lets all go. */
 struct wait_duty {
     /* Returns how many threads are to share `*ntasks` tasks (at most WAIT_TASKS_MAX), itself
      * included; 0: no tasks. */
@@ -63,7 +65,7 @@ struct wait_barrier {
     _Atomic uint64_t state; /* generation << 32 | broken << 31 | members here */
     _Atomic uint32_t event; /* moves when the generation passes or something is to be looked at */
     _Atomic uint32_t nasleep; /* on the event, or about to be */
-    _Atomic uint64_t tasks;   /* generation << 32 | the range that nobody has taken, in 16 + 16 */
+    _Atomic uint64_t tasks;   /* generation << 32 | first << 16 | end of those not taken */
     _Atomic uint32_t unfinished;
 };
 
@@ -77,21 +79,22 @@ struct wait_record {
 void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, uint32_t nmembers);
 
 /* Arrive and wait for all members.  The last to arrive sees to the duty (NULL: there is none) while
- * all the others wait.  False when it was given up: the record then stays as it is, for good. */
+ * all the others wait.  False when the arrival was given up: the record then stays as it is, for
+ * good. */
 bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struct wait_duty *duty);
 
-/* The same in the middle of something that all members take part in and none can leave: neither
- * given up nor recorded, as it ends when the slowest has done its part. */
+/* Arrive and wait in the middle of something that all members take part in and none can leave.
+ * This wait is neither given up nor recorded, as it ends when the slowest has done its part. */
 void wait_meet(struct wait_barrier *b);
 
 /* A member will not come again. */
 void wait_lose_member(struct wait_barrier *b);
 
-/* Let those who wait here look whether the run was called off. */
+/* Let the threads that wait here look whether the run was called off. */
 void wait_poke(struct wait_barrier *b);
 
 /* Whether the record's thread waits at a barrier whose generation has not passed.  When true of all
  * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */
 bool wait_is_blocked(const struct wait_record *record);
 
-#endif /* RUN_WAIT_H */
+#endif /* THREADS_WAIT_H */

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_PARAMS_H
-#define RUN_PARAMS_H
+#ifndef API_PARAMS_H
+#define API_PARAMS_H
 
 #include <shd/params.h>
 
-#include "run/store.h"
+#include "api/store.h"
 
 struct params_leaf {
     struct shd_sharding sharding;
@@ -27,4 +27,4 @@ struct shd_params {
 /* Free a leaf's memory on all devices. */
 void params_drop(struct shd_params *params, size_t leaf);
 
-#endif /* RUN_PARAMS_H */
+#endif /* API_PARAMS_H */

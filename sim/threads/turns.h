@@ -9,14 +9,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_TURNS_H
-#define RUN_TURNS_H
+#ifndef THREADS_TURNS_H
+#define THREADS_TURNS_H
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+/* In place of a core: the device has no turn. */
 #define TURNS_NONE (-1)
 
 struct turns {
@@ -29,9 +30,10 @@ struct turns {
 
 void turns_init(struct turns *turns);
 
-/* Wait for a core and return it.  The wait is not recorded: who has a turn gives it back before it
- * waits itself, so that this one ends when somebody has computed. */
+/* Wait for a core and return it.  The wait is not recorded: a device gives its turn back before it
+ * waits for others, so that this wait ends as soon as one of those that compute has done its part.
+ */
 int turns_take(struct turns *turns);
 void turns_give(struct turns *turns, int core);
 
-#endif /* RUN_TURNS_H */
+#endif /* THREADS_TURNS_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/walk.h"
+#include "walk/walk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "run/backend.h"
+#include "memory/backend.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
@@ -21,7 +21,7 @@ struct moment {
     int64_t wall_ns, cpu_ns;
 };
 
-/* Floating-point operations from which on a kernel is worth a turn: some 50 us of them. */
+/* A kernel of so many floating-point operations, some 50 us of them, is worth a turn. */
 #define TURN_FLOPS ((uint64_t)1 << 20)
 
 struct walk {
@@ -42,8 +42,8 @@ struct walker {
     int32_t position;
     void **shards; /* by buffer; NULL while not alive */
     int nthreads;
-    uint32_t repeat; /* at hand */
-    int core; /* its turn's, or TURNS_NONE */
+    uint32_t repeat; /* of the step, from 0 */
+    int core; /* the core of its turn, or TURNS_NONE */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -147,7 +147,8 @@ static struct coll_view view_whole(const struct program_buffer *b, void *base)
     return (struct coll_view){.base = base, .chunk = count, .run = count, .stride = count};
 }
 
-/* The operands and results of a step, `nmembers` of which it brings together or tears apart. */
+/* Views of a step's operands and results.  Where the step joins the chunks of `nmembers` devices
+ * along a dimension, or cuts it into so many, the view numbers elements chunk by chunk. */
 static void view_arrays(const struct walker *w, const struct program_op *op, uint32_t nmembers,
                         struct coll_view *in, struct coll_view *out)
 {
@@ -195,7 +196,8 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     return status;
 }
 
-/* In place of what others would send: the own bytes, over and over. */
+/* Fill the results with the device's own bytes, over and over, in place of what others would send.
+ */
 static void stand_in(struct walker *w, const struct program_op *op)
 {
     for (uint32_t k = 0; k < op->noutputs; k++) {
@@ -315,7 +317,7 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
-/* Memory for what an op writes, the op, and the end of what it read last. */
+/* Allocate what an op writes, do the op, and free what was read for the last time. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
@@ -345,8 +347,9 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
-/* Compute in turns; who has one keeps it until it meets others.  Where every device can have a core
- * there is nothing to wait for, and several threads a device are not bound to one. */
+/* Take a turn to compute.  A device keeps it until it meets others.  Where every device can have a
+ * core there is nothing to wait for, and the threads of a device that has several are not bound to
+ * one. */
 static void take_turn(struct walker *w, const struct program_op *op)
 {
     struct run *run = w->dev->run;
@@ -367,7 +370,8 @@ static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
 
-    /* Inspected devices meet at local steps too, where they would wait for turns that others hold. */
+    /* Inspected devices meet at local steps too.  One that kept its turn there would hold up the
+     * devices that it waits for. */
     if (program_communicates(op) || (w->walk->opts->inspect && op->kind == PROGRAM_RESHARD))
         give_turn(w);
     take_turn(w, op);
@@ -406,7 +410,8 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
-/* All have ended the repeat, and begin none until this one comes to the next barrier. */
+/* All devices have ended the repeat, and none begins the next before device 0, which tells here,
+ * comes to the barrier at its beginning. */
 static int end_repeat(struct walker *w, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -417,7 +422,7 @@ static int end_repeat(struct walker *w, struct shd_error *err)
     return status;
 }
 
-/* What the step left, but the arguments. */
+/* Free what the step left, except the arguments. */
 static void free_results(struct walker *w)
 {
     for (uint32_t b = 0; b < w->program->nbuffers; b++)
@@ -476,7 +481,7 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the first device's begin to the last one's end. */
+/* From the first device's beginning to the last one's end. */
 static struct moment span_of(const struct walk *walk, uint32_t repeat)
 {
     size_t n = (size_t)walk->record->ndevices, at = repeat * n;
@@ -513,7 +518,8 @@ static void take_times(struct record *record, struct walk *walk)
     record->cpu_ns = cpu_ns[n / 2];
 }
 
-/* Every repeat moved the same.  (Bytes that were really moved fit a uint64_t.) */
+/* The counts of one repeat, as all moved the same. (Bytes that were really moved fit a uint64_t.)
+ */
 static void take_one(uint128 *out, const uint64_t *counted, size_t n, uint32_t repeats)
 {
     for (size_t i = 0; i < n; i++)
@@ -569,7 +575,7 @@ static void free_walk(struct walk *walk)
     free(walk->sorted);
 }
 
-/* Chosen by what the plan has as the most that a device holds. */
+/* Choose the kind of memory by the most bytes that a device holds according to the plan. */
 static int choose_memory(struct record *record, const struct walk_opts *opts,
                          struct shd_run_opts *out, struct shd_error *err)
 {

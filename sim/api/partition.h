@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_PARTITION_H
-#define RUN_PARTITION_H
+#ifndef API_PARTITION_H
+#define API_PARTITION_H
 
 #include <shd/partition.h>
 
@@ -34,4 +34,4 @@ struct shd_compiled {
     struct compiled_tree *results;
 };
 
-#endif /* RUN_PARTITION_H */
+#endif /* API_PARTITION_H */

@@ -1,9 +1,10 @@
 /* shd/params.h - a tree of arrays on device memory: placed by specs, gathered back.
  *
- * Parameters are a tree, a sharding for each leaf, and, once placed, each device's shard of each leaf
- * in a store's memory.  A shard is row-major and takes exactly its elements' bytes, so that a device
- * holds what shd_analyze_device_bytes() says.  Placing and gathering run on the device threads, each
- * of which copies its own part; between host and devices no bytes are counted as sent.
+ * Parameters are a tree, a sharding for each leaf, and, once placed, each device's shard of each
+ * leaf in a store's memory.  A shard is row-major and takes exactly its elements' bytes, so that a
+ * device holds what shd_analyze_device_bytes() says.  Placing and gathering run on the device
+ * threads, each of which copies its own part; between host and devices no bytes are counted as
+ * sent.
  *
  * Where the originals hand out two trees of functions (make_shard_and_gather_fns), leaf i's pair is
  * shd_params_shard_leaf() and shd_params_gather_leaf() of one object.
@@ -28,9 +29,9 @@ extern "C" {
 
 struct shd_params; /* opaque */
 
-/* Bind a spec to each leaf; specs[i] NULL: replicated, and `specs` NULL: all are.  Nothing is placed
- * yet.  Store and tree must outlive the parameters; specs need not.  Errors of shd_sharding_bind()
- * and shd_sharding_check() naming the leaf, SHD_ENOMEM. */
+/* Bind a spec to each leaf; specs[i] NULL: replicated, and `specs` NULL: all are.  Nothing is
+ * placed yet.  Store and tree must outlive the parameters; specs need not.  Errors of
+ * shd_sharding_bind() and shd_sharding_check() naming the leaf, SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_params_create(struct shd_params **out, struct shd_store *store,
                                              const struct shd_tree *tree,
                                              const struct shd_spec *const *specs,
@@ -62,15 +63,15 @@ SHD_API bool shd_params_is_placed(const struct shd_params *params, size_t leaf);
  * host memory that is NULL where an array has elements. */
 
 /* Place all leaves, or one: host[i] is leaf i whole, row-major.  What was placed before is
- * overwritten.  On failure (SHD_EDEVMEM, SHD_ENOMEM, SHD_ESYSTEM, SHD_ESTOPPED) leaves that were not
- * placed before are not. */
+ * overwritten.  On failure (SHD_EDEVMEM, SHD_ENOMEM, SHD_ESYSTEM, SHD_ESTOPPED) leaves that were
+ * not placed before are not. */
 SHD_API SHD_MUST_CHECK int shd_params_shard(struct shd_params *params, const void *const *host,
                                             struct shd_error *err);
 SHD_API SHD_MUST_CHECK int shd_params_shard_leaf(struct shd_params *params, size_t leaf,
                                                  const void *host, struct shd_error *err);
 
-/* Copy all leaves, or one, whole into host memory; of replicas the one at the lowest position counts.
- * SHD_EINVAL when a leaf is not placed. */
+/* Copy all leaves, or one, whole into host memory; of replicas the one at the lowest position
+ * counts.  SHD_EINVAL when a leaf is not placed. */
 SHD_API SHD_MUST_CHECK int shd_params_gather(const struct shd_params *params, void *const *host,
                                              struct shd_error *err);
 SHD_API SHD_MUST_CHECK int shd_params_gather_leaf(const struct shd_params *params, size_t leaf,

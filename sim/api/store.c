@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "run/store.h"
+#include "api/store.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_WALK_H
-#define RUN_WALK_H
+#ifndef WALK_WALK_H
+#define WALK_WALK_H
 
 #include <shd/run.h>
 
@@ -15,8 +15,8 @@
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
-/* Called in each device's thread after each op, while what the op read is still there: `shards[b]` is
- * the device's shard of buffer b, NULL where it is not alive. */
+/* Called in each device's thread after each op, while what the op read is still there: `shards[b]`
+ * is the device's shard of buffer b, NULL where it is not alive. */
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
                                 const void *const *shards);
 
@@ -36,8 +36,9 @@ struct walk_opts {
     void *observe_arg;
     walk_repeated_fn repeated; /* NULL: nothing to do */
     void *repeated_arg;
-    walk_observe_fn inspect; /* the same after `observe`, but at a step between devices all are there
-                                at once, and may read each other's shards; NULL: nothing to do */
+    walk_observe_fn inspect; /* called after `observe`; at a step between devices all of them are
+                                there at once, and may read each other's shards; NULL: nothing to
+                                do */
     void *inspect_arg;
 };
 
@@ -56,4 +57,4 @@ SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
 SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                               struct shd_error *err);
 
-#endif /* RUN_WALK_H */
+#endif /* WALK_WALK_H */

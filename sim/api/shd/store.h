@@ -1,8 +1,8 @@
 /* shd/store.h - device memory that outlives a run: where parameters stay between steps.
  *
- * The memory of a run (shd/run.h) ends with it.  A store holds the memory of every device of a mesh,
- * lends it to one run after the other, and keeps what was placed (shd/params.h); what else a run
- * leaves behind is freed.  The limit of a device counts both.
+ * The memory of a run (shd/run.h) ends with it.  A store holds the memory of every device of a
+ * mesh, lends it to one run after the other, and keeps what was placed (shd/params.h); what else a
+ * run leaves behind is freed.  The limit of a device counts both.
  *
  * Thread class: owned by one thread.
  *
@@ -19,8 +19,9 @@ extern "C" {
 
 struct shd_store; /* opaque */
 
-/* Create the empty memory of all devices of `mesh`, which must outlive the store.  `opts` (NULL: the
- * defaults) holds for all runs on the store; what it points to must live as long.  SHD_ENOMEM. */
+/* Create the empty memory of all devices of `mesh`, which must outlive the store.  `opts` (NULL:
+ * the defaults) holds for all runs on the store; what it points to must live as long.  SHD_ENOMEM.
+ */
 SHD_API SHD_MUST_CHECK int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
                                             const struct shd_run_opts *opts,
                                             struct shd_error *err);

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "run/partition.h"
+#include "api/partition.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_ARENA_H
-#define RUN_ARENA_H
+#ifndef MEMORY_ARENA_H
+#define MEMORY_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include <shd/error.h>
 
-#include "run/backend.h"
+#include "memory/backend.h"
 
 struct arena_block; /* header in front of each allocation */
 
@@ -28,7 +28,7 @@ struct arena {
     uint64_t live_bytes;
     uint64_t peak_bytes;
     uint64_t limit_bytes; /* 0: none */
-    const char *op;       /* what the device is at, for messages; NULL: not said */
+    const char *op;       /* what the device is doing, for messages; NULL: not said */
     struct arena_block *blocks;
 };
 
@@ -59,4 +59,4 @@ struct arena_use {
 };
 size_t arena_largest(const struct arena *arena, struct arena_use *out, size_t max);
 
-#endif /* RUN_ARENA_H */
+#endif /* MEMORY_ARENA_H */

@@ -1,0 +1,19 @@
+/* elements.h - how many elements a device's shard of a buffer has.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_ELEMENTS_H
+#define TRIAL_ELEMENTS_H
+
+#include <stdint.h>
+
+#include "program/program.h"
+
+static inline uint64_t elements_of(const struct program_buffer *b)
+{
+    return b->bytes / shd_dtype_size(b->dtype);
+}
+
+#endif /* TRIAL_ELEMENTS_H */
