@@ -1,7 +1,7 @@
 /* Whether verification tells right from wrong: faults planted into runs of random programs are
  * seen, and runs without a fault are not called wrong.
  *
- *   faults [FAULTS PROGRAMS PRESETS [TYPE]]
+ *   faults [FAULTS PROGRAMS PRESETS [TYPE [SEED]]]
  *
  * plants that many faults of each kind in each type (or one), runs so many programs and presets
  * without, and prints tables; as a test it does few.  A fault is planted
@@ -29,7 +29,7 @@
 #include "trial/verify.h"
 #include "walk/walk.h"
 
-#define SEED 31000000u
+#define SEED 31000000u /* the first program's, if none is given */
 #define FAULTS_A_PROGRAM 10 /* of each kind */
 #define OTHER_DATA 0x9e3779b9u /* added to the seeds of what is filled in */
 
@@ -42,6 +42,8 @@ static const char *const kind_names[NKINDS] = {
     [LESSER] = "a sum done in a lesser type",
     [ELEMENT] = "one element off",
 };
+
+static uint64_t first_seed = SEED;
 
 struct fault {
     enum fault_kind kind;
@@ -451,10 +453,10 @@ static bool enough(const struct count counts[NKINDS], unsigned long want)
 
 static void plant_all(struct count counts[NKINDS], enum shd_dtype dtype, unsigned long want)
 {
-    struct random random = {SEED};
+    struct random random = {first_seed};
 
     memset(counts, 0, NKINDS * sizeof *counts);
-    for (uint64_t seed = SEED; !enough(counts, want); seed++) {
+    for (uint64_t seed = first_seed; !enough(counts, want); seed++) {
         struct subject s;
         struct fault f;
 
@@ -495,8 +497,10 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
         a->open += run->checks[r].nopen > 0;
     }
     if (!record_verified_ok(run))
-        fprintf(stderr, "# seed %llu, %s: a false alarm; the worst step, op %u (%s for %s), is at %g "
-                "of its bound (%g, not %g)\n", (unsigned long long)seed, shd_dtype_name(s->dtype), run->step_op,
+        fprintf(stderr,
+                "# seed %llu, %s: a false alarm; the worst step, op %u (%s for %s), is at %g of its "
+                "bound (%g, not %g)\n",
+                (unsigned long long)seed, shd_dtype_name(s->dtype), run->step_op,
                 program_step_name(&s->program->ops[run->step_op]),
                 s->program->ops[run->step_op].name, run->step.error, run->step.got,
                 run->step.want);
@@ -513,7 +517,7 @@ static void judge_all(struct alarms *a, enum shd_dtype dtype, enum subject_from 
 {
     unsigned long until = a->runs + want;
 
-    for (uint64_t seed = SEED; a->runs < until; seed++) {
+    for (uint64_t seed = first_seed; a->runs < until; seed++) {
         struct subject s;
 
         if (!subject_init(&s, seed, dtype, from))
@@ -591,6 +595,8 @@ int main(int argc, char **argv)
 
     bool good = true;
 
+    if (argc > 5)
+        first_seed = strtoull(argv[5], NULL, 10);
     if (argc <= 3)
         plan(0);
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {

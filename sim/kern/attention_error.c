@@ -66,7 +66,7 @@ static double product(size_t n, struct row a, struct row b, double compute, doub
     sum[0] += sum[1] + sum[2] + sum[3];
     squares[0] += squares[1] + squares[2] + squares[3];
     off[0] += off[1] + off[2] + off[3];
-    variance = (double)n * compute * compute * (squares[0] + sum[0] * sum[0]);
+    variance = (double)n * compute * compute * (sqrt((double)n) * squares[0] + sum[0] * sum[0]);
     variance += off[0] * kern_agreement(squares[0], sum[0]);
     *deviation = sqrt(variance);
     return sum[0];

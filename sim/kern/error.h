@@ -17,6 +17,7 @@
 #ifndef KERN_ERROR_H
 #define KERN_ERROR_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "kern/kernel.h"
@@ -49,7 +50,8 @@ double kern_largest(enum shd_dtype dtype);
 double kern_store_loss(enum shd_dtype dtype, double value);
 
 /* Variance of the roundings in a sum of `n` terms: `squares` is the sum of their squares, `total`
- * their sum.  Partial sums are of the size of both. */
+ * their sum.  Partial sums are of the size of the total, or of terms that agree in sign in runs of
+ * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares. */
 static inline double kern_sum_variance(const struct kern_error *e, double compute, double n,
                                        double squares, double total)
 {
@@ -57,8 +59,9 @@ static inline double kern_sum_variance(const struct kern_error *e, double comput
     double each = n * compute * compute, least = kern_store_loss(e->type, 0);
 
     if (parts <= 1)
-        return each * (squares + total * total);
-    return (each + parts * store * store) * (squares + total * total) + parts * least * least;
+        return each * (sqrt(n) * squares + total * total);
+    return each * (sqrt(n) * squares + total * total) +
+           parts * store * store * (squares + total * total) + parts * least * least;
 }
 
 /* ---- for rules ---- */
