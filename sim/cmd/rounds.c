@@ -100,6 +100,8 @@ int rounds_run(struct work *work, size_t first, size_t n, int64_t limit_ns)
                        .limit_ns = limit_ns};
     int exit = CMD_CANNOT;
 
+    if (!r.items || !r.records)
+        log_error(&work->log, "no memory to measure the steps in rounds");
     for (size_t i = first; r.items && r.records && i < first + n; i++) {
         struct record *record = work->items[i].trial.record;
 
