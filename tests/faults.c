@@ -506,8 +506,9 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
                 run->step.want);
     for (uint32_t r = 0; r < run->nchecks; r++)
         if (run->checks[r].error > 1)
-            fprintf(stderr, "#   %s is at %g of its bound\n", run->checks[r].name,
-                    run->checks[r].error);
+            fprintf(stderr, "#   %s is at %g of its bound: %g, not %g within %g\n",
+                    run->checks[r].name, run->checks[r].error, run->checks[r].got,
+                    run->checks[r].want, run->checks[r].allowed);
     record_destroy(run);
 }
 

@@ -305,7 +305,7 @@ static void leave_open(const struct kern_attention *a, const struct kern_error *
 {
     for (int k = 0; k < (backward ? 3 : 2); k++)
         for (uint64_t i = 0; i < count_of(a, results_like[backward][k]); i++)
-            e->out[k][i] = INFINITY;
+            e->out[k][i] = KERN_ERROR_UNKNOWN;
 }
 
 /* Where scores are so large that a rounding of one may be all of a row, nothing is known. */
@@ -315,7 +315,7 @@ static void leave_unknown_open(const struct kern_attention *a, const struct kern
     for (int k = 0; k < (backward ? 3 : 2); k++)
         for (uint64_t i = 0; i < count_of(a, results_like[backward][k]); i++)
             if (isnan(e->out[k][i]))
-                e->out[k][i] = INFINITY;
+                e->out[k][i] = KERN_ERROR_UNKNOWN;
 }
 
 static bool run_all(const union kern_desc *desc, const struct kern_error *e, kern_task_fn task,

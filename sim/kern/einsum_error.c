@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "kern/error.h"
@@ -47,6 +48,16 @@ static bool operand_errors(const struct kern_einsum *e, const double *a2, const 
     return done;
 }
 
+/* An infinity times what may be off may be either infinity, or cancel another: no number. */
+static void leave_infinite_open(const struct kern_error *error, const double *total, uint64_t n)
+{
+    if (!error->variances[0] && !error->variances[1])
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(total[i]))
+            error->out[0][i] = KERN_ERROR_UNKNOWN;
+}
+
 bool kern_einsum_error(const union kern_desc *desc, struct kern_error *error)
 {
     const struct kern_einsum *e = &desc->einsum;
@@ -67,6 +78,8 @@ bool kern_einsum_error(const union kern_desc *desc, struct kern_error *error)
         error->out[0][i] =
             error->out[0][i] * kern_agreement(squares[i], total[i]) +
             kern_sum_variance(error, kern_compute_roundoff(error->type), n, squares[i], total[i]);
+    if (done)
+        leave_infinite_open(error, total, nc);
     free(a2);
     free(b2);
     free(squares);

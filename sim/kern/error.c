@@ -49,7 +49,7 @@ double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, doubl
 {
     double lost = kern_store_loss(dtype, value);
 
-    if (variance == (double)INFINITY)
+    if (variance < 0)
         return INFINITY;
     if (!isfinite(value))
         return 0; /* compared by place */

@@ -26,6 +26,11 @@
 #define KERN_ERROR_ALLOWED 6.0 /* that a result may be off; docs/verification.md says why 6 */
 #define KERN_ERROR_SLACK (1 + 0x1p-30) /* for the roundings of bounds themselves */
 
+/* A variance that a rule may write: nothing is known of the element, which may be finite, infinite
+ * or not a number.  (Infinity says the same of an element that is finite; what a sum is off that is
+ * infinite itself is infinity, too, and yet the sum must be.) */
+#define KERN_ERROR_UNKNOWN (-1.0)
+
 struct kern_error {
     const struct kern_args *args;   /* of the run in float64 that has just been */
     const double *const *variances; /* by operand, laid out as it is; NULL: it is exact */

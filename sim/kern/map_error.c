@@ -143,8 +143,8 @@ static double with_rounding(const struct kern_instr *instr, const struct kern_er
 {
     double lost = kern_compute_roundoff(e->type) * local_size(instr, x, value);
 
-    if (!isfinite(value))
-        return 0;
+    if (!isfinite(value)) /* it is what it is, unless that depends on what the operand is off */
+        return isinf(off) ? INFINITY : 0;
     if (!last && !is_exact(instr->fn))
         lost += kern_store_loss(e->type, value);
     off = hypot(off, KERN_ERROR_SPREAD * lost);
@@ -218,7 +218,8 @@ static void run_block(const struct map_error *m, struct kern_walk *walk, size_t 
         for (size_t j = 0; j < length; j++) {
             double deviation = off[at + j] / KERN_ERROR_SPREAD;
 
-            m->error->out[0][start.offset[0] + (int64_t)j * stride] = deviation * deviation;
+            m->error->out[0][start.offset[0] + (int64_t)j * stride] =
+                isinf(deviation) ? KERN_ERROR_UNKNOWN : deviation * deviation;
         }
         kern_walk_advance(&start, (int64_t)length);
     }

@@ -26,6 +26,18 @@ static bool fill_variances(double **out, const struct program_buffer *b, const d
     return true;
 }
 
+/* Whether nothing is known of some element of an operand.  What is infinite then may be so by that
+ * element. */
+static bool has_unknown(const struct program_buffer *buffers, const struct program_op *op,
+                        const double *const *variances)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        for (uint64_t i = 0; variances[k] && i < elements_of(&buffers[op->inputs[k]]); i++)
+            if (isinf(variances[k][i]))
+                return true;
+    return false;
+}
+
 static bool run_rule(struct bound *bound, const struct program_op *op, const struct kern_args *args)
 {
     const struct program_buffer *buffers = bound->program->buffers;
@@ -36,9 +48,11 @@ static bool run_rule(struct bound *bound, const struct program_op *op, const str
                                .out = out,
                                .type = buffers[op->outputs[0]].stored,
                                .parts = bound->parts};
+    bool unknown;
 
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[k] = bound->variances[op->inputs[k]];
+    unknown = has_unknown(buffers, op, in);
     for (uint32_t k = 0; k < op->noutputs; k++) {
         out[k] = calloc(elements_of(&buffers[op->outputs[k]]) + 1, sizeof *out[k]);
         bound->variances[op->outputs[k]] = out[k];
@@ -52,7 +66,9 @@ static bool run_rule(struct bound *bound, const struct program_op *op, const str
         const double *values = args->out[k];
 
         for (uint64_t i = 0; i < elements_of(b); i++)
-            out[k][i] = kern_stored_variance(b->stored, error.kept, values[i], out[k][i]);
+            out[k][i] = unknown && !isfinite(values[i])
+                            ? INFINITY
+                            : kern_stored_variance(b->stored, error.kept, values[i], out[k][i]);
     }
     return true;
 }

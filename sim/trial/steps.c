@@ -76,8 +76,10 @@ static void allow(double *variances, double *values, const struct program_buffer
     for (uint64_t i = 0; i < elements_of(b); i++) {
         double off = KERN_ERROR_ALLOWED * sqrt(variances[i]);
 
-        if (variances[i] == (double)INFINITY)
-            continue; /* left open, whatever it is */
+        if (variances[i] < 0) {
+            variances[i] = INFINITY;
+            continue;
+        }
         if (!kept)
             off += kern_store_loss(computed, values[i]);
         off *= KERN_ERROR_SLACK;
