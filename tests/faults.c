@@ -498,8 +498,8 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
     }
     if (!record_verified_ok(run))
         fprintf(stderr,
-                "# seed %llu, %s: a false alarm; the worst step, op %u (%s for %s), is at %g of its "
-                "bound (%g, not %g)\n",
+                "# seed %llu, %s: a false alarm; the worst step, op %u (%s for %s), is at %g of "
+                "its bound (%g, not %g)\n",
                 (unsigned long long)seed, shd_dtype_name(s->dtype), run->step_op,
                 program_step_name(&s->program->ops[run->step_op]),
                 s->program->ops[run->step_op].name, run->step.error, run->step.got,
