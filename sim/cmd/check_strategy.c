@@ -3,12 +3,11 @@
 
 #include "cmd/check_strategy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "model/lint.h"
-
-#define SHARDING_TEXT_MAX 512 /* bytes of a sharding in a baseline; a longer one is cut */
 
 static uint64_t shard_bytes(const struct graph *graph, uint32_t node, const struct shd_sharding *s)
 {
@@ -27,24 +26,36 @@ static const char *kind_of(enum graph_op op)
     return op == GRAPH_PARAM ? "parameter" : op == GRAPH_INPUT ? "input" : "constraint";
 }
 
+static int add_array(struct baseline *now, const struct trial *t, uint32_t n)
+{
+    const struct graph_node *node = &t->graph->nodes[n];
+    const struct shd_sharding *s = t->shardings.nodes[n];
+    const struct scenario_rule *rule = t->shardings.rules[n];
+    size_t size = shd_sharding_print(s, NULL, 0) + 1;
+    char *lies = malloc(size);
+    int status = SHD_ENOMEM;
+
+    if (lies) {
+        shd_sharding_print(s, lies, size);
+        status = baseline_add_array(now, kind_of(node->op), node->name, lies,
+                                    shard_bytes(t->graph, n, s),
+                                    rule ? rule->spec_place : (struct place){NULL, 0, 0});
+    }
+    free(lies);
+    return status;
+}
+
 /* Parameters, inputs, and what constraints ask for in the forward pass: the backward follows. */
 static int add_arrays(struct baseline *now, const struct trial *t)
 {
     int status = SHD_OK;
 
     for (uint32_t n = 0; n < t->graph->nnodes && status == SHD_OK; n++) {
-        const struct graph_node *node = &t->graph->nodes[n];
-        const struct shd_sharding *s = t->shardings.nodes[n];
-        const struct scenario_rule *rule = t->shardings.rules[n];
-        char lies[SHARDING_TEXT_MAX];
+        enum graph_op op = t->graph->nodes[n].op;
+        bool is_asked = op == GRAPH_CONSTRAINT && t->graph->nodes[n].phase == GRAPH_FORWARD;
 
-        if (!s || (node->op != GRAPH_PARAM && node->op != GRAPH_INPUT &&
-                   (node->op != GRAPH_CONSTRAINT || node->phase != GRAPH_FORWARD)))
-            continue;
-        shd_sharding_print(s, lies, sizeof lies);
-        status = baseline_add_array(now, kind_of(node->op), node->name, lies,
-                                    shard_bytes(t->graph, n, s),
-                                    rule ? rule->spec_place : (struct place){NULL, 0, 0});
+        if (t->shardings.nodes[n] && (op == GRAPH_PARAM || op == GRAPH_INPUT || is_asked))
+            status = add_array(now, t, n);
     }
     return status;
 }
