@@ -338,6 +338,7 @@ static void print_verify(const struct record *r, struct text *out)
     print_beside_unsharded(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
     print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    out->failed |= line.failed;
     text_fini(&line);
     print_wrong(r, out);
 }
