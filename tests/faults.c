@@ -345,6 +345,8 @@ static void plant(void *arg, int32_t device, uint32_t i, const void *const *shar
         if (p->saved[device])
             memcpy((void *)(uintptr_t)shards[op->inputs[p->fault.part]], p->saved[device],
                    program->buffers[op->inputs[p->fault.part]].bytes);
+        free(p->saved[device]); /* the step is executed twice */
+        p->saved[device] = NULL;
         spoil_result(p, device, (void *)(uintptr_t)shards[result], &program->buffers[result]);
     }
     if (i + 1 == program->nops)
