@@ -21,7 +21,8 @@ struct gathering {
     const struct program_buffer *in, *out;
     int64_t offset[PROGRAM_RANK_MAX]; /* of the result's shard in the whole array */
     double *want;                     /* the elements so far */
-    double *squares, *sizes; /* of each, the sums of the squares and absolute values of its parts */
+    double *squares, *sizes; /* of each, the sums of the squares and absolute values of its parts;
+                                NULL where nothing may be off */
     bool combines;           /* an element has several parts; else it is a copy of one */
     bool in_order; /* parts are added in the order of the group, each partial sum rounded */
 };
@@ -96,6 +97,8 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
         double value = g->combines ? combine(op, g->want[at], x[j]) : x[j];
 
         g->want[at] = g->in_order ? kern_round(g->in->dtype, value) : value;
+        if (!g->squares)
+            continue;
         g->squares[at] += x[j] * x[j];
         g->sizes[at] += fabs(x[j]);
     }
@@ -216,22 +219,23 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
     bool adds = combined && from->partial_op != SHD_MAX && from->partial_op != SHD_MIN;
     uint64_t n = elements_of(g.out);
     struct coll_shape shape;
-    bool done;
+    bool bounded, done;
 
-    g.want = calloc(n + 1, sizeof(double));
-    g.squares = calloc(n + 1, sizeof(double));
-    g.sizes = calloc(n + 1, sizeof(double));
-    done = g.want && g.squares && g.sizes;
     g.combines = combined != 0;
     g.in_order = adds && program_algo(program, op, &shape) ==
                              coll_find((enum coll_kind)program_coll_kind(op), NULL);
+    bounded = adds && !g.in_order;
+    g.want = calloc(n + 1, sizeof(double));
+    g.squares = bounded ? calloc(n + 1, sizeof(double)) : NULL;
+    g.sizes = bounded ? calloc(n + 1, sizeof(double)) : NULL;
+    done = g.want && (!bounded || (g.squares && g.sizes));
     for (uint64_t i = 0; i < n && done && combined && !adds; i++)
         g.want[i] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
     shd_sharding_offset(to, g.out->shape, device, g.offset);
     if (done)
         add_shards(&g, op, device, part, shards);
     *out = (struct moved){.want = g.want};
-    if (done && adds && !g.in_order) {
+    if (done && bounded) {
         allow_sum(&g, nparts_along(from->mesh, combined));
         out->allowed = g.squares;
         g.squares = NULL;
