@@ -53,22 +53,48 @@ double kern_round(enum shd_dtype dtype, double value)
     return value;
 }
 
+bool kern_source_changes(const struct kern_source *source)
+{
+    return source->by_step || source->place.per_step > 0;
+}
+
+static uint64_t place_of(const struct kern_source *source, uint64_t index)
+{
+    const struct kern_place *p = &source->place;
+
+    if (p->columns > 0)
+        index = index / p->columns * p->row + index % p->columns;
+    return p->first + source->step * p->per_step + index;
+}
+
+static double value_by_step(const struct kern_source *source)
+{
+    uint32_t last = source->nsteps - 1;
+
+    return source->by_step[source->step < last ? source->step : last];
+}
+
+static double source_value(const struct kern_source *source, uint64_t index)
+{
+    uint32_t u = (uint32_t)(index * 2654435761u + source->seed);
+    double value = (double)(float)((u / 4294967296.0 - 0.5) * source->scale) + source->offset;
+
+    if (source->index)
+        return (double)index;
+    if (source->modulus > 0)
+        return (double)((u >> 8) % source->modulus);
+    if (source->by_step)
+        value = value_by_step(source);
+    return kern_round(source->rounded, value);
+}
+
 /* Values at whole-array indexes first..first+n-1, stepping by `stride`. */
 static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t index = (uint64_t)first + (uint64_t)i * (uint64_t)stride;
-        uint32_t u = (uint32_t)(index * 2654435761u + source->seed);
-
-        if (source->index)
-            out[i] = (double)index;
-        else if (source->modulus > 0)
-            out[i] = (double)((u >> 8) % source->modulus);
-        else
-            out[i] = kern_round(source->rounded,
-                             (double)(float)((u / 4294967296.0 - 0.5) * source->scale));
-    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = source_value(source,
+                              place_of(source, (uint64_t)first + (uint64_t)i * (uint64_t)stride));
 }
 
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,

@@ -139,17 +139,33 @@ void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 
 /* ---- data ---- */
 
+/* An array's elements in a longer sequence: element i is number
+ * first + step * per_step + (i / columns) * row + i % columns of that, or with columns = 0
+ * first + step * per_step + i.  So the rows of a batch of tokens, and those of the next step. */
+struct kern_place {
+    uint64_t first, per_step, columns, row;
+};
+
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
- * the whole array; the value is (u/2^32 - 0.5)*scale rounded to float32, then to `rounded`, then to
- * the array's own type: so that a float64 array can hold exactly what a bfloat16 one does.
- * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i. */
+ * the whole array, or what `place` makes of it; the value is (u/2^32 - 0.5)*scale + offset rounded
+ * to float32, then to `rounded`, then to the array's own type: so that a float64 array can hold
+ * exactly what a bfloat16 one does.
+ * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i; with
+ * `by_step` the value of that step in every element, rounded as above. */
 struct kern_source {
     uint32_t seed;
-    double scale;
+    double scale, offset;
     uint32_t modulus;
     enum shd_dtype rounded; /* SHD_F32 (0): no further rounding */
     bool index;
+    struct kern_place place;
+    const double *by_step; /* not owned; the last of `nsteps` values holds for all later steps */
+    uint32_t nsteps;
+    uint32_t step; /* which it is filled for, from 0 */
 };
+
+/* Whether a source has other values in each step. */
+bool kern_source_changes(const struct kern_source *source);
 
 /* A value as a type holds it. */
 double kern_round(enum shd_dtype dtype, double value);

@@ -173,6 +173,8 @@ int read_source(struct kern_source *out, const json_t *tensor, struct shd_error 
     memset(out, 0, sizeof *out);
     if (status == SHD_OK)
         status = read_number(&out->scale, tensor, "scale", 1, err);
+    if (status == SHD_OK)
+        status = read_number(&out->offset, tensor, "offset", 0, err);
     out->seed = (uint32_t)seed;
     return status;
 }

@@ -47,7 +47,7 @@ SHD_MUST_CHECK int read_string(const char **out, const json_t *in, const char *k
 SHD_MUST_CHECK int read_bool(bool *out, const json_t *in, const char *key, bool fallback,
                              struct shd_error *err);
 
-/* {"shape", "seed", "scale"}: what is in a tensor. */
+/* {"shape", "seed", "scale", "offset"}: what is in a tensor. */
 SHD_MUST_CHECK int read_source(struct kern_source *out, const json_t *tensor,
                                struct shd_error *err);
 
