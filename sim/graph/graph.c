@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Texts, and numbers, that live as long as their graph. */
 struct graph_text {
     struct graph_text *next;
-    char chars[];
+    _Alignas(double) char chars[];
 };
 
 struct graph *graph_create(void)
@@ -75,6 +76,21 @@ const char *graph_text(struct graph *graph, const char *fmt, ...)
     text->next = graph->texts;
     graph->texts = text;
     return text->chars;
+}
+
+double *graph_numbers(struct graph *graph, size_t count)
+{
+    struct graph_text *text = NULL;
+
+    if (count < SIZE_MAX / sizeof(double) / 2)
+        text = malloc(sizeof *text + count * sizeof(double));
+    if (!text) {
+        graph_fail(graph, SHD_ENOMEM, "no memory for %zu numbers", count);
+        return NULL;
+    }
+    text->next = graph->texts;
+    graph->texts = text;
+    return (double *)(void *)text->chars;
 }
 
 /* Room for one more element behind `count`: capacities are powers of two. */
@@ -185,6 +201,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     nodes[graph->nnodes].name = graph_text(graph, "%s", name);
     nodes[graph->nnodes].phase = graph->phase;
     nodes[graph->nnodes].gradient_of = GRAPH_NONE;
+    nodes[graph->nnodes].state_of = GRAPH_NONE;
     nodes[graph->nnodes].stored = node->dtype;
     return graph->nnodes++;
 }

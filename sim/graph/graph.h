@@ -104,18 +104,24 @@ struct graph_node {
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
     bool stop_gradient;                /* no gradient goes through to the operands */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this is */
+    uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer's state it is */
     uint32_t nextras;
     uint32_t extras[GRAPH_EXTRAS_MAX]; /* nodes that are its further results */
     union graph_attr attr;
 };
 
-enum graph_output_kind { GRAPH_OUTPUT, GRAPH_LOSS, GRAPH_GRADIENT };
+enum graph_output_kind {
+    GRAPH_OUTPUT,
+    GRAPH_LOSS,
+    GRAPH_GRADIENT,
+    GRAPH_NEXT /* what an input or a parameter is in the next step: it stays from step to step */
+};
 
 struct graph_output {
     enum graph_output_kind kind;
-    const char *name; /* of a gradient: the parameter or input it belongs to */
+    const char *name; /* of a gradient or next value: the parameter or input it belongs to */
     uint32_t node;
-    uint32_t of; /* GRAPH_GRADIENT: the node it belongs to */
+    uint32_t of; /* GRAPH_GRADIENT, GRAPH_NEXT: the node it belongs to */
 };
 
 struct graph {
@@ -142,6 +148,9 @@ uint32_t graph_fail(struct graph *graph, int status, const char *fmt, ...) SHD_P
 
 /* A text that lives as long as the graph. */
 const char *graph_text(struct graph *graph, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* Room for numbers that live as long as the graph; NULL, and an error in the graph: no memory. */
+double *graph_numbers(struct graph *graph, size_t count);
 
 /* The dimension of a name; added when new.  An error when it has another size already. */
 uint32_t graph_dim(struct graph *graph, const char *name, int64_t size);

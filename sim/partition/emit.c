@@ -349,12 +349,36 @@ static int emit_op(struct emit *e, uint32_t node)
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
-/* Deliver a node to the outputs that it is, as soon as it is there. */
-static int emit_outputs(struct emit *e, uint32_t node)
+/* The buffer of an input or a parameter as it lies when the step begins: its oldest. */
+static uint32_t argument_of(const struct emit *e, uint32_t node)
+{
+    uint32_t v = e->newest[node - e->first];
+
+    while (e->versions[v].next != PROGRAM_NONE)
+        v = e->versions[v].next;
+    return e->versions[v].buffer;
+}
+
+static int add_result(struct emit *e, const struct graph_output *output, uint32_t buffer)
 {
     static const enum program_result_kind kinds[] = {[GRAPH_OUTPUT] = PROGRAM_OUTPUT,
                                                      [GRAPH_LOSS] = PROGRAM_LOSS,
-                                                     [GRAPH_GRADIENT] = PROGRAM_GRADIENT};
+                                                     [GRAPH_GRADIENT] = PROGRAM_GRADIENT,
+                                                     [GRAPH_NEXT] = PROGRAM_NEXT};
+
+    if (output->kind == GRAPH_NEXT && e->only == GRAPH_NONE)
+        return program_add_next(e->program, output->name, buffer, argument_of(e, output->of),
+                                e->err);
+    return program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
+}
+
+/* Deliver a node to the outputs that it is, as soon as it is there. */
+static int emit_outputs(struct emit *e, uint32_t node)
+{
+    static const char *const askers[] = {[GRAPH_OUTPUT] = "result",
+                                         [GRAPH_LOSS] = "result",
+                                         [GRAPH_GRADIENT] = "gradient of",
+                                         [GRAPH_NEXT] = "next step's"};
     uint32_t buffer;
 
     for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
@@ -364,13 +388,10 @@ static int emit_outputs(struct emit *e, uint32_t node)
 
         if (output->node != node)
             continue;
-        asker =
-            program_text(e->program, "%s %s",
-                         output->kind == GRAPH_GRADIENT ? "gradient of" : "result", output->name);
+        asker = program_text(e->program, "%s %s", askers[output->kind], output->name);
         status = bring(e, node, placement_output_need(e->placement, o), node, asker, &buffer);
         if (status == SHD_OK)
-            status =
-                program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
+            status = add_result(e, output, buffer);
         if (status != SHD_OK)
             return status;
     }

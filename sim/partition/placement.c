@@ -10,8 +10,11 @@ uint32_t placement_output_need(struct placement *placement, uint32_t output)
 {
     const struct shd_sharding *asked = NULL;
     struct shd_sharding whole;
-    uint32_t node = placement->graph->outputs[output].node;
+    const struct graph_output *o = &placement->graph->outputs[output];
+    uint32_t node = o->node;
 
+    if (o->kind == GRAPH_NEXT)
+        return placement->nodes[o->of].home;
     if (placement->request->outputs)
         asked = placement->request->outputs[output];
     if (asked) {

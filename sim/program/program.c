@@ -138,8 +138,35 @@ int program_add_result(struct program *program, enum program_result_kind kind, c
     if (status != SHD_OK)
         return status;
     program->results = results;
-    program->results[program->nresults++] = (struct program_result){kind, name, buffer};
+    program->results[program->nresults++] =
+        (struct program_result){kind, name, buffer, PROGRAM_NONE};
     return SHD_OK;
+}
+
+int program_add_next(struct program *program, const char *name, uint32_t buffer, uint32_t of,
+                     struct shd_error *err)
+{
+    const struct program_buffer *b = &program->buffers[buffer], *a = &program->buffers[of];
+    bool is_result = b->argument;
+    int status;
+
+    for (uint32_t r = 0; r < program->nresults; r++)
+        is_result |= program->results[r].buffer == buffer;
+    if (is_result || b->dtype != a->dtype || !shd_sharding_equal(&b->sharding, &a->sharding))
+        return shd_error_set(err, SHD_EINVAL, "'%s' cannot become '%s' of the next step", b->name,
+                             a->name);
+    status = program_add_result(program, PROGRAM_NEXT, name, buffer, err);
+    if (status == SHD_OK)
+        program->results[program->nresults - 1].of = of;
+    return status;
+}
+
+bool program_has_state(const struct program *program)
+{
+    for (uint32_t r = 0; r < program->nresults; r++)
+        if (program->results[r].kind == PROGRAM_NEXT)
+            return true;
+    return false;
 }
 
 void program_set_lifetimes(struct program *program)

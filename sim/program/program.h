@@ -90,12 +90,18 @@ struct program_op {
     };
 };
 
-enum program_result_kind { PROGRAM_OUTPUT, PROGRAM_LOSS, PROGRAM_GRADIENT };
+enum program_result_kind {
+    PROGRAM_OUTPUT,
+    PROGRAM_LOSS,
+    PROGRAM_GRADIENT,
+    PROGRAM_NEXT /* takes the place of an argument when the next step begins */
+};
 
 struct program_result {
     enum program_result_kind kind;
     const char *name;
     uint32_t buffer;
+    uint32_t of; /* PROGRAM_NEXT: the argument's buffer, of the same sharding; else PROGRAM_NONE */
 };
 
 struct program {
@@ -135,6 +141,14 @@ SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_
 
 SHD_MUST_CHECK int program_add_result(struct program *program, enum program_result_kind kind,
                                       const char *name, uint32_t buffer, struct shd_error *err);
+
+/* Make a buffer what the argument `of` is in the next step; SHD_EINVAL where it is an argument or a
+ * result already, or does not lie as the argument does. */
+SHD_MUST_CHECK int program_add_next(struct program *program, const char *name, uint32_t buffer,
+                                    uint32_t of, struct shd_error *err);
+
+/* Whether a step begins with what the step before left. */
+bool program_has_state(const struct program *program);
 
 /* Set first_op and last_op of every buffer from the ops and results. */
 void program_set_lifetimes(struct program *program);

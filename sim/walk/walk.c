@@ -41,6 +41,7 @@ struct walker {
     struct shd_device *dev;
     int32_t position;
     void **shards; /* by buffer; NULL while not alive */
+    const void **results; /* room for the shards of results */
     int nthreads;
     uint32_t repeat; /* of the step, from 0 */
     int core; /* the core of its turn, or TURNS_NONE */
@@ -235,10 +236,12 @@ static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *r
 static void do_fill(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *b = &w->program->buffers[op->outputs[0]];
+    struct kern_source source = op->source;
     int64_t offset[SHD_RANK_MAX];
 
+    source.step = w->repeat;
     shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local,
+    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local,
               w->shards[op->outputs[0]]);
 }
 
@@ -378,15 +381,19 @@ static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
     return walk_op(w, i, err);
 }
 
-static void finish(struct walker *w, const void **results)
+static const void *const *results_of(struct walker *w)
+{
+    for (uint32_t r = 0; r < w->program->nresults; r++)
+        w->results[r] = w->shards[w->program->results[r].buffer];
+    return w->results;
+}
+
+static void finish(struct walker *w)
 {
     const struct walk_opts *opts = w->walk->opts;
 
-    if (!opts->finish || w->walk->alone >= 0)
-        return;
-    for (uint32_t r = 0; r < w->program->nresults; r++)
-        results[r] = w->shards[w->program->results[r].buffer];
-    opts->finish(opts->finish_arg, w->position, results);
+    if (opts->finish && w->walk->alone < 0)
+        opts->finish(opts->finish_arg, w->position, results_of(w));
 }
 
 /* Ops from `i` on, timed as one step. */
@@ -417,19 +424,36 @@ static int end_repeat(struct walker *w, struct shd_error *err)
     const struct walk_opts *opts = w->walk->opts;
     int status = opts->repeated ? shd_device_barrier(w->dev, NULL, err) : SHD_OK;
 
+    if (status == SHD_OK && opts->stepped && w->walk->alone < 0)
+        opts->stepped(opts->stepped_arg, w->position, w->repeat, results_of(w));
     if (status == SHD_OK && opts->repeated && shd_device_position(w->dev) == 0)
         opts->repeated(opts->repeated_arg, w->repeat);
     return status;
 }
 
-/* Free what the step left, except the arguments. */
-static void free_results(struct walker *w)
+/* What a step left becomes what the next one begins with: its results are freed but those that take
+ * the place of arguments, and data that changes from step to step is filled in anew. */
+static void begin_next(struct walker *w)
 {
-    for (uint32_t b = 0; b < w->program->nbuffers; b++)
-        if (!w->program->buffers[b].argument) {
+    const struct program *program = w->program;
+
+    for (uint32_t r = 0; r < program->nresults; r++) {
+        const struct program_result *result = &program->results[r];
+
+        if (result->kind != PROGRAM_NEXT)
+            continue;
+        shd_device_free(w->dev, w->shards[result->of]);
+        w->shards[result->of] = w->shards[result->buffer];
+        w->shards[result->buffer] = NULL;
+    }
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (!program->buffers[b].argument) {
             shd_device_free(w->dev, w->shards[b]);
             w->shards[b] = NULL;
         }
+    for (uint32_t i = 0; i < program->nops && program->ops[i].kind == PROGRAM_FILL; i++)
+        if (kern_source_changes(&program->ops[i].source))
+            do_fill(w, &program->ops[i]);
 }
 
 static int walk_ops(struct walker *w, struct shd_error *err)
@@ -442,7 +466,7 @@ static int walk_ops(struct walker *w, struct shd_error *err)
         status = walk_op_in_turn(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
         if (w->repeat > 0)
-            free_results(w);
+            begin_next(w);
         status = walk_step(w, i, err);
         if (status == SHD_OK)
             status = end_repeat(w, err);
@@ -453,8 +477,12 @@ static int walk_ops(struct walker *w, struct shd_error *err)
 static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     const struct walk *walk = arg;
-    struct walker w = {walk, walk->program, dev, shd_device_position(dev), NULL, 1, 0, TURNS_NONE};
-    const void **results;
+    struct walker w = {.walk = walk,
+                       .program = walk->program,
+                       .dev = dev,
+                       .position = shd_device_position(dev),
+                       .nthreads = 1,
+                       .core = TURNS_NONE};
     int status;
 
     if (walk->alone >= 0)
@@ -462,15 +490,15 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
     if (walk->opts->nthreads > 1)
         w.nthreads = walk->opts->nthreads;
     w.shards = calloc((size_t)w.program->nbuffers + 1, sizeof *w.shards);
-    results = calloc((size_t)w.program->nresults + 1, sizeof *results);
-    if (!w.shards || !results)
+    w.results = calloc((size_t)w.program->nresults + 1, sizeof *w.results);
+    if (!w.shards || !w.results)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the table of buffers");
     else
         status = walk_ops(&w, err);
     if (status == SHD_OK)
-        finish(&w, results);
+        finish(&w);
     free(w.shards);
-    free(results);
+    free(w.results);
     return status;
 }
 

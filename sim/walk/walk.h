@@ -20,6 +20,11 @@ typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *s
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
                                 const void *const *shards);
 
+/* Called in each device's thread after each step, 0 the first, with the device's shards of results,
+ * as above. */
+typedef void (*walk_stepped_fn)(void *arg, int32_t position, uint32_t step,
+                                const void *const *shards);
+
 /* Called in one device's thread after each repeat of the step, 0 the first, while all others wait:
  * the record's times are those of this repeat. */
 typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
@@ -28,10 +33,14 @@ struct walk_opts {
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
     const char *memory;      /* as in shd_run_opts; NULL: by backend_choose() */
-    uint32_t repeats;        /* of the step, with the same arguments; 0: one */
+    uint32_t repeats;        /* of the step; 0: one.  Each begins with the arguments of the first,
+                                but for what a step leaves to the next (PROGRAM_NEXT) and data that
+                                changes from step to step */
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */
     void *finish_arg;
+    walk_stepped_fn stepped; /* NULL: nothing to do */
+    void *stepped_arg;
     walk_observe_fn observe; /* NULL: nothing to do */
     void *observe_arg;
     walk_repeated_fn repeated; /* NULL: nothing to do */
