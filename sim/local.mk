@@ -155,6 +155,12 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/softmax.h \
 	%D%/graph/layers/xent.c \
 	%D%/graph/layers/xent.h \
+	%D%/graph/optimizer/adamw.c \
+	%D%/graph/optimizer/optimizer.c \
+	%D%/graph/optimizer/optimizer.h \
+	%D%/graph/optimizer/sgd.c \
+	%D%/graph/optimizer/state.c \
+	%D%/graph/optimizer/state.h \
 	%D%/graph/ops/attention.c \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/embed.c \
@@ -247,6 +253,8 @@ libsim_la_SOURCES = \
 	%D%/model/source.c \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
+	%D%/model/zero.c \
+	%D%/model/zero.h \
 	%D%/partition/alike.c \
 	%D%/partition/alike.h \
 	%D%/partition/alternatives.c \
@@ -335,11 +343,16 @@ libsim_la_SOURCES = \
 	%D%/query/op_t5x.c \
 	%D%/query/op_t5x_chunk.c \
 	%D%/query/op_t5x_mesh.c \
+	%D%/query/op_train.c \
 	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/read.c \
 	%D%/query/read.h \
+	%D%/query/train.c \
+	%D%/query/train.h \
+	%D%/query/train_layout.c \
+	%D%/query/train_layout.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
 	%D%/report/class_traffic.c \
