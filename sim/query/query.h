@@ -40,6 +40,7 @@ extern const struct query_op query_scenario_ops[];
 extern const struct query_op query_sharding_ops[];
 extern const struct query_op query_split_ops[];
 extern const struct query_op query_step_ops[];
+extern const struct query_op query_train_ops[];
 extern const struct query_op query_t5x_chunk_ops[];
 extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];

@@ -1,0 +1,195 @@
+/* train.run: some steps of training, executed by device threads: losses, and how far parameters
+ * went.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/partition.h"
+#include "query/limits.h"
+#include "query/query.h"
+#include "query/train.h"
+#include "trial/collect.h"
+#include "walk/walk.h"
+
+struct train_run {
+    struct train train;
+    struct program *program;
+    struct record *record;
+    struct collect results;
+    double *losses, *grad_norms; /* by step */
+};
+
+static void fini(struct train_run *run)
+{
+    free(run->losses);
+    free(run->grad_norms);
+    collect_fini(&run->results);
+    record_destroy(run->record);
+    program_destroy(run->program);
+    train_fini(&run->train);
+}
+
+/* A walk_stepped_fn: numbers without dimensions are the same on all devices. */
+static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    struct train_run *run = arg;
+
+    for (uint32_t r = 0; position == 0 && r < run->program->nresults; r++) {
+        const struct program_result *result = &run->program->results[r];
+
+        if (result->kind == PROGRAM_LOSS)
+            run->losses[step] = *(const double *)shards[r];
+        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, "grad_norm"))
+            run->grad_norms[step] = *(const double *)shards[r];
+    }
+}
+
+static int partition(struct train_run *run, struct shd_error *err)
+{
+    const struct partition_request request = {
+        .graph = run->train.graph, .mesh = run->train.mesh, .nodes = run->train.nodes};
+    int status = partition_build(&run->program, &request, err);
+
+    return status == SHD_OK ? limits_check(run->program, false, err) : status;
+}
+
+static int execute(struct train_run *run, struct shd_error *err)
+{
+    struct walk_opts opts = {.repeats = run->train.steps,
+                             .finish = collect_finish,
+                             .finish_arg = &run->results,
+                             .stepped = keep_numbers,
+                             .stepped_arg = run};
+    int status = partition(run, err);
+
+    if (status != SHD_OK)
+        return status;
+    run->losses = calloc(run->train.steps, sizeof *run->losses);
+    run->grad_norms = calloc(run->train.steps, sizeof *run->grad_norms);
+    if (!run->losses || !run->grad_norms)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the losses");
+    status = record_create(&run->record, run->program, RECORD_EXECUTED, false, err);
+    if (status == SHD_OK)
+        status = collect_init(&run->results, run->program, err);
+    return status == SHD_OK ? walk_run(run->record, &opts, err) : status;
+}
+
+/* ---- the answer ---- */
+
+/* Norms of a parameter, and of what it is away from where it began. */
+struct norms {
+    const char *name;
+    double size, way;
+};
+
+static int norms_of(struct norms *out, const struct train_run *run, uint32_t result,
+                    struct shd_error *err)
+{
+    static const int64_t start[PROGRAM_RANK_MAX] = {0};
+    const struct program_buffer *b = &run->program->buffers[run->program->results[result].buffer];
+    const double *now = run->results.wholes[result];
+    double *first;
+    uint64_t bytes;
+    int status = shd_shape_bytes(&bytes, b->shape, b->rank, b->dtype, err);
+
+    if (status != SHD_OK)
+        return status;
+    first = malloc(bytes + 1);
+    if (!first)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for '%.60s'", b->name);
+    for (uint32_t i = 0; i < run->program->nops; i++)
+        if (run->program->ops[i].kind == PROGRAM_FILL &&
+            run->program->ops[i].outputs[0] == run->program->results[result].of)
+            kern_fill(&run->program->ops[i].source, b->dtype, b->rank, b->shape, start, b->shape,
+                      first);
+    *out = (struct norms){.name = run->program->results[result].name};
+    for (uint64_t i = 0; i < bytes / sizeof *now; i++) {
+        double x = now[i], dx = x - first[i];
+
+        out->size += x * x;
+        out->way += dx * dx;
+    }
+    out->size = sqrt(out->size);
+    out->way = sqrt(out->way);
+    free(first);
+    return SHD_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct norms *)a)->name, ((const struct norms *)b)->name);
+}
+
+/* Of parameters, not of the optimizer's state; sorted by name.  Stores how many. */
+static int all_norms(struct norms *out, uint32_t *count, const struct train_run *run,
+                     struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    *count = 0;
+    for (uint32_t r = 0; r < run->program->nresults && status == SHD_OK; r++)
+        if (run->program->results[r].kind == PROGRAM_NEXT &&
+            strncmp(run->program->results[r].name, "opt/", 4) != 0)
+            status = norms_of(&out[(*count)++], run, r, err);
+    qsort(out, *count, sizeof *out, by_name);
+    return status;
+}
+
+/* `stride` bytes from one number to the next. */
+static void write_list(struct json_out *out, const char *key, const double *values, size_t stride,
+                       uint32_t n)
+{
+    json_out_key(out, key);
+    json_out_begin_object(out);
+    json_out_key(out, "shape");
+    json_out_begin_array(out);
+    json_out_int(out, n);
+    json_out_end_array(out);
+    json_out_key(out, "values");
+    json_out_begin_array(out);
+    for (uint32_t i = 0; i < n; i++)
+        json_out_double(out, *(const double *)(const void *)((const char *)values + i * stride));
+    json_out_end_array(out);
+    json_out_end_object(out);
+}
+
+static int write_answer(struct json_out *out, const struct train_run *run, struct shd_error *err)
+{
+    struct norms *norms = calloc((size_t)run->program->nresults + 1, sizeof *norms);
+    uint32_t n;
+    int status;
+
+    if (!norms)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the norms");
+    status = all_norms(norms, &n, run, err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        write_list(out, "losses", run->losses, sizeof(double), run->train.steps);
+        write_list(out, "grad_norms", run->grad_norms, sizeof(double), run->train.steps);
+        write_list(out, "param_norms", &norms->size, sizeof *norms, n);
+        write_list(out, "update_norms", &norms->way, sizeof *norms, n);
+        json_out_end_object(out);
+    }
+    free(norms);
+    return status;
+}
+
+static int answer_run(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct train_run run = {.program = NULL};
+    int status = train_init(&run.train, in, err);
+
+    if (status == SHD_OK)
+        status = execute(&run, err);
+    if (status == SHD_OK)
+        status = write_answer(out, &run, err);
+    fini(&run);
+    return status;
+}
+
+const struct query_op query_train_ops[] = {{"train.run", answer_run}, {NULL, NULL}};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/gradient.h"
+#include "graph/layers/block.h"
+#include "graph/layers/norm.h"
+#include "graph/layers/xent.h"
+#include "graph/optimizer/optimizer.h"
+#include "query/read.h"
+#include "query/train_layout.h"
+
+/* A question while its graph is built. */
+struct building {
+    struct graph *graph;
+    const json_t *tensors, *config;
+    struct shd_error err; /* the first error of the JSON */
+    int64_t batch, seq;
+    bool gated, tied;
+};
+
+static int64_t extent(struct building *b, const char *key)
+{
+    int64_t value = 0;
+
+    if (b->err.status == SHD_OK && read_int(&value, b->config, key, 0, &b->err) == SHD_OK &&
+        (value < 1 || value > INT32_MAX))
+        (void)shd_error_set(&b->err, SHD_ERANGE, "'%s' must be from 1 to 2^31-1", key);
+    return value;
+}
+
+/* A parameter whose dimensions are named, extents as the tensor says. */
+static uint32_t param(struct building *b, const char *name, const char *const *dim_names)
+{
+    const json_t *tensor = json_object_get(b->tensors, name);
+    int64_t shape[SHD_RANK_MAX];
+    uint32_t dims[GRAPH_RANK_MAX];
+    struct kern_source source;
+    size_t rank = 0, n = 0;
+
+    if (b->err.status != SHD_OK)
+        return GRAPH_NONE;
+    if (!tensor) {
+        (void)shd_error_set(&b->err, SHD_ENOTFOUND, "there is no tensor '%.60s'", name);
+        return GRAPH_NONE;
+    }
+    if (read_shape(shape, &rank, tensor, "shape", &b->err) != SHD_OK ||
+        read_source(&source, tensor, &b->err) != SHD_OK)
+        return GRAPH_NONE;
+    for (; dim_names[n] && n < rank; n++)
+        dims[n] = graph_dim(b->graph, dim_names[n], shape[n]);
+    if (dim_names[n] || n != rank) {
+        (void)shd_error_set(&b->err, SHD_EINVAL, "'%.60s' has %zu dimensions, which is not right",
+                            name, rank);
+        return GRAPH_NONE;
+    }
+    return graph_param(b->graph, name, SHD_F64, dims, (uint32_t)rank, source);
+}
+
+#define DIMS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct block_weights layer_weights(struct building *b, int64_t i)
+{
+    const char *at = graph_text(b->graph, "layers.%lld", (long long)i);
+    struct block_weights w = {
+        .mlp = {.gate = GRAPH_NONE, .up_bias = GRAPH_NONE, .down_bias = GRAPH_NONE},
+        .norm1_bias = GRAPH_NONE,
+        .norm2_bias = GRAPH_NONE};
+    struct graph *g = b->graph;
+
+    w.norm1 = param(b, graph_text(g, "%s.g1", at), DIMS("embed"));
+    w.attn.q = param(b, graph_text(g, "%s.wq", at), DIMS("embed", "heads", "head_dim"));
+    w.attn.k = param(b, graph_text(g, "%s.wk", at), DIMS("embed", "kv_heads", "head_dim"));
+    w.attn.v = param(b, graph_text(g, "%s.wv", at), DIMS("embed", "kv_heads", "head_dim"));
+    w.attn.o = param(b, graph_text(g, "%s.wo", at), DIMS("heads", "head_dim", "embed"));
+    w.norm2 = param(b, graph_text(g, "%s.g2", at), DIMS("embed"));
+    if (b->gated)
+        w.mlp.gate = param(b, graph_text(g, "%s.wg", at), DIMS("embed", "mlp"));
+    w.mlp.up = param(b, graph_text(g, "%s.%s", at, b->gated ? "wu" : "w1"), DIMS("embed", "mlp"));
+    w.mlp.down = param(b, graph_text(g, "%s.w2", at), DIMS("mlp", "embed"));
+    return w;
+}
+
+/* Row r of a step's tokens is seq + 1 whole numbers: the inputs are all but the last, the labels
+ * all but the first. */
+static uint32_t tokens(struct building *b, const json_t *in, const char *name, uint64_t first)
+{
+    uint64_t row = (uint64_t)b->seq + 1;
+    struct kern_source source;
+    uint32_t dims[2];
+
+    if (b->err.status != SHD_OK ||
+        read_source(&source, json_object_get(in, "tokens"), &b->err) != SHD_OK)
+        return GRAPH_NONE;
+    source.modulus = (uint32_t)extent(b, "vocab");
+    source.place = (struct kern_place){.first = first,
+                                       .per_step = (uint64_t)b->batch * row,
+                                       .columns = (uint64_t)b->seq,
+                                       .row = row};
+    dims[0] = graph_dim(b->graph, "batch", b->batch);
+    dims[1] = graph_dim(b->graph, "seq", b->seq);
+    return graph_input(b->graph, name, SHD_I32, dims, 2, source);
+}
+
+static uint32_t add_layers(struct building *b, uint32_t x)
+{
+    struct attention_opts attention = {.causal = true};
+    int64_t layers = extent(b, "layers");
+
+    if (layers > TRAIN_LAYERS_MAX)
+        (void)shd_error_set(&b->err, SHD_ERANGE, "'layers' must be at most %d", TRAIN_LAYERS_MAX);
+    if (b->err.status == SHD_OK &&
+        read_number(&attention.rope_theta, b->config, "rope", 0, &b->err) != SHD_OK)
+        return GRAPH_NONE;
+    for (int64_t i = 0; i < layers && b->err.status == SHD_OK; i++) {
+        const struct block_weights w = layer_weights(b, i);
+
+        x = layer_block(b->graph, graph_text(b->graph, "layers.%lld", (long long)i), x, &w,
+                        &attention, b->gated ? KERN_SILU : KERN_GELU);
+    }
+    return x;
+}
+
+/* Returns the loss. */
+static uint32_t add_forward(struct building *b, const json_t *in)
+{
+    struct graph *g = b->graph;
+    uint32_t ids = tokens(b, in, "ids", 0), labels = tokens(b, in, "labels", 1);
+    uint32_t table = param(b, "wte", DIMS("vocab", "embed"));
+    uint32_t x = graph_constraint(g, "wte.out", graph_embed(g, "embed", table, ids));
+    uint32_t head = table, vocab, logits[3];
+
+    x = add_layers(b, x);
+    x = layer_rms_norm(g, "norm", x, param(b, "gf", DIMS("embed")), BLOCK_NORM_EPS);
+    if (!b->tied)
+        head = param(b, "head", DIMS("embed", "vocab"));
+    if (b->err.status != SHD_OK || g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    vocab = g->nodes[table].dims[0];
+    memcpy(logits, g->nodes[ids].dims, 2 * sizeof *logits);
+    logits[2] = vocab;
+    x = graph_einsum(g, "logits", x, head, logits, 3);
+    return layer_cross_entropy(g, "loss", x, vocab, labels, GRAPH_NONE).loss;
+}
+
+static int read_optimizer(struct optimizer_opts *o, const json_t *in, uint32_t steps,
+                          struct shd_error *err)
+{
+    const char *kind, *decay;
+    int64_t warmup = 0;
+    const json_t *betas = json_object_get(in, "betas");
+    int status = read_string(&kind, in, "kind", "sgd", err);
+
+    *o = (struct optimizer_opts){.steps = steps, .dtype = SHD_F64};
+    if (status == SHD_OK)
+        status = read_string(&decay, in, "decay", "constant", err);
+    if (status == SHD_OK)
+        status = read_number(&o->rate, in, "lr", 1e-3, err);
+    if (status == SHD_OK)
+        status = read_number(&o->clip, in, "clip", 0, err);
+    if (status == SHD_OK)
+        status = read_number(&o->weight_decay, in, "weight_decay", 0, err);
+    if (status == SHD_OK)
+        status = read_number(&o->momentum, in, "momentum", 0, err);
+    if (status == SHD_OK)
+        status = read_number(&o->eps, in, "eps", 1e-8, err);
+    if (status == SHD_OK)
+        status = read_int(&warmup, in, "warmup", 0, err);
+    if (status != SHD_OK)
+        return status;
+    if (warmup < 0 || warmup > INT32_MAX)
+        return shd_error_set(err, SHD_ERANGE, "'warmup' must be from 0 to 2^31-1");
+    o->kind = optimizer_find(kind);
+    if (!o->kind)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no optimizer '%.60s'", kind);
+    o->decay = strcmp(decay, "cosine") ? OPTIMIZER_CONSTANT : OPTIMIZER_COSINE;
+    o->warmup = (uint32_t)warmup;
+    o->beta1 = json_array_size(betas) == 2 ? json_number_value(json_array_get(betas, 0)) : 0.9;
+    o->beta2 = json_array_size(betas) == 2 ? json_number_value(json_array_get(betas, 1)) : 0.999;
+    return SHD_OK;
+}
+
+/* The backward phase and the update. */
+static int add_training(struct graph *g, uint32_t loss, const struct optimizer_opts *opts,
+                        struct shd_error *err)
+{
+    uint32_t *params = calloc(2 * (size_t)g->nnodes + 1, sizeof *params), n = 0;
+    uint32_t *gradients = params ? params + g->nnodes : NULL;
+
+    if (!params)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the backward computation");
+    for (uint32_t node = 0; node < g->nnodes; node++)
+        if (g->nodes[node].op == GRAPH_PARAM)
+            params[n++] = node;
+    graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
+    graph_gradient(g, loss, params, n, gradients);
+    optimizer_add(g, opts, params, gradients, n);
+    free(params);
+    return graph_status(g, err);
+}
+
+static int read_sizes(struct building *b, struct train *t, const json_t *in, struct shd_error *err)
+{
+    int64_t shape[SHD_RANK_MAX];
+    const char *mlp;
+    size_t rank;
+    int status = read_shape(shape, &rank, json_object_get(in, "tokens"), "shape", err);
+
+    if (status == SHD_OK &&
+        (rank != 3 || shape[0] < 1 || shape[0] > TRAIN_STEPS_MAX || shape[1] < 1 || shape[2] < 2))
+        status = shd_error_set(err, SHD_ERANGE,
+                               "'tokens' must be [steps, batch, seq + 1], at most "
+                               "%d steps",
+                               TRAIN_STEPS_MAX);
+    if (status == SHD_OK)
+        status = read_string(&mlp, b->config, "mlp", "gelu", err);
+    if (status == SHD_OK)
+        status = read_bool(&b->tied, b->config, "tied", false, err);
+    if (status != SHD_OK)
+        return status;
+    b->gated = !strcmp(mlp, "swiglu");
+    t->steps = (uint32_t)shape[0];
+    b->batch = shape[1];
+    b->seq = shape[2] - 1;
+    return SHD_OK;
+}
+
+static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
+{
+    struct building b = {.graph = t->graph,
+                         .tensors = json_object_get(in, "tensors"),
+                         .config = json_object_get(in, "config"),
+                         .err = {SHD_OK, ""}};
+    struct optimizer_opts opts;
+    uint32_t loss;
+    int status = read_sizes(&b, t, in, err);
+
+    if (status == SHD_OK)
+        status = read_optimizer(&opts, json_object_get(in, "optimizer"), t->steps, err);
+    if (status != SHD_OK)
+        return status;
+    loss = add_forward(&b, in);
+    if (b.err.status != SHD_OK)
+        return shd_error_set(err, b.err.status, "%s", b.err.text);
+    return add_training(t->graph, loss, &opts, err);
+}
+
+int train_init(struct train *out, const json_t *in, struct shd_error *err)
+{
+    int status;
+
+    *out = (struct train){.graph = graph_create()};
+    if (!out->graph)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the graph");
+    status = build_graph(out, in, err);
+    return status == SHD_OK ? train_layout(out, json_object_get(in, "layout"), err) : status;
+}
+
+void train_fini(struct train *train)
+{
+    free(train->shardings);
+    free(train->nodes);
+    shd_mesh_destroy(train->mesh);
+    graph_destroy(train->graph);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/train_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/zero.h"
+#include "query/read.h"
+
+/* Axes by number; -1: none. */
+struct axes {
+    int data, tensor, zero;
+    bool sequence;
+    int64_t zero_stage;
+};
+
+static int find_axis(int *out, const struct train *t, const json_t *in, const char *key,
+                     struct shd_error *err)
+{
+    const char *name;
+    int status = read_string(&name, in, key, NULL, err);
+
+    *out = -1;
+    if (status != SHD_OK || !name)
+        return status;
+    *out = shd_mesh_find_axis(t->mesh, name);
+    return *out < 0 ? shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis '%.60s'", name)
+                    : SHD_OK;
+}
+
+static int read_axes(struct axes *axes, const struct train *t, const json_t *layout,
+                     struct shd_error *err)
+{
+    const json_t *zero = json_object_get(layout, "zero");
+    int64_t microbatches = 1;
+    int status = find_axis(&axes->data, t, layout, "data", err);
+
+    if (status == SHD_OK)
+        status = find_axis(&axes->tensor, t, layout, "tensor", err);
+    if (status == SHD_OK)
+        status = read_bool(&axes->sequence, layout, "sequence", false, err);
+    if (status == SHD_OK)
+        status = find_axis(&axes->zero, t, zero, "axis", err);
+    if (status == SHD_OK)
+        status = read_int(&axes->zero_stage, zero, "stage", 0, err);
+    if (status == SHD_OK && (axes->zero_stage < 0 || axes->zero_stage > 3))
+        status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
+    if (status == SHD_OK && json_object_get(layout, "pipeline"))
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "pipelines are not executed yet");
+    if (status == SHD_OK)
+        status = read_int(&microbatches, layout, "microbatches", 1, err);
+    if (status == SHD_OK && microbatches != 1)
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "microbatches are not executed yet");
+    if (status == SHD_OK && json_object_get(layout, "recompute"))
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "recomputation is not executed yet");
+    return status;
+}
+
+/* The dimensions that Megatron cuts over the tensor axis: of the weights between which nothing is
+ * summed, and of the vocabulary. */
+static bool is_tensor_dim(const char *name)
+{
+    return !strcmp(name, "heads") || !strcmp(name, "kv_heads") || !strcmp(name, "mlp") ||
+           !strcmp(name, "vocab");
+}
+
+/* Cut the dimension `d` over an axis if it divides. */
+static void cut(struct shd_sharding *s, const int64_t *shape, uint32_t d, int axis)
+{
+    int64_t local[SHD_RANK_MAX];
+
+    if (axis < 0)
+        return;
+    shd_sharding_shard_shape(s, shape, local);
+    if (local[d] % shd_mesh_axis_size(s->mesh, (size_t)axis) == 0)
+        s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
+}
+
+static void place_param(struct train *t, const struct axes *axes, uint32_t node)
+{
+    const struct graph_node *n = &t->graph->nodes[node];
+    struct shd_sharding *s = &t->shardings[node];
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(t->graph, node, shape);
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (is_tensor_dim(t->graph->dims[n->dims[d]].name))
+            cut(s, shape, d, axes->tensor);
+    if (axes->zero >= 0 && axes->zero_stage == 3)
+        zero_cut(s, shape, (uint8_t)axes->zero);
+}
+
+/* The optimizer's state lies as its parameter does, cut further by ZeRO. */
+static void place_state(struct train *t, const struct axes *axes, uint32_t node)
+{
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(t->graph, node, shape);
+    t->shardings[node] = t->shardings[t->graph->nodes[node].state_of];
+    if (axes->zero >= 0 && axes->zero_stage > 0)
+        zero_cut(&t->shardings[node], shape, (uint8_t)axes->zero);
+}
+
+/* Between layers, values are cut by batch, and by sequence where that is asked for. */
+static void place_value(struct train *t, const struct axes *axes, uint32_t node)
+{
+    const struct graph_node *n = &t->graph->nodes[node];
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(t->graph, node, shape);
+    for (uint32_t d = 0; d < n->rank; d++) {
+        const char *name = t->graph->dims[n->dims[d]].name;
+
+        if (!strcmp(name, "batch"))
+            cut(&t->shardings[node], shape, d, axes->data);
+        if (!strcmp(name, "seq") && n->op == GRAPH_CONSTRAINT && axes->sequence)
+            cut(&t->shardings[node], shape, d, axes->tensor);
+    }
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+
+    return n >= m && !strcmp(text + n - m, ending);
+}
+
+/* The places between layers: the embedding's result, and the residual after each half of a block.
+ */
+static bool is_residual(const struct graph_node *n)
+{
+    return n->op == GRAPH_CONSTRAINT &&
+           (!strcmp(n->name, "wte.out") || ends_with(n->name, "/out")) &&
+           !strstr(n->name, "/attn/") && !strstr(n->name, "/mlp/");
+}
+
+static void place_node(struct train *t, const struct axes *axes, uint32_t node)
+{
+    const struct graph_node *n = &t->graph->nodes[node];
+
+    if (n->op != GRAPH_PARAM && n->op != GRAPH_INPUT && !(axes->sequence && is_residual(n)))
+        return;
+    shd_sharding_init(&t->shardings[node], t->mesh, n->rank);
+    if (n->op == GRAPH_PARAM)
+        place_param(t, axes, node);
+    else if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+        place_state(t, axes, node);
+    else
+        place_value(t, axes, node);
+    t->nodes[node] = &t->shardings[node];
+}
+
+int train_layout(struct train *train, const json_t *layout, struct shd_error *err)
+{
+    struct axes axes = {-1, -1, -1, false, 0};
+    int status = read_mesh(&train->mesh, layout, "mesh", err);
+
+    if (status == SHD_OK)
+        status = read_axes(&axes, train, layout, err);
+    if (status != SHD_OK)
+        return status;
+    train->shardings = calloc((size_t)train->graph->nnodes + 1, sizeof *train->shardings);
+    train->nodes = calloc((size_t)train->graph->nnodes + 1, sizeof *train->nodes);
+    if (!train->shardings || !train->nodes)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the shardings");
+    for (uint32_t node = 0; node < train->graph->nnodes; node++)
+        place_node(train, &axes, node);
+    return SHD_OK;
+}
