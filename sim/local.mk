@@ -161,6 +161,9 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/sgd.c \
 	%D%/graph/optimizer/state.c \
 	%D%/graph/optimizer/state.h \
+	%D%/graph/optimizer/training.c \
+	%D%/graph/optimizer/training.h \
+	%D%/graph/ops/accumulate.c \
 	%D%/graph/ops/attention.c \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/embed.c \
@@ -287,6 +290,7 @@ libsim_la_SOURCES = \
 	%D%/partition/refine.h \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
+	%D%/partition/rules/accumulate.c \
 	%D%/partition/rules/attention.c \
 	%D%/partition/rules/causal.c \
 	%D%/partition/rules/einsum.c \
@@ -305,6 +309,7 @@ libsim_la_SOURCES = \
 	%D%/partition/tally.h \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
+	%D%/program/microbatches.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \

@@ -138,7 +138,8 @@ static void find_read(bool read[RANDOM_NODES_MAX], const struct graph *g)
         read[g->outputs[o].node] = true;
 }
 
-/* The squares of what nobody reads, summed: everything has a gradient, and no two parts the same. */
+/* The squares of what nobody reads, summed: everything has a gradient, and no two parts the same.
+ */
 static uint32_t add_loss(struct random_program *p)
 {
     uint32_t nnodes = p->graph->nnodes, loss = GRAPH_NONE, part;
@@ -209,12 +210,35 @@ struct random_program *random_program_create(uint64_t seed)
     p->dtype = random_chance(&p->random, 70) ? SHD_F64 : SHD_F32;
     if (asked_type != SHD_NDTYPES)
         p->dtype = asked_type;
-    p->backward = (asked_type != SHD_NDTYPES || p->dtype == SHD_F64) &&
-                  random_chance(&p->random, 50);
+    p->backward =
+        (asked_type != SHD_NDTYPES || p->dtype == SHD_F64) && random_chance(&p->random, 50);
     p->memory_bytes = random_chance(&p->random, 30);
     make_mesh(p);
     ask_algos(p);
     return p;
+}
+
+/* Some programs are steps of several microbatches, whose results are summed.  Drawn apart, so that
+ * the rest of a program is what it was for its seed. */
+static void add_microbatches(struct random_program *p)
+{
+    struct random own = {p->seed ^ 0x5bd1e995u};
+    struct graph *g = p->graph;
+
+    if (g->err.status != SHD_OK || !random_chance(&own, 30) ||
+        g->nnodes + 2 * g->noutputs > RANDOM_NODES_MAX)
+        return;
+    g->microbatches = 2 + random_below(&own, 2);
+    for (uint32_t n = 0; n < g->nnodes; n++)
+        if (g->nodes[n].op == GRAPH_INPUT && random_chance(&own, 75))
+            g->nodes[n].source.place.per_microbatch = random_below(&own, 5000);
+    g->phase = GRAPH_BACKWARD;
+    for (uint32_t o = 0; o < g->noutputs; o++)
+        g->outputs[o].node = graph_accumulate(g, g->outputs[o].name, g->outputs[o].node);
+    g->phase = GRAPH_OPTIMIZER;
+    for (uint32_t o = 0; o < g->noutputs; o++)
+        g->outputs[o].node =
+            graph_map(g, g->outputs[o].name, KERN_COPY, g->outputs[o].node, GRAPH_NONE, 0);
 }
 
 void random_program_finish(struct random_program *p)
@@ -222,6 +246,7 @@ void random_program_finish(struct random_program *p)
     if (p->backward)
         add_gradients(p);
     add_results(p);
+    add_microbatches(p);
     /* A constraint's gradient is asked to lie as the constraint does. */
     for (uint32_t n = 0; n < p->graph->nnodes && p->graph->err.status == SHD_OK; n++)
         if (p->graph->nodes[n].op == GRAPH_CONSTRAINT &&

@@ -186,7 +186,7 @@ static enum record_mode choose_mode(struct options *o)
         const char *why = NULL;
 
         for (uint32_t op = 0; op < program->nops; op++)
-            flops += n * (double)program->ops[op].dense_flops;
+            flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
         if (n > EXECUTED_DEVICES_MAX)
             why = "has more than 1024 devices";
         else if (n * (double)program_peak_bytes(program) > memory)

@@ -58,12 +58,12 @@ static void walk(struct record *record, struct figures *known)
         uint64_t own;
 
         if (axes) {
-            walk_op(record, i, axes, 1, known);
+            walk_op(record, i, axes, program->ops[i].times, known);
             continue;
         }
         own = program_op_flops(program, &program->ops[i], 0);
-        flops += own;
-        masked += program_op_skips(&program->ops[i]) ? own : 0;
+        flops += (uint128)own * program->ops[i].times;
+        masked += program_op_skips(&program->ops[i]) ? (uint128)own * program->ops[i].times : 0;
     }
     for (uint32_t k = 0; k < classes->nmoves; k++)
         walk_op(record, classes->moves[k].op, classes->moves[k].axes, classes->moves[k].times,
@@ -94,11 +94,17 @@ int plan_create(struct record **out, const struct program *program, struct shd_e
     return status;
 }
 
+/* What one device receives from each, in an op that is done so often. */
+struct matrix_row {
+    uint128 *from;
+    uint32_t times;
+};
+
 static bool add_transfer(void *arg, int32_t source, uint64_t bytes)
 {
-    uint128 *from = arg;
+    const struct matrix_row *row = arg;
 
-    from[source] += bytes;
+    row->from[source] += (uint128)bytes * row->times;
     return true;
 }
 
@@ -108,7 +114,10 @@ uint128 *plan_matrix(const struct program *program)
     uint128 *matrix = calloc(n * n, sizeof *matrix);
 
     for (size_t d = 0; matrix && d < n; d++)
-        for (uint32_t i = 0; i < program->nops; i++)
-            program_transfers(program, &program->ops[i], (int32_t)d, add_transfer, matrix + d * n);
+        for (uint32_t i = 0; i < program->nops; i++) {
+            struct matrix_row row = {matrix + d * n, program->ops[i].times};
+
+            program_transfers(program, &program->ops[i], (int32_t)d, add_transfer, &row);
+        }
     return matrix;
 }

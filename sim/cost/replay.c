@@ -26,18 +26,34 @@ struct replay {
     struct record_transfers rate;
     struct record_replay *out;
     int32_t ndevices;
-    struct span *spans;  /* [device][op] */
+    uint32_t nactions;    /* of the step; see program.h */
+    struct span *spans;   /* [device][action] */
     struct clock *clocks; /* [device] */
-    int64_t *arrival;    /* [device], at the transfer at hand */
-    int64_t *last;       /* [group] or [device]: the last arrival */
-    uint32_t *transfers; /* communicating ops so far, in program order */
+    int64_t *arrival;     /* [device], at the transfer at hand */
+    int64_t *last;        /* [group] or [device]: the last arrival */
+    uint32_t *transfers;  /* communicating actions so far, in order */
     uint32_t ntransfers;
-    uint32_t *before;    /* [op]: the op before it on the same resource, or NONE */
+    uint32_t *before; /* [action]: the one before it on the same resource, or NONE */
 };
 
-static struct span *span_of(const struct replay *r, int32_t device, uint32_t op)
+static struct span *span_of(const struct replay *r, int32_t device, uint32_t action)
 {
-    return &r->spans[(size_t)device * r->program->nops + op];
+    return &r->spans[(size_t)device * r->nactions + action];
+}
+
+static uint32_t op_at(const struct replay *r, uint32_t action)
+{
+    return program_action_at(r->program, action).op;
+}
+
+/* The action that wrote operand `k` of an action's op; NONE: it was there from the begin. */
+static uint32_t maker_of(const struct replay *r, uint32_t action, uint32_t k)
+{
+    const struct program_op *op = &r->program->ops[op_at(r, action)];
+    uint32_t first = r->program->buffers[op->inputs[k]].first_op;
+    uint64_t maker = program_action_of(r->program, action, first);
+
+    return maker == UINT64_MAX ? NONE : (uint32_t)maker;
 }
 
 static int64_t max_ns(int64_t a, int64_t b)
@@ -50,14 +66,17 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* When all inputs of an op are there. */
-static int64_t ready_ns(const struct replay *r, int32_t device, const struct program_op *op)
+/* When all inputs of an action's op are there. */
+static int64_t ready_ns(const struct replay *r, int32_t device, uint32_t action)
 {
+    const struct program_op *op = &r->program->ops[op_at(r, action)];
     int64_t ready = 0;
 
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        ready = max_ns(ready,
-                       span_of(r, device, r->program->buffers[op->inputs[k]].first_op)->end_ns);
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        uint32_t maker = maker_of(r, action, k);
+
+        ready = maker == NONE ? ready : max_ns(ready, span_of(r, device, maker)->end_ns);
+    }
     return ready;
 }
 
@@ -85,11 +104,11 @@ static void pass(struct replay *r, int32_t device, int64_t until)
 
 static void compute(struct replay *r, uint32_t i)
 {
-    const struct program_op *op = &r->program->ops[i];
+    uint32_t op = op_at(r, i);
 
     for (int32_t d = 0; d < r->ndevices; d++) {
-        int64_t cpu_ns = r->record->times[(size_t)d * r->program->nops + i].cpu_ns;
-        int64_t start_ns = max_ns(r->clocks[d].core_ns, ready_ns(r, d, op));
+        int64_t cpu_ns = r->record->times[(size_t)d * r->program->nops + op].cpu_ns;
+        int64_t start_ns = max_ns(r->clocks[d].core_ns, ready_ns(r, d, i));
 
         if (start_ns > r->clocks[d].core_ns)
             pass(r, d, start_ns);
@@ -149,9 +168,8 @@ static int32_t last_holder(const struct replay *r, const struct program_op *op, 
 /* The groups of a collective; false for a step in which boxes are fetched. */
 static bool groups_of(struct shd_groups *out, const struct replay *r, const struct program_op *op)
 {
-    return program_coll_kind(op) >= 0 &&
-           shd_groups_init(out, r->program->mesh, op->reshard.axes, op->reshard.naxes, NULL) ==
-               SHD_OK;
+    return program_coll_kind(op) >= 0 && shd_groups_init(out, r->program->mesh, op->reshard.axes,
+                                                         op->reshard.naxes, NULL) == SHD_OK;
 }
 
 static void arrive(struct replay *r, uint32_t i)
@@ -159,13 +177,14 @@ static void arrive(struct replay *r, uint32_t i)
     for (int32_t d = 0; d < r->ndevices; d++) {
         int64_t free_ns = r->before[i] == NONE ? 0 : span_of(r, d, r->before[i])->end_ns;
 
-        r->arrival[d] = max_ns(free_ns, ready_ns(r, d, &r->program->ops[i]));
+        r->arrival[d] = max_ns(free_ns, ready_ns(r, d, i));
     }
 }
 
 static void transfer(struct replay *r, uint32_t i)
 {
-    const struct program_op *op = &r->program->ops[i];
+    uint32_t number = op_at(r, i);
+    const struct program_op *op = &r->program->ops[number];
     struct shd_groups groups;
 
     arrive(r, i);
@@ -176,7 +195,8 @@ static void transfer(struct replay *r, uint32_t i)
             span_of(r, d, i)->start_ns = r->arrival[last_holder(r, op, d)];
     for (int32_t d = 0; d < r->ndevices; d++) {
         struct span *s = span_of(r, d, i);
-        int64_t ns = transfer_ns(r, r->record->op_received[(size_t)d * r->program->nops + i]);
+        uint64_t bytes = r->record->op_received[(size_t)d * r->program->nops + number];
+        int64_t ns = transfer_ns(r, bytes / op->times);
 
         s->end_ns = s->start_ns + ns;
         r->out->devices[d].communication_ns += ns;
@@ -188,14 +208,16 @@ static void transfer(struct replay *r, uint32_t i)
 /* ---- the critical path ---- */
 
 /* The input that came last, or NONE. */
-static uint32_t last_input(const struct replay *r, int32_t device, const struct program_op *op)
+static uint32_t last_input(const struct replay *r, int32_t device, uint32_t action)
 {
+    const struct program_op *op = &r->program->ops[op_at(r, action)];
     uint32_t last = NONE;
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
-        uint32_t from = r->program->buffers[op->inputs[k]].first_op;
+        uint32_t from = maker_of(r, action, k);
 
-        if (last == NONE || span_of(r, device, from)->end_ns > span_of(r, device, last)->end_ns)
+        if (from != NONE &&
+            (last == NONE || span_of(r, device, from)->end_ns > span_of(r, device, last)->end_ns))
             last = from;
     }
     return last;
@@ -205,7 +227,7 @@ static uint32_t last_input(const struct replay *r, int32_t device, const struct 
  * resource. */
 static uint32_t cause(const struct replay *r, int32_t device, uint32_t i, int64_t at_ns)
 {
-    uint32_t last = last_input(r, device, &r->program->ops[i]);
+    uint32_t last = last_input(r, device, i);
 
     if (last != NONE && span_of(r, device, last)->end_ns == at_ns)
         return last;
@@ -215,7 +237,7 @@ static uint32_t cause(const struct replay *r, int32_t device, uint32_t i, int64_
 /* The member that a transfer waited for: the first that came last. */
 static int32_t last_member(struct replay *r, uint32_t i, int32_t device)
 {
-    const struct program_op *op = &r->program->ops[i];
+    const struct program_op *op = &r->program->ops[op_at(r, i)];
     struct shd_groups groups;
     int32_t group, last;
 
@@ -233,21 +255,22 @@ static int32_t last_member(struct replay *r, uint32_t i, int32_t device)
     return last;
 }
 
-/* From the op that ended last back to the begin; every stretch is of an earlier op than the one
- * that it caused, so there are at most as many as ops. */
-static void trace(struct replay *r, int32_t device, uint32_t op)
+/* From the action that ended last back to the begin; every stretch is of an earlier action than the
+ * one that it caused, so there are at most as many as actions. */
+static void trace(struct replay *r, int32_t device, uint32_t action)
 {
     struct record_replay *out = r->out;
 
-    while (op != NONE && span_of(r, device, op)->end_ns > 0) {
-        struct span s = *span_of(r, device, op);
+    while (action != NONE && span_of(r, device, action)->end_ns > 0) {
+        struct span s = *span_of(r, device, action);
+        uint32_t op = op_at(r, action);
 
         out->path[out->npath++] = (struct record_stretch){device, op, s.start_ns, s.end_ns};
         if (s.start_ns == 0)
             break;
         if (program_communicates(&r->program->ops[op]))
-            device = last_member(r, op, device);
-        op = cause(r, device, op, s.start_ns);
+            device = last_member(r, action, device);
+        action = cause(r, device, action, s.start_ns);
     }
     for (uint32_t a = 0, b = out->npath; a + 1 < b; a++) {
         struct record_stretch swap = out->path[a];
@@ -259,7 +282,7 @@ static void trace(struct replay *r, int32_t device, uint32_t op)
 
 /* ---- the whole ---- */
 
-/* Returns the last op of the step, and where it is in *device. */
+/* Returns the last action of the step, and where it is in *device. */
 static uint32_t end_step(struct replay *r, int32_t *device)
 {
     uint32_t last = NONE;
@@ -276,7 +299,7 @@ static uint32_t end_step(struct replay *r, int32_t *device)
     }
     for (int32_t d = 0; d < r->ndevices; d++)
         r->out->devices[d].idle_ns = r->out->step_ns - r->clocks[d].core_ns;
-    for (uint32_t i = 0; i < r->program->nops && r->out->step_ns > 0; i++)
+    for (uint32_t i = 0; i < r->nactions && r->out->step_ns > 0; i++)
         if (span_of(r, *device, i)->end_ns == r->out->step_ns)
             last = i;
     return last;
@@ -287,12 +310,8 @@ static void replay(struct replay *r)
     uint32_t core = NONE, network = NONE, last;
     int32_t device = 0;
 
-    for (uint32_t i = 0; i < r->program->nops; i++) {
-        const struct program_op *op = &r->program->ops[i];
-
-        if (op->kind == PROGRAM_FILL)
-            continue; /* spans are zero: there from the begin */
-        if (program_communicates(op)) {
+    for (uint32_t i = 0; i < r->nactions; i++) {
+        if (program_communicates(&r->program->ops[op_at(r, i)])) {
             r->before[i] = network;
             network = i;
             transfer(r, i);
@@ -308,17 +327,20 @@ static void replay(struct replay *r)
 
 static bool allocate(struct replay *r)
 {
-    size_t n = (size_t)r->ndevices, nops = (size_t)r->program->nops + 1;
+    size_t n = (size_t)r->ndevices, nactions = program_nactions(r->program) + 1;
 
-    r->out = record_replay_create(r->ndevices, r->program->nops);
-    r->spans = calloc(n * nops, sizeof *r->spans);
+    if (nactions > UINT32_MAX / 2)
+        return false;
+    r->nactions = (uint32_t)nactions - 1;
+    r->out = record_replay_create(r->ndevices, r->nactions);
+    r->spans = calloc(n * nactions, sizeof *r->spans);
     r->clocks = calloc(n, sizeof *r->clocks);
     r->arrival = calloc(2 * n, sizeof *r->arrival);
-    r->transfers = calloc(2 * nops, sizeof *r->transfers);
+    r->transfers = calloc(2 * nactions, sizeof *r->transfers);
     if (!r->out || !r->spans || !r->clocks || !r->arrival || !r->transfers)
         return false;
     r->last = r->arrival + n;
-    r->before = r->transfers + nops;
+    r->before = r->transfers + nactions;
     return true;
 }
 

@@ -291,6 +291,7 @@ static const reverse_fn derivatives[GRAPH_NOPS] = {
     [GRAPH_EMBED_GRAD] = reverse_nothing,     [GRAPH_PICK] = reverse_pick,
     [GRAPH_PICK_GRAD] = reverse_nothing,      [GRAPH_REPEAT] = reverse_repeat,
     [GRAPH_REPEAT_SUM] = reverse_nothing,     [GRAPH_WINDOW] = reverse_window,
+    [GRAPH_ACCUMULATE] = reverse_nothing,
 };
 
 static void reverse_node(struct reverse *r, uint32_t node)

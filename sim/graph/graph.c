@@ -16,7 +16,11 @@ struct graph_text {
 
 struct graph *graph_create(void)
 {
-    return calloc(1, sizeof(struct graph));
+    struct graph *graph = calloc(1, sizeof *graph);
+
+    if (graph)
+        graph->microbatches = 1;
+    return graph;
 }
 
 void graph_destroy(struct graph *graph)
@@ -501,7 +505,8 @@ const char *graph_op_name(enum graph_op op)
                                                   "pick gradient",
                                                   "repeat",
                                                   "repeat sum",
-                                                  "window"};
+                                                  "window",
+                                                  "accumulation"};
 
     return names[op];
 }

@@ -49,6 +49,7 @@ enum graph_op {
     GRAPH_REPEAT,         /* a dimension becomes a longer one, each element several times */
     GRAPH_REPEAT_SUM,     /* and back: the copies summed */
     GRAPH_WINDOW,         /* slice, padding, concatenation along one dimension */
+    GRAPH_ACCUMULATE,     /* the sum of a value over the microbatches of a step */
     GRAPH_NOPS
 };
 
@@ -132,6 +133,7 @@ struct graph {
     struct graph_output *outputs;
     uint32_t noutputs;
     enum graph_phase phase; /* given to nodes that are added */
+    uint32_t microbatches;  /* how often a step does all but the optimizer's phase, on other data */
     struct shd_error err;   /* the first error, or SHD_OK */
     struct graph_text *texts;
 };
@@ -221,6 +223,10 @@ uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t
  * dimensions in the same order. */
 uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_t a_dim, uint32_t b,
                       uint32_t b_dim, uint32_t to_dim);
+
+/* The sum of x over the microbatches of a step, which is there when the last one is done: the
+ * optimizer's phase reads what the others made through such sums. */
+uint32_t graph_accumulate(struct graph *graph, const char *name, uint32_t x);
 
 /* x with its dimensions in another order. */
 uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,

@@ -55,7 +55,7 @@ double kern_round(enum shd_dtype dtype, double value)
 
 bool kern_source_changes(const struct kern_source *source)
 {
-    return source->by_step || source->place.per_step > 0;
+    return source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0;
 }
 
 static uint64_t place_of(const struct kern_source *source, uint64_t index)
@@ -64,7 +64,7 @@ static uint64_t place_of(const struct kern_source *source, uint64_t index)
 
     if (p->columns > 0)
         index = index / p->columns * p->row + index % p->columns;
-    return p->first + source->step * p->per_step + index;
+    return p->first + source->step * p->per_step + source->microbatch * p->per_microbatch + index;
 }
 
 static double value_by_step(const struct kern_source *source)

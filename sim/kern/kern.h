@@ -140,10 +140,10 @@ void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 /* ---- data ---- */
 
 /* An array's elements in a longer sequence: element i is number
- * first + step * per_step + (i / columns) * row + i % columns of that, or with columns = 0
- * first + step * per_step + i.  So the rows of a batch of tokens, and those of the next step. */
+ * first + step * per_step + microbatch * per_microbatch + (i / columns) * row + i % columns of that,
+ * or with columns = 0 ... + i.  So the rows of a batch of tokens, and those of the next one. */
 struct kern_place {
-    uint64_t first, per_step, columns, row;
+    uint64_t first, per_step, per_microbatch, columns, row;
 };
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
@@ -161,10 +161,10 @@ struct kern_source {
     struct kern_place place;
     const double *by_step; /* not owned; the last of `nsteps` values holds for all later steps */
     uint32_t nsteps;
-    uint32_t step; /* which it is filled for, from 0 */
+    uint32_t step, microbatch; /* which it is filled for, from 0 */
 };
 
-/* Whether a source has other values in each step. */
+/* Whether a source has other values in each step, or in each microbatch of a step. */
 bool kern_source_changes(const struct kern_source *source);
 
 /* A value as a type holds it. */

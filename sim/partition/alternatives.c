@@ -123,6 +123,12 @@ static void mark_inlined(struct alternatives *a)
         fuse_mark_inputs(a->inlined, &a->placement, a->around.fusing[i]);
 }
 
+/* How often a step does what is not yet an op of a whole program. */
+static uint32_t times_of(const struct graph *graph, const struct program_op *op)
+{
+    return op->phase < PROGRAM_PHASE_UPDATE ? graph->microbatches : 1;
+}
+
 static int measure_steps(struct outcome *out, struct alternatives *a)
 {
     struct program *program = program_create(a->request->mesh);
@@ -134,7 +140,8 @@ static int measure_steps(struct outcome *out, struct alternatives *a)
         if (a->placement.nodes[a->around.values[i]].live)
             status = emit_steps(program, &a->placement, a->inlined, a->around.values[i], NULL);
     for (uint32_t i = 0; status == SHD_OK && i < program->nops; i++)
-        out->bytes += program_received_by_all(program, &program->ops[i]);
+        out->bytes += program_received_by_all(program, &program->ops[i]) *
+                      times_of(a->request->graph, &program->ops[i]);
     program_destroy(program);
     return status;
 }
@@ -153,7 +160,7 @@ static int measure_work(struct outcome *out, const struct alternatives *a)
             continue;
         status = emit_kernel(&op, &a->placement, a->inlined, node, NULL);
         if (op.phase == (uint8_t)n->phase && !strcmp(op.name, n->name))
-            out->flops += op.dense_flops;
+            out->flops += op.dense_flops * times_of(a->request->graph, &op);
     }
     return status;
 }

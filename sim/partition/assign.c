@@ -143,6 +143,7 @@ bool assign_linear(const struct graph_node *node, uint32_t k)
     case GRAPH_ROPE:
     case GRAPH_REPEAT:
     case GRAPH_REPEAT_SUM:
+    case GRAPH_ACCUMULATE:
         return true;
     case GRAPH_REDUCE:
         return node->reduce == SHD_SUM;

@@ -168,6 +168,19 @@ static bool forgotten(const struct emit *e, const struct version *v, uint8_t pha
            (shd_sharding_axes(&b->sharding) & ~shd_sharding_axes(home)) == 0;
 }
 
+/* What a microbatch made of an array is gone when all are done: the update begins from what the
+ * step began with, and from the sums over microbatches. */
+static bool is_past(const struct emit *e, const struct version *v, uint32_t reader)
+{
+    const struct program_buffer *b = &e->program->buffers[v->buffer];
+    const struct graph_node *made = &e->graph->nodes[v->node];
+
+    if (e->graph->microbatches == 1 || e->graph->nodes[reader].phase != GRAPH_OPTIMIZER)
+        return false;
+    return v->phase != GRAPH_OPTIMIZER && !b->argument &&
+           !(made->op == GRAPH_ACCUMULATE && v->next == PROGRAM_NONE);
+}
+
 /* A node's array in the sharding that is needed, from the cheapest version there is. */
 static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, const char *asker,
                  uint32_t *buffer)
@@ -183,7 +196,8 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
     for (uint32_t v = e->newest[node - e->first]; v != PROGRAM_NONE; v = e->versions[v].next) {
         double cost = price_reshard(price, node, e->versions[v].sharding, need);
 
-        if (forgotten(e, &e->versions[v], (uint8_t)e->graph->nodes[reader].phase))
+        if (forgotten(e, &e->versions[v], (uint8_t)e->graph->nodes[reader].phase) ||
+            is_past(e, &e->versions[v], reader))
             continue;
         if (cost <= best) { /* of equals the oldest, as the search counts */
             best = cost;

@@ -233,6 +233,7 @@ static bool only_sums(const struct graph_node *n)
                n->fn == KERN_SCALE;
     case GRAPH_ROPE:
     case GRAPH_REPEAT_SUM:
+    case GRAPH_ACCUMULATE:
         return true;
     default:
         return false;

@@ -48,6 +48,8 @@ static int build(struct program **out, const struct target *target, struct place
     program_set_lifetimes(program);
     status = bucket_collectives(program, err);
     if (status == SHD_OK)
+        status = program_set_microbatches(program, request->graph->microbatches, err);
+    if (status == SHD_OK)
         *out = program;
     else
         program_destroy(program);

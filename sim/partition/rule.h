@@ -76,6 +76,6 @@ int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t fir
 /* Rows of rules/. */
 extern const struct rule_op rule_einsum, rule_reduce, rule_attention, rule_attention_grad,
     rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick, rule_pick_grad, rule_repeat,
-    rule_repeat_sum, rule_window;
+    rule_repeat_sum, rule_window, rule_accumulate;
 
 #endif /* PARTITION_RULE_H */

@@ -215,7 +215,7 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
     *is_new = false;
     for (uint32_t k = 0; k < c->nmoves; k++)
         if (program_moves_alike(c->program, &ops[c->moves[k].op], &ops[i])) {
-            c->moves[k].times++;
+            c->moves[k].times += ops[i].times;
             return SHD_OK;
         }
     if ((c->nmoves & (c->nmoves - 1)) == 0) {
@@ -224,7 +224,8 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
             return SHD_ENOMEM;
         c->moves = more;
     }
-    c->moves[c->nmoves++] = (struct program_moves){i, 1, program_moves_axes(c->program, &ops[i])};
+    c->moves[c->nmoves++] =
+        (struct program_moves){i, ops[i].times, program_moves_axes(c->program, &ops[i])};
     *is_new = true;
     return SHD_OK;
 }

@@ -23,6 +23,7 @@ struct program *program_create(const struct shd_mesh *mesh)
     if (!program)
         return NULL;
     program->mesh = program->asked_mesh = mesh;
+    program->microbatches = 1;
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         program->asked_axis[a] = a;
     return program;
@@ -125,7 +126,8 @@ int program_add_op(struct program *program, const struct program_op *op, struct 
     if (status != SHD_OK)
         return status;
     program->ops = ops;
-    program->ops[program->nops++] = *op;
+    program->ops[program->nops] = *op;
+    program->ops[program->nops++].times = 1;
     return SHD_OK;
 }
 
@@ -169,10 +171,24 @@ bool program_has_state(const struct program *program)
     return false;
 }
 
+/* Where microbatches begin, and the update. */
+static void find_parts(struct program *program)
+{
+    uint32_t i = 0;
+
+    while (i < program->nops && program->ops[i].kind == PROGRAM_FILL)
+        i++;
+    program->first_op = i;
+    while (i < program->nops && program->ops[i].phase < PROGRAM_PHASE_UPDATE)
+        i++;
+    program->update_op = i;
+}
+
 void program_set_lifetimes(struct program *program)
 {
     uint32_t end = program->nops; /* behind the last op: no op frees them */
 
+    find_parts(program);
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
@@ -208,20 +224,38 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
     return ndead;
 }
 
-uint128 program_peak_bytes(const struct program *program)
+/* Live bytes on one device, and their peak so far. */
+struct level {
+    uint128 live, peak;
+};
+
+static void walk_memory(struct level *level, const struct program *program, uint32_t from,
+                        uint32_t end, uint32_t microbatch)
 {
-    uint128 live = 0, peak = 0;
     uint32_t dead[PROGRAM_DEAD_MAX];
 
-    for (uint32_t i = 0; i < program->nops; i++) {
+    for (uint32_t i = from; i < end; i++) {
         const struct program_op *op = &program->ops[i];
 
-        for (uint32_t k = 0; k < op->noutputs; k++)
-            live += program->buffers[op->outputs[k]].bytes;
-        if (live + op->workspace_bytes > peak)
-            peak = live + op->workspace_bytes;
+        for (uint32_t k = 0; k < op->noutputs && program_op_allocates(op, microbatch); k++)
+            level->live += program->buffers[op->outputs[k]].bytes;
+        if (level->live + op->workspace_bytes > level->peak)
+            level->peak = level->live + op->workspace_bytes;
         for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)
-            live -= program->buffers[dead[d]].bytes;
+            level->live -= program->buffers[dead[d]].bytes;
     }
-    return peak;
+}
+
+/* All microbatches but the first are alike: accumulated sums are there from their begin on. */
+uint128 program_peak_bytes(const struct program *program)
+{
+    struct level level = {0, 0};
+    uint32_t update = program->microbatches > 1 ? program->update_op : program->nops;
+
+    walk_memory(&level, program, 0, update, 0);
+    if (program->microbatches > 1) {
+        walk_memory(&level, program, program->first_op, update, 1);
+        walk_memory(&level, program, update, program->nops, 1);
+    }
+    return level.peak;
 }

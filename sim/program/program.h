@@ -48,6 +48,8 @@ struct program_buffer {
     bool argument;              /* filled before the step begins */
 };
 
+#define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
+
 enum program_op_kind {
     PROGRAM_FILL,    /* an argument: written from its source */
     PROGRAM_KERNEL,  /* local math */
@@ -82,6 +84,10 @@ struct program_op {
     uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
     uint64_t model_flops;             /* the same, nothing skipped for a mask */
     uint32_t cut_axes;                /* bit a: axis a of the mesh cuts the work */
+    uint32_t times;                   /* that a step does it: once, or for each microbatch */
+    bool accumulates;                 /* a kernel that adds to what it wrote for the microbatches
+                                         before, zeros for the first: that is its first input, which
+                                         `inputs` lacks */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
@@ -113,6 +119,9 @@ struct program {
     uint32_t nbuffers;
     struct program_op *ops;
     uint32_t nops;
+    uint32_t microbatches; /* of a step, at least 1; they are told apart below */
+    uint32_t first_op;     /* of each microbatch: behind the arguments' */
+    uint32_t update_op;    /* the first that a step does once, when all microbatches are done */
     struct program_result *results;
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
@@ -150,7 +159,31 @@ SHD_MUST_CHECK int program_add_next(struct program *program, const char *name, u
 /* Whether a step begins with what the step before left. */
 bool program_has_state(const struct program *program);
 
-/* Set first_op and last_op of every buffer from the ops and results. */
+/* Set how often a step does each op, when lifetimes are set: all but arguments and the optimizer's
+ * phase for each microbatch.  SHD_EUNSUPPORTED where a microbatch leaves an array to the update, or
+ * a result, that is not accumulated. */
+SHD_MUST_CHECK int program_set_microbatches(struct program *program, uint32_t microbatches,
+                                            struct shd_error *err);
+
+/* ---- the order of a step: an action is an op for a microbatch ---- */
+
+struct program_action {
+    uint32_t op, microbatch;
+};
+
+/* The actions of a step, from 0, without the arguments: all of a microbatch, then of the next, then
+ * the update's. */
+uint64_t program_nactions(const struct program *program);
+struct program_action program_action_at(const struct program *program, uint64_t action);
+
+/* The last action before one (or `action` itself) that does an op; UINT64_MAX: the op is an
+ * argument's. */
+uint64_t program_action_of(const struct program *program, uint64_t action, uint32_t op);
+
+/* Whether an action is the first of a microbatch, which begins with data of its own. */
+bool program_begins_microbatch(const struct program *program, uint64_t action);
+
+/* Set first_op and last_op of every buffer, and of the program, from the ops and results. */
 void program_set_lifetimes(struct program *program);
 
 /* ---- reading a program ---- */
@@ -207,17 +240,17 @@ void program_work(struct program_work *out, const struct program *program);
  * kernel is told the offset, where it skips work by that. */
 uint32_t program_flops_axes(const struct program *program, const struct program_op *op);
 
-/* Bytes that the device at a position receives from others in an op and sends to others, by the
- * algorithm's closed form or by the boxes: nothing is walked. */
+/* Bytes that the device at a position receives from others in an op, done once, and sends to
+ * others, by the algorithm's closed form or by the boxes: nothing is walked. */
 struct program_moved {
     uint64_t received, sent;
 };
 struct program_moved program_moved(const struct program *program, const struct program_op *op,
                                    int32_t position);
 
-/* Bytes that all devices receive in an op, and in a step that is not yet an op, for an array of
- * `shape`, under the algorithms asked for (by collective; entries may be NULL).  Neither takes
- * longer for more devices, but where members of a group receive different amounts. */
+/* Bytes that all devices receive in an op, done once, and in a step that is not yet an op, for an
+ * array of `shape`, under the algorithms asked for (by collective; entries may be NULL).  Neither
+ * takes longer for more devices, but where members of a group receive different amounts. */
 uint128 program_received_by_all(const struct program *program, const struct program_op *op);
 uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                               enum shd_dtype dtype, const struct coll_algo *const *algos);
@@ -233,6 +266,9 @@ void program_transfers(const struct program *program, const struct program_op *o
 /* Store the buffers that end with op `i`, each once, and return how many there are. */
 uint32_t program_dead_buffers(const struct program *program, uint32_t i,
                               uint32_t dead[PROGRAM_DEAD_MAX]);
+
+/* Whether the op writes to new memory: not where it adds to what is there. */
+bool program_op_allocates(const struct program_op *op, uint32_t microbatch);
 
 /* Bytes of live buffers at their highest on one device. */
 uint128 program_peak_bytes(const struct program *program);

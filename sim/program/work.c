@@ -62,8 +62,8 @@ static void work_along(struct program_work_axis *out, const struct program *prog
 
         if (op->kind != PROGRAM_KERNEL || op->dense_flops == 0)
             continue;
-        all += (double)op->dense_flops;
-        repeated += times > 1 ? (double)op->dense_flops : 0;
+        all += (double)op->dense_flops * op->times;
+        repeated += times > 1 ? (double)op->dense_flops * op->times : 0;
         out->idle &= times == size;
         out->times = times > out->times ? times : out->times;
     }
@@ -75,8 +75,10 @@ void program_work(struct program_work *out, const struct program *program)
 {
     *out = (struct program_work){.unsharded_flops = 0};
     for (uint32_t i = 0; i < program->nops; i++) {
-        out->unsharded_flops += program->ops[i].unsharded_flops;
-        out->model_flops += program->ops[i].model_flops;
+        const struct program_op *op = &program->ops[i];
+
+        out->unsharded_flops += (uint128)op->unsharded_flops * op->times;
+        out->model_flops += (uint128)op->model_flops * op->times;
     }
     for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
         work_along(&out->axes[a], program, (uint8_t)a);

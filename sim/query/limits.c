@@ -12,7 +12,7 @@ static uint128 count_flops(const struct program *program)
     uint128 flops = 0;
 
     for (uint32_t i = 0; i < program->nops; i++)
-        flops += program->ops[i].dense_flops;
+        flops += (uint128)program->ops[i].dense_flops * program->ops[i].times;
     return flops;
 }
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/gradient.h"
 #include "graph/layers/block.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
-#include "graph/optimizer/optimizer.h"
+#include "graph/optimizer/training.h"
 #include "query/read.h"
 #include "query/train_layout.h"
 
@@ -19,7 +18,7 @@ struct building {
     struct graph *graph;
     const json_t *tensors, *config;
     struct shd_error err; /* the first error of the JSON */
-    int64_t batch, seq;
+    int64_t batch, seq;   /* of a microbatch */
     bool gated, tied;
 };
 
@@ -97,10 +96,12 @@ static uint32_t tokens(struct building *b, const json_t *in, const char *name, u
         read_source(&source, json_object_get(in, "tokens"), &b->err) != SHD_OK)
         return GRAPH_NONE;
     source.modulus = (uint32_t)extent(b, "vocab");
-    source.place = (struct kern_place){.first = first,
-                                       .per_step = (uint64_t)b->batch * row,
-                                       .columns = (uint64_t)b->seq,
-                                       .row = row};
+    source.place =
+        (struct kern_place){.first = first,
+                            .per_step = (uint64_t)b->batch * b->graph->microbatches * row,
+                            .per_microbatch = (uint64_t)b->batch * row,
+                            .columns = (uint64_t)b->seq,
+                            .row = row};
     dims[0] = graph_dim(b->graph, "batch", b->batch);
     dims[1] = graph_dim(b->graph, "seq", b->seq);
     return graph_input(b->graph, name, SHD_I32, dims, 2, source);
@@ -184,23 +185,19 @@ static int read_optimizer(struct optimizer_opts *o, const json_t *in, uint32_t s
     return SHD_OK;
 }
 
-/* The backward phase and the update. */
-static int add_training(struct graph *g, uint32_t loss, const struct optimizer_opts *opts,
-                        struct shd_error *err)
+static int read_microbatches(struct building *b, const json_t *in, struct shd_error *err)
 {
-    uint32_t *params = calloc(2 * (size_t)g->nnodes + 1, sizeof *params), n = 0;
-    uint32_t *gradients = params ? params + g->nnodes : NULL;
+    int64_t n;
+    int status = read_int(&n, json_object_get(in, "layout"), "microbatches", 1, err);
 
-    if (!params)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the backward computation");
-    for (uint32_t node = 0; node < g->nnodes; node++)
-        if (g->nodes[node].op == GRAPH_PARAM)
-            params[n++] = node;
-    graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
-    graph_gradient(g, loss, params, n, gradients);
-    optimizer_add(g, opts, params, gradients, n);
-    free(params);
-    return graph_status(g, err);
+    if (status != SHD_OK)
+        return status;
+    if (n < 1 || n > TRAIN_STEPS_MAX || b->batch % n)
+        return shd_error_set(err, SHD_ERANGE, "'microbatches' must divide the batch of %lld",
+                             (long long)b->batch);
+    b->graph->microbatches = (uint32_t)n;
+    b->batch /= n;
+    return SHD_OK;
 }
 
 static int read_sizes(struct building *b, struct train *t, const json_t *in, struct shd_error *err)
@@ -226,7 +223,7 @@ static int read_sizes(struct building *b, struct train *t, const json_t *in, str
     t->steps = (uint32_t)shape[0];
     b->batch = shape[1];
     b->seq = shape[2] - 1;
-    return SHD_OK;
+    return read_microbatches(b, in, err);
 }
 
 static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
@@ -246,7 +243,8 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
-    return add_training(t->graph, loss, &opts, err);
+    training_add(t->graph, loss, &opts);
+    return graph_status(t->graph, err);
 }
 
 int train_init(struct train *out, const json_t *in, struct shd_error *err)

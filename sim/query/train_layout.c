@@ -34,7 +34,6 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
                      struct shd_error *err)
 {
     const json_t *zero = json_object_get(layout, "zero");
-    int64_t microbatches = 1;
     int status = find_axis(&axes->data, t, layout, "data", err);
 
     if (status == SHD_OK)
@@ -49,10 +48,6 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
     if (status == SHD_OK && json_object_get(layout, "pipeline"))
         status = shd_error_set(err, SHD_EUNSUPPORTED, "pipelines are not executed yet");
-    if (status == SHD_OK)
-        status = read_int(&microbatches, layout, "microbatches", 1, err);
-    if (status == SHD_OK && microbatches != 1)
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "microbatches are not executed yet");
     if (status == SHD_OK && json_object_get(layout, "recompute"))
         status = shd_error_set(err, SHD_EUNSUPPORTED, "recomputation is not executed yet");
     return status;

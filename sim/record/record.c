@@ -94,7 +94,7 @@ int record_create(struct record **out, const struct program *program, enum recor
     return status;
 }
 
-struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops)
+struct record_replay *record_replay_create(int32_t ndevices, uint32_t nactions)
 {
     struct record_replay *r = calloc(1, sizeof *r);
 
@@ -103,7 +103,7 @@ struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops)
     r->spread = -1;
     r->noise_ns = -1;
     r->devices = calloc((size_t)ndevices, sizeof *r->devices);
-    r->path = calloc((size_t)nops + 1, sizeof *r->path);
+    r->path = calloc((size_t)nactions + 1, sizeof *r->path);
     if (r->devices && r->path)
         return r;
     record_replay_destroy(r);
@@ -155,7 +155,7 @@ uint64_t record_received_in(const struct record *record, uint32_t op, int32_t po
 
     if (record->op_received)
         return record->op_received[(size_t)position * program->nops + op];
-    return program_moved(program, &program->ops[op], position).received;
+    return program_moved(program, &program->ops[op], position).received * program->ops[op].times;
 }
 
 uint128 record_op_received(const struct record *record, uint32_t op)
@@ -163,7 +163,8 @@ uint128 record_op_received(const struct record *record, uint32_t op)
     uint128 total = 0;
 
     if (!record->op_received)
-        return program_received_by_all(record->program, &record->program->ops[op]);
+        return program_received_by_all(record->program, &record->program->ops[op]) *
+               record->program->ops[op].times;
     for (int32_t d = 0; d < record->ndevices; d++)
         total += record_received_in(record, op, d);
     return total;

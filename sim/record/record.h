@@ -137,8 +137,8 @@ SHD_MUST_CHECK int record_create(struct record **out, const struct program *prog
                                  enum record_mode mode, bool times, struct shd_error *err);
 void record_destroy(struct record *record); /* NULL is allowed */
 
-/* A replay of zeros for `ndevices` and a path of at most `nops`; NULL: no memory. */
-struct record_replay *record_replay_create(int32_t ndevices, uint32_t nops);
+/* A replay of zeros for `ndevices` and a path of at most `nactions`; NULL: no memory. */
+struct record_replay *record_replay_create(int32_t ndevices, uint32_t nactions);
 void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
 
 /* The devices that a row stands for, and the row of a position. */

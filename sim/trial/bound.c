@@ -91,6 +91,32 @@ static bool kernel_variances(struct bound *bound, const struct program_op *op,
     return done;
 }
 
+/* What is added to a sum over microbatches may be off, as the sum was; and each addition rounds, in
+ * the parts that devices add up apart. */
+static bool accumulate_variances(struct bound *bound, const struct program_op *op,
+                                 const void *const *shards)
+{
+    uint32_t to = op->outputs[0], from = op->inputs[0];
+    const struct program_buffer *b = &bound->program->buffers[to];
+    const double *sums = shards[to], *added = shards[from], *off = bound->variances[from];
+    double *variances = bound->variances[to], store = kern_store_roundoff(b->stored);
+
+    if (!variances)
+        variances = bound->variances[to] = calloc(elements_of(b) + 1, sizeof *variances);
+    if (!variances)
+        return false;
+    for (uint64_t i = 0; i < elements_of(b); i++) {
+        double before = sums[i] - added[i], all = sqrt(variances[i]) + (off ? sqrt(off[i]) : 0);
+        double rounding = store * store * bound->parts *
+                          (before * before + added[i] * added[i] + sums[i] * sums[i]);
+
+        variances[i] = isfinite(sums[i])
+                           ? kern_stored_variance(b->stored, true, sums[i], all * all + rounding)
+                           : all * all;
+    }
+    return true;
+}
+
 static double *allowed_of(const double *variance, uint64_t n)
 {
     double *allowed = malloc((n + 1) * sizeof *allowed);
@@ -111,8 +137,14 @@ void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *s
     (void)position;
     if (bound->failed)
         return;
+    if (!exact && op->kind == PROGRAM_FILL) {
+        free(bound->variances[op->outputs[0]]); /* of other data before */
+        bound->variances[op->outputs[0]] = NULL;
+    }
     if (!exact && op->kind == PROGRAM_FILL)
         done = fill_variances(&bound->variances[op->outputs[0]], b, shards[op->outputs[0]]);
+    else if (op->accumulates)
+        done = accumulate_variances(bound, op, shards);
     else if (!exact && op->kind == PROGRAM_KERNEL)
         done = kernel_variances(bound, op, shards);
     bound->failed = !done;

@@ -28,9 +28,10 @@ struct steps {
     const void *const **shards;    /* [device][buffer]; each device's own array, known from the
                                       first op on */
     struct kern_difference *found; /* [device][op] */
-    bool *judged;                  /* [op]; written by the lowest device that judges it */
-    int32_t stride;                /* from one device that judges an op to the next */
-    atomic_bool failed;            /* there was no memory */
+    bool *done;         /* [device][op]; for the first microbatch: others are not judged */
+    bool *judged;       /* [op]; written by the lowest device that judges it */
+    int32_t stride;     /* from one device that judges an op to the next */
+    atomic_bool failed; /* there was no memory */
 };
 
 static double *zeros(uint64_t n)
@@ -132,18 +133,25 @@ struct again {
 static bool again_read(struct again *a, const struct steps *s, int32_t device,
                        const struct program_op *op)
 {
+    uint32_t first = op->accumulates; /* its own input 0 stays zeros: the first microbatch's */
+
+    if (first) {
+        a->in[0] = a->read[0] = zeros(elements_of(&s->program->buffers[op->outputs[0]]));
+        if (!a->read[0])
+            return false;
+    }
     for (uint32_t k = 0; k < op->ninputs; k++) {
         const struct program_buffer *b = &s->program->buffers[op->inputs[k]];
         size_t n = (size_t)elements_of(b);
 
-        a->in[k] = s->shards[device][op->inputs[k]];
+        a->in[first + k] = s->shards[device][op->inputs[k]];
         if (b->dtype == SHD_I32)
             continue;
-        a->read[k] = zeros(n + KERN_LANES);
-        if (!a->read[k])
+        a->read[first + k] = zeros(n + KERN_LANES);
+        if (!a->read[first + k])
             return false;
-        kern_load_f64(b->dtype, a->in[k], 1, n, a->read[k]);
-        a->in[k] = a->read[k];
+        kern_load_f64(b->dtype, a->in[first + k], 1, n, a->read[first + k]);
+        a->in[first + k] = a->read[first + k];
     }
     return true;
 }
@@ -236,14 +244,17 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
     int64_t offsets[KERN_OFFSETS_MAX];
     const struct kern_args args = {in, out, workspace, offsets, 1};
     bool done = workspace != NULL;
+    uint32_t n = 0;
 
     program_op_offsets(s->program, op, device, offsets);
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        in[k] = s->shards[device][op->inputs[k]];
     for (uint32_t k = 0; k < op->noutputs; k++) {
-        out[k] = malloc(s->program->buffers[op->outputs[k]].bytes + 1);
+        out[k] = calloc(s->program->buffers[op->outputs[k]].bytes + 1, 1);
         done = done && out[k];
     }
+    if (op->accumulates) /* the first microbatch adds to zeros */
+        in[n++] = out[0];
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[n++] = s->shards[device][op->inputs[k]];
     if (done)
         op->kernel->run(&op->desc, &args);
     for (uint32_t k = 0; k < op->noutputs && done; k++)
@@ -287,13 +298,15 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
 {
     struct steps *s = arg;
     const struct program_op *op = &s->program->ops[i];
+    size_t at = (size_t)device * s->program->nops + i;
     bool done = true;
 
     if (!s->shards[device]) /* written at the first op, which is a fill, and only read where devices
                                meet */
         s->shards[device] = shards;
-    if (((int64_t)device + i) % s->stride != 0)
+    if (((int64_t)device + i) % s->stride != 0 || s->done[at])
         return;
+    s->done[at] = true;
     if (op->kind == PROGRAM_FILL)
         done = judge_fill(s, device, i);
     else if (op->kind == PROGRAM_KERNEL)
@@ -380,13 +393,15 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
     atomic_init(&s.failed, false);
     s.shards = calloc(n, sizeof *s.shards);
     s.found = calloc(n * nops + 1, sizeof *s.found);
+    s.done = calloc(n * nops + 1, sizeof *s.done);
     s.judged = calloc(nops + 1, sizeof *s.judged);
-    if (s.shards && s.found && s.judged)
+    if (s.shards && s.found && s.done && s.judged)
         status = run_again(record, &s, opts, err);
     else
         status = shd_error_set(err, SHD_ENOMEM, "no memory to judge the steps");
     free(s.shards);
     free(s.found);
+    free(s.done);
     free(s.judged);
     return status;
 }

@@ -40,11 +40,12 @@ struct walker {
     const struct program *program;
     struct shd_device *dev;
     int32_t position;
-    void **shards; /* by buffer; NULL while not alive */
+    void **shards;        /* by buffer; NULL while not alive */
     const void **results; /* room for the shards of results */
     int nthreads;
-    uint32_t repeat; /* of the step, from 0 */
-    int core; /* the core of its turn, or TURNS_NONE */
+    uint32_t repeat;     /* of the step, from 0 */
+    uint32_t microbatch; /* of that, from 0 */
+    int core;            /* the core of its turn, or TURNS_NONE */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -240,9 +241,9 @@ static void do_fill(struct walker *w, const struct program_op *op)
     int64_t offset[SHD_RANK_MAX];
 
     source.step = w->repeat;
+    source.microbatch = w->microbatch;
     shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local,
-              w->shards[op->outputs[0]]);
+    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->outputs[0]]);
 }
 
 /* Returns the flops that the kernel's loops counted. */
@@ -252,11 +253,16 @@ static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *w
     void *out[PROGRAM_OUTPUTS_MAX];
     int64_t offsets[KERN_OFFSETS_MAX];
     const struct kern_args args = {in, out, workspace, offsets, w->nthreads};
+    uint32_t n = 0;
 
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        in[k] = w->shards[op->inputs[k]];
     for (uint32_t k = 0; k < op->noutputs; k++)
         out[k] = w->shards[op->outputs[k]];
+    if (op->accumulates)
+        in[n++] = out[0];
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        in[n++] = w->shards[op->inputs[k]];
+    if (op->accumulates && w->microbatch == 0)
+        memset(out[0], 0, w->program->buffers[op->outputs[0]].bytes);
     program_op_offsets(w->program, op, w->position, offsets);
     return op->kernel->run(&op->desc, &args);
 }
@@ -320,6 +326,14 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
+/* Of all microbatches of a step. */
+static void count_received(struct walker *w, uint32_t i, uint64_t received)
+{
+    uint64_t *all = &w->walk->record->op_received[(size_t)w->position * w->program->nops + i];
+
+    *all = received + (w->microbatch > 0 && w->program->ops[i].times > 1 ? *all : 0);
+}
+
 /* Allocate what an op writes, do the op, and free what was read for the last time. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
@@ -330,7 +344,8 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     int status = SHD_OK;
 
     w->dev->arena.op = op->name;
-    for (uint32_t k = 0; k < op->noutputs && status == SHD_OK; k++) {
+    for (uint32_t k = 0;
+         k < op->noutputs && program_op_allocates(op, w->microbatch) && status == SHD_OK; k++) {
         const struct program_buffer *b = &w->program->buffers[op->outputs[k]];
 
         status = shd_device_alloc(w->dev, b->bytes, b->name, &w->shards[op->outputs[k]], err);
@@ -340,7 +355,7 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     if (status == SHD_OK)
         status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
-    w->walk->record->op_received[(size_t)w->position * w->program->nops + i] = received;
+    count_received(w, i, received);
     if (status == SHD_OK)
         status = show(w, i, err);
     for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
@@ -396,8 +411,32 @@ static void finish(struct walker *w)
         opts->finish(opts->finish_arg, w->position, results_of(w));
 }
 
-/* Ops from `i` on, timed as one step. */
-static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
+/* Fill in anew what changes from step to step, or from microbatch to microbatch. */
+static void refill(struct walker *w)
+{
+    const struct walk_opts *opts = w->walk->opts;
+
+    for (uint32_t i = 0; i < w->program->first_op; i++) {
+        if (!kern_source_changes(&w->program->ops[i].source))
+            continue;
+        do_fill(w, &w->program->ops[i]);
+        if (opts->observe)
+            opts->observe(opts->observe_arg, w->position, i, (const void *const *)w->shards);
+    }
+}
+
+static int walk_action(struct walker *w, uint64_t action, struct shd_error *err)
+{
+    const struct program_action a = program_action_at(w->program, action);
+
+    w->microbatch = a.microbatch;
+    if (a.microbatch > 0 && program_begins_microbatch(w->program, action))
+        refill(w);
+    return walk_op_in_turn(w, a.op, err);
+}
+
+/* All actions, timed as one step. */
+static int walk_step(struct walker *w, struct shd_error *err)
 {
     const struct walk *walk = w->walk;
     size_t at = (size_t)w->repeat * (size_t)walk->record->ndevices + (size_t)w->position;
@@ -406,11 +445,11 @@ static int walk_step(struct walker *w, uint32_t i, struct shd_error *err)
     walk->record->flops[w->position] = 0;
     walk->record->masked_flops[w->position] = 0;
     walk->first[at] = now();
-    for (; i < w->program->nops && status == SHD_OK; i++) {
+    for (uint64_t action = 0; action < program_nactions(w->program) && status == SHD_OK; action++) {
         if (walk->opts->stop_request)
             status = shd_device_check_stop(w->dev, err);
         if (status == SHD_OK)
-            status = walk_op_in_turn(w, i, err);
+            status = walk_action(w, action, err);
     }
     give_turn(w);
     walk->last[at] = now();
@@ -451,23 +490,20 @@ static void begin_next(struct walker *w)
             shd_device_free(w->dev, w->shards[b]);
             w->shards[b] = NULL;
         }
-    for (uint32_t i = 0; i < program->nops && program->ops[i].kind == PROGRAM_FILL; i++)
-        if (kern_source_changes(&program->ops[i].source))
-            do_fill(w, &program->ops[i]);
+    w->microbatch = 0;
+    refill(w);
 }
 
 static int walk_ops(struct walker *w, struct shd_error *err)
 {
-    const struct program *program = w->program;
-    uint32_t i = 0;
     int status = SHD_OK;
 
-    for (; i < program->nops && program->ops[i].kind == PROGRAM_FILL && status == SHD_OK; i++)
+    for (uint32_t i = 0; i < w->program->first_op && status == SHD_OK; i++)
         status = walk_op_in_turn(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
         if (w->repeat > 0)
             begin_next(w);
-        status = walk_step(w, i, err);
+        status = walk_step(w, err);
         if (status == SHD_OK)
             status = end_repeat(w, err);
     }

@@ -15,8 +15,9 @@
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
-/* Called in each device's thread after each op, while what the op read is still there: `shards[b]`
- * is the device's shard of buffer b, NULL where it is not alive. */
+/* Called in each device's thread after each op, for each microbatch, while what the op read is still
+ * there: `shards[b]` is the device's shard of buffer b, NULL where it is not alive.  Arguments that
+ * are filled in anew are such ops again. */
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
                                 const void *const *shards);
 

@@ -19,7 +19,7 @@ static const struct rule_op *const rows[GRAPH_NOPS] = {
     [GRAPH_EMBED] = &rule_embed,         [GRAPH_EMBED_GRAD] = &rule_embed_grad,
     [GRAPH_PICK] = &rule_pick,           [GRAPH_PICK_GRAD] = &rule_pick_grad,
     [GRAPH_REPEAT] = &rule_repeat,       [GRAPH_REPEAT_SUM] = &rule_repeat_sum,
-    [GRAPH_WINDOW] = &rule_window,
+    [GRAPH_WINDOW] = &rule_window,       [GRAPH_ACCUMULATE] = &rule_accumulate,
 };
 
 const struct rule_op *rule_of(enum graph_op op)

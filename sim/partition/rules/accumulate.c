@@ -1,0 +1,32 @@
+/* Sums over microbatches: by names, and linear, so that parts are added up as parts and combined once
+ * a step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+/* The kernel adds its operand to what it wrote before: that is its first input, see struct
+ * program_op. */
+static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    struct kern_map *m = &op->desc.map;
+
+    op->kernel = &kern_kernel_map;
+    op->accumulates = true;
+    m->dtype = n->dtype;
+    m->ndims = rule->nfactors;
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        m->extent[f] = extents[f];
+    rule_factor_strides(m->out_stride, n->rank, rule->result[0], extents);
+    m->ninputs = 2;
+    rule_factor_strides(m->in_stride[0], n->rank, rule->result[0], extents);
+    rule_factor_strides(m->in_stride[1], n->rank, rule->operand[0], extents);
+    m->ninstrs = 1;
+    m->instrs[0] = (struct kern_instr){KERN_ADD, {0, 1}, 0};
+}
+
+const struct rule_op rule_accumulate = {rule_by_names, lower, false};
