@@ -173,6 +173,8 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
+	%D%/graph/recompute.c \
+	%D%/graph/recompute.h \
 	%D%/import/array.c \
 	%D%/import/config.c \
 	%D%/import/import.c \

@@ -226,6 +226,19 @@ static int read_sizes(struct building *b, struct train *t, const json_t *in, str
     return read_microbatches(b, in, err);
 }
 
+static int read_recompute(enum recompute *out, const json_t *layout, struct shd_error *err)
+{
+    const char *name;
+    int status = read_string(&name, layout, "recompute", "none", err);
+    int kind = status == SHD_OK ? recompute_find(name) : -1;
+
+    if (status == SHD_OK && kind < 0)
+        return shd_error_set(err, SHD_EINVAL, "'recompute' is none, selective or full, not '%.60s'",
+                             name);
+    *out = kind < 0 ? RECOMPUTE_NONE : (enum recompute)kind;
+    return status;
+}
+
 static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
 {
     struct building b = {.graph = t->graph,
@@ -233,17 +246,20 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
                          .config = json_object_get(in, "config"),
                          .err = {SHD_OK, ""}};
     struct optimizer_opts opts;
+    enum recompute recompute = RECOMPUTE_NONE;
     uint32_t loss;
     int status = read_sizes(&b, t, in, err);
 
     if (status == SHD_OK)
         status = read_optimizer(&opts, json_object_get(in, "optimizer"), t->steps, err);
+    if (status == SHD_OK)
+        status = read_recompute(&recompute, json_object_get(in, "layout"), err);
     if (status != SHD_OK)
         return status;
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
-    training_add(t->graph, loss, &opts);
+    training_add(t->graph, loss, &opts, recompute);
     return graph_status(t->graph, err);
 }
 

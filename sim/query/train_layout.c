@@ -48,8 +48,6 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
     if (status == SHD_OK && json_object_get(layout, "pipeline"))
         status = shd_error_set(err, SHD_EUNSUPPORTED, "pipelines are not executed yet");
-    if (status == SHD_OK && json_object_get(layout, "recompute"))
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "recomputation is not executed yet");
     return status;
 }
 

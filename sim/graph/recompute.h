@@ -1,0 +1,35 @@
+/* recompute.h - activations that the backward phase computes again instead of keeping them.
+ *
+ * A pass over a graph that has its gradients: forward values that are marked are cloned into the
+ * backward phase, just before what reads them there, from values that are not marked.  So they need
+ * not live from one phase to the other; which memory that saves, and which work and transfers are
+ * done twice, follows from the program.
+ *
+ * Thread class: as graph.h, which is changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_RECOMPUTE_H
+#define GRAPH_RECOMPUTE_H
+
+#include "graph/graph.h"
+
+enum recompute {
+    RECOMPUTE_NONE,
+    RECOMPUTE_SELECTIVE, /* attention, from its queries, keys and values (arXiv 2205.05198) */
+    RECOMPUTE_FULL,      /* all that is inside a layer, from what the layer before gave */
+    RECOMPUTE_NKINDS
+};
+
+/* "none", "selective", "full"; NULL beyond. */
+const char *recompute_name(enum recompute kind);
+int recompute_find(const char *name); /* -1: there is none of that name */
+
+/* Mark the forward values of a kind in again[node].  A layer is what the first two parts of names
+ * say: "layers/3" or "layers.3". */
+void recompute_mark(bool *again, const struct graph *graph, enum recompute kind);
+
+/* Clone what is marked.  Nodes get other numbers; errors stay in the graph. */
+void recompute_clone(struct graph *graph, const bool *again);
+
+#endif /* GRAPH_RECOMPUTE_H */
