@@ -72,7 +72,7 @@ uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent,
 }
 
 /* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  A NaN of either stays.  Of
- * three sources at once: a third of the loads and stores of dst. */
+ * three or four sources at once: a third or a quarter of the loads and stores of dst. */
 #define COMBINE(name, type, sum)                                                                   \
     KERN_BODY type name##_one(enum shd_reduce_op op, type x, type y)                               \
     {                                                                                              \
@@ -109,6 +109,27 @@ uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent,
         for (uint64_t j = 0; j < n; j++)                                                           \
             dst[j] = name##_one(op, name##_one(op, name##_one(op, dst[j], a[j]), b[j]), c[j]);     \
     }                                                                                              \
+    KERN_BODY void name##_four_all(enum shd_reduce_op op, type *restrict dst,                      \
+                                   const type *restrict a, const type *restrict b,                 \
+                                   const type *restrict c, const type *restrict d, uint64_t n)     \
+    {                                                                                              \
+        for (; n >= KERN_LANES; n -= KERN_LANES, dst += KERN_LANES) {                              \
+            for (int j = 0; j < KERN_LANES; j++) {                                                 \
+                type x = name##_one(op, name##_one(op, dst[j], a[j]), b[j]);                       \
+                                                                                                   \
+                dst[j] = name##_one(op, name##_one(op, x, c[j]), d[j]);                            \
+            }                                                                                      \
+            a += KERN_LANES;                                                                       \
+            b += KERN_LANES;                                                                       \
+            c += KERN_LANES;                                                                       \
+            d += KERN_LANES;                                                                       \
+        }                                                                                          \
+        for (uint64_t j = 0; j < n; j++) {                                                         \
+            type x = name##_one(op, name##_one(op, dst[j], a[j]), b[j]);                           \
+                                                                                                   \
+            dst[j] = name##_one(op, name##_one(op, x, c[j]), d[j]);                                \
+        }                                                                                          \
+    }                                                                                              \
     KERN_BODY void name##_single_body(enum shd_reduce_op op, type *restrict dst,                   \
                                       const type *restrict src, uint64_t n)                        \
     {                                                                                              \
@@ -130,6 +151,17 @@ uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent,
         else                                                                                       \
             name##_three_all(SHD_SUM, dst, a, b, c, n);                                            \
     }                                                                                              \
+    KERN_BODY void name##_four_body(enum shd_reduce_op op, type *restrict dst,                     \
+                                    const type *restrict a, const type *restrict b,                \
+                                    const type *restrict c, const type *restrict d, uint64_t n)    \
+    {                                                                                              \
+        if (op == SHD_MAX)                                                                         \
+            name##_four_all(SHD_MAX, dst, a, b, c, d, n);                                          \
+        else if (op == SHD_MIN)                                                                    \
+            name##_four_all(SHD_MIN, dst, a, b, c, d, n);                                          \
+        else                                                                                       \
+            name##_four_all(SHD_SUM, dst, a, b, c, d, n);                                          \
+    }                                                                                              \
     KERN_VARIANTS(                                                                                 \
         static, name##_single,                                                                     \
         (enum shd_reduce_op op, type *restrict dst, const type *restrict src, uint64_t n),         \
@@ -138,11 +170,20 @@ uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent,
                   (enum shd_reduce_op op, type *restrict dst, const type *restrict a,              \
                    const type *restrict b, const type *restrict c, uint64_t n),                    \
                   (op, dst, a, b, c, n))                                                           \
+    KERN_VARIANTS(static, name##_four,                                                             \
+                  (enum shd_reduce_op op, type *restrict dst, const type *restrict a,              \
+                   const type *restrict b, const type *restrict c, const type *restrict d,         \
+                   uint64_t n),                                                                    \
+                  (op, dst, a, b, c, d, n))                                                        \
     static void name(enum shd_reduce_op op, type *dst, const void *const *src, uint32_t nsrcs,     \
                      uint64_t n)                                                                   \
     {                                                                                              \
-        for (; nsrcs >= 3; nsrcs -= 3, src += 3)                                                   \
+        for (; nsrcs >= 4; nsrcs -= 4, src += 4)                                                   \
+            name##_four(op, dst, src[0], src[1], src[2], src[3], n);                               \
+        if (nsrcs == 3) {                                                                          \
             name##_three(op, dst, src[0], src[1], src[2], n);                                      \
+            return;                                                                                \
+        }                                                                                          \
         for (; nsrcs > 0; nsrcs--, src++)                                                          \
             name##_single(op, dst, src[0], n);                                                     \
     }
