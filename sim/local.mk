@@ -385,6 +385,8 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
+	%D%/run/count.c \
+	%D%/run/count.h \
 	%D%/run/device.c \
 	%D%/run/device.h \
 	%D%/run/fused.c \

@@ -64,8 +64,6 @@ uint64_t coll_in_count(enum coll_kind kind, const struct coll_shape *shape, uint
 
 uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member)
 {
-    uint64_t chunk = coll_chunk_count(shape->count, shape->nmembers, member);
-
     switch (kind) {
     case COLL_BARRIER:
         return 0;
@@ -73,9 +71,9 @@ uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uin
         return shape->count * shape->nmembers;
     case COLL_REDUCE_SCATTER:
     case COLL_SCATTER:
-        return chunk;
+        return coll_chunk_count(shape->count, shape->nmembers, member);
     case COLL_ALL_TO_ALL:
-        return chunk * shape->nmembers;
+        return coll_chunk_count(shape->count, shape->nmembers, member) * shape->nmembers;
     case COLL_GATHER:
         return member == shape->root ? shape->count * shape->nmembers : 0;
     case COLL_REDUCE:
@@ -123,10 +121,12 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
                                uint64_t at)
 {
     uint64_t nout = coll_out_count(kind, shape, member);
-    uint64_t first = coll_chunk_at(shape->count, shape->nmembers, member);
+    uint64_t first = 0; /* of the member's chunk */
 
     if (at >= nout)
         return (struct coll_origin){COLL_NOBODY, 0, 0};
+    if (kind == COLL_REDUCE_SCATTER || kind == COLL_SCATTER || kind == COLL_ALL_TO_ALL)
+        first = coll_chunk_at(shape->count, shape->nmembers, member);
     switch (kind) {
     case COLL_ALL_REDUCE:
     case COLL_REDUCE:

@@ -63,13 +63,14 @@ static int check_permute(const struct coll_call *call, struct shd_error *err)
 static int check_memory(const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
-    bool reads = coll_in_count(call->kind, &shape, call->seat.member) > 0;
-    bool writes = coll_out_count(call->kind, &shape, call->seat.member) > 0;
+    uint32_t member = call->seat.member;
+    bool no_operand = !call->in.base && coll_in_count(call->kind, &shape, member) > 0;
+    bool no_result = !call->out.base && coll_out_count(call->kind, &shape, member) > 0;
 
-    if ((reads && !call->in.base) || (writes && !call->out.base))
+    if (no_operand || no_result)
         return shd_error_set(err, SHD_EINVAL, "%s of %" PRIu64 " %s without memory for its %s",
                              coll_kind_name(call->kind), call->count, shd_dtype_name(call->dtype),
-                             reads && !call->in.base ? "operand" : "result");
+                             no_operand ? "operand" : "result");
     return SHD_OK;
 }
 
@@ -131,7 +132,7 @@ static void move_all(const struct run_group *group)
     uint32_t nsteps = group->calls[0]->algo->nsteps(&shape);
     struct tally tally;
 
-    tally_init(&tally, group);
+    tally_init(&tally, group, true);
     for (uint32_t s = 0; s < nsteps; s++) {
         for (uint32_t m = 0; m < group->nmembers; m++)
             move_step(group, &shape, m, s, &tally);
@@ -248,7 +249,7 @@ static void walk(struct coll_call *call)
     uint32_t nsteps = call->algo->nsteps(&shape);
     struct tally tally;
 
-    tally_init(&tally, group);
+    tally_init(&tally, group, false);
     for (uint32_t s = 0; s < nsteps; s++) {
         move_step(group, &shape, call->seat.member, s, &tally);
         wait_meet(&group->barrier); /* also after the last: peers may still read IN or OUT */

@@ -43,7 +43,7 @@ struct shd_device {
     struct wait_record record;
     uint64_t *matrix_row;  /* bytes received by source position; NULL in large runs */
     uint64_t received_bytes;
-    _Atomic uint64_t sent_bytes; /* kept in large runs only, else the matrix has it */
+    uint64_t sent_bytes;         /* kept in large runs only, else the matrix has it */
     void *tmp;                   /* transport buffer of collectives; host memory */
     uint64_t tmp_bytes;
     struct device_seat *seats[DEVICE_SEAT_BUCKETS];

@@ -8,10 +8,10 @@
 
 #include "kern/kern.h"
 #include "run/collective.h"
+#include "run/count.h"
 #include "run/group.h"
 #include "run/move.h"
 #include "run/stream.h"
-#include "run/tally.h"
 #include "run/view.h"
 
 /* A block is reduced in the first-level cache, and lies on the thread's stack. */
@@ -134,7 +134,8 @@ void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_
         job->slice = BLOCK_BYTES / elem_bytes;
     job->nslices = divide_up(first.count, job->slice);
     nunits = job->nslices * job->npieces;
-    job->per_task = divide_up(nunits, WAIT_TASKS_MAX);
+    /* A thread by itself does all at once. */
+    job->per_task = divide_up(nunits, job->nthreads > 1 ? WAIT_TASKS_MAX : 1);
     if (nunits > 0)
         job->ntasks = (uint32_t)divide_up(nunits, job->per_task);
     if (job->ntasks < job->nthreads)
@@ -148,91 +149,78 @@ struct doing {
     const struct run_group *group;
     const struct coll_call *call;
     size_t elem_bytes;
-    struct tally *tally;
+    struct count *count;
 };
 
-/* Elements that a task reads: of a member's IN, or (COLL_ALL) of a reduction in a block. */
-struct operand {
-    uint32_t source;
+/* Element `at` of a member's array, or (COLL_ALL) of a reduction in a block.  What is counted is
+ * taken from where a cursor was set, so that no other element can be copied than is counted. */
+struct place {
+    uint32_t member;
     uint64_t at;
-    struct view_cursor cursor;
 };
 
-static struct operand operand_of(const struct doing *d, uint32_t member, uint64_t at)
+static struct place set_to_in(struct view_cursor *c, const struct doing *d, uint32_t member,
+                              uint64_t at)
 {
-    struct operand in = {.source = member, .at = at};
-
-    view_cursor_init(&in.cursor, &d->group->calls[member]->in, d->elem_bytes, at);
-    return in;
+    view_cursor_init(c, &d->group->calls[member]->in, d->elem_bytes, at);
+    return (struct place){member, at};
 }
 
-/* ---- counting ---- */
-
-/* The member for whom element `at` of a piece is reduced: the one that gets it; where all get it,
- * the owner of its chunk, as in the default algorithm.  Cuts *count to the elements of that owner.
- */
-static uint32_t reducer(const struct doing *d, const struct piece *p, uint64_t at, uint64_t *count)
+static struct place set_to_out(struct view_cursor *c, const struct doing *d, uint32_t member,
+                               uint64_t at)
 {
-    uint64_t left;
-    uint32_t owner;
-
-    if (p->dest != COLL_ALL)
-        return p->dest;
-    owner = coll_chunk_of(d->job->shape.count, d->job->shape.nmembers, at, &left);
-    if (owner == COLL_NOBODY)
-        return 0;
-    *count = *count < left ? *count : left;
-    return owner;
+    view_cursor_init(c, &d->group->calls[member]->out, d->elem_bytes, at);
+    return (struct place){member, at};
 }
 
-/* In place of a member in count_elements(): the one that reduces the element, see reducer(). */
-#define REDUCER (UINT32_MAX - 2)
-
-/* Count `count` elements that `to` got from `from` (either may be REDUCER), which came from `at` of
- * `source` and are for `out_at` of OUT.  They count as received where they are what OUT is to hold
- * there, and as astray where they are not (tally.h). */
-static void count_elements(const struct doing *d, const struct piece *p, uint32_t from, uint32_t to,
-                           uint32_t source, uint64_t at, uint64_t out_at, uint64_t count)
+/* For whom a piece is reduced: the one that gets it; where all get it, the owner of each chunk, as
+ * in the default algorithm. */
+static uint32_t reducer(const struct piece *p)
 {
-    const struct coll_shape *shape = &d->job->shape;
-
-    while (count > 0) {
-        uint64_t n = count;
-        uint32_t owner = from == REDUCER || to == REDUCER ? reducer(d, p, at, &n) : 0;
-        uint32_t sender = from == REDUCER ? owner : from;
-        uint32_t receiver = to == REDUCER ? owner : to;
-        struct coll_origin want = coll_origin(d->call->kind, shape, receiver, out_at);
-        bool right = want.count > 0 && want.source == source && want.at == at;
-
-        n = want.count > 0 && want.count < n ? want.count : n;
-        if (!right)
-            tally_add(d->tally, receiver, receiver, n * d->elem_bytes);
-        else if (sender != receiver)
-            tally_add(d->tally, receiver, sender, n * d->elem_bytes);
-        at += n;
-        out_at += n;
-        count -= n;
-    }
+    return p->dest == COLL_ALL ? COUNT_OWNER : p->dest;
 }
 
-/* ---- moving ---- */
+/* `count` elements from `in` on were read into a reduction, for OUT's elements from `out_at` on. */
+static void count_read(const struct doing *d, const struct piece *p, struct place in,
+                       uint64_t out_at, uint64_t count)
+{
+    count_copied(d->count, COUNT_READ, in.member,
+                 (struct count_run){in.member, reducer(p), COLL_ALL, in.at, out_at, count});
+}
+
+/* From whom a member gets the elements of a block; zeros are its own. */
+static uint32_t sender(const struct piece *p, struct place block, uint32_t member)
+{
+    if (block.member == COLL_NOBODY)
+        return member;
+    return block.member == COLL_ALL ? reducer(p) : block.member;
+}
+
+/* `count` elements from `block` on were stored to `out`. */
+static void count_stored(const struct doing *d, const struct piece *p, struct place block,
+                         struct place out, uint64_t count)
+{
+    uint32_t from = sender(p, block, out.member);
+
+    count_copied(d->count, COUNT_STORED, out.member,
+                 (struct count_run){from, out.member, block.member, block.at, out.at, count});
+}
 
 /* Store a block into the OUT of each member that is to have it. */
-static void store(const struct doing *d, const struct piece *p, const struct operand *block,
-                  uint64_t out_at, uint64_t count)
+static void store(const struct doing *d, const struct piece *p, struct place block,
+                  const struct view_cursor *from, uint64_t out_at, uint64_t count)
 {
     uint32_t first = p->dest == COLL_ALL ? 0 : p->dest;
     uint32_t end = p->dest == COLL_ALL ? d->job->shape.nmembers : p->dest + 1;
-    uint32_t from = block->source == COLL_ALL ? REDUCER : block->source;
 
     for (uint32_t m = first; m < end; m++) {
-        struct view_cursor src = block->cursor;
+        struct view_cursor src = *from;
         struct view_cursor dst;
-        uint64_t copied;
+        struct place out = set_to_out(&dst, d, m, out_at);
 
-        view_cursor_init(&dst, &d->group->calls[m]->out, d->elem_bytes, out_at);
-        copied = d->job->stream ? view_stream(&dst, &src, count) : view_copy(&dst, &src, count);
-        count_elements(d, p, from, m, block->source, block->at, out_at, copied);
+        count_stored(d, p, block, out,
+                     d->job->stream ? view_stream(&dst, &src, count)
+                                    : view_copy(&dst, &src, count));
     }
 }
 
@@ -241,25 +229,22 @@ static void reduce(const struct doing *d, const struct piece *p, uint64_t at, ui
                    uint64_t count, void *block)
 {
     struct coll_view view = {.base = block};
-    struct operand in = operand_of(d, 0, at);
+    struct view_cursor srcs[VIEW_SOURCES_MAX];
+    struct place ins[VIEW_SOURCES_MAX];
     struct view_cursor acc;
     uint64_t copied;
 
     view_cursor_init(&acc, &view, d->elem_bytes, 0);
-    copied = view_copy(&acc, &in.cursor, count);
-    count_elements(d, p, in.source, REDUCER, COLL_ALL, in.at, out_at, copied);
+    ins[0] = set_to_in(&srcs[0], d, 0, at);
+    count_read(d, p, ins[0], out_at, view_copy(&acc, &srcs[0], count));
     for (uint32_t m = 1; m < d->job->shape.nmembers;) {
-        struct view_cursor srcs[VIEW_SOURCES_MAX];
-        struct operand ins[VIEW_SOURCES_MAX];
         uint32_t n = 0;
 
-        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++) {
-            ins[n] = operand_of(d, m, at);
-            srcs[n] = ins[n].cursor;
-        }
+        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++)
+            ins[n] = set_to_in(&srcs[n], d, m, at);
         copied = view_combine(d->call->dtype, d->call->red, block, srcs, n, count);
         for (uint32_t i = 0; i < n; i++)
-            count_elements(d, p, ins[i].source, REDUCER, COLL_ALL, ins[i].at, out_at, copied);
+            count_read(d, p, ins[i], out_at, copied);
     }
     if (d->call->red == SHD_MEAN)
         kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);
@@ -269,27 +254,29 @@ static void reduce_block(const struct doing *d, const struct piece *p, uint64_t 
 {
     alignas(64) char block[STREAM_BLOCK_BYTES];
     struct coll_view view = {.base = block};
-    struct operand reduced = {.source = COLL_ALL, .at = p->in_at + at};
+    struct place reduced = {COLL_ALL, p->in_at + at};
+    struct view_cursor src;
 
     reduce(d, p, reduced.at, p->out_at + at, count, block);
-    view_cursor_init(&reduced.cursor, &view, d->elem_bytes, 0);
-    store(d, p, &reduced, p->out_at + at, count);
+    view_cursor_init(&src, &view, d->elem_bytes, 0);
+    store(d, p, reduced, &src, p->out_at + at, count);
 }
 
 static void spread_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
 {
-    struct operand in = operand_of(d, p->source, p->in_at + at);
+    struct view_cursor src;
+    struct place in = set_to_in(&src, d, p->source, p->in_at + at);
 
-    store(d, p, &in, p->out_at + at, count);
+    store(d, p, in, &src, p->out_at + at, count);
 }
 
 static void clear_block(const struct doing *d, const struct piece *p, uint64_t at, uint64_t count)
 {
+    struct place nothing = {COLL_NOBODY, p->in_at + at};
     struct view_cursor dst;
+    struct place out = set_to_out(&dst, d, p->dest, p->out_at + at);
 
-    view_cursor_init(&dst, &d->group->calls[p->dest]->out, d->elem_bytes, p->out_at + at);
-    count_elements(d, p, p->dest, p->dest, COLL_NOBODY, p->in_at + at, p->out_at + at,
-                   view_clear(&dst, count));
+    count_stored(d, p, nothing, out, view_clear(&dst, count));
 }
 
 /* Elements [at, end) of a piece. */
@@ -312,19 +299,19 @@ static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, 
 void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task)
 {
     const struct coll_call *call = group->calls[0];
-    struct tally tally;
-    struct doing d = {job, group, call, shd_dtype_size(call->dtype), &tally};
+    struct count count;
+    struct doing d = {job, group, call, shd_dtype_size(call->dtype), &count};
     uint64_t unit = task * job->per_task;
     uint64_t end = unit + job->per_task;
 
-    tally_init(&tally, group);
+    count_init(&count, group, &job->shape, job->nthreads == 1);
     for (; unit < end && unit / job->nslices < job->npieces; unit++) {
         struct piece p = piece_at(call->kind, &job->shape, unit / job->nslices);
         uint64_t at = unit % job->nslices * job->slice;
 
         do_slice(&d, &p, at, p.count - at < job->slice ? p.count : at + job->slice);
     }
-    tally_flush(&tally);
+    count_flush(&count);
     if (job->stream)
         stream_fence();
 }

@@ -11,7 +11,7 @@
  * gets them; where all do, the owner of their chunk) from that IN's member; to store a reduction
  * into an OUT, as received by the OUT's member from the one that reduced; to copy an IN to an OUT,
  * from the one's member to the other's.  Each element is looked up where it comes from and goes to
- * (coll_origin()): one that OUT is not to hold there counts as astray (tally.h).  So the count is
+ * (count.h): one that OUT is not to hold there counts as astray.  So the count is
  * the schedule's if, and only if, the right pieces of the right members go to the right places,
  * once each.
  *

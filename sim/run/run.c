@@ -267,7 +267,7 @@ static int run_threads(struct run *run, struct shd_error *err)
 
 static uint64_t sent_bytes(const struct run *run, int32_t source)
 {
-    uint64_t sent = atomic_load(&run->devices[source].sent_bytes);
+    uint64_t sent = run->devices[source].sent_bytes;
 
     for (size_t d = 0; run->matrix && d < (size_t)run->ndevices; d++)
         sent += run->matrix[d * (size_t)run->ndevices + (size_t)source];

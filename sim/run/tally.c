@@ -3,18 +3,29 @@
 
 #include "run/tally.h"
 
-#include <stdatomic.h>
-
 #include "run/device.h"
 #include "run/group.h"
 
+/* An addition that no other can come between is not worth a locked bus. */
+static void add(uint64_t *sum, uint64_t bytes, bool alone)
+{
+    if (alone)
+        __atomic_store_n(sum, __atomic_load_n(sum, __ATOMIC_RELAXED) + bytes, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(sum, bytes, __ATOMIC_RELAXED);
+}
+
+static void add_pair(struct shd_device *receiver, struct shd_device *source, uint64_t bytes,
+                     bool alone)
+{
+    add(receiver->matrix_row ? &receiver->matrix_row[source->position] : &source->sent_bytes, bytes,
+        alone);
+}
+
 void tally_bytes(struct shd_device *receiver, struct shd_device *source, uint64_t bytes)
 {
-    __atomic_fetch_add(&receiver->received_bytes, bytes, __ATOMIC_RELAXED);
-    if (receiver->matrix_row)
-        __atomic_fetch_add(&receiver->matrix_row[source->position], bytes, __ATOMIC_RELAXED);
-    else
-        atomic_fetch_add_explicit(&source->sent_bytes, bytes, memory_order_relaxed);
+    add(&receiver->received_bytes, bytes, false);
+    add_pair(receiver, source, bytes, false);
 }
 
 uint64_t tally_received(const struct shd_device *dev)
@@ -22,15 +33,10 @@ uint64_t tally_received(const struct shd_device *dev)
     return __atomic_load_n(&dev->received_bytes, __ATOMIC_RELAXED);
 }
 
-static void add_pair(const struct tally *tally, const struct tally_pair *pair)
-{
-    tally_bytes(tally->group->devices[pair->receiver], tally->group->devices[pair->source],
-                pair->bytes);
-}
-
-void tally_init(struct tally *tally, const struct run_group *group)
+void tally_init(struct tally *tally, const struct run_group *group, bool alone)
 {
     tally->group = group;
+    tally->alone = alone;
     tally->used = 0;
 }
 
@@ -44,14 +50,28 @@ void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t
             pair->bytes += bytes;
             return;
         }
-        add_pair(tally, pair);
+        tally_bytes(tally->group->devices[pair->receiver], tally->group->devices[pair->source],
+                    pair->bytes);
     }
     *pair = (struct tally_pair){receiver, source, bytes};
     tally->used |= UINT64_C(1) << i;
 }
 
+/* Pairs of one receiver mostly lie side by side, and take one addition to its sum. */
 void tally_flush(struct tally *tally)
 {
-    for (; tally->used; tally->used &= tally->used - 1)
-        add_pair(tally, &tally->pairs[__builtin_ctzll(tally->used)]);
+    uint64_t received = 0;
+
+    while (tally->used) {
+        const struct tally_pair *pair = &tally->pairs[__builtin_ctzll(tally->used)];
+        struct shd_device *receiver = tally->group->devices[pair->receiver];
+
+        add_pair(receiver, tally->group->devices[pair->source], pair->bytes, tally->alone);
+        received += pair->bytes;
+        tally->used &= tally->used - 1;
+        if (tally->used && tally->pairs[__builtin_ctzll(tally->used)].receiver == pair->receiver)
+            continue;
+        add(&receiver->received_bytes, received, tally->alone);
+        received = 0;
+    }
 }

@@ -13,6 +13,7 @@
 #ifndef RUN_TALLY_H
 #define RUN_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct run_group;
@@ -25,6 +26,7 @@ struct shd_device;
 /* What members of a group received from others, not yet added to their counts. */
 struct tally {
     const struct run_group *group;
+    bool alone;
     uint64_t used; /* bit i: pairs[i] */
     struct tally_pair {
         uint32_t receiver, source;
@@ -32,7 +34,9 @@ struct tally {
     } pairs[TALLY_PAIRS];
 };
 
-void tally_init(struct tally *tally, const struct run_group *group);
+/* `alone`: until the tally is flushed, no other thread counts for members of the group, which is so
+ * while all of them wait for this one. */
+void tally_init(struct tally *tally, const struct run_group *group, bool alone);
 void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t bytes);
 void tally_flush(struct tally *tally);
 
