@@ -370,6 +370,54 @@ static void test_large(void)
     }
 }
 
+/* ---- calls that store past the caches ---- */
+
+/* Elements of float32 with which an all-reduce of two devices reads and writes more than 64 MiB,
+ * see run/fused.c; odd, so that chunks differ. */
+#define STREAMED ((UINT64_C(17) << 20) / 4 + 1)
+
+static int streamed_main(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    _Atomic uint32_t *nwrong = arg;
+    uint32_t wrong = 0;
+    float *in;
+    float *out;
+    int status = shd_device_alloc(dev, STREAMED * 4, "in", (void **)&in, err);
+
+    if (status == SHD_OK)
+        status = shd_device_alloc(dev, STREAMED * 4, "out", (void **)&out, err);
+    if (status != SHD_OK)
+        return status;
+    for (uint64_t i = 0; i < STREAMED; i++) {
+        in[i] = (float)(i % 1021 + (uint64_t)shd_device_position(dev));
+        out[i] = -1;
+    }
+    status = shd_device_all_reduce(dev, "x", in, out, STREAMED, SHD_F32, SHD_SUM, err);
+    for (uint64_t i = 0; i < STREAMED && status == SHD_OK; i++)
+        wrong += out[i] != (float)(2 * (i % 1021) + 1);
+    atomic_fetch_add(nwrong, wrong);
+    return status;
+}
+
+static void test_streamed(void)
+{
+    static const struct mesh_case two = {"2 devices", {"x"}, {2}, 1, {NULL}};
+    const struct coll_algo *algo = coll_find(COLL_ALL_REDUCE, NULL);
+    const struct coll_shape shape = {.nmembers = 2, .count = STREAMED};
+    struct shd_mesh *mesh = make_mesh(&two);
+    _Atomic uint32_t nwrong = 0;
+    struct shd_run_stats stats;
+    int status = shd_run(mesh, streamed_main, &nwrong, NULL, &stats, NULL);
+
+    ok(status == SHD_OK && nwrong == 0, "an all-reduce past the caches gives the sum");
+    ok(stats.matrix[0] == 0 && stats.matrix[3] == 0 &&
+           stats.matrix[1] == 4 * algo->received(&shape, 0) &&
+           stats.matrix[2] == 4 * algo->received(&shape, 1),
+       "an all-reduce past the caches: bytes by device and source are the schedule's");
+    shd_run_stats_fini(&stats);
+    shd_mesh_destroy(mesh);
+}
+
 /* ---- views: arrays cut along a dimension in the middle ---- */
 
 #define OUTER 3
@@ -752,6 +800,7 @@ int main(void)
     plan(0);
     test_schedules(small);
     test_large();
+    test_streamed();
     run_square("views cut arrays along a dimension in the middle", views_main, NULL, 0);
     run_square("in place, direct", in_place_main, NULL, 0);
     run_square("in place, ring", in_place_main,
