@@ -40,8 +40,8 @@ uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t 
 
 /* Operands combined in one pass.  Four make a quarter of the loads and stores of the block, and two
  * passes of the seven operands that 8 devices add to the first: a reduce-scatter of 1 MiB took 0.96
- * of the time that it took with three, an all-reduce of 64 MiB 0.84 with three of that with one
- * (`bench`). */
+ * of the processor time that it took with three.  With three, an all-reduce of 64 MiB took 0.84 of
+ * the time with one (`bench`). */
 #define VIEW_SOURCES_MAX 4
 
 /* block[i] = block[i] op srcs[0][i] op srcs[1][i] .., for elements in a row, of at least one and at
