@@ -49,6 +49,7 @@ check_PROGRAMS += \
 	%D%/match \
 	%D%/mesh \
 	%D%/mesh_axes \
+	%D%/microbatches \
 	%D%/model \
 	%D%/parallel_groups \
 	%D%/params \
@@ -171,6 +172,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_preset.h \
 	%D%/random_program.c \
 	%D%/random_program.h
+%C%_microbatches_SOURCES = \
+	%D%/microbatches.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \

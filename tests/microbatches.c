@@ -1,11 +1,12 @@
-/* A step of training in several microbatches, and with activations computed again: the same numbers,
- * for less memory and more work, and gradients combined once a step.
+/* A step of training in several microbatches, and with activations computed again: the same
+ * numbers, for less memory and more work, and gradients combined once a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/layers/block.h"
@@ -15,7 +16,7 @@
 #include "tap.h"
 
 #define BATCH 8
-#define SEQ 6
+#define SEQ 48
 #define LAYERS 3
 
 /* What a step is made with. */
@@ -165,18 +166,6 @@ static uint64_t flops(const struct step *s)
     return (uint64_t)s->executed->flops[0];
 }
 
-/* Bytes that all devices receive in steps of arrays with at least a row of the table. */
-static uint64_t gradient_bytes(const struct step *s)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < s->program->nops; i++)
-        if (s->program->ops[i].kind == PROGRAM_RESHARD &&
-            s->program->buffers[s->program->ops[i].inputs[0]].rank >= 2)
-            bytes += (uint64_t)record_op_received(s->executed, i);
-    return bytes;
-}
-
 /* Bytes of all parameters. */
 static uint64_t parameter_bytes(const struct graph *g)
 {
@@ -205,18 +194,17 @@ static void compare(const struct step *whole, const struct made *made)
     ok(good && !step_disagreement(s.planned, s.executed), "%s: runs as planned", what);
     if (good)
         ok(difference(whole, &s) < 1e-10, "%s: loss, norm and all next values are the same", what);
-    if (good && made->ndevices == 1 && made->microbatches == 1)
-        ok(flops(&s) > flops(whole) && peak(&s) < peak(whole),
-           "%s: %llu flops, not %llu, and %llu bytes at the peak, not %llu", what,
-           (unsigned long long)flops(&s), (unsigned long long)flops(whole),
-           (unsigned long long)peak(&s), (unsigned long long)peak(whole));
-    if (good && made->ndevices == 1 && made->recompute == RECOMPUTE_NONE)
+    if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_NONE)
+        ok(flops(&s) > flops(whole), "%s: %llu flops, not %llu", what,
+           (unsigned long long)flops(&s), (unsigned long long)flops(whole));
+    /* Fused attention keeps no scores, so that to compute it again frees little. */
+    if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_SELECTIVE)
         ok(peak(&s) < peak(whole), "%s: %llu bytes at the peak, not %llu", what,
            (unsigned long long)peak(&s), (unsigned long long)peak(whole));
-    if (good && made->ndevices > 1)
-        ok(gradient_bytes(&s) ==
-               2 * (uint64_t)(made->ndevices - 1) * parameter_bytes(graph),
-           "%s: gradients are all-reduced once: 2 (n - 1) bytes of parameters", what);
+    if (good && made->ndevices > 1) /* and the loss, a number */
+        ok(record_received(s.executed) ==
+               2 * (uint64_t)(made->ndevices - 1) * (parameter_bytes(graph) + sizeof(double)),
+           "%s: gradients are all-reduced once, 2 (n - 1) bytes of the parameters'", what);
     if (good || graph)
         forget(&s, graph, mesh);
 }
