@@ -311,6 +311,7 @@ libsim_la_SOURCES = \
 	%D%/partition/tally.h \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
+	%D%/program/in_place.c \
 	%D%/program/microbatches.c \
 	%D%/program/program.c \
 	%D%/program/program.h \

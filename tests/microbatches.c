@@ -181,6 +181,17 @@ static uint64_t parameter_bytes(const struct graph *g)
     return bytes;
 }
 
+/* Whether parameters and the optimizer's state are there once. */
+static bool all_in_place(const struct program *program)
+{
+    bool all = program_has_state(program);
+
+    for (uint32_t r = 0; r < program->nresults; r++)
+        if (program->results[r].kind == PROGRAM_NEXT)
+            all &= program->buffers[program->results[r].buffer].over == program->results[r].of;
+    return all;
+}
+
 static void compare(const struct step *whole, const struct made *made)
 {
     struct step s;
@@ -194,6 +205,8 @@ static void compare(const struct step *whole, const struct made *made)
     ok(good && !step_disagreement(s.planned, s.executed), "%s: runs as planned", what);
     if (good)
         ok(difference(whole, &s) < 1e-10, "%s: loss, norm and all next values are the same", what);
+    if (good)
+        ok(all_in_place(s.program), "%s: next values are written over those of the step", what);
     if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_NONE)
         ok(flops(&s) > flops(whole), "%s: %llu flops, not %llu", what,
            (unsigned long long)flops(&s), (unsigned long long)flops(whole));

@@ -50,6 +50,8 @@ static int build(struct program **out, const struct target *target, struct place
     if (status == SHD_OK)
         status = program_set_microbatches(program, request->graph->microbatches, err);
     if (status == SHD_OK)
+        status = program_update_in_place(program, err);
+    if (status == SHD_OK)
         *out = program;
     else
         program_destroy(program);

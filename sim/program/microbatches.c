@@ -81,7 +81,10 @@ bool program_begins_microbatch(const struct program *program, uint64_t action)
     return action < update_begin(program) && action % ops_of_microbatch(program) == 0;
 }
 
-bool program_op_allocates(const struct program_op *op, uint32_t microbatch)
+bool program_allocates(const struct program *program, const struct program_op *op, uint32_t output,
+                       uint32_t microbatch)
 {
-    return !op->accumulates || microbatch == 0;
+    if (op->accumulates)
+        return microbatch == 0;
+    return program->buffers[op->outputs[output]].over == PROGRAM_NONE;
 }

@@ -92,8 +92,11 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                        enum shd_dtype dtype, const int64_t *shape,
                        const struct shd_sharding *sharding, struct shd_error *err)
 {
-    struct program_buffer b = {
-        .name = name, .dtype = dtype, .stored = dtype, .rank = sharding->rank};
+    struct program_buffer b = {.name = name,
+                               .dtype = dtype,
+                               .stored = dtype,
+                               .rank = sharding->rank,
+                               .over = PROGRAM_NONE};
     void *buffers = program->buffers;
     struct shd_error why;
     int status = shd_sharding_check(sharding, shape, &why);
@@ -237,8 +240,9 @@ static void walk_memory(struct level *level, const struct program *program, uint
     for (uint32_t i = from; i < end; i++) {
         const struct program_op *op = &program->ops[i];
 
-        for (uint32_t k = 0; k < op->noutputs && program_op_allocates(op, microbatch); k++)
-            level->live += program->buffers[op->outputs[k]].bytes;
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            if (program_allocates(program, op, k, microbatch))
+                level->live += program->buffers[op->outputs[k]].bytes;
         if (level->live + op->workspace_bytes > level->peak)
             level->peak = level->live + op->workspace_bytes;
         for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)

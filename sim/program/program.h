@@ -46,6 +46,8 @@ struct program_buffer {
     uint32_t first_op, last_op; /* the op that writes it, and the one after which it is freed; nops:
                                    never */
     bool argument;              /* filled before the step begins */
+    uint32_t over; /* an argument whose memory it takes: written over what the next step
+                      does not want; else PROGRAM_NONE */
 };
 
 #define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
@@ -155,6 +157,10 @@ SHD_MUST_CHECK int program_add_result(struct program *program, enum program_resu
  * result already, or does not lie as the argument does. */
 SHD_MUST_CHECK int program_add_next(struct program *program, const char *name, uint32_t buffer,
                                     uint32_t of, struct shd_error *err);
+
+/* Have what a step leaves to the next written over what it replaces, where nothing reads that any
+ * more.  SHD_ENOMEM. */
+SHD_MUST_CHECK int program_update_in_place(struct program *program, struct shd_error *err);
 
 /* Whether a step begins with what the step before left. */
 bool program_has_state(const struct program *program);
@@ -267,8 +273,10 @@ void program_transfers(const struct program *program, const struct program_op *o
 uint32_t program_dead_buffers(const struct program *program, uint32_t i,
                               uint32_t dead[PROGRAM_DEAD_MAX]);
 
-/* Whether the op writes to new memory: not where it adds to what is there. */
-bool program_op_allocates(const struct program_op *op, uint32_t microbatch);
+/* Whether an op's result needs new memory: not where the op adds to what is there, or writes over
+ * an argument. */
+bool program_allocates(const struct program *program, const struct program_op *op, uint32_t output,
+                       uint32_t microbatch);
 
 /* Bytes of live buffers at their highest on one device. */
 uint128 program_peak_bytes(const struct program *program);

@@ -346,7 +346,8 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
         return status;
     run.repeats = 1;
     run.finish = NULL;
-    run.repeated = NULL; /* this run is not measured */
+    run.repeated = NULL;  /* this run is not measured */
+    run.memory_bytes = 0; /* and keeps what is else written over */
     run.inspect = judge_step;
     run.inspect_arg = s;
     status = walk_run(again, &run, err);

@@ -334,6 +334,26 @@ static void count_received(struct walker *w, uint32_t i, uint64_t received)
     *all = received + (w->microbatch > 0 && w->program->ops[i].times > 1 ? *all : 0);
 }
 
+/* Those who look at what an op read must find it there: then nothing is written over it. */
+static bool is_watched(const struct walker *w)
+{
+    return w->walk->opts->observe || w->walk->opts->inspect;
+}
+
+/* Memory for a result of an op. */
+static int get_memory(struct walker *w, const struct program_op *op, uint32_t output,
+                      struct shd_error *err)
+{
+    const struct program_buffer *b = &w->program->buffers[op->outputs[output]];
+    void **shard = &w->shards[op->outputs[output]];
+
+    if (b->over != PROGRAM_NONE && !is_watched(w))
+        *shard = w->shards[b->over];
+    else if (b->over != PROGRAM_NONE || program_allocates(w->program, op, output, w->microbatch))
+        return shd_device_alloc(w->dev, b->bytes, b->name, shard, err);
+    return SHD_OK;
+}
+
 /* Allocate what an op writes, do the op, and free what was read for the last time. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
@@ -344,12 +364,8 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     int status = SHD_OK;
 
     w->dev->arena.op = op->name;
-    for (uint32_t k = 0;
-         k < op->noutputs && program_op_allocates(op, w->microbatch) && status == SHD_OK; k++) {
-        const struct program_buffer *b = &w->program->buffers[op->outputs[k]];
-
-        status = shd_device_alloc(w->dev, b->bytes, b->name, &w->shards[op->outputs[k]], err);
-    }
+    for (uint32_t k = 0; k < op->noutputs && status == SHD_OK; k++)
+        status = get_memory(w, op, k, err);
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
     if (status == SHD_OK)
@@ -481,7 +497,8 @@ static void begin_next(struct walker *w)
 
         if (result->kind != PROGRAM_NEXT)
             continue;
-        shd_device_free(w->dev, w->shards[result->of]);
+        if (w->shards[result->of] != w->shards[result->buffer])
+            shd_device_free(w->dev, w->shards[result->of]);
         w->shards[result->of] = w->shards[result->buffer];
         w->shards[result->buffer] = NULL;
     }

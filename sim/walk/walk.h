@@ -15,9 +15,9 @@
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
-/* Called in each device's thread after each op, for each microbatch, while what the op read is still
- * there: `shards[b]` is the device's shard of buffer b, NULL where it is not alive.  Arguments that
- * are filled in anew are such ops again. */
+/* Called in each device's thread after each op, for each microbatch, while what the op read is
+ * still there: `shards[b]` is the device's shard of buffer b, NULL where it is not alive. Arguments
+ * that are filled in anew are such ops again. */
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
                                 const void *const *shards);
 
@@ -42,7 +42,8 @@ struct walk_opts {
     void *finish_arg;
     walk_stepped_fn stepped; /* NULL: nothing to do */
     void *stepped_arg;
-    walk_observe_fn observe; /* NULL: nothing to do */
+    walk_observe_fn observe; /* NULL: nothing to do.  With it, or `inspect`, nothing is written over
+                                arguments: a step takes more memory than planned */
     void *observe_arg;
     walk_repeated_fn repeated; /* NULL: nothing to do */
     void *repeated_arg;
