@@ -136,7 +136,8 @@ static int all_norms(struct norms *out, uint32_t *count, const struct train_run 
         if (run->program->results[r].kind == PROGRAM_NEXT &&
             strncmp(run->program->results[r].name, "opt/", 4) != 0)
             status = norms_of(&out[(*count)++], run, r, err);
-    qsort(out, *count, sizeof *out, by_name);
+    if (status == SHD_OK)
+        qsort(out, *count, sizeof *out, by_name);
     return status;
 }
 

@@ -41,8 +41,8 @@ static uint32_t param(struct building *b, const char *name, const char *const *d
     struct kern_source source;
     size_t rank = 0, n = 0;
 
-    if (b->err.status != SHD_OK)
-        return GRAPH_NONE;
+    if (b->err.status != SHD_OK || b->graph->err.status != SHD_OK)
+        return GRAPH_NONE; /* without memory the name may be lost, too */
     if (!tensor) {
         (void)shd_error_set(&b->err, SHD_ENOTFOUND, "there is no tensor '%.60s'", name);
         return GRAPH_NONE;
