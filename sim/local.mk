@@ -312,6 +312,7 @@ libsim_la_SOURCES = \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \
+	%D%/program/memory.c \
 	%D%/program/microbatches.c \
 	%D%/program/program.c \
 	%D%/program/program.h \

@@ -192,6 +192,23 @@ static bool all_in_place(const struct program *program)
     return all;
 }
 
+/* What the bytes at the peak are for. */
+static void check_uses(const struct step *s, uint64_t parameters, bool sums, const char *what)
+{
+    struct program_memory memory;
+    uint128 all = 0;
+
+    program_memory(&memory, s->program);
+    for (int use = 0; use < PROGRAM_NUSES; use++)
+        all += memory.uses[use];
+    ok(all == peak(s) && memory.uses[PROGRAM_PARAMETERS] == parameters &&
+           memory.uses[PROGRAM_OPTIMIZER] == 2 * (uint128)parameters,
+       "%s: at the peak there are the parameters and two moments of each, %llu bytes in all", what,
+       (unsigned long long)all);
+    ok(!sums || memory.uses[PROGRAM_GRADIENTS] >= parameters,
+       "%s: and the gradients of the microbatches before", what);
+}
+
 static void compare(const struct step *whole, const struct made *made)
 {
     struct step s;
@@ -205,6 +222,8 @@ static void compare(const struct step *whole, const struct made *made)
     ok(good && !step_disagreement(s.planned, s.executed), "%s: runs as planned", what);
     if (good)
         ok(difference(whole, &s) < 1e-10, "%s: loss, norm and all next values are the same", what);
+    if (good)
+        check_uses(&s, parameter_bytes(graph), made->microbatches > 1, what);
     if (good)
         ok(all_in_place(s.program), "%s: next values are written over those of the step", what);
     if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_NONE)

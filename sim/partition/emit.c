@@ -52,6 +52,38 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
     return SHD_OK;
 }
 
+/* What the array that a step leaves to the next is for: what it takes the place of. */
+static enum program_use use_of_next(const struct emit *e, uint32_t node, enum program_use otherwise)
+{
+    for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
+        const struct graph_output *output = &e->graph->outputs[o];
+
+        if (output->node == node && output->kind == GRAPH_NEXT)
+            return e->graph->nodes[output->of].op == GRAPH_PARAM ? PROGRAM_PARAMETERS
+                                                                 : PROGRAM_OPTIMIZER;
+    }
+    return otherwise;
+}
+
+/* What a new array of a node's value is for. */
+static enum program_use use_of(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    bool first = e->newest[node - e->first] == PROGRAM_NONE;
+
+    if (n->op == GRAPH_PARAM)
+        return first ? PROGRAM_PARAMETERS : PROGRAM_GATHERED;
+    if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+        return PROGRAM_OPTIMIZER;
+    if (n->op == GRAPH_INPUT && first)
+        return PROGRAM_DATA;
+    if (n->op == GRAPH_ACCUMULATE ||
+        (n->gradient_of != GRAPH_NONE && e->graph->nodes[n->gradient_of].op == GRAPH_PARAM))
+        return PROGRAM_GRADIENTS;
+    return n->phase == GRAPH_OPTIMIZER ? use_of_next(e, node, PROGRAM_WORKSPACE)
+                                       : PROGRAM_ACTIVATIONS;
+}
+
 /* A new buffer for a node's array in a sharding, kept as its newest version. */
 static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t phase,
                        uint32_t *buffer)
@@ -66,6 +98,7 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t
     if (status != SHD_OK)
         return status;
     e->program->buffers[*buffer].stored = n->stored;
+    e->program->buffers[*buffer].use = use_of(e, node);
     return keep_version(e, node, sharding, *buffer, phase);
 }
 

@@ -34,7 +34,20 @@
  * that it brings to a device fit a uint64_t. */
 #define PROGRAM_SHARD_BYTES_MAX (UINT64_C(1) << 55)
 
+/* What the memory of a buffer is for. */
+enum program_use {
+    PROGRAM_ACTIVATIONS, /* values of the forward and the backward phase, and their gradients */
+    PROGRAM_PARAMETERS,
+    PROGRAM_GRADIENTS, /* of parameters */
+    PROGRAM_OPTIMIZER, /* its state, from step to step */
+    PROGRAM_GATHERED,  /* parameters in another sharding than their own */
+    PROGRAM_DATA,      /* inputs of the step */
+    PROGRAM_WORKSPACE, /* of one op, or of the update */
+    PROGRAM_NUSES
+};
+
 struct program_buffer {
+    enum program_use use;
     const char *name; /* of the array; several buffers may hold shardings of one array */
     enum shd_dtype dtype;
     enum shd_dtype stored; /* the type that was asked for, where it is computed in another */
@@ -278,8 +291,15 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
 bool program_allocates(const struct program *program, const struct program_op *op, uint32_t output,
                        uint32_t microbatch);
 
-/* Bytes of live buffers at their highest on one device. */
+/* Bytes of live buffers at their highest on one device, and what they are for then. */
+struct program_memory {
+    uint128 peak_bytes;
+    uint128 uses[PROGRAM_NUSES]; /* at the first op with that peak; they add up to it */
+};
+void program_memory(struct program_memory *out, const struct program *program);
 uint128 program_peak_bytes(const struct program *program);
+
+const char *program_use_name(enum program_use use); /* "activations", "parameters", ... */
 
 const char *program_kind_name(enum program_op_kind kind);
 const char *program_phase_name(uint8_t phase); /* "forward", "backward", "optimizer" */
