@@ -342,6 +342,7 @@ libsim_la_SOURCES = \
 	%D%/query/op_eformer_partition_axis.c \
 	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
+	%D%/query/op_pipeline.c \
 	%D%/query/op_rank_order.c \
 	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
@@ -464,6 +465,23 @@ libsim_la_SOURCES = \
 	%D%/threads/turns.h \
 	%D%/threads/wait.c \
 	%D%/threads/wait.h \
+	%D%/timetable/dualpipev.c \
+	%D%/timetable/gpipe.c \
+	%D%/timetable/interleave.c \
+	%D%/timetable/interleave.h \
+	%D%/timetable/interleaved_1f1b.c \
+	%D%/timetable/interleaved_zero_bubble.c \
+	%D%/timetable/looped_bfs.c \
+	%D%/timetable/one_f_one_b.c \
+	%D%/timetable/row.h \
+	%D%/timetable/table.c \
+	%D%/timetable/table.h \
+	%D%/timetable/timetable.c \
+	%D%/timetable/timetable.h \
+	%D%/timetable/walk.c \
+	%D%/timetable/walk.h \
+	%D%/timetable/zb_h1.c \
+	%D%/timetable/zbv.c \
 	%D%/trial/bound.c \
 	%D%/trial/bound.h \
 	%D%/trial/collect.c \

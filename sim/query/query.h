@@ -33,6 +33,7 @@ extern const struct query_op query_eformer_mesh_ops[];
 extern const struct query_op query_eformer_partition_axis_ops[];
 extern const struct query_op query_groups_ops[];
 extern const struct query_op query_layer_ops[];
+extern const struct query_op query_pipeline_ops[];
 extern const struct query_op query_rank_order_ops[];
 extern const struct query_op query_regex_ops[];
 extern const struct query_op query_reshard_ops[];

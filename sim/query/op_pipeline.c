@@ -1,0 +1,157 @@
+/* The op on pipeline schedules: who does what in which order, and what that comes to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "query/axes.h"
+#include "query/limits.h"
+#include "query/query.h"
+#include "query/read.h"
+#include "timetable/timetable.h"
+#include "timetable/walk.h"
+
+static int read_size(uint32_t *out, const json_t *in, const char *key, struct shd_error *err)
+{
+    int64_t value;
+    int status = read_int(&value, in, key, 1, err);
+
+    if (status != SHD_OK)
+        return status;
+    if (value < 1 || value > INT32_MAX)
+        return shd_error_set(err, SHD_EINVAL, "'%s' is %lld; expected at least 1 and at most %d",
+                             key, (long long)value, INT32_MAX);
+    *out = (uint32_t)value;
+    return SHD_OK;
+}
+
+static int read_sizes(struct timetable_sizes *out, const json_t *in, struct shd_error *err)
+{
+    int status = read_size(&out->nranks, in, "pp", err);
+
+    if (status == SHD_OK)
+        status = read_size(&out->stages_per_rank, in, "stages_per_rank", err);
+    if (status == SHD_OK)
+        status = read_size(&out->nmicrobatches, in, "microbatches", err);
+    return status;
+}
+
+/* in.times {"F", "B", "I", "W", "FB"}: a unit each, and a backward two, if there are none. */
+static int read_times(struct timetable_times *out, const json_t *in, struct shd_error *err)
+{
+    const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
+    const json_t *times = json_object_get(in, "times");
+    int status;
+
+    if (times && !json_is_object(times))
+        return shd_error_set(err, SHD_ETYPE, "'times' must be an object");
+    status = read_number(&out->forward, times, "F", unit.forward, err);
+    if (status == SHD_OK)
+        status = read_number(&out->backward, times, "B", unit.backward, err);
+    if (status == SHD_OK)
+        status = read_number(&out->backward_input, times, "I", unit.backward_input, err);
+    if (status == SHD_OK)
+        status = read_number(&out->backward_weight, times, "W", unit.backward_weight, err);
+    if (status == SHD_OK)
+        status = read_number(&out->overlapped, times, "FB", unit.overlapped, err);
+    return status;
+}
+
+/* What an answer lists: three actions of each stage and microbatch. */
+static int check_size(const struct timetable_sizes *s, struct shd_error *err)
+{
+    uint128 n = (uint128)s->nranks * s->stages_per_rank * s->nmicrobatches * 3;
+
+    if (n > LIMIT_LISTED_ELEMENTS)
+        return shd_error_set(err, SHD_ERANGE,
+                             "the actions of %u ranks, %u stages a rank and %u microbatches are "
+                             "not listed",
+                             (unsigned)s->nranks, (unsigned)s->stages_per_rank,
+                             (unsigned)s->nmicrobatches);
+    return SHD_OK;
+}
+
+/* An action, or two that overlap, as PyTorch writes them; returns how many there were. */
+static size_t write_action(struct json_out *out, const struct timetable_action *a)
+{
+    char first[TIMETABLE_ACTION_TEXT_MAX], second[TIMETABLE_ACTION_TEXT_MAX];
+    struct text pair = TEXT_INIT;
+
+    timetable_print_action(first, sizeof first, a);
+    if (!a->overlapped) {
+        json_out_string(out, first);
+        return 1;
+    }
+    timetable_print_action(second, sizeof second, a + 1);
+    text_addf(&pair, "(%s;%s)OVERLAP_F_B", first, second);
+    json_out_join(out, &pair);
+    return 2;
+}
+
+static void write_order(struct json_out *out, const struct timetable *t)
+{
+    json_out_key(out, "order");
+    json_out_begin_array(out);
+    for (uint32_t r = 0; r < t->nranks; r++) {
+        json_out_begin_array(out);
+        for (size_t i = t->first[r]; i < t->first[r + 1];)
+            i += write_action(out, &t->actions[i]);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+static void write_counts(struct json_out *out, const char *key, const uint32_t *counts, size_t n)
+{
+    json_out_key(out, key);
+    json_out_begin_array(out);
+    for (size_t i = 0; i < n; i++)
+        json_out_int(out, counts[i]);
+    json_out_end_array(out);
+}
+
+static void write_answer(struct json_out *out, const struct timetable *t,
+                         const struct timetable_walk *walk)
+{
+    json_out_begin_object(out);
+    write_order(out, t);
+    json_out_key(out, "makespan");
+    json_out_double(out, walk->makespan);
+    json_out_key(out, "bubble_fraction");
+    json_out_double(out, walk->bubble);
+    write_counts(out, "peak_live_until_I_or_B", walk->live_until_input, t->nranks);
+    write_counts(out, "peak_live_until_W_or_B", walk->live_until_weight, t->nranks);
+    json_out_end_object(out);
+}
+
+static int answer_schedule(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const struct timetable_schedule *schedule = NULL;
+    struct timetable *timetable = NULL;
+    struct timetable_times times;
+    struct timetable_sizes sizes;
+    struct timetable_walk walk;
+    const char *name;
+    int status = read_string(&name, in, "schedule", "", err);
+
+    if (status == SHD_OK)
+        status = timetable_find(&schedule, name, err);
+    if (status == SHD_OK)
+        status = read_sizes(&sizes, in, err);
+    if (status == SHD_OK)
+        status = read_times(&times, in, err);
+    if (status == SHD_OK)
+        status = check_size(&sizes, err);
+    if (status == SHD_OK)
+        status = timetable_build(&timetable, schedule, &sizes, err);
+    if (status == SHD_OK)
+        status = timetable_walk(&walk, timetable, &times, err);
+    if (status == SHD_OK) {
+        write_answer(out, timetable, &walk);
+        timetable_walk_fini(&walk);
+    }
+    timetable_destroy(timetable);
+    return status;
+}
+
+const struct query_op query_pipeline_ops[] = {{"pipeline.schedule", answer_schedule}, {NULL, NULL}};

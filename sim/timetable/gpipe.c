@@ -1,0 +1,49 @@
+/* GPipe - all forwards, then all backwards.
+ *
+ * The simplest order: a rank keeps the activations of every microbatch until the backwards begin.
+ * Only the ramps at both ends are idle: the last rank begins p - 1 forwards late, and the first one
+ * ends p - 1 backwards after it.
+ *
+ * Huang et al., GPipe, arXiv:1811.06965, section 2.3.  One stage a rank; any number of microbatches.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "timetable/row.h"
+#include "timetable/table.h"
+
+static int check(const struct timetable_sizes *sizes, struct shd_error *err)
+{
+    return timetable_expect_stages(sizes, timetable_gpipe.name, 1, err);
+}
+
+static void order(struct timetable_row *row)
+{
+    for (uint32_t m = 0; m < row->sizes.nmicrobatches; m++)
+        timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
+    for (uint32_t m = 0; m < row->sizes.nmicrobatches; m++)
+        timetable_add(row, TIMETABLE_BACKWARD, row->rank, m);
+}
+
+static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    return (sizes->nranks - 1) * (times->forward + times->backward);
+}
+
+static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    (void)sizes;
+    (void)times;
+    return true;
+}
+
+const struct timetable_schedule timetable_gpipe = {
+    .name = "GPipe",
+    .desc = "all forwards, then all backwards",
+    .source = "Huang et al., arXiv:1811.06965",
+    .stages_per_rank = 1,
+    .bubble = {"(p-1)(F+B)", "", idle, holds},
+    .check = check,
+    .order = order,
+};

@@ -1,0 +1,57 @@
+/* Interleaved1F1B - 1F1B with several smaller stages a rank.
+ *
+ * Stage s lies on rank s mod p.  Microbatches go in rounds of about p, each round through all stages
+ * of a rank before the next round ("depth first"), so that the ramps are as long as a stage, which
+ * is 1/v of a rank's work.  A rank is two forwards further ahead for each rank behind it: one while
+ * the microbatch goes there, one while its gradient comes back.
+ *
+ * Narayanan et al., Megatron-LM, arXiv:2104.04473, section 2.2.2.  There m is a multiple of p; here,
+ * as in Meta's Llama 3 (arXiv:2407.21783, section 3.3.2) and PyTorch, floor(m / p) rounds (at least
+ * one) must divide m.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "timetable/interleave.h"
+#include "timetable/table.h"
+
+static int check(const struct timetable_sizes *sizes, struct shd_error *err)
+{
+    return timetable_check_rounds(sizes, timetable_interleaved_1f1b.name, err);
+}
+
+static void order(struct timetable_row *row)
+{
+    uint64_t all = (uint64_t)row->sizes.stages_per_rank * row->sizes.nmicrobatches;
+    uint64_t ahead = timetable_warm_up(row, 2);
+
+    for (uint64_t k = 0; k < ahead; k++)
+        timetable_add_forward(row, k);
+    for (uint64_t k = 0; k < all; k++) {
+        if (k + ahead < all)
+            timetable_add_forward(row, k + ahead);
+        timetable_add_backward(row, TIMETABLE_BACKWARD, k);
+    }
+}
+
+static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    return (sizes->nranks - 1) * (times->forward + times->backward);
+}
+
+static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    (void)times;
+    return sizes->nmicrobatches % sizes->nranks == 0;
+}
+
+const struct timetable_schedule timetable_interleaved_1f1b = {
+    .name = "Interleaved1F1B",
+    .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
+    .source = "Narayanan et al., arXiv:2104.04473",
+    .stages_per_rank = 2,
+    .bubble = {"(p-1)(F+B)", "m a multiple of p", idle, holds},
+    .check = check,
+    .order = order,
+};

@@ -1,0 +1,55 @@
+/* 1F1B - one forward, one backward: as GPipe, with the activations of fewer microbatches.
+ *
+ * Rank r does as many forwards as there are ranks from it to the last, p - r, by when the first
+ * gradient is back; from then on a backward makes room for every forward.  The bubble is GPipe's,
+ * but no more than p - r microbatches are alive.
+ *
+ * Narayanan et al., PipeDream-Flush, arXiv:2006.09503; Megatron-LM, arXiv:2104.04473, section 2.2.
+ * One stage a rank; any number of microbatches (of fewer than p - r, all forwards go first).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "timetable/row.h"
+#include "timetable/table.h"
+
+static int check(const struct timetable_sizes *sizes, struct shd_error *err)
+{
+    return timetable_expect_stages(sizes, timetable_one_f_one_b.name, 1, err);
+}
+
+static void order(struct timetable_row *row)
+{
+    uint32_t n = row->sizes.nmicrobatches, ahead = row->sizes.nranks - row->rank;
+
+    for (uint32_t m = 0; m < n && m < ahead; m++)
+        timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
+    for (uint32_t m = 0; m < n; m++) {
+        timetable_add(row, TIMETABLE_BACKWARD, row->rank, m);
+        if (n - m > ahead)
+            timetable_add(row, TIMETABLE_FORWARD, row->rank, m + ahead);
+    }
+}
+
+static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    return (sizes->nranks - 1) * (times->forward + times->backward);
+}
+
+static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    (void)sizes;
+    (void)times;
+    return true;
+}
+
+const struct timetable_schedule timetable_one_f_one_b = {
+    .name = "1F1B",
+    .desc = "a backward as soon as there is one, for fewer live activations",
+    .source = "Narayanan et al., arXiv:2006.09503",
+    .stages_per_rank = 1,
+    .bubble = {"(p-1)(F+B)", "", idle, holds},
+    .check = check,
+    .order = order,
+};

@@ -1,0 +1,34 @@
+/* row.h - what schedules are written with: a rank's actions are added one after the other.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TIMETABLE_ROW_H
+#define TIMETABLE_ROW_H
+
+#include "timetable/timetable.h"
+
+struct timetable_row {
+    struct timetable_sizes sizes;
+    uint32_t rank;
+    struct timetable_action *actions; /* room for three of every stage and microbatch of a rank */
+    size_t nactions;
+};
+
+void timetable_add(struct timetable_row *row, enum timetable_kind kind, uint32_t stage,
+                   uint32_t microbatch);
+
+/* A forward and a full backward that are done as one. */
+void timetable_add_overlapped(struct timetable_row *row, const struct timetable_action *forward,
+                              const struct timetable_action *backward);
+
+/* For check() of schedules: rank r holds exactly `n` stages. */
+SHD_MUST_CHECK int timetable_expect_stages(const struct timetable_sizes *sizes, const char *name,
+                                           uint32_t n, struct shd_error *err);
+
+/* For bubble.holds(): forward, input and weight gradient take the same time, a full backward as
+ * long as its two halves. */
+bool timetable_even(const struct timetable_times *times);
+
+#endif /* TIMETABLE_ROW_H */

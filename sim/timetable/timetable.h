@@ -1,0 +1,126 @@
+/* timetable.h - what each rank of a pipeline does, in which order: a schedule as data.
+ *
+ * A model is cut into stages 0..nstages-1; a stage lies on one rank, and a rank may hold several.
+ * A batch is cut into microbatches.  An action is a phase of one stage for one microbatch; each rank
+ * does its actions strictly in order, one at a time, and waits where what an action needs is not
+ * there yet (walk.h says who waits for whom).  A timetable holds no times and no sizes: those are
+ * its readers' (walk.h, drawings, programs).
+ *
+ * Thread class: a timetable is immutable once built; schedules are constants.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TIMETABLE_TIMETABLE_H
+#define TIMETABLE_TIMETABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+
+enum timetable_kind {
+    TIMETABLE_FORWARD,
+    TIMETABLE_BACKWARD,        /* gradients of inputs and of weights */
+    TIMETABLE_BACKWARD_INPUT,  /* of inputs only: what the stage before waits for */
+    TIMETABLE_BACKWARD_WEIGHT, /* of weights only: nobody waits for it */
+};
+#define TIMETABLE_KINDS 4
+
+struct timetable_action {
+    uint32_t stage;
+    uint32_t microbatch;
+    uint8_t kind; /* enum timetable_kind */
+    /* This forward and the full backward that follows it are done as one, the transfers of each
+     * beside the computation of the other.  Who does not know of it does one after the other. */
+    bool overlapped;
+};
+
+/* Free with timetable_destroy(). */
+struct timetable {
+    uint32_t nranks;
+    uint32_t nstages;
+    uint32_t nmicrobatches;
+    uint32_t *rank_of_stage; /* [nstages] */
+    /* Rank r does actions[first[r]] to actions[first[r + 1] - 1], in this order. */
+    size_t *first; /* [nranks + 1] */
+    struct timetable_action *actions;
+};
+
+/* What a schedule is asked with; each at least 1. */
+struct timetable_sizes {
+    uint32_t nranks;          /* p */
+    uint32_t stages_per_rank; /* v */
+    uint32_t nmicrobatches;   /* m */
+};
+
+/* How long an action of one stage takes, in any unit; a backward that is not split takes
+ * `backward`. */
+struct timetable_times {
+    double forward, backward, backward_input, backward_weight;
+    /* Of an overlapped pair, both of which are there when it ends; 0: the forward, then the
+     * backward, each there when it ends itself. */
+    double overlapped;
+};
+
+/* Forward, input and weight gradient take one unit each, as the papers count. */
+#define TIMETABLE_TIMES_UNIT {1, 2, 1, 1, 0}
+
+/* The bubble in closed form: how long each rank is idle between the first action of any rank and
+ * the last, in the times of one stage. */
+struct timetable_bubble {
+    const char *formula; /* in p, v, m and the times F, B, I, W and FB, the overlapped pair's */
+    const char *where;   /* what it holds for, in words; "" for all that the schedule takes */
+    double (*idle)(const struct timetable_sizes *sizes, const struct timetable_times *times);
+    bool (*holds)(const struct timetable_sizes *sizes, const struct timetable_times *times);
+};
+
+struct timetable_row;
+
+/* A schedule is a file that ends in one of these, and a row of table.c. */
+struct timetable_schedule {
+    const char *name;   /* as written in scenarios and questions */
+    const char *desc;   /* one line for people */
+    const char *source; /* where it is from: authors and arXiv number */
+    uint32_t stages_per_rank; /* that it is made for, where nothing else is said */
+    bool v_shaped; /* rank r holds stages r and 2p - 1 - r; else those with s mod p = r */
+    struct timetable_bubble bubble;
+    /* SHD_EINVAL or SHD_EINDIVISIBLE: what of the sizes does not fit, what was expected, and the
+     * nearest that does. */
+    int (*check)(const struct timetable_sizes *sizes, struct shd_error *err);
+    void (*order)(struct timetable_row *row); /* add a rank's actions (row.h) */
+};
+
+/* Ended by NULL. */
+extern const struct timetable_schedule *const timetable_schedules[];
+
+/* The schedule of a name, in which case, '-' and '_' count nothing; SHD_ENOTFOUND says which name
+ * may have been meant. */
+SHD_MUST_CHECK int timetable_find(const struct timetable_schedule **out, const char *name,
+                                  struct shd_error *err);
+
+#define TIMETABLE_STAGES_MAX (1U << 24)
+#define TIMETABLE_ACTIONS_MAX (1U << 27) /* 1.5 GiB; 1,024 ranks of 4,096 microbatches are 2^23.6 */
+/* Stages times microbatches, each of which has at most three actions. */
+#define TIMETABLE_PLACES_MAX (TIMETABLE_ACTIONS_MAX / 3)
+
+/* Build the timetable of a schedule: time and memory are linear in its actions.  The statuses of
+ * its check(); SHD_EINVAL where a size is 0; SHD_ERANGE beyond the limits above; SHD_ENOMEM. */
+SHD_MUST_CHECK int timetable_build(struct timetable **out,
+                                   const struct timetable_schedule *schedule,
+                                   const struct timetable_sizes *sizes, struct shd_error *err);
+
+void timetable_destroy(struct timetable *timetable); /* NULL is allowed */
+
+/* How many actions all ranks have. */
+size_t timetable_nactions(const struct timetable *timetable);
+
+/* "F", "B", "I" or "W". */
+const char *timetable_kind_letter(enum timetable_kind kind);
+
+#define TIMETABLE_ACTION_TEXT_MAX 24
+
+/* "3F0": stage 3, forward, microbatch 0.  Into buf; returns buf. */
+const char *timetable_print_action(char *buf, size_t size, const struct timetable_action *action);
+
+#endif /* TIMETABLE_TIMETABLE_H */

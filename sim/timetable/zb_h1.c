@@ -1,0 +1,59 @@
+/* ZBH1 - 1F1B with the backward in two: weight gradients wait until a rank would be idle.
+ *
+ * A stage needs only the input gradient of the next; the weight gradient of a microbatch can be made
+ * at any time.  Rank r is p - 1 - r forwards ahead, as in 1F1B, and puts weight gradients off by r
+ * microbatches, so that the last rank fills the end with them.  As many microbatches keep something
+ * alive (until their weight gradient) on each rank as on the first rank of 1F1B: p.
+ *
+ * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 and table 2.  One stage
+ * a rank; any number of microbatches.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "timetable/row.h"
+#include "timetable/table.h"
+
+static int check(const struct timetable_sizes *sizes, struct shd_error *err)
+{
+    return timetable_expect_stages(sizes, timetable_zb_h1.name, 1, err);
+}
+
+static void order(struct timetable_row *row)
+{
+    uint32_t n = row->sizes.nmicrobatches, ahead = row->sizes.nranks - row->rank, weights = 0;
+
+    for (uint32_t m = 0; m < n && m < ahead; m++)
+        timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
+    for (uint32_t m = 0; m < n; m++) {
+        timetable_add(row, TIMETABLE_BACKWARD_INPUT, row->rank, m);
+        if (m >= row->rank)
+            timetable_add(row, TIMETABLE_BACKWARD_WEIGHT, row->rank, weights++);
+        if (n - m > ahead)
+            timetable_add(row, TIMETABLE_FORWARD, row->rank, m + ahead);
+    }
+    while (weights < n)
+        timetable_add(row, TIMETABLE_BACKWARD_WEIGHT, row->rank, weights++);
+}
+
+static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    return (sizes->nranks - 1) *
+           (times->forward + times->backward_input - times->backward_weight);
+}
+
+static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
+{
+    return timetable_even(times) && sizes->nmicrobatches >= sizes->nranks;
+}
+
+const struct timetable_schedule timetable_zb_h1 = {
+    .name = "ZBH1",
+    .desc = "1F1B whose weight gradients wait until a rank would be idle",
+    .source = "Qi et al., arXiv:2401.10241",
+    .stages_per_rank = 1,
+    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", idle, holds},
+    .check = check,
+    .order = order,
+};
