@@ -80,6 +80,7 @@ check_PROGRAMS += \
 	%D%/store \
 	%D%/sums \
 	%D%/text \
+	%D%/timetable \
 	%D%/topology \
 	%D%/tpu_mesh \
 	%D%/tree \

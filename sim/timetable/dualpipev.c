@@ -1,13 +1,13 @@
 /* DualPipeV - a V of stages in which forwards overlap with backwards of other microbatches.
  *
  * Rank r holds stages r and 2p - 1 - r.  In the steady state a forward of one stage and a backward
- * of the other are done as one, so that the transfers of each (of experts above all) hide behind the
- * computation of the other.  Towards the end backwards are in two, and their weight gradients fill
- * the gaps.
+ * of the other are done as one, so that the transfers of each (of experts above all) hide behind
+ * the computation of the other.  Towards the end backwards are in two, and their weight gradients
+ * fill the gaps.
  *
- * DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.1 (DualPipe), cut in half
- * into a V by DeepSeek and Sea AI Lab, https://github.com/deepseek-ai/DualPipe, whose eight steps
- * these are.  Two stages a rank; at least as many microbatches as stages.
+ * DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.1 (DualPipe), cut in
+ * half into a V by DeepSeek and Sea AI Lab, https://github.com/deepseek-ai/DualPipe, whose eight
+ * steps these are.  Two stages a rank; at least as many microbatches as stages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -143,7 +143,8 @@ static void order(struct timetable_row *row)
 
 static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
-    double pair = times->overlapped;
+    /* One after the other, the next stage waits for a pair's forward only, not for the pair. */
+    double pair = times->overlapped > 0 ? times->overlapped : times->backward;
 
     return (sizes->nranks - 1) * (pair + times->backward - 3 * times->backward_weight);
 }
@@ -151,7 +152,9 @@ static double idle(const struct timetable_sizes *sizes, const struct timetable_t
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
     (void)sizes;
-    return timetable_even(times) && times->overlapped > 0;
+    return timetable_even(times) &&
+           (times->overlapped == 0 || (times->overlapped >= times->backward &&
+                                       times->overlapped <= times->forward + times->backward));
 }
 
 const struct timetable_schedule timetable_dualpipev = {
@@ -160,7 +163,9 @@ const struct timetable_schedule timetable_dualpipev = {
     .source = "DeepSeek-AI, arXiv:2412.19437",
     .stages_per_rank = 2,
     .v_shaped = true,
-    .bubble = {"(p-1)(FB+B-3W)", "F = I = W, FB given", idle, holds},
+    .bubble = {"(p-1)(FB+B-3W)",
+               "F = I = W, B <= FB <= F+B; FB is B where pairs are done one after the other", idle,
+               holds},
     .check = check,
     .order = order,
 };

@@ -4,7 +4,8 @@
  * Only the ramps at both ends are idle: the last rank begins p - 1 forwards late, and the first one
  * ends p - 1 backwards after it.
  *
- * Huang et al., GPipe, arXiv:1811.06965, section 2.3.  One stage a rank; any number of microbatches.
+ * Huang et al., GPipe, arXiv:1811.06965, section 2.3.  One stage a rank; any number of
+ * microbatches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,8 +27,8 @@ int timetable_check_rounds(const struct timetable_sizes *sizes, const char *name
     return shd_error_set(err, SHD_EINDIVISIBLE,
                          "%s of %u ranks: %u microbatches do not divide into %u rounds; the "
                          "nearest that do are %u and %u",
-                         name, (unsigned)p, (unsigned)m, (unsigned)rounds_of(m, p),
-                         (unsigned)below, (unsigned)above);
+                         name, (unsigned)p, (unsigned)m, (unsigned)rounds_of(m, p), (unsigned)below,
+                         (unsigned)above);
 }
 
 static uint32_t round_size(const struct timetable_sizes *s)

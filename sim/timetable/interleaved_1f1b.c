@@ -1,13 +1,13 @@
 /* Interleaved1F1B - 1F1B with several smaller stages a rank.
  *
- * Stage s lies on rank s mod p.  Microbatches go in rounds of about p, each round through all stages
- * of a rank before the next round ("depth first"), so that the ramps are as long as a stage, which
- * is 1/v of a rank's work.  A rank is two forwards further ahead for each rank behind it: one while
- * the microbatch goes there, one while its gradient comes back.
+ * Stage s lies on rank s mod p.  Microbatches go in rounds of about p, each round through all
+ * stages of a rank before the next round ("depth first"), so that the ramps are as long as a stage,
+ * which is 1/v of a rank's work.  A rank is two forwards further ahead for each rank behind it: one
+ * while the microbatch goes there, one while its gradient comes back.
  *
- * Narayanan et al., Megatron-LM, arXiv:2104.04473, section 2.2.2.  There m is a multiple of p; here,
- * as in Meta's Llama 3 (arXiv:2407.21783, section 3.3.2) and PyTorch, floor(m / p) rounds (at least
- * one) must divide m.
+ * Narayanan et al., Megatron-LM, arXiv:2104.04473, section 2.2.2.  There m is a multiple of p;
+ * here, as in Meta's Llama 3 (arXiv:2407.21783, section 3.3.2) and PyTorch, floor(m / p) rounds (at
+ * least one) must divide m.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ static double idle(const struct timetable_sizes *sizes, const struct timetable_t
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
     (void)times;
-    return sizes->nmicrobatches % sizes->nranks == 0;
+    return sizes->stages_per_rank == 1 || sizes->nmicrobatches >= sizes->nranks;
 }
 
 const struct timetable_schedule timetable_interleaved_1f1b = {
@@ -51,7 +51,7 @@ const struct timetable_schedule timetable_interleaved_1f1b = {
     .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
     .source = "Narayanan et al., arXiv:2104.04473",
     .stages_per_rank = 2,
-    .bubble = {"(p-1)(F+B)", "m a multiple of p", idle, holds},
+    .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", idle, holds},
     .check = check,
     .order = order,
 };

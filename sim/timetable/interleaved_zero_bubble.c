@@ -1,11 +1,13 @@
 /* InterleavedZeroBubble - ZB-H1 with several smaller stages a rank.
  *
- * As Interleaved1F1B, but a rank is only one forward further ahead for each rank behind it, as input
- * gradients come back in half the time; weight gradients are put off by r forwards and backwards, so
- * that the last rank has most of them left to fill the end, which is where it would be idle.
+ * As Interleaved1F1B, but a rank is only one forward further ahead for each rank behind it, as
+ * input gradients come back in half the time; weight gradients are put off by r forwards and
+ * backwards, so that the last rank has most of them left to fill the end, which is where it would
+ * be idle.
  *
  * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 (ZB-H1), with the
- * stages of arXiv:2104.04473; PyTorch calls it so.  floor(m / p) rounds (at least one) must divide m.
+ * stages of arXiv:2104.04473; PyTorch calls it so.  floor(m / p) rounds (at least one) must divide
+ * m.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,13 +41,12 @@ static void order(struct timetable_row *row)
 
 static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
-    return (sizes->nranks - 1) *
-           (times->forward + times->backward_input - times->backward_weight);
+    return (sizes->nranks - 1) * (times->forward + times->backward_input - times->backward_weight);
 }
 
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
-    return timetable_even(times) && sizes->nmicrobatches % sizes->nranks == 0;
+    return timetable_even(times) && sizes->nmicrobatches >= sizes->nranks;
 }
 
 const struct timetable_schedule timetable_interleaved_zero_bubble = {
@@ -53,7 +54,7 @@ const struct timetable_schedule timetable_interleaved_zero_bubble = {
     .desc = "ZB-H1 with several smaller stages a rank",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
-    .bubble = {"(p-1)(F+I-W)", "F = I = W, m a multiple of p", idle, holds},
+    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", idle, holds},
     .check = check,
     .order = order,
 };

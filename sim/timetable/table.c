@@ -12,15 +12,9 @@
 #include "base/nearest.h"
 
 const struct timetable_schedule *const timetable_schedules[] = {
-    &timetable_gpipe,
-    &timetable_one_f_one_b,
-    &timetable_interleaved_1f1b,
-    &timetable_looped_bfs,
-    &timetable_zb_h1,
-    &timetable_interleaved_zero_bubble,
-    &timetable_zbv,
-    &timetable_dualpipev,
-    NULL,
+    &timetable_gpipe,      &timetable_one_f_one_b, &timetable_interleaved_1f1b,
+    &timetable_looped_bfs, &timetable_zb_h1,       &timetable_interleaved_zero_bubble,
+    &timetable_zbv,        &timetable_dualpipev,   NULL,
 };
 
 static const char *skip_dashes(const char *s)

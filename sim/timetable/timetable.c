@@ -92,8 +92,7 @@ static int check(const struct timetable_schedule *schedule, const struct timetab
                              "each",
                              (unsigned)s->nranks, (unsigned)s->stages_per_rank,
                              (unsigned)s->nmicrobatches);
-    if (stages > TIMETABLE_STAGES_MAX ||
-        stages * s->nmicrobatches > TIMETABLE_PLACES_MAX)
+    if (stages > TIMETABLE_STAGES_MAX || stages * s->nmicrobatches > TIMETABLE_PLACES_MAX)
         return shd_error_set(err, SHD_ERANGE,
                              "a timetable of %llu stages and %u microbatches is too large; "
                              "expected at most %u stages, and stages times microbatches at most %u",
@@ -122,8 +121,7 @@ static void fill(struct timetable *t, const struct timetable_schedule *schedule,
 /* Give back the room that a schedule of whole backwards does not need. */
 static void trim(struct timetable *t)
 {
-    struct timetable_action *less =
-        realloc(t->actions, timetable_nactions(t) * sizeof *t->actions);
+    struct timetable_action *less = realloc(t->actions, timetable_nactions(t) * sizeof *t->actions);
 
     if (less)
         t->actions = less;

@@ -1,10 +1,10 @@
 /* timetable.h - what each rank of a pipeline does, in which order: a schedule as data.
  *
  * A model is cut into stages 0..nstages-1; a stage lies on one rank, and a rank may hold several.
- * A batch is cut into microbatches.  An action is a phase of one stage for one microbatch; each rank
- * does its actions strictly in order, one at a time, and waits where what an action needs is not
- * there yet (walk.h says who waits for whom).  A timetable holds no times and no sizes: those are
- * its readers' (walk.h, drawings, programs).
+ * A batch is cut into microbatches.  An action is a phase of one stage for one microbatch; each
+ * rank does its actions strictly in order, one at a time, and waits where what an action needs is
+ * not there yet (walk.h says who waits for whom).  A timetable holds no times and no sizes: those
+ * are its readers' (walk.h, drawings, programs).
  *
  * Thread class: a timetable is immutable once built; schedules are constants.
  *
@@ -64,10 +64,14 @@ struct timetable_times {
 };
 
 /* Forward, input and weight gradient take one unit each, as the papers count. */
-#define TIMETABLE_TIMES_UNIT {1, 2, 1, 1, 0}
+#define TIMETABLE_TIMES_UNIT \
+    {                        \
+        1, 2, 1, 1, 0        \
+    }
 
-/* The bubble in closed form: how long each rank is idle between the first action of any rank and
- * the last, in the times of one stage. */
+/* The bubble in closed form: how long a rank is idle between the first action of any rank and the
+ * last, in the times of one stage.  Where ranks have different work (pairs that overlap in less
+ * time than one after the other), it is that of the rank that has least. */
 struct timetable_bubble {
     const char *formula; /* in p, v, m and the times F, B, I, W and FB, the overlapped pair's */
     const char *where;   /* what it holds for, in words; "" for all that the schedule takes */
@@ -79,9 +83,9 @@ struct timetable_row;
 
 /* A schedule is a file that ends in one of these, and a row of table.c. */
 struct timetable_schedule {
-    const char *name;   /* as written in scenarios and questions */
-    const char *desc;   /* one line for people */
-    const char *source; /* where it is from: authors and arXiv number */
+    const char *name;         /* as written in scenarios and questions */
+    const char *desc;         /* one line for people */
+    const char *source;       /* where it is from: authors and arXiv number */
     uint32_t stages_per_rank; /* that it is made for, where nothing else is said */
     bool v_shaped; /* rank r holds stages r and 2p - 1 - r; else those with s mod p = r */
     struct timetable_bubble bubble;
@@ -100,7 +104,8 @@ SHD_MUST_CHECK int timetable_find(const struct timetable_schedule **out, const c
                                   struct shd_error *err);
 
 #define TIMETABLE_STAGES_MAX (1U << 24)
-#define TIMETABLE_ACTIONS_MAX (1U << 27) /* 1.5 GiB; 1,024 ranks of 4,096 microbatches are 2^23.6 */
+#define TIMETABLE_ACTIONS_MAX (1U << 27) /* 1.5 GiB; 1,024 ranks of 4,096 microbatches are 2^23.6 \
+                                          */
 /* Stages times microbatches, each of which has at most three actions. */
 #define TIMETABLE_PLACES_MAX (TIMETABLE_ACTIONS_MAX / 3)
 

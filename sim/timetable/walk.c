@@ -73,8 +73,9 @@ static int register_action(struct walker *w, uint32_t rank, uint32_t number, str
                              (unsigned)rank, (unsigned)a->stage, (unsigned)a->microbatch,
                              (unsigned)w->t->nstages, (unsigned)w->t->nmicrobatches);
     if (rank_of(w, a) != rank)
-        return shd_error_set(err, SHD_EINVAL, "rank %u has an action of stage %u, which rank %u has",
-                             (unsigned)rank, (unsigned)a->stage, (unsigned)rank_of(w, a));
+        return shd_error_set(err, SHD_EINVAL,
+                             "rank %u has an action of stage %u, which rank %u has", (unsigned)rank,
+                             (unsigned)a->stage, (unsigned)rank_of(w, a));
     if (a->kind == TIMETABLE_FORWARD)
         return claim(w, MADE_FORWARD, number, err);
     if (a->kind != TIMETABLE_BACKWARD_WEIGHT)
@@ -190,8 +191,7 @@ static void wake(struct walker *w, const struct timetable_action *a)
 static double duration(const struct walker *w, enum timetable_kind kind)
 {
     const double durations[TIMETABLE_KINDS] = {w->times->forward, w->times->backward,
-                                               w->times->backward_input,
-                                               w->times->backward_weight};
+                                               w->times->backward_input, w->times->backward_weight};
 
     return durations[kind];
 }
@@ -275,8 +275,8 @@ static void add_awaited(struct text *out, const struct walker *w, uint32_t rank)
     char name[TIMETABLE_ACTION_TEXT_MAX];
 
     if (maker == NOBODY) {
-        text_addf(out, "%u%s%u, which no rank does", (unsigned)missing.stage,
-                  letters[missing.what], (unsigned)missing.microbatch);
+        text_addf(out, "%u%s%u, which no rank does", (unsigned)missing.stage, letters[missing.what],
+                  (unsigned)missing.microbatch);
         return;
     }
     timetable_print_action(name, sizeof name, &w->t->actions[maker]);
@@ -286,7 +286,7 @@ static void add_awaited(struct text *out, const struct walker *w, uint32_t rank)
         text_addf(out, "%s of rank %u", name, (unsigned)w->t->rank_of_stage[missing.stage]);
 }
 
-#define SAID_MAX 4 /* ranks of a circle that a message names; it says how many there are */
+#define SAID_MAX 3 /* ranks of a circle that a message names; it says how many there are */
 
 /* From a rank that is stuck, follow who waits for whom until a rank comes up again, or nobody does
  * what is waited for.  The visits are noted in is_ready[], which has no more use. */
@@ -353,13 +353,13 @@ static void count_live(const struct timetable *t, uint32_t rank, struct timetabl
     walk->live_until_weight[rank] = most_weight;
 }
 
-/* Time that all ranks work, from the numbers of actions, so that it is not a sum of many. */
-static double work(const struct walker *w)
+/* Time that a rank works, from the numbers of actions, so that it is not a sum of many. */
+static double busy(const struct walker *w, uint32_t rank)
 {
-    size_t n[TIMETABLE_KINDS] = {0}, npairs = 0, all = timetable_nactions(w->t);
+    size_t n[TIMETABLE_KINDS] = {0}, npairs = 0;
     double sum = 0;
 
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = w->t->first[rank]; i < w->t->first[rank + 1]; i++) {
         if (w->t->actions[i].overlapped && w->times->overlapped > 0) {
             npairs++;
             i++; /* the other of the two */
@@ -375,14 +375,16 @@ static double work(const struct walker *w)
 static void sum_up(const struct walker *w)
 {
     struct timetable_walk *walk = w->walk;
-    double span = 0;
+    double span = 0, work = 0;
 
     for (uint32_t r = 0; r < w->t->nranks; r++) {
         span = w->clock[r] > span ? w->clock[r] : span;
+        walk->busy[r] = busy(w, r);
+        work += walk->busy[r];
         count_live(w->t, r, walk);
     }
     walk->makespan = span;
-    walk->bubble = span > 0 ? 1 - work(w) / (span * w->t->nranks) : 0;
+    walk->bubble = span > 0 ? 1 - work / (span * w->t->nranks) : 0;
 }
 
 /* ---- all of it ---- */
@@ -416,16 +418,18 @@ static bool allocate(struct walker *w)
     w->is_ready = calloc(nranks, sizeof *w->is_ready);
     walk->start = calloc(nactions + 1, sizeof *walk->start);
     walk->end = calloc(nactions + 1, sizeof *walk->end);
+    walk->busy = calloc(nranks, sizeof *walk->busy);
     walk->live_until_input = calloc(nranks, sizeof *walk->live_until_input);
     walk->live_until_weight = calloc(nranks, sizeof *walk->live_until_weight);
     return there && w->next && w->clock && w->ready && w->is_ready && walk->start && walk->end &&
-           walk->live_until_input && walk->live_until_weight;
+           walk->busy && walk->live_until_input && walk->live_until_weight;
 }
 
 void timetable_walk_fini(struct timetable_walk *walk)
 {
     free(walk->start);
     free(walk->end);
+    free(walk->busy);
     free(walk->live_until_input);
     free(walk->live_until_weight);
     *walk = (struct timetable_walk){0};

@@ -19,6 +19,7 @@
 /* Free with timetable_walk_fini(). */
 struct timetable_walk {
     double *start, *end; /* [action], in the order of the timetable's actions */
+    double *busy;        /* [rank]: time that its actions take */
     double makespan;     /* from 0 to the last end */
     double bubble;       /* part of the makespan that ranks are idle, on average: 0..1 */
     /* Most microbatches alive on a rank at once, counted for each of its stages: from the forward

@@ -1,12 +1,12 @@
 /* ZBH1 - 1F1B with the backward in two: weight gradients wait until a rank would be idle.
  *
- * A stage needs only the input gradient of the next; the weight gradient of a microbatch can be made
- * at any time.  Rank r is p - 1 - r forwards ahead, as in 1F1B, and puts weight gradients off by r
- * microbatches, so that the last rank fills the end with them.  As many microbatches keep something
- * alive (until their weight gradient) on each rank as on the first rank of 1F1B: p.
+ * A stage needs only the input gradient of the next; the weight gradient of a microbatch can be
+ * made at any time.  Rank r is p - 1 - r forwards ahead, as in 1F1B, and puts weight gradients off
+ * by r microbatches, so that the last rank fills the end with them.  As many microbatches keep
+ * something alive (until their weight gradient) on each rank as on the first rank of 1F1B: p.
  *
- * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 and table 2.  One stage
- * a rank; any number of microbatches.
+ * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 and table 2.  One
+ * stage a rank; any number of microbatches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,8 +39,7 @@ static void order(struct timetable_row *row)
 
 static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
-    return (sizes->nranks - 1) *
-           (times->forward + times->backward_input - times->backward_weight);
+    return (sizes->nranks - 1) * (times->forward + times->backward_input - times->backward_weight);
 }
 
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)

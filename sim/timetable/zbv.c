@@ -1,11 +1,12 @@
-/* ZBVZeroBubble - two stages a rank in the shape of a V, and weight gradients that fill what is left.
+/* ZBVZeroBubble - two stages a rank in the shape of a V, and weight gradients that fill what is
+ * left.
  *
  * Rank r holds stages r and 2p - 1 - r: a microbatch goes down the ranks and up again, so that its
- * last stage is where its first one is, and rank 0 has a gradient to work on as soon as any.  In the
- * steady state every rank does forward, input gradient and weight gradient of one stage, then of the
- * other; at the end weight gradients are put off behind the input gradients that others wait for.
- * With F = I = W the ranks only begin and end at different times; each is busy from its first action
- * to its last, and holds as much as the first rank of 1F1B.
+ * last stage is where its first one is, and rank 0 has a gradient to work on as soon as any.  In
+ * the steady state every rank does forward, input gradient and weight gradient of one stage, then
+ * of the other; at the end weight gradients are put off behind the input gradients that others wait
+ * for. With F = I = W the ranks only begin and end at different times; each is busy from its first
+ * action to its last, and holds as much as the first rank of 1F1B.
  *
  * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 6 (ZB-V).  Two stages a
  * rank; any number of microbatches: of fewer than 2p - 1 the order is that of 2p - 1, without the
