@@ -78,7 +78,10 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
+	%D%/cmd/show_timetable.c \
 	%D%/cmd/show_tree.c \
+	%D%/cmd/timetable_lanes.c \
+	%D%/cmd/timetable_lanes.h \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
@@ -131,8 +134,14 @@ libsim_la_SOURCES = \
 	%D%/draw/figure.h \
 	%D%/draw/figure_svg.c \
 	%D%/draw/figure_text.c \
+	%D%/draw/lanes.c \
+	%D%/draw/lanes.h \
+	%D%/draw/lanes_svg.c \
+	%D%/draw/lanes_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/draw/svg.c \
+	%D%/draw/svg.h \
 	%D%/explain/lesson.c \
 	%D%/explain/lesson.h \
 	%D%/explain/schedule.c \

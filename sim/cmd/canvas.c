@@ -75,19 +75,51 @@ static int put_file(const char *path, const struct text *text)
     return CMD_CANNOT;
 }
 
-int canvas_draw(const struct canvas *canvas, const struct figure *figure)
+int canvas_put(const struct canvas *canvas, const struct text *text)
+{
+    return canvas->output ? put_file(canvas->output, text) : cmd_put(text);
+}
+
+static bool is_picture(const struct canvas *canvas)
+{
+    return canvas->output && ends_with(canvas->output, ".svg");
+}
+
+/* How text is drawn: without colours in a file. */
+static struct figure_style style_of(const struct canvas *canvas)
 {
     struct figure_style style = canvas->style;
+
+    style.colour &= !canvas->output;
+    return style;
+}
+
+int canvas_draw(const struct canvas *canvas, const struct figure *figure)
+{
+    const struct figure_style style = style_of(canvas);
     struct text text = TEXT_INIT;
     int status;
 
-    if (canvas->output && ends_with(canvas->output, ".svg")) {
+    if (is_picture(canvas))
         figure_draw_svg(figure, &text);
-    } else {
-        style.colour &= !canvas->output;
+    else
         figure_draw_text(figure, &style, &text);
-    }
-    status = canvas->output ? put_file(canvas->output, &text) : cmd_put(&text);
+    status = canvas_put(canvas, &text);
+    text_fini(&text);
+    return status;
+}
+
+int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes)
+{
+    const struct figure_style style = style_of(canvas);
+    struct text text = TEXT_INIT;
+    int status;
+
+    if (is_picture(canvas))
+        lanes_draw_svg(lanes, &text);
+    else
+        lanes_draw_text(lanes, &style, &text);
+    status = canvas_put(canvas, &text);
     text_fini(&text);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <argp.h>
 
 #include "draw/figure.h"
+#include "draw/lanes.h"
 
 struct canvas {
     struct figure_style style;
@@ -24,7 +25,11 @@ extern const struct argp canvas_output_argp;
 /* What the environment says: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);
 
-/* Draw a figure where it is wanted; returns the exit status. */
+/* Draw a figure, or lanes, where they are wanted; returns the exit status. */
 int canvas_draw(const struct canvas *canvas, const struct figure *figure);
+int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes);
+
+/* Write text where a drawing would go, to the same end. */
+int canvas_put(const struct canvas *canvas, const struct text *text);
 
 #endif /* CMD_CANVAS_H */

@@ -20,6 +20,7 @@ static const struct cmd *const subjects[] = {
     &show_options,
     &show_schema,
     &show_strategies,
+    &show_timetable,
     &show_tree,
     NULL,
 };

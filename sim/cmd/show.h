@@ -20,6 +20,7 @@ extern const struct cmd show_mesh;
 extern const struct cmd show_options;
 extern const struct cmd show_schema;
 extern const struct cmd show_strategies;
+extern const struct cmd show_timetable;
 extern const struct cmd show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)

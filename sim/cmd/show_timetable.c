@@ -1,0 +1,303 @@
+/* shardsim show timetable - who does what when in a pipeline, and how long ranks are idle.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/wrap.h"
+#include "cmd/args.h"
+#include "cmd/timetable_lanes.h"
+#include "report/table.h"
+#include "timetable/timetable.h"
+
+struct request {
+    struct canvas canvas;
+    const char *name;             /* of a schedule, or "all" */
+    struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
+    struct timetable_times times;
+};
+
+/* ---- options ---- */
+
+static const struct argp_option option_table[] = {
+    {"ranks", 'r', "N", 0, "Ranks of the pipeline", 0},
+    {"stages", 0, NULL, OPTION_ALIAS, NULL, 0},
+    {"microbatches", 'm', "N", 0, "Microbatches of the batch", 0},
+    {"per-rank", 'v', "N", 0,
+     "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1",
+     0},
+    {"times", 't', "TIMES", 0,
+     "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
+     "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
+     "backward). B alone is halved into I and W",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static uint32_t parse_count(const char *arg, const char *option, struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (!isdigit((unsigned char)*arg) || *end || n < 1 || n > INT32_MAX)
+        args_error(state, "--%s is '%s'; expected a whole number of at least 1", option, arg);
+    return (uint32_t)n;
+}
+
+/* The names of times, longest first. */
+enum { TIME_PAIR, TIME_F, TIME_B, TIME_I, TIME_W, NTIMES };
+static const char *const time_names[NTIMES] = {"FB", "F", "B", "I", "W"};
+
+static const char *parse_time(double given[NTIMES], const char *s)
+{
+    for (int i = 0; i < NTIMES; i++) {
+        size_t length = strlen(time_names[i]);
+        char *end;
+
+        if (strncmp(s, time_names[i], length) != 0 || s[length] != '=')
+            continue;
+        s += length + 1;
+        if (!isdigit((unsigned char)*s) && *s != '.')
+            return NULL;
+        given[i] = strtod(s, &end);
+        return end;
+    }
+    return NULL;
+}
+
+static void parse_times(struct timetable_times *out, const char *arg, struct argp_state *state)
+{
+    double given[NTIMES] = {[TIME_F] = NAN, [TIME_B] = NAN, [TIME_I] = NAN, [TIME_W] = NAN};
+    const char *s = arg;
+
+    while (s && *s) {
+        s = parse_time(given, s);
+        if (s && *s && (*s != ',' || !s[1]))
+            s = NULL;
+        else if (s && *s)
+            s++;
+    }
+    if (!s || !*arg) {
+        args_error(state, "--times is '%s'; expected e.g. F=1,B=2 of F, B, I, W and FB", arg);
+        return;
+    }
+    out->forward = isnan(given[TIME_F]) ? 1 : given[TIME_F];
+    if (isnan(given[TIME_I]))
+        given[TIME_I] = isnan(given[TIME_B]) ? 1 : given[TIME_B] / 2;
+    if (isnan(given[TIME_W]))
+        given[TIME_W] = isnan(given[TIME_B]) ? 1 : fmax(given[TIME_B] - given[TIME_I], 0);
+    out->backward_input = given[TIME_I];
+    out->backward_weight = given[TIME_W];
+    out->backward = isnan(given[TIME_B]) ? given[TIME_I] + given[TIME_W] : given[TIME_B];
+    out->overlapped = given[TIME_PAIR];
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct request *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'r':
+        o->sizes.nranks = parse_count(arg, "ranks", state);
+        return 0;
+    case 'm':
+        o->sizes.nmicrobatches = parse_count(arg, "microbatches", state);
+        return 0;
+    case 'v':
+        o->sizes.stages_per_rank = parse_count(arg, "per-rank", state);
+        return 0;
+    case 't':
+        parse_times(&o->times, arg, state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->name)
+            args_error(state, "one schedule at a time; '%s' is too much", arg);
+        o->name = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->name || !o->sizes.nranks || !o->sizes.nmicrobatches)
+            args_error(state, "expected the name of a schedule, --ranks and --microbatches");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- one schedule ---- */
+
+static struct timetable_sizes sizes_for(const struct request *o,
+                                        const struct timetable_schedule *schedule)
+{
+    struct timetable_sizes sizes = o->sizes;
+
+    if (sizes.stages_per_rank == 0)
+        sizes.stages_per_rank = schedule->stages_per_rank;
+    return sizes;
+}
+
+static int show_one(const struct request *o)
+{
+    const struct timetable_schedule *schedule;
+    struct timetable_walked walked = {0};
+    struct timetable_lanes lanes;
+    struct timetable_sizes sizes;
+    struct shd_error err;
+    int status;
+
+    if (timetable_find(&schedule, o->name, &err) != SHD_OK)
+        return show_failure("timetable", &err);
+    sizes = sizes_for(o, schedule);
+    if (timetable_walked_init(&walked, schedule, &sizes, &o->times, &err) != SHD_OK)
+        return show_failure("timetable", &err);
+    if (timetable_lanes_init(&lanes, &walked, &err) == SHD_OK) {
+        status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
+        timetable_lanes_fini(&lanes);
+    } else {
+        status = show_failure("timetable", &err);
+    }
+    timetable_walked_fini(&walked);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* What a stage takes where a rank's work is cut into `n` of them. */
+static struct timetable_times divided(const struct timetable_times *t, double n)
+{
+    return (struct timetable_times){t->forward / n, t->backward / n, t->backward_input / n,
+                                    t->backward_weight / n, t->overlapped / n};
+}
+
+static void add_row(struct table *table, const struct timetable_walked *w)
+{
+    const struct timetable_bubble *b = &w->schedule->bubble;
+    double n = w->sizes.stages_per_rank;
+    uint32_t most = 0;
+
+    for (uint32_t r = 0; r < w->sizes.nranks; r++)
+        most = w->walk.live_until_weight[r] > most ? w->walk.live_until_weight[r] : most;
+    table_add(table, "%s", w->schedule->name);
+    table_add(table, "%u", (unsigned)w->sizes.stages_per_rank);
+    table_add(table, "%.6g", w->walk.makespan);
+    table_add(table, "%.6g", w->walk.bubble * w->walk.makespan);
+    table_add(table, "%.1f %%", 100 * w->walk.bubble);
+    if (b->holds(&w->sizes, &w->times))
+        table_add(table, "%.6g", b->idle(&w->sizes, &w->times));
+    else
+        table_add(table, "-");
+    table_add(table, "%.6g", most / n);
+    table_add(table, "%s", b->formula);
+}
+
+static void add_heads(struct table *table)
+{
+    static const char *const heads[] = {"schedule", "stages",     "time",  "idle",
+                                        "",         "by formula", "alive", "formula"};
+
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        table_add(table, "%s", heads[i]);
+}
+
+/* A row for each schedule that takes the sizes, a sentence for each that does not. */
+static int add_all(struct table *table, struct text *others, const struct request *o,
+                   struct shd_error *err)
+{
+    for (size_t i = 0; timetable_schedules[i]; i++) {
+        const struct timetable_schedule *schedule = timetable_schedules[i];
+        struct timetable_sizes sizes = sizes_for(o, schedule);
+        struct timetable_times times;
+        struct timetable_walked walked;
+        int status;
+
+        if (schedule->check(&(struct timetable_sizes){2, sizes.stages_per_rank, 4}, NULL) !=
+            SHD_OK) /* the number of stages cannot be chosen */
+            sizes.stages_per_rank = schedule->stages_per_rank;
+        times = divided(&o->times, sizes.stages_per_rank);
+        status = timetable_walked_init(&walked, schedule, &sizes, &times, err);
+        if (status == SHD_ENOMEM)
+            return status;
+        if (status == SHD_OK) {
+            add_row(table, &walked);
+            timetable_walked_fini(&walked);
+        } else {
+            wrap_add(others, o->canvas.style.width, 0, 2, err->text);
+        }
+    }
+    return SHD_OK;
+}
+
+static int show_all(const struct request *o)
+{
+    struct text text = TEXT_INIT, others = TEXT_INIT;
+    struct table table;
+    struct shd_error err;
+    int status;
+
+    table_init(&table, "lrrrrrrl");
+    add_heads(&table);
+    if (add_all(&table, &others, o, &err) == SHD_OK) {
+        text_addf(&text, "%u ranks, %u microbatches\n\n", (unsigned)o->sizes.nranks,
+                  (unsigned)o->sizes.nmicrobatches);
+        table_print(&table, 0, &text);
+        text_add(&text, "\n");
+        text_join(&text, &others);
+        wrap_add(
+            &text, o->canvas.style.width, 0, 0,
+            "Times are those of all stages of a rank, so that all schedules have the same work;"
+            " formulas are in those of one stage (p ranks).  Alive: most microbatches on a rank"
+            " until their weight gradient, each counted by the part of the rank's stages that"
+            " holds it.");
+        status = canvas_put(&o->canvas, &text);
+    } else {
+        status = show_failure("timetable", &err);
+    }
+    table_fini(&table);
+    text_fini(&others);
+    text_fini(&text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int run(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "SCHEDULE",
+        "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
+        "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
+        "alive at the peak. Schedules are GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, "
+        "InterleavedZeroBubble, ZBVZeroBubble and DualPipeV; 'all' is a table of them.\v"
+        "Examples:\n"
+        "  Where are ranks idle?\n"
+        "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
+        "  Two stages a rank, a backward of three forwards, as a picture:\n"
+        "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
+        "  Which schedule is idle least?\n"
+        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS(""),
+        show_children,
+        NULL,
+        NULL};
+    struct request o = {.times = TIMETABLE_TIMES_UNIT};
+
+    canvas_init(&o.canvas);
+    args_parse(&argp, argc, argv, &o);
+    if (strcmp(o.name, "all") != 0)
+        return show_one(&o);
+    if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
+        return show_error("timetable", "a table is no picture; expected --output FILE.txt");
+    return show_all(&o);
+}
+
+const struct cmd show_timetable = {"timetable", "a pipeline's schedule: who is busy when", run};

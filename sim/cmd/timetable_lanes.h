@@ -1,0 +1,49 @@
+/* timetable_lanes.h - a walked timetable as lanes to draw, with what it comes to in words.
+ *
+ * Thread class: pure functions; lanes are owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_TIMETABLE_LANES_H
+#define CMD_TIMETABLE_LANES_H
+
+#include "draw/figure.h"
+#include "draw/lanes.h"
+#include "timetable/timetable.h"
+#include "timetable/walk.h"
+
+/* What was asked for, built and walked. */
+struct timetable_walked {
+    const struct timetable_schedule *schedule;
+    struct timetable_sizes sizes;
+    struct timetable_times times;
+    struct timetable *timetable;
+    struct timetable_walk walk;
+    size_t nactions[TIMETABLE_KINDS];
+};
+
+/* Build and walk; free with timetable_walked_fini().  Statuses of both. */
+SHD_MUST_CHECK int timetable_walked_init(struct timetable_walked *out,
+                                         const struct timetable_schedule *schedule,
+                                         const struct timetable_sizes *sizes,
+                                         const struct timetable_times *times,
+                                         struct shd_error *err);
+void timetable_walked_fini(struct timetable_walked *walked);
+
+/* Lanes, a rank each, with their storage. */
+struct timetable_lanes {
+    struct lanes lanes;
+    struct figure texts; /* names and notes */
+    const char **names;
+    struct lanes_key keys[TIMETABLE_KINDS];
+    struct lanes_bar *bars;
+};
+
+/* The drawing of a timetable; of more than LANES_BARS_MAX actions there are no lanes, but notes.
+ * Free with timetable_lanes_fini().  SHD_OK or SHD_ENOMEM. */
+SHD_MUST_CHECK int timetable_lanes_init(struct timetable_lanes *out,
+                                        const struct timetable_walked *walked,
+                                        struct shd_error *err);
+void timetable_lanes_fini(struct timetable_lanes *lanes);
+
+#endif /* CMD_TIMETABLE_LANES_H */

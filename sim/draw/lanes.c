@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "draw/lanes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double lanes_end(const struct lanes *lanes)
+{
+    double end = 0;
+
+    for (size_t i = 0; i < lanes->nbars; i++)
+        end = lanes->bars[i].end > end ? lanes->bars[i].end : end;
+    return end;
+}
+
+const char *lanes_label(char buf[LANES_LABEL_MAX], const struct lanes_bar *bar)
+{
+    snprintf(buf, LANES_LABEL_MAX, "%c%u", bar->mark, (unsigned)bar->number);
+    return buf;
+}
+
+double lanes_tick(double end, double room)
+{
+    double least = end / (room > 1 ? room : 1), power;
+
+    if (!(least > 0))
+        return 1;
+    power = pow(10, floor(log10(least)));
+    if (least <= power)
+        return power;
+    return least <= 2 * power ? 2 * power : least <= 5 * power ? 5 * power : 10 * power;
+}
