@@ -244,6 +244,7 @@ test_scripts = \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
+	%D%/pipeline.sh \
 	%D%/placement.sh \
 	%D%/program.sh \
 	%D%/query_mutated.sh \
@@ -251,6 +252,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
+	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh
 
@@ -280,6 +282,7 @@ EXTRA_DIST += \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
+	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/program.sh \
 	%D%/query_mutate.py \

@@ -181,7 +181,7 @@ static struct timetable_times divided(const struct timetable_times *t, double n)
 static void add_row(struct table *table, const struct timetable_walked *w)
 {
     const struct timetable_bubble *b = &w->schedule->bubble;
-    double n = w->sizes.stages_per_rank;
+    double n = w->sizes.stages_per_rank, least, idle;
     uint32_t most = 0;
 
     for (uint32_t r = 0; r < w->sizes.nranks; r++)
@@ -189,20 +189,20 @@ static void add_row(struct table *table, const struct timetable_walked *w)
     table_add(table, "%s", w->schedule->name);
     table_add(table, "%u", (unsigned)w->sizes.stages_per_rank);
     table_add(table, "%.6g", w->walk.makespan);
-    table_add(table, "%.6g", w->walk.bubble * w->walk.makespan);
+    timetable_walked_idle(&least, &idle, w);
+    table_add(table, "%.6g", idle);
     table_add(table, "%.1f %%", 100 * w->walk.bubble);
-    if (b->holds(&w->sizes, &w->times))
-        table_add(table, "%.6g", b->idle(&w->sizes, &w->times));
-    else
-        table_add(table, "-");
     table_add(table, "%.6g", most / n);
-    table_add(table, "%s", b->formula);
+    if (b->holds(&w->sizes, &w->times))
+        table_add(table, "%s = %.6g", b->formula, b->idle(&w->sizes, &w->times));
+    else
+        table_add(table, "%s", b->formula);
 }
 
 static void add_heads(struct table *table)
 {
-    static const char *const heads[] = {"schedule", "stages",     "time",  "idle",
-                                        "",         "by formula", "alive", "formula"};
+    static const char *const heads[] = {"schedule", "stages", "time",           "idle",
+                                        "",         "alive",  "idle by formula"};
 
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         table_add(table, "%s", heads[i]);
@@ -243,7 +243,7 @@ static int show_all(const struct request *o)
     struct shd_error err;
     int status;
 
-    table_init(&table, "lrrrrrrl");
+    table_init(&table, "lrrrrrl");
     add_heads(&table);
     if (add_all(&table, &others, o, &err) == SHD_OK) {
         text_addf(&text, "%u ranks, %u microbatches\n\n", (unsigned)o->sizes.nranks,
@@ -254,9 +254,9 @@ static int show_all(const struct request *o)
         wrap_add(
             &text, o->canvas.style.width, 0, 0,
             "Times are those of all stages of a rank, so that all schedules have the same work;"
-            " formulas are in those of one stage (p ranks).  Alive: most microbatches on a rank"
-            " until their weight gradient, each counted by the part of the rank's stages that"
-            " holds it.");
+            " formulas are in those of one stage (p ranks), and have no figure where they do "
+            "not hold.  Alive: most microbatches on a rank until their weight gradient, each "
+            "counted by the part of the rank's stages that holds it.");
         status = canvas_put(&o->canvas, &text);
     } else {
         status = show_failure("timetable", &err);

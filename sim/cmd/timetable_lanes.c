@@ -4,6 +4,7 @@
 #include "cmd/timetable_lanes.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define RANKS_LISTED_MAX 16 /* peaks of more are told by the least and the most */
@@ -31,6 +32,15 @@ void timetable_walked_fini(struct timetable_walked *walked)
 {
     timetable_walk_fini(&walked->walk);
     timetable_destroy(walked->timetable);
+}
+
+void timetable_walked_idle(double *least, double *most, const struct timetable_walked *w)
+{
+    *least = *most = w->walk.makespan - w->walk.busy[0];
+    for (uint32_t r = 1; r < w->sizes.nranks; r++) {
+        *least = fmin(*least, w->walk.makespan - w->walk.busy[r]);
+        *most = fmax(*most, w->walk.makespan - w->walk.busy[r]);
+    }
 }
 
 /* ---- bars ---- */
@@ -104,14 +114,16 @@ static void add_times(struct text *out, const struct timetable_walked *w)
 
 static void note_makespan(struct text *out, const struct timetable_walked *w)
 {
-    double idle = w->walk.bubble * w->walk.makespan;
+    double least, most;
 
-    text_addf(out,
-              "Time: %.6g from the first action to the last; a rank is idle %.6g of it, %.1f %%"
-              " (",
-              w->walk.makespan, idle, 100 * w->walk.bubble);
+    timetable_walked_idle(&least, &most, w);
+    text_addf(out, "Time: %.6g from the first action to the last (", w->walk.makespan);
     add_times(out, w);
-    text_add(out, ")");
+    if (least == most)
+        text_addf(out, "); each rank is idle %.6g of it, %.1f %%", most, 100 * w->walk.bubble);
+    else
+        text_addf(out, "); ranks are idle %.6g to %.6g of it, %.1f %% on average", least, most,
+                  100 * w->walk.bubble);
 }
 
 static void note_formula(struct text *out, const struct timetable_walked *w)
@@ -119,9 +131,10 @@ static void note_formula(struct text *out, const struct timetable_walked *w)
     const struct timetable_bubble *b = &w->schedule->bubble;
 
     if (b->holds(&w->sizes, &w->times))
-        text_addf(out, "Idle by formula: %s = %.6g", b->formula, b->idle(&w->sizes, &w->times));
+        text_addf(out, "Idle at most, by formula: %s = %.6g", b->formula,
+                  b->idle(&w->sizes, &w->times));
     else
-        text_addf(out, "Idle by formula: %s, which is for %s", b->formula, b->where);
+        text_addf(out, "Idle at most, by formula: %s, which is for %s", b->formula, b->where);
     text_addf(out, " (%s)", w->schedule->source);
 }
 

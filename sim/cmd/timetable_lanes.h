@@ -30,6 +30,9 @@ SHD_MUST_CHECK int timetable_walked_init(struct timetable_walked *out,
                                          struct shd_error *err);
 void timetable_walked_fini(struct timetable_walked *walked);
 
+/* How long the ranks are idle that work most, and those that work least. */
+void timetable_walked_idle(double *least, double *most, const struct timetable_walked *walked);
+
 /* Lanes, a rank each, with their storage. */
 struct timetable_lanes {
     struct lanes lanes;

@@ -178,7 +178,7 @@ void lanes_draw_svg(const struct lanes *lanes, struct text *out)
     svg_begin(out, width, y + SVG_MARGIN / 2.0);
     text_add(out, "<style>.e{fill:none;stroke:#555;stroke-width:.7}</style>\n"
                   "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-                  "<path d=\"M0 6L6 0\" stroke=\"#444\" stroke-width=\".8\"/></pattern>\n");
+                  "<path d=\"M0 6L6 0\" stroke=\"#fff\" stroke-width=\"1.5\"/></pattern>\n");
     svg_text(out, SVG_MARGIN, SVG_MARGIN + 10, "t", "start", lanes->title);
     text_add(out, text_get(&body));
     text_add(out, "</svg>\n");

@@ -1,0 +1,182 @@
+#!/bin/sh
+# show timetable: who is busy when, in the terminal and as a picture, with what it comes to.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+COLUMNS=80
+export COLUMNS
+unset NO_COLOR
+
+# drawn ARGUMENT...: the lanes of bands are put together again, and are what the query says: a
+# character of each bar at its time, and nothing where the rank is idle.
+cat >"$tmp/drawn.py" <<'PY'
+import json, re, subprocess, sys
+
+program, out, columns = sys.argv[1], sys.argv[2], int(sys.argv[3])
+question = json.loads(sys.argv[4])
+ask = json.dumps({"id": 1, "op": "pipeline.schedule", "in": question})
+answer = json.loads(subprocess.run([program, "query"], input=ask, capture_output=True, text=True,
+                                   check=True).stdout)["out"]
+lines = open(out, encoding="utf-8").read().splitlines()
+assert all(len(line) <= columns for line in lines), max(map(len, lines))
+lanes = {}
+for line in lines:
+    m = re.match(r"rank (\d+) +(.*)$", line)
+    if m:
+        lanes[int(m[1])] = lanes.get(int(m[1]), "") + m[2]
+assert len(lanes) == question["pp"], sorted(lanes)
+assert len({len(lane) for lane in lanes.values()}) == 1
+times = {"F": 1, "B": 2, "I": 1, "W": 1}
+scale = len(lanes[0]) / answer["makespan"]
+assert scale == int(scale), scale
+for rank, order in enumerate(answer["order"]):
+    labels = [m[0] for m in re.finditer(r"[A-Za-z]\d+", lanes[rank])]
+    wanted = []
+    for action in re.findall(r"\d+[FBIW]\d+", " ".join(order)):
+        stage, kind, batch = re.match(r"(\d+)([FBIW])(\d+)", action).groups()
+        wanted.append((kind if int(stage) == rank else kind.lower()) + batch)
+    assert labels == wanted, (labels, wanted)
+    busy = sum(times[label[0].upper()] for label in labels)
+    assert len(lanes[rank]) - lanes[rank].count("·") == busy * scale
+PY
+drawn() {
+    what=$1
+    question=$2
+    shift 2
+    shardsim show timetable "$@"
+    is 0 "$what: status 0"
+    python3 "$tmp/drawn.py" "$shardsim" "$tmp/out" "$COLUMNS" "$question" >"$tmp/wrong" 2>&1
+    ok $? "$what: all actions in order, idle time and width"
+    diag <"$tmp/wrong"
+}
+
+# question SCHEDULE P V M
+question() {
+    echo "{\"schedule\":\"$1\",\"pp\":$2,\"stages_per_rank\":$3,\"microbatches\":$4}"
+}
+
+test_text() {
+    for schedule in GPipe 1F1B ZBH1; do
+        drawn "$schedule" "$(question $schedule 4 1 8)" $schedule --ranks 4 --microbatches 8
+    done
+    for schedule in Interleaved1F1B LoopedBFS InterleavedZeroBubble ZBVZeroBubble DualPipeV; do
+        drawn "$schedule" "$(question $schedule 3 2 6)" $schedule -r 3 -m 6
+        drawn "$schedule, narrow" "$(COLUMNS=60 question $schedule 4 2 8)" $schedule -r 4 -m 8 -v 2
+    done
+    COLUMNS=200
+    drawn "a wide screen" "$(question 1F1B 4 1 12)" 1F1B --stages 4 --microbatches 12
+    COLUMNS=80
+    says out '^rank 3 .*F0──B0──*F1──' "a wide screen: bars are apart"
+    shardsim show timetable 1F1B -r 4 -m 8
+    says out 'Time: 33 from .* (F 1, B 2); each rank is idle 9 of$' "verdict: time"
+    says out 'it, 27.3 %$' "verdict: idle"
+    says out 'by formula: (p-1)(F+B) = 9 (.* arXiv:2006.09503)' "verdict: formula and source"
+    says out 'by rank: microbatches 4 3 2 1$' "verdict: alive"
+    shardsim show timetable 1F1B -r 4 -m 8 --ascii
+    LC_ALL=C awk '/[^ -~]/ { other = 1 } END { exit other }' "$tmp/out"
+    ok $? "--ascii is ASCII"
+    shardsim show timetable ZBH1 -r 4 -m 3
+    says out '(p-1)(F+I-W), which is for F = I = W, m >= p' "verdict: a formula that does not hold"
+    shardsim show timetable 1F1B -r 4 -m 8 --times F=2,B=4
+    says out 'Time: 66 ' "times: doubled"
+    shardsim show timetable ZBH1 -r 4 -m 8 -t B=3
+    says out 'F 1, I 1.5, W 1.5' "times: a backward is halved"
+    shardsim show timetable DualPipeV -r 3 -m 6 -t FB=2.5
+    says out 'FB 2.5); ranks' "times: a pair's"
+    shardsim show timetable GPipe -r 16 -m 256
+    awk 'length > 400 || /^rank/ && !/FFFF.*BBBB/ { wrong = 1 } END { exit wrong || !NR }' "$tmp/out"
+    ok $? "long: letters without numbers"
+    shardsim show timetable 1F1B -r 256 -m 1024
+    says out '^Not drawn: 524288 actions' "too many to draw: said"
+    says out 'microbatches 1 to 256$' "too many to draw: the verdict is there"
+    escape=$(printf '\033')
+    shardsim show timetable 1F1B -r 2 -m 2 --color
+    says out "$escape.30;48;5;[0-9]*m" "colours: asked for"
+}
+
+test_all() {
+    shardsim show timetable all --ranks 4 --microbatches 8
+    is 0 "all: status 0"
+    [ "$(grep -c '(p-1)' "$tmp/out")" -eq 8 ]
+    ok $? "all: eight schedules"
+    says out '^1F1B  *1  *33  *9  *27.3 %  *4  *(p-1)(F+B) = 9$' "all: 1F1B"
+    says out '^Interleaved1F1B  *2  *28.5  *4.5  *15.8 %  *5.5  *(p-1)(F+B) = 4.5$' "all: the same work in two stages"
+    says out '^ZBVZeroBubble  *2  *25.5  *1.5  *5.9 %' "all: ZB-V"
+    awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
+    ok $? "all: no line is wider than 80"
+    shardsim show timetable all -r 4 -m 7 -v 4
+    is 0 "all: some cannot, status 0"
+    says out '^Interleaved1F1B  *4 ' "all: stages as asked for"
+    says out '^ZBVZeroBubble  *2 ' "all: stages as it must be"
+    says out '^DualPipeV of 4 ranks takes at least' "all: why one cannot"
+    shardsim show timetable all -r 4 -m 8 -o "$tmp/a.svg"
+    is 2 "all: no picture"
+    shardsim show timetable all -r 4 -m 8 -o "$tmp/a.txt"
+    grep -q '^1F1B ' "$tmp/a.txt"
+    ok $? "all: into a file"
+}
+
+# Boxes of the picture: every action has one, on the page, at its time.
+test_picture() {
+    shardsim show timetable DualPipeV -r 4 -m 9 -t FB=2.5 -o "$tmp/a.svg"
+    is 0 "picture: status 0"
+    silent out "picture: nothing on standard output"
+    python3 - "$tmp/a.svg" >"$tmp/wrong" 2>&1 <<'PY'
+import sys, xml.etree.ElementTree as e
+r = e.parse(sys.argv[1]).getroot()
+ns = "{http://www.w3.org/2000/svg}"
+width, height = float(r.get("width")), float(r.get("height"))
+boxes = [b for b in r.iter(ns + "rect") if b.get("x")]
+for b in boxes:
+    assert 0 <= float(b.get("x")) and float(b.get("x")) + float(b.get("width")) <= width
+    assert 0 <= float(b.get("y")) and float(b.get("y")) + float(b.get("height")) <= height
+bars = [b for b in boxes if b.get("class") == "e"]
+halves = [b for b in bars if b.get("height") == "13.0"]
+labels = [t.text for t in r.iter(ns + "text") if t.get("class") == "c"]
+assert len(labels) == len(bars) - 4 and len(halves) % 2 == 0 and len(halves) > 20, (len(labels), len(bars))
+assert labels.count("F0") == 4 and labels.count("f8") == 4
+assert len({b.get("fill") for b in boxes}) > 9
+PY
+    ok $? "picture: a box and a label for each action, pairs in half the height"
+    diag <"$tmp/wrong"
+    shardsim show timetable 1F1B -r 4 -m 8 -o "$tmp/a.svg"
+    cmp "$tmp/a.svg" "$top_srcdir/docs/timetable_1f1b.svg" >"$tmp/wrong" 2>&1
+    ok $? "picture: the one in docs"
+    diag <"$tmp/wrong"
+}
+
+# bad TEXT PATTERN ARGUMENT...: status 2 and the message
+bad() {
+    what=$1
+    pattern=$2
+    shift 2
+    shardsim show timetable "$@"
+    is 2 "$what: status 2"
+    says err "$pattern" "$what: said"
+    silent out "$what: nothing on standard output"
+}
+
+test_bad_input() {
+    bad "nothing" 'expected the name of a schedule, --ranks and --microbatches'
+    bad "no microbatches" 'expected the name of a schedule' 1F1B -r 4
+    bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
+    bad "two schedules" "one schedule at a time; 'GPipe' is too much" 1F1B GPipe -r 2 -m 2
+    bad "no number" "--ranks is 'x'; expected a whole number" 1F1B -r x -m 2
+    bad "no rank" "--ranks is '0'; expected a whole number of at least 1" 1F1B -r 0 -m 2
+    bad "half a microbatch" "--microbatches is '1.5'" 1F1B -r 2 -m 1.5
+    bad "stages" '1F1B takes 1 stage a rank, not 2' 1F1B -r 2 -m 2 -v 2
+    bad "rounds" 'the nearest that do are 8 and 10' Interleaved1F1B -r 4 -m 9
+    bad "too large" 'too large' GPipe -r 2000000000 -m 2000000000
+    for times in X=1 F F= F=-1 F=1, F=1,,B=2 '' F=nan F=1xB=2; do
+        bad "times '$times'" "expected e.g. F=1,B=2" 1F1B -r 2 -m 2 --times "$times"
+    done
+    bad "times too long" 'takes a time of' 1F1B -r 2 -m 2 --times F=1e300
+}
+
+test_text
+test_all
+test_picture
+test_bad_input
+done_testing
