@@ -315,6 +315,52 @@ static void test_live(const struct live_law *law)
        law->until_weight ? "weight" : "input");
 }
 
+/* What a rank does, made by hand from the description in the head of the schedule's file; '&' joins
+ * a pair that overlaps. */
+static const struct {
+    const char *name;
+    uint32_t p, v, m, rank;
+    const char *order;
+} orders[] = {
+    {"GPipe", 2, 1, 2, 1, "1F0 1F1 1B0 1B1"},
+    {"1F1B", 3, 1, 4, 1, "1F0 1F1 1B0 1F2 1B1 1F3 1B2 1B3"},
+    {"LoopedBFS", 2, 2, 2, 1, "1F0 1F1 3F0 3F1 3B1 3B0 1B1 1B0"},
+    {"Interleaved1F1B", 2, 2, 4, 0,
+     "0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3"},
+    {"ZBH1", 2, 1, 2, 1, "1F0 1I0 1F1 1I1 1W0 1W1"},
+    {"InterleavedZeroBubble", 2, 2, 2, 1, "1F0 1F1 3F0 3I0 3F1 3I1 3W0 1I0 3W1 1I1 1W0 1W1"},
+    {"ZBVZeroBubble", 1, 2, 2, 0, "0F0 1F0 1I0 1W0 0F1 0I0 0W0 1F1 1I1 1W1 0I1 0W1"},
+    {"ZBVZeroBubble", 2, 2, 4, 1,
+     "1F0 2F0 1F1 2F1 2I0 2W0 1F2 1I0 1W0 2F2 2I1 2W1 1F3 1I1 1W1 2F3 2I2 2W2 1I2 2I3 1I3 1W2 "
+     "2W3 1W3"},
+    {"DualPipeV", 1, 2, 3, 0, "0F0 1F0 0F1 1B0 1F1&0B0 0F2&1B1 1F2&0B1 1B2 0I2 0W2"},
+};
+
+static void test_orders(void)
+{
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        struct timetable *t = build(orders[i].name, orders[i].p, orders[i].v, orders[i].m);
+        size_t r = orders[i].rank;
+        char text[512] = "", name[TIMETABLE_ACTION_TEXT_MAX];
+
+        for (size_t a = t ? t->first[r] : 0; t && a < t->first[r + 1]; a++) {
+            size_t length = strlen(text);
+            bool first = a == t->first[r];
+
+            timetable_print_action(name, sizeof name, &t->actions[a]);
+            snprintf(text + length, sizeof text - length, "%s%s",
+                     first                          ? ""
+                     : t->actions[a - 1].overlapped ? "&"
+                                                    : " ",
+                     name);
+        }
+        if (!ok(!strcmp(text, orders[i].order), "%s: order of rank %zu of %u", orders[i].name, r,
+                (unsigned)orders[i].p))
+            diag("%s", text);
+        timetable_destroy(t);
+    }
+}
+
 /* ZB-V: with F = I = W, ranks begin and end at different times, but none waits in between. */
 static void test_zbv_never_waits(void)
 {
@@ -632,6 +678,7 @@ int main(void)
         test_schedule(timetable_schedules[i]);
     for (size_t i = 0; i < COUNT(live_laws); i++)
         test_live(&live_laws[i]);
+    test_orders();
     test_zbv_never_waits();
     test_same_bubble();
     test_refused();
