@@ -148,6 +148,9 @@ MESH = NASTY.replace("\n", "").replace("\t", "") + "=2"
 for what in ("mesh", "groups"):
     run("show %s: axes" % what, "show", what, MESH)
     run("show %s: no mesh" % what, "show", what, NASTY, status=2)
+run("show timetable: name", "show", "timetable", NASTY, "-r", "2", "-m", "2", status=2)
+run("show timetable: times", "show", "timetable", "1F1B", "-r", "2", "-m", "2", "-t", NASTY, status=2)
+run("show timetable: ranks", "show", "timetable", "1F1B", "-r", NASTY, "-m", "2", status=2)
 run("show mesh: in place", "show", "mesh", "tp=2", NASTY, status=2, said=escaped("n"))
 run("show groups: axes", "show", "groups", "tp=2", "--axes", NASTY, status=2)
 run("show array: a word", "show", "array", "--mesh", "tp=2", "--shape", "4", NASTY, status=2)

@@ -158,6 +158,22 @@ bad() {
     silent out "$what: nothing on standard output"
 }
 
+# --help names what 'all' has.
+test_help() {
+    shardsim show timetable all -r 1 -m 2
+    names=$(sed -n 's/^\([A-Za-z0-9]*\)  *[12]  .*/\1/p' "$tmp/out")
+    ARGP_HELP_FMT=rmargin=5000
+    export ARGP_HELP_FMT
+    shardsim show timetable --help
+    is 0 "--help: status 0"
+    unset ARGP_HELP_FMT
+    for name in $names; do
+        says out "Schedules are .*$name" "--help: $name"
+    done
+    [ "$(echo "$names" | wc -l)" -eq 8 ]
+    ok $? "--help: eight schedules"
+}
+
 test_bad_input() {
     bad "nothing" 'expected the name of a schedule, --ranks and --microbatches'
     bad "no microbatches" 'expected the name of a schedule' 1F1B -r 4
@@ -178,5 +194,6 @@ test_bad_input() {
 test_text
 test_all
 test_picture
+test_help
 test_bad_input
 done_testing
