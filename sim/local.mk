@@ -474,6 +474,8 @@ libsim_la_SOURCES = \
 	%D%/threads/turns.h \
 	%D%/threads/wait.c \
 	%D%/threads/wait.h \
+	%D%/timetable/bubble.c \
+	%D%/timetable/bubble.h \
 	%D%/timetable/dualpipev.c \
 	%D%/timetable/gpipe.c \
 	%D%/timetable/interleave.c \

@@ -7,12 +7,14 @@
  *
  * DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.1 (DualPipe), cut in
  * half into a V by DeepSeek and Sea AI Lab, https://github.com/deepseek-ai/DualPipe, whose eight
- * steps these are.  Two stages a rank; at least as many microbatches as stages.
+ * steps these are, and whose README has the bubble, with PP = 2p.  Two stages a rank; at least as
+ * many microbatches as stages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 

@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 
@@ -27,24 +28,12 @@ static void order(struct timetable_row *row)
         timetable_add(row, TIMETABLE_BACKWARD, row->rank, m);
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward);
-}
-
-static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    (void)sizes;
-    (void)times;
-    return true;
-}
-
 const struct timetable_schedule timetable_gpipe = {
     .name = "GPipe",
     .desc = "all forwards, then all backwards",
     .source = "Huang et al., arXiv:1811.06965",
     .stages_per_rank = 1,
-    .bubble = {"(p-1)(F+B)", "", idle, holds},
+    .bubble = {"(p-1)(F+B)", "", timetable_ramps, timetable_always},
     .check = check,
     .order = order,
 };

@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/interleave.h"
 #include "timetable/table.h"
 
@@ -35,23 +36,12 @@ static void order(struct timetable_row *row)
     }
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward);
-}
-
-static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    (void)times;
-    return sizes->stages_per_rank == 1 || sizes->nmicrobatches >= sizes->nranks;
-}
-
 const struct timetable_schedule timetable_interleaved_1f1b = {
     .name = "Interleaved1F1B",
     .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
     .source = "Narayanan et al., arXiv:2104.04473",
     .stages_per_rank = 2,
-    .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", idle, holds},
+    .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", timetable_ramps, timetable_loop_is_full},
     .check = check,
     .order = order,
 };

@@ -5,7 +5,7 @@
  * backwards, so that the last rank has most of them left to fill the end, which is where it would
  * be idle.
  *
- * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 (ZB-H1), with the
+ * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.1 (ZB-H1), with the
  * stages of arXiv:2104.04473; PyTorch calls it so.  floor(m / p) rounds (at least one) must divide
  * m.
  *
@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/interleave.h"
 #include "timetable/table.h"
 
@@ -39,11 +40,6 @@ static void order(struct timetable_row *row)
         timetable_add_backward(row, TIMETABLE_BACKWARD_WEIGHT, weights++);
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward_input - times->backward_weight);
-}
-
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
     return timetable_even(times) && sizes->nmicrobatches >= sizes->nranks;
@@ -54,7 +50,7 @@ const struct timetable_schedule timetable_interleaved_zero_bubble = {
     .desc = "ZB-H1 with several smaller stages a rank",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
-    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", idle, holds},
+    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps, holds},
     .check = check,
     .order = order,
 };

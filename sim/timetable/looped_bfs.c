@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 
@@ -34,23 +35,12 @@ static void order(struct timetable_row *row)
             timetable_add(row, TIMETABLE_BACKWARD, local * p + row->rank, m);
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward);
-}
-
-static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    (void)times;
-    return sizes->stages_per_rank == 1 || sizes->nmicrobatches >= sizes->nranks;
-}
-
 const struct timetable_schedule timetable_looped_bfs = {
     .name = "LoopedBFS",
     .desc = "stages in a loop, all microbatches of one before the next",
     .source = "Lamy-Poirier, arXiv:2211.05953",
     .stages_per_rank = 2,
-    .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", idle, holds},
+    .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", timetable_ramps, timetable_loop_is_full},
     .check = check,
     .order = order,
 };

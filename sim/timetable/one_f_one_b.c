@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 
@@ -32,24 +33,12 @@ static void order(struct timetable_row *row)
     }
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward);
-}
-
-static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    (void)sizes;
-    (void)times;
-    return true;
-}
-
 const struct timetable_schedule timetable_one_f_one_b = {
     .name = "1F1B",
     .desc = "a backward as soon as there is one, for fewer live activations",
     .source = "Narayanan et al., arXiv:2006.09503",
     .stages_per_rank = 1,
-    .bubble = {"(p-1)(F+B)", "", idle, holds},
+    .bubble = {"(p-1)(F+B)", "", timetable_ramps, timetable_always},
     .check = check,
     .order = order,
 };

@@ -27,8 +27,4 @@ void timetable_add_overlapped(struct timetable_row *row, const struct timetable_
 SHD_MUST_CHECK int timetable_expect_stages(const struct timetable_sizes *sizes, const char *name,
                                            uint32_t n, struct shd_error *err);
 
-/* For bubble.holds(): forward, input and weight gradient take the same time, a full backward as
- * long as its two halves. */
-bool timetable_even(const struct timetable_times *times);
-
 #endif /* TIMETABLE_ROW_H */

@@ -58,12 +58,6 @@ int timetable_expect_stages(const struct timetable_sizes *sizes, const char *nam
                          n == 1 ? "" : "s", (unsigned)sizes->stages_per_rank);
 }
 
-bool timetable_even(const struct timetable_times *t)
-{
-    return t->forward == t->backward_input && t->forward == t->backward_weight &&
-           t->backward == t->backward_input + t->backward_weight;
-}
-
 /* ---- timetables ---- */
 
 void timetable_destroy(struct timetable *t)

@@ -104,8 +104,9 @@ SHD_MUST_CHECK int timetable_find(const struct timetable_schedule **out, const c
                                   struct shd_error *err);
 
 #define TIMETABLE_STAGES_MAX (1U << 24)
-#define TIMETABLE_ACTIONS_MAX (1U << 27) /* 1.5 GiB; 1,024 ranks of 4,096 microbatches are 2^23.6 \
-                                          */
+#define TIMETABLE_ACTIONS_MAX                                           \
+    (1U << 27) /* 1.5 GiB; 1,024 ranks of 4,096 microbatches are 2^23.6 \
+                */
 /* Stages times microbatches, each of which has at most three actions. */
 #define TIMETABLE_PLACES_MAX (TIMETABLE_ACTIONS_MAX / 3)
 

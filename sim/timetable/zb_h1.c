@@ -5,13 +5,14 @@
  * by r microbatches, so that the last rank fills the end with them.  As many microbatches keep
  * something alive (until their weight gradient) on each rank as on the first rank of 1F1B: p.
  *
- * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.3 and table 2.  One
+ * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.1 and table 2.  One
  * stage a rank; any number of microbatches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 
@@ -37,11 +38,6 @@ static void order(struct timetable_row *row)
         timetable_add(row, TIMETABLE_BACKWARD_WEIGHT, row->rank, weights++);
 }
 
-static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return (sizes->nranks - 1) * (times->forward + times->backward_input - times->backward_weight);
-}
-
 static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
     return timetable_even(times) && sizes->nmicrobatches >= sizes->nranks;
@@ -52,7 +48,7 @@ const struct timetable_schedule timetable_zb_h1 = {
     .desc = "1F1B whose weight gradients wait until a rank would be idle",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 1,
-    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", idle, holds},
+    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps, holds},
     .check = check,
     .order = order,
 };

@@ -16,6 +16,7 @@
  */
 #include "config.h"
 
+#include "timetable/bubble.h"
 #include "timetable/row.h"
 #include "timetable/table.h"
 
