@@ -422,6 +422,7 @@ libsim_la_SOURCES = \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
 	%D%/run/view.h \
+	%D%/scenario/betas.c \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
 	%D%/scenario/graph.c \

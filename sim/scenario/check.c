@@ -244,6 +244,51 @@ static void check_auto(struct reader *r)
     text_fini(&mesh);
 }
 
+/* What belongs to an update, and stands there without one or without all that it needs. */
+static void check_update(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_optimizer *o = &s->optimizer;
+
+    if (s->step.update && !s->step.backward)
+        diag_error(r->diag, scenario_place(s, "step"),
+                   "step has an update without backward; expected [forward, backward, update]");
+    if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER)
+        diag_error(r->diag, scenario_place(s, "step"),
+                   "step has an update without an optimizer; expected optimizer.kind sgd or adamw");
+    if (!s->step.update && o->kind != SCENARIO_NO_OPTIMIZER)
+        diag_error(r->diag, scenario_place(s, "optimizer.kind"),
+                   "an optimizer for a step without update; expected step: [forward, backward, "
+                   "update]");
+    if (!s->step.update && s->steps > 1)
+        diag_error(r->diag, scenario_place(s, "steps"),
+                   "%" PRId64 " steps without update would all be the same; expected step: "
+                   "[forward, backward, update]",
+                   s->steps);
+    if (o->kind != SCENARIO_NO_OPTIMIZER && o->decay == SCENARIO_COSINE && o->warmup >= s->steps)
+        diag_error(r->diag, scenario_place(s, "optimizer.warmup"),
+                   "a warm-up of %" PRId64 " of %" PRId64 " steps leaves none to the cosine; "
+                   "expected fewer",
+                   o->warmup, s->steps);
+}
+
+static void check_zero(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (s->zero.stage > 0 && !s->step.update)
+        diag_error(r->diag, scenario_place(s, "zero.stage"),
+                   "zero of stage %" PRId64 " for a step without update; expected an optimizer and "
+                   "step: [forward, backward, update]",
+                   s->zero.stage);
+    if (s->zero.stage > 0 && !s->zero.axis)
+        diag_error(r->diag, scenario_place(s, "zero.stage"),
+                   "zero of stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
+                   s->zero.stage);
+    if (s->zero.axis && !r->mesh_unknown && !mesh_has(s, s->zero.axis))
+        mesh_report_no_axis(r, scenario_place(s, "zero.axis"), s->zero.axis, s->zero.axis);
+}
+
 void check_scenario(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -256,6 +301,8 @@ void check_scenario(struct reader *r)
     check_heads(r);
     check_mesh(r);
     check_logical(r);
+    check_update(r);
+    check_zero(r);
     if (r->mesh_unknown)
         return;
     check_partition_axis(r);

@@ -23,6 +23,8 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
         phase = &step->forward;
     else if (node->kind == YAML_TEXT && strcmp(node->text, "backward") == 0)
         phase = &step->backward;
+    else if (node->kind == YAML_TEXT && strcmp(node->text, "update") == 0)
+        phase = &step->update;
     if (!phase || *phase)
         return false;
     *phase = true;
@@ -32,22 +34,22 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 /* What is wrong in a list of phases, by itself. */
 static void report_phase(struct reader *r, const struct yaml_node *node)
 {
-    static const char *const phases[] = {"forward", "backward"};
+    static const char *const phases[] = {"forward", "backward", "update"};
     char found[YAML_DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     nearest_init(&near, node->kind == YAML_TEXT ? node->text : "");
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
         nearest_add(&near, phases[i]);
     if (near.best && !strcmp(near.best, node->text))
         near.best = NULL; /* it is there twice */
-    diag_error(r->diag, node->place, "step has %s here; expected forward and backward, once each%s",
+    diag_error(r->diag, node->place, "step has %s here; expected forward, backward and update, once each%s",
                yaml_describe(node, found, sizeof found), nearest_hint(&near, hint, sizeof hint));
 }
 
 static void read_step(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    struct scenario_step step = {false, false};
+    struct scenario_step step = {.forward = false};
     const struct yaml_node *wrong = node->kind == YAML_MAP ? node : NULL;
 
     if (node->kind == YAML_TEXT && !add_phase(&step, node))
@@ -69,7 +71,8 @@ static void print_step(const struct scenario *scenario, const struct option *opt
                        struct text *out)
 {
     (void)option;
-    text_add(out, scenario->step.backward ? "[forward, backward]" : "[forward]");
+    text_addf(out, "[forward%s%s]", scenario->step.backward ? ", backward" : "",
+              scenario->step.update ? ", update" : "");
 }
 
 static void schema_step(const struct option *option, struct json_out *out)
@@ -78,11 +81,13 @@ static void schema_step(const struct option *option, struct json_out *out)
     schema_add(
         out, "anyOf",
         "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
-        "\"backward\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true}]");
+        "\"backward\", \"update\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true, "
+        "\"anyOf\": [{\"contains\": {\"const\": \"backward\"}}, {\"not\": {\"contains\": "
+        "{\"const\": \"update\"}}}]}]");
 }
 
 const struct value_type value_step = {
-    .expected = "[forward] or [forward, backward]",
+    .expected = "[forward] or [forward, backward] or [forward, backward, update]",
     .read = read_step,
     .print = print_step,
     .schema = schema_step,

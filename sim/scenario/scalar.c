@@ -54,6 +54,34 @@ static void schema_name(const struct option *option, struct json_out *out)
     schema_refer(out, SCHEMA_NAME);
 }
 
+static void read_axis(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    char **field = field_of(r->scenario, option), *name = NULL;
+
+    if (!yaml_is_null(node) && !(name = value_read_name(r, option->key, node)))
+        return;
+    free(*field);
+    *field = name;
+}
+
+static void print_axis(const struct scenario *scenario, const struct option *option,
+                       struct text *out)
+{
+    const char *name = *(char *const *)const_field_of(scenario, option);
+
+    if (name)
+        yaml_print_string(out, name);
+    else
+        text_add(out, "null");
+}
+
+static void schema_axis(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "anyOf",
+               "[{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]");
+}
+
 static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
@@ -128,6 +156,42 @@ static void schema_number(const struct option *option, struct json_out *out)
     json_out_string(out, "null");
     json_out_end_array(out);
     json_out_key(out, "exclusiveMinimum");
+    json_out_int(out, 0);
+    json_out_key(out, "maximum");
+    json_out_int(out, option->max);
+}
+
+static void read_amount(struct reader *r, const struct option *option,
+                        const struct yaml_node *node)
+{
+    double value;
+
+    if (!yaml_read_double(node, &value) || !(value >= 0 && value <= (double)option->max))
+        value_error(r, option, node);
+    else
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+}
+
+static void print_amount(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    double value;
+    char buf[32];
+
+    memcpy(&value, const_field_of(scenario, option), sizeof(value));
+    text_add(out, json_out_print_double(buf, sizeof(buf), value));
+}
+
+static void print_amount_range(const struct option *option, struct text *out)
+{
+    text_addf(out, " from 0 to %" PRId64, option->max);
+}
+
+static void schema_amount(const struct option *option, struct json_out *out)
+{
+    json_out_key(out, "type");
+    json_out_string(out, "number");
+    json_out_key(out, "minimum");
     json_out_int(out, 0);
     json_out_key(out, "maximum");
     json_out_int(out, option->max);
@@ -303,6 +367,8 @@ _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_placement) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_optimizer_kind) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_decay) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_rules_from) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 
@@ -328,6 +394,22 @@ const struct value_type value_number = {
     .read = read_number,
     .print = print_number,
     .schema = schema_number,
+};
+
+const struct value_type value_amount = {
+    .expected = "a number",
+    .print_range = print_amount_range,
+    .read = read_amount,
+    .print = print_amount,
+    .schema = schema_amount,
+};
+
+const struct value_type value_axis = {
+    .expected = "the name of a mesh axis, or null",
+    .read = read_axis,
+    .print = print_axis,
+    .clear = clear_name,
+    .schema = schema_axis,
 };
 
 const struct value_type value_bool = {

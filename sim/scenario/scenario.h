@@ -136,6 +136,35 @@ struct scenario_batch {
 struct scenario_step {
     bool forward; /* always true */
     bool backward;
+    bool update; /* of parameters, by the optimizer; there is a backward phase then */
+};
+
+enum scenario_optimizer_kind {
+    SCENARIO_NO_OPTIMIZER,
+    SCENARIO_SGD,
+    SCENARIO_ADAMW,
+    SCENARIO_NOPTIMIZERS
+};
+
+enum scenario_decay { SCENARIO_CONSTANT, SCENARIO_COSINE, SCENARIO_NDECAYS };
+
+/* What each stands for is told by graph/optimizer/state.h. */
+struct scenario_optimizer {
+    enum scenario_optimizer_kind kind; /* SCENARIO_NO_OPTIMIZER: the step has no update */
+    enum scenario_decay decay;
+    double lr;
+    int64_t warmup;
+    double betas[2]; /* each at least 0 and below 1 */
+    double eps, weight_decay, momentum;
+    double clip; /* 0: gradients are not clipped */
+};
+
+#define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
+
+/* ZeRO: what else is cut over the axis that cuts the batch; model/zero.h. */
+struct scenario_zero {
+    int64_t stage; /* 0 to 3; 0: nothing */
+    char *axis;    /* NULL: none is named, which only stage 0 allows */
 };
 
 struct scenario_transfers {
@@ -194,7 +223,7 @@ struct scenario_algorithm {
     struct place place; /* of the algorithm's name */
 };
 
-#define SCENARIO_OPTIONS_MAX 48 /* rows of the option table, at most */
+#define SCENARIO_OPTIONS_MAX 64 /* rows of the option table, at most */
 
 struct scenario {
     char *name;          /* `name:`, or the file's name without directory and ending */
@@ -207,6 +236,9 @@ struct scenario {
     struct scenario_batch batch;
     struct scenario_graph graph;
     struct scenario_step step;
+    int64_t steps; /* that follow each other; 1 unless they have an update */
+    struct scenario_optimizer optimizer;
+    struct scenario_zero zero;
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */

@@ -52,6 +52,19 @@ static const char *const placements[] = {
     [SCENARIO_NPLACEMENTS] = NULL,
 };
 
+static const char *const optimizer_kinds[] = {
+    [SCENARIO_NO_OPTIMIZER] = "none",
+    [SCENARIO_SGD] = "sgd",
+    [SCENARIO_ADAMW] = "adamw",
+    [SCENARIO_NOPTIMIZERS] = NULL,
+};
+
+static const char *const decays[] = {
+    [SCENARIO_CONSTANT] = "constant",
+    [SCENARIO_COSINE] = "cosine",
+    [SCENARIO_NDECAYS] = NULL,
+};
+
 static const char *const rules_from[] = {
     [SCENARIO_RULES_PARAMS] = "params",
     [SCENARIO_RULES_AUTO] = "auto",
@@ -62,6 +75,8 @@ const struct option_section option_sections[] = {
     {"model", "the computation"},
     {"batch", "one step's input"},
     {"graph", "a computation of your own"},
+    {"optimizer", "how parameters are updated"},
+    {"zero", "what ZeRO cuts besides the batch"},
     {"limits", "what a device has"},
     {"transfers", "what a transfer takes where the step is replayed"},
 };
@@ -303,7 +318,119 @@ const struct option option_table[] = {
         .key = "step",
         .type = &value_step,
         .standard = "[forward, backward]",
-        .help = "the phases of one step",
+        .help = "the phases of one step; update needs an optimizer",
+    },
+    {
+        .key = "steps",
+        .type = &value_int,
+        .offset = AT(steps),
+        .min = 1,
+        .max = SCENARIO_STEPS_MAX,
+        .standard = "1",
+        .help = "that follow each other, each with data of its own and the parameters that the "
+                "one before left; more than one needs an update",
+    },
+    {
+        .section = "optimizer",
+        .key = "kind",
+        .type = &value_word,
+        .offset = AT(optimizer.kind),
+        .words = optimizer_kinds,
+        .standard = "none",
+        .help = "what updates parameters; its state begins as zeros, named opt/KIND/PARAMETER",
+    },
+    {
+        .section = "optimizer",
+        .key = "lr",
+        .type = &value_amount,
+        .offset = AT(optimizer.lr),
+        .max = 1000,
+        .standard = "0.001",
+        .help = "learning rate, at its highest",
+    },
+    {
+        .section = "optimizer",
+        .key = "warmup",
+        .type = &value_int,
+        .offset = AT(optimizer.warmup),
+        .min = 0,
+        .max = SCENARIO_STEPS_MAX,
+        .standard = "0",
+        .unit = "steps",
+        .help = "in which the rate grows to lr, in a straight line",
+    },
+    {
+        .section = "optimizer",
+        .key = "decay",
+        .type = &value_word,
+        .offset = AT(optimizer.decay),
+        .words = decays,
+        .standard = "constant",
+        .help = "of the rate after the warm-up; a cosine ends, at 0, with the steps",
+    },
+    {
+        .section = "optimizer",
+        .key = "betas",
+        .type = &value_betas,
+        .standard = "[0.9, 0.999]",
+        .help = "of adamw: what its two moments keep from step to step",
+    },
+    {
+        .section = "optimizer",
+        .key = "eps",
+        .type = &value_amount,
+        .offset = AT(optimizer.eps),
+        .max = 1,
+        .standard = "1e-08",
+        .help = "of adamw: added to what an update is divided by",
+    },
+    {
+        .section = "optimizer",
+        .key = "weight_decay",
+        .type = &value_amount,
+        .offset = AT(optimizer.weight_decay),
+        .max = 1000,
+        .standard = "0",
+        .help = "of every parameter; decoupled from the gradient with adamw, part of it with sgd",
+    },
+    {
+        .section = "optimizer",
+        .key = "momentum",
+        .type = &value_amount,
+        .offset = AT(optimizer.momentum),
+        .max = 1,
+        .standard = "0",
+        .help = "of sgd: what is kept of earlier gradients; 0 keeps no state",
+    },
+    {
+        .section = "optimizer",
+        .key = "clip",
+        .type = &value_amount,
+        .offset = AT(optimizer.clip),
+        .max = 1000000,
+        .standard = "0",
+        .help = "the norm that all gradients together are scaled down to; 0 does not clip",
+    },
+    {
+        .section = "zero",
+        .key = "stage",
+        .type = &value_int,
+        .offset = AT(zero.stage),
+        .min = 0,
+        .max = 3,
+        .standard = "0",
+        .help =
+            "cuts over one more axis: 1 the optimizer's state, 2 gradients too, 3 parameters too; "
+            "here 2 is 1, as gradients do not outlive a step",
+    },
+    {
+        .section = "zero",
+        .key = "axis",
+        .type = &value_axis,
+        .offset = AT(zero.axis),
+        .standard = "null",
+        .help = "the mesh axis, mostly one that cuts the batch; each array is cut along its "
+                "longest dimension that it divides",
     },
     {
         .key = "placement",

@@ -13,6 +13,8 @@
 extern const struct value_type value_name;   /* char *, owned */
 extern const struct value_type value_int;    /* int64_t or uint64_t, in min..max */
 extern const struct value_type value_number; /* double, above 0 and at most max; null is 0 */
+extern const struct value_type value_amount; /* double, 0 to max */
+extern const struct value_type value_axis;   /* char *, owned: a mesh axis; null is NULL */
 extern const struct value_type value_bool;
 extern const struct value_type value_bytes; /* uint64_t; null is 0 */
 extern const struct value_type value_rate;  /* uint64_t bytes a second, at least 1 */
@@ -25,6 +27,7 @@ extern const struct value_type value_partition_axis;                   /* partit
 extern const struct value_type value_params, value_constraints;        /* rules.c */
 extern const struct value_type value_step, value_algorithms;           /* layout.c */
 extern const struct value_type value_rope;                             /* rope.c */
+extern const struct value_type value_betas;                            /* betas.c */
 extern const struct value_type value_dims, value_ops, value_outputs;   /* graph.c */
 extern const struct value_type value_arrays; /* graph.c: struct scenario_arrays, at the offset */
 

@@ -1,0 +1,51 @@
+/* The value of optimizer.betas: a list of two numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "base/json_out.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
+#include "scenario/value.h"
+
+static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    double betas[2];
+    bool good = node->kind == YAML_LIST && node->nitems == 2;
+
+    for (size_t i = 0; i < 2 && good; i++)
+        good = yaml_read_double(node->items[i], &betas[i]) && betas[i] >= 0 && betas[i] < 1;
+    if (!good) {
+        value_error(r, option, node);
+        return;
+    }
+    r->scenario->optimizer.betas[0] = betas[0];
+    r->scenario->optimizer.betas[1] = betas[1];
+}
+
+static void print(const struct scenario *scenario, const struct option *option, struct text *out)
+{
+    const double *betas = scenario->optimizer.betas;
+    char first[32], second[32];
+
+    (void)option;
+    text_addf(out, "[%s, %s]", json_out_print_double(first, sizeof(first), betas[0]),
+              json_out_print_double(second, sizeof(second), betas[1]));
+}
+
+static void schema(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"array\"");
+    schema_add(out, "minItems", "2");
+    schema_add(out, "maxItems", "2");
+    schema_add(out, "items", "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}");
+}
+
+const struct value_type value_betas = {
+    .expected = "two numbers from 0 up to below 1, such as [0.9, 0.999]",
+    .read = read,
+    .print = print,
+    .schema = schema,
+};
