@@ -62,7 +62,12 @@ static int add_arrays(struct baseline *now, const struct trial *t)
 
 static const char *result_kind(enum program_result_kind kind)
 {
-    return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
+    static const char *const kinds[] = {[PROGRAM_OUTPUT] = "result ",
+                                        [PROGRAM_LOSS] = "",
+                                        [PROGRAM_GRADIENT] = "gradient of ",
+                                        [PROGRAM_NEXT] = "next "};
+
+    return kinds[kind];
 }
 
 static void find_wrong(struct check_strategy *c, const struct work_item *item)

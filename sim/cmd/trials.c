@@ -30,7 +30,7 @@ enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
 static const struct argp_option option_table[] = {
     {"repeat", KEY_REPEAT, "N", 0,
      "Execute the step N times, for measuring: the first is told apart, the time is the median of "
-     "the others",
+     "the others; a step that trains is executed as often as the scenario says",
      0},
     {"threads", KEY_THREADS, "N", 0,
      "Compute each op of a device in N threads (the results are the same); with more than one the "

@@ -17,9 +17,11 @@ struct lint {
     const struct model_shardings *shardings;
 };
 
-static bool has_rule(enum graph_op op, bool params)
+static bool has_rule(const struct graph_node *n, bool params)
 {
-    return params ? op == GRAPH_PARAM : op == GRAPH_CONSTRAINT || op == GRAPH_INPUT;
+    if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+        return params;
+    return params ? n->op == GRAPH_PARAM : n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT;
 }
 
 /* Whether a rule is a last one that takes all the rest: it is fine if no name is left for it. */
@@ -37,7 +39,7 @@ static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size
     for (uint32_t n = 0; status == SHD_OK && n < l->graph->nnodes; n++) {
         const struct scenario_rule *first;
 
-        if (has_rule(l->graph->nodes[n].op, params))
+        if (has_rule(&l->graph->nodes[n], params))
             status = match_find(&first, &m, l->graph->nodes[n].name, l->findings);
     }
     for (size_t r = 0; status == SHD_OK && r < nrules; r++)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
+#include "graph/optimizer/optimizer.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
@@ -43,27 +44,115 @@ static uint32_t add_loss(struct graph *g, uint64_t seed)
     return loss;
 }
 
-void model_add_backward(struct graph *g, uint64_t seed)
+/* Nodes and their gradients; one allocation. */
+struct gradients {
+    uint32_t n, *wrt, *grads;
+};
+
+/* Add the loss and the gradients of parameters, and where `inputs` of inputs of fractions.  False:
+ * there is an error in the graph, and nothing to free. */
+static bool add_gradients(struct gradients *out, struct graph *g, uint64_t seed, bool inputs)
 {
-    uint32_t nforward = g->nnodes, *wrt, *grads, nwrt = 0, loss;
+    uint32_t nforward = g->nnodes;
 
     if (g->err.status != SHD_OK)
-        return;
-    wrt = calloc(2 * (size_t)nforward + 1, sizeof *wrt);
-    if (!wrt) {
+        return false;
+    *out = (struct gradients){.wrt = calloc(2 * (size_t)nforward + 1, sizeof *out->wrt)};
+    if (!out->wrt) {
         graph_fail(g, SHD_ENOMEM, "no memory for the backward computation");
-        return;
+        return false;
     }
-    grads = wrt + nforward;
+    out->grads = out->wrt + nforward;
     for (uint32_t n = 0; n < nforward; n++)
         if (g->nodes[n].op == GRAPH_PARAM ||
-            (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
-            wrt[nwrt++] = n;
-    loss = add_loss(g, seed);
-    graph_gradient(g, loss, wrt, nwrt, grads);
-    for (uint32_t i = 0; i < nwrt && g->err.status == SHD_OK; i++)
-        graph_output(g, GRAPH_GRADIENT, g->nodes[wrt[i]].name, grads[i], wrt[i]);
-    free(wrt);
+            (inputs && g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
+            out->wrt[out->n++] = n;
+    graph_gradient(g, add_loss(g, seed), out->wrt, out->n, out->grads);
+    return true;
+}
+
+void model_add_backward(struct graph *g, uint64_t seed)
+{
+    struct gradients gradients;
+
+    if (!add_gradients(&gradients, g, seed, true))
+        return;
+    for (uint32_t i = 0; i < gradients.n && g->err.status == SHD_OK; i++) {
+        uint32_t of = gradients.wrt[i];
+
+        graph_output(g, GRAPH_GRADIENT, g->nodes[of].name, gradients.grads[i], of);
+    }
+    free(gradients.wrt);
+}
+
+/* Results of the forward computation would be kept to the end of a step that nobody reads them
+ * after. */
+static void drop_outputs(struct graph *g)
+{
+    uint32_t n = 0;
+
+    for (uint32_t o = 0; o < g->noutputs; o++)
+        if (g->outputs[o].kind != GRAPH_OUTPUT)
+            g->outputs[n++] = g->outputs[o];
+    g->noutputs = n;
+}
+
+/* Each step reads on in the sequence of random numbers where the one before ended. */
+static void change_inputs(struct graph *g)
+{
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        struct graph_node *n = &g->nodes[node];
+        int64_t shape[GRAPH_RANK_MAX];
+
+        if (n->op != GRAPH_INPUT)
+            continue;
+        graph_shape(g, node, shape);
+        n->source.place.per_step = 1;
+        for (uint32_t d = 0; d < n->rank; d++)
+            n->source.place.per_step *= (uint64_t)shape[d]; /* may wrap, as the sequence does */
+    }
+}
+
+static struct optimizer_opts optimizer_options(const struct scenario *s)
+{
+    static const enum optimizer_decay decays[] = {[SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT,
+                                                  [SCENARIO_COSINE] = OPTIMIZER_COSINE};
+    const struct scenario_optimizer *o = &s->optimizer;
+
+    return (struct optimizer_opts){.kind = optimizer_find(scenario_optimizer_name(o->kind)),
+                                   .rate = o->lr,
+                                   .warmup = (uint32_t)o->warmup,
+                                   .decay = decays[o->decay],
+                                   .steps = (uint32_t)s->steps,
+                                   .clip = o->clip,
+                                   .weight_decay = o->weight_decay,
+                                   .momentum = o->momentum,
+                                   .beta1 = o->betas[0],
+                                   .beta2 = o->betas[1],
+                                   .eps = o->eps,
+                                   .dtype = s->model.dtype};
+}
+
+/* The backward phase for parameters alone, and their update. */
+static void add_update(struct graph *g, const struct scenario *scenario)
+{
+    const struct optimizer_opts opts = optimizer_options(scenario);
+    struct gradients gradients;
+
+    if (!add_gradients(&gradients, g, scenario->seed, false))
+        return;
+    drop_outputs(g);
+    change_inputs(g);
+    optimizer_add(g, &opts, gradients.wrt, gradients.grads, gradients.n);
+    free(gradients.wrt);
+}
+
+static void add_phases(struct graph *g, const struct scenario *scenario)
+{
+    if (scenario->step.update)
+        add_update(g, scenario);
+    else if (scenario->step.backward)
+        model_add_backward(g, scenario->seed);
 }
 
 static const struct model_kind *find_kind(enum scenario_kind kind)
@@ -78,7 +167,12 @@ static const struct model_kind *find_kind(enum scenario_kind kind)
 void model_describe(struct text *out, const struct scenario *scenario)
 {
     find_kind(scenario->model.kind)->describe(out, scenario);
-    text_add(out, scenario->step.backward ? "; forward and backward" : "; forward");
+    if (!scenario->step.update)
+        text_add(out, scenario->step.backward ? "; forward and backward" : "; forward");
+    else
+        text_addf(out, "; forward, backward and %s, %lld step%s",
+                  scenario_optimizer_name(scenario->optimizer.kind), (long long)scenario->steps,
+                  scenario->steps == 1 ? "" : "s");
 }
 
 int model_graph(struct graph **out, const struct scenario *scenario, struct diag *diag)
@@ -93,8 +187,8 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
         return SHD_ENOMEM;
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
-    if (diag->nerrors == before && scenario->step.backward)
-        model_add_backward(g, scenario->seed);
+    if (diag->nerrors == before)
+        add_phases(g, scenario);
     status = graph_status(g, &err);
     if (status == SHD_ENOMEM || (status != SHD_OK && diag->nerrors == before))
         diag_failure(diag, scenario->model.place, err.status, "%s", err.text);

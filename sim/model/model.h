@@ -30,7 +30,10 @@ extern const struct model_kind model_graph_text;
 /* The graph of a scenario's step: the forward outputs, and with a backward step the loss and the
  * gradient of every parameter and of every input of fractions.  The loss is the model's own or else
  * the sum of out * ct over all outputs; ct is an input called "ct", or "ct/OUT" when there are
- * several outputs.  Errors go to `diag`.  Free it with graph_destroy(). */
+ * several outputs.  Errors go to `diag`.  Free it with graph_destroy().
+ *
+ * With an update its outputs are the loss, "grad_norm", and what parameters and the optimizer's
+ * state are in the next step; inputs have other numbers in each step. */
 SHD_MUST_CHECK int model_graph(struct graph **out, const struct scenario *scenario,
                                struct diag *diag);
 

@@ -1,8 +1,9 @@
 /* What a scenario asks of the arrays of its graph.
  *
  * Parameters follow the rules, the first whose pattern is found in the name, or their shapes;
- * inputs follow the logical axes of their dimensions; constraints are asked for at the places of
- * that name, and the cotangent lies as the result does.
+ * an optimizer's state lies as its parameter does, unless a rule for "opt/" says otherwise; ZeRO
+ * cuts both further.  Inputs follow the logical axes of their dimensions; constraints are asked for
+ * at the places of that name, and the cotangent lies as the result does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +18,7 @@
 #include "base/nearest.h"
 #include "model/match.h"
 #include "model/model.h"
+#include "model/zero.h"
 
 struct binding {
     const struct graph *graph;
@@ -107,6 +109,44 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
+/* Whether a rule is meant for an optimizer's state. */
+static bool is_of_state(const struct scenario_rule *rule)
+{
+    const char *pattern = rule->pattern + (rule->pattern[0] == '^');
+
+    return strncmp(pattern, "opt/", 4) == 0;
+}
+
+static bool is_state(const struct graph_node *n)
+{
+    return n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE;
+}
+
+/* Cut what is there over one more axis from ZeRO's `stage` on. */
+static void cut_from(struct binding *b, uint32_t node, int64_t stage)
+{
+    const struct scenario_zero *zero = &b->scenario->zero;
+    int axis = zero->axis ? shd_mesh_find_axis(b->mesh, zero->axis) : -1;
+    int64_t shape[GRAPH_RANK_MAX];
+
+    if (zero->stage < stage || axis < 0 || !b->out->nodes[node])
+        return;
+    graph_shape(b->graph, node, shape);
+    (void)zero_cut(&b->out->storage[node], shape, (uint8_t)axis); /* where none divides: whole */
+}
+
+/* As its parameter, which stands before it. */
+static void bind_state(struct binding *b, uint32_t node)
+{
+    uint32_t param = b->graph->nodes[node].state_of;
+
+    if (!b->out->nodes[param])
+        return;
+    b->out->storage[node] = *b->out->nodes[param];
+    b->out->nodes[node] = &b->out->storage[node];
+    cut_from(b, node, 1);
+}
+
 /* One message for all of them: the cause may be a fault in a rule, whose message should not be lost
  * among many. */
 static void report_unmatched(const struct binding *b, const char *first, size_t nunmatched)
@@ -139,13 +179,21 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
             status = match_find(&rule, params, n->name, b->diag);
             if (status == SHD_OK && !rule && nunmatched++ == 0)
                 unmatched = n->name;
+        } else if (is_state(n)) {
+            status = match_find(&rule, params, n->name, b->diag);
+            if (rule && !is_of_state(rule))
+                rule = NULL;
         } else if (n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT) {
             status = match_find(&rule, constraints, n->name, b->diag);
         }
         if (rule)
             bind_rule(b, node, rule);
+        else if (is_state(n))
+            bind_state(b, node);
         else if (n->op == GRAPH_INPUT)
             bind_logical(b, node);
+        if (n->op == GRAPH_PARAM)
+            cut_from(b, node, 3);
     }
     report_unmatched(b, unmatched, nunmatched);
     return status;
@@ -182,8 +230,8 @@ static void report_unused(const struct binding *b, const struct match *set, bool
         for (uint32_t i = 0; i < b->graph->nnodes; i++) {
             const struct graph_node *n = &b->graph->nodes[i];
 
-            if (of_params ? n->op != GRAPH_PARAM
-                          : n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT)
+            if (of_params ? n->op != GRAPH_PARAM && !is_state(n)
+                          : (n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT) || is_state(n))
                 continue;
             nearest_add(&near, last_parts(n->name, pattern));
             if (!example || n->op == GRAPH_CONSTRAINT)

@@ -119,11 +119,33 @@ void record_replay_destroy(struct record_replay *replay)
     free(replay);
 }
 
+static void free_training(struct record_training *training)
+{
+    free(training->losses);
+    free(training->grad_norms);
+    *training = (struct record_training){.nsteps = 0};
+}
+
+int record_train(struct record *record, uint32_t nsteps, struct shd_error *err)
+{
+    struct record_training t = {.nsteps = nsteps};
+
+    t.losses = calloc((size_t)nsteps + 1, sizeof *t.losses);
+    t.grad_norms = calloc((size_t)nsteps + 1, sizeof *t.grad_norms);
+    free_training(&record->training);
+    record->training = t;
+    if (t.losses && t.grad_norms)
+        return SHD_OK;
+    free_training(&record->training);
+    return shd_error_set(err, SHD_ENOMEM, "no memory for the losses of %u steps", nsteps);
+}
+
 void record_destroy(struct record *record)
 {
     if (!record)
         return;
     program_classes_destroy(record->classes);
+    free_training(&record->training);
     free(record->op_received);
     free(record->times);
     free(record->received_bytes);

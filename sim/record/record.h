@@ -89,6 +89,12 @@ struct record_memory {
     char why[160];
 };
 
+/* Numbers of each step of a model in training. */
+struct record_training {
+    uint32_t nsteps; /* 0: nothing is trained */
+    double *losses, *grad_norms;
+};
+
 struct record {
     enum record_mode mode;
     const struct program *program; /* not owned */
@@ -112,6 +118,7 @@ struct record {
     int64_t cpu_ns;               /* of all threads in a step, likewise a median */
     struct record_memory memory;
     struct record_replay *replay; /* NULL when not replayed */
+    struct record_training training; /* executed */
     bool verified;
     double tolerance; /* of the relative error, besides the bounds; 0: none was asked for */
     struct record_check *checks; /* one for each result of the program */
@@ -140,6 +147,9 @@ void record_destroy(struct record *record); /* NULL is allowed */
 /* A replay of zeros for `ndevices` and a path of at most `nactions`; NULL: no memory. */
 struct record_replay *record_replay_create(int32_t ndevices, uint32_t nactions);
 void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
+
+/* Room for the numbers of so many steps, in place of those that are there.  SHD_ENOMEM. */
+SHD_MUST_CHECK int record_train(struct record *record, uint32_t nsteps, struct shd_error *err);
 
 /* The devices that a row stands for, and the row of a position. */
 struct program_class record_row(const struct record *record, uint32_t row);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/replayed.h"
 #include "report/traffic.h"
@@ -235,19 +236,32 @@ static void write_work(struct json_out *out, const struct record *r)
 }
 
 /* JSON has no infinity and no NaN: they are the strings "inf", "-inf" and "nan". */
-static void key_any_double(struct json_out *out, const char *key, double value)
+static void any_double(struct json_out *out, double value)
 {
     if (isfinite(value))
-        key_double(out, key, value);
+        json_out_double(out, value);
     else
-        key_string(out, key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        json_out_string(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
-static void write_checks(struct json_out *out, const struct record *r, bool gradients)
+static void key_any_double(struct json_out *out, const char *key, double value)
 {
+    json_out_key(out, key);
+    any_double(out, value);
+}
+
+/* What the results of a kind are listed under. */
+static const char *const check_keys[] = {[PROGRAM_OUTPUT] = "outputs",
+                                         [PROGRAM_LOSS] = "outputs",
+                                         [PROGRAM_GRADIENT] = "gradients",
+                                         [PROGRAM_NEXT] = "state"};
+
+static void write_checks(struct json_out *out, const struct record *r, const char *key)
+{
+    json_out_key(out, key);
     json_out_begin_object(out);
     for (uint32_t i = 0; i < r->nchecks; i++)
-        if ((r->checks[i].kind == PROGRAM_GRADIENT) == gradients)
+        if (!strcmp(check_keys[r->checks[i].kind], key))
             key_any_double(out, r->checks[i].name, r->checks[i].error);
     json_out_end_object(out);
 }
@@ -323,12 +337,32 @@ static void write_verify(struct json_out *out, const struct record *r)
         key_double(out, "tolerance", r->tolerance);
     key_uint(out, "steps", r->nsteps);
     key_uint(out, "without_bound", count_open(r));
-    json_out_key(out, "outputs");
-    write_checks(out, r, false);
-    json_out_key(out, "gradients");
-    write_checks(out, r, true);
+    write_checks(out, r, "outputs");
+    write_checks(out, r, "gradients");
+    if (program_has_state(r->program))
+        write_checks(out, r, "state");
     write_beside_unsharded(out, r);
     write_wrong(out, r);
+    json_out_end_object(out);
+}
+
+static void write_numbers(struct json_out *out, const char *key, const double *numbers, uint32_t n)
+{
+    json_out_key(out, key);
+    json_out_begin_flat_array(out);
+    for (uint32_t i = 0; i < n; i++)
+        any_double(out, numbers[i]);
+    json_out_end_array(out);
+}
+
+static void write_training(struct json_out *out, const struct record_training *t)
+{
+    if (t->nsteps == 0)
+        return;
+    json_out_key(out, "training");
+    json_out_begin_object(out);
+    write_numbers(out, "losses", t->losses, t->nsteps);
+    write_numbers(out, "grad_norms", t->grad_norms, t->nsteps);
     json_out_end_object(out);
 }
 
@@ -412,6 +446,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         (void)shd_error_set(err, status, "no memory for the report");
     else
         status = write_time(out, r, err);
+    write_training(out, &r->training);
     if (r->verified)
         write_verify(out, r);
     if (r->program->note)

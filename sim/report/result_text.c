@@ -3,6 +3,7 @@
 
 #include "report/result.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,7 +237,12 @@ static void print_memory_kind(const struct record *r, struct text *out)
 
 static const char *kind_name(enum program_result_kind kind)
 {
-    return kind == PROGRAM_GRADIENT ? "gradient of " : kind == PROGRAM_LOSS ? "" : "result ";
+    static const char *const names[] = {[PROGRAM_OUTPUT] = "result ",
+                                        [PROGRAM_LOSS] = "",
+                                        [PROGRAM_GRADIENT] = "gradient of ",
+                                        [PROGRAM_NEXT] = "next "};
+
+    return names[kind];
 }
 
 /* "[3, 2, 5]": an element of an array of these extents. */
@@ -329,6 +335,8 @@ static void print_verify(const struct record *r, struct text *out)
     }
     text_addf(&line, "%s: %u array%s against the unsharded computation in float64, ",
               record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s");
+    if (r->training.nsteps > 1)
+        text_addf(&line, "as they are after %u steps, ", r->training.nsteps);
     text_addf(&line, "%u steps each against what it was given; largest error %.2g of its bound (",
               r->nsteps, r->checks[worst].error);
     print_result_place(&line, r, worst);
@@ -341,6 +349,25 @@ static void print_verify(const struct record *r, struct text *out)
     out->failed |= line.failed;
     text_fini(&line);
     print_wrong(r, out);
+}
+
+static void print_training(const struct record_training *t, struct text *out)
+{
+    double least = t->losses ? t->losses[0] : 0;
+
+    if (t->nsteps == 0)
+        return;
+    text_addf(out, "\n%-*s%.4f", VALUE_COLUMN, "loss", t->losses[0]);
+    if (t->nsteps > 1) {
+        for (uint32_t i = 1; i < t->nsteps; i++)
+            least = fmin(least, t->losses[i]);
+        text_addf(out, " -> %.4f over %u steps, the least %.4f", t->losses[t->nsteps - 1],
+                  t->nsteps, least);
+    }
+    text_addf(out, "; norm of all gradients %.4g", t->grad_norms[0]);
+    if (t->nsteps > 1)
+        text_addf(out, " -> %.4g", t->grad_norms[t->nsteps - 1]);
+    text_add_char(out, '\n');
 }
 
 static void print_measured(const struct record *r, struct text *out)
@@ -396,6 +423,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
         print_measured(r, out);
     if (r->replay)
         status = replayed_text(out, r, err);
+    print_training(&r->training, out);
     if (r->verified)
         print_verify(r, out);
     print_placement(result, out);

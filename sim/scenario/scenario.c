@@ -81,6 +81,11 @@ const char *scenario_kind_name(enum scenario_kind kind)
     return option_find("model", "kind")->words[kind];
 }
 
+const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)
+{
+    return option_find("optimizer", "kind")->words[kind];
+}
+
 const char *scenario_norm_name(enum scenario_norm norm)
 {
     return option_find("model", "norm")->words[norm];

@@ -126,6 +126,12 @@ static double *allowed_of(const double *variance, uint64_t n)
     return allowed;
 }
 
+static void forget(struct bound *bound, uint32_t buffer)
+{
+    free(bound->variances[buffer]);
+    bound->variances[buffer] = NULL;
+}
+
 void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *shards)
 {
     struct bound *bound = arg;
@@ -148,16 +154,63 @@ void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *s
     else if (!exact && op->kind == PROGRAM_KERNEL)
         done = kernel_variances(bound, op, shards);
     bound->failed = !done;
-    for (uint32_t d = program_dead_buffers(bound->program, i, dead); d-- > 0;) {
-        free(bound->variances[dead[d]]);
-        bound->variances[dead[d]] = NULL;
-    }
+    for (uint32_t d = program_dead_buffers(bound->program, i, dead); d-- > 0;)
+        forget(bound, dead[d]);
 }
 
-int bound_init(struct bound *out, const struct program *program, int32_t ndevices, int nthreads,
-               struct shd_error *err)
+/* The argument has other values in the step that follows, which its type may not hold exactly. */
+static bool refill(struct bound *bound, const struct program_op *op, uint32_t step)
 {
-    struct bound bound = {.program = program, .parts = ndevices, .nthreads = nthreads};
+    static const int64_t start[PROGRAM_RANK_MAX] = {0};
+    const struct program_buffer *b = &bound->program->buffers[op->outputs[0]];
+    struct kern_source source = op->source;
+    double *values;
+    bool done;
+
+    forget(bound, op->outputs[0]);
+    if (b->dtype == SHD_I32)
+        return true;
+    values = malloc((elements_of(b) + 1) * sizeof *values);
+    if (!values)
+        return false;
+    source.step = step;
+    kern_fill(&source, b->dtype, b->rank, b->shape, start, b->shape, values);
+    done = fill_variances(&bound->variances[op->outputs[0]], b, values);
+    free(values);
+    return done;
+}
+
+void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    struct bound *bound = arg;
+    const struct program *program = bound->program;
+
+    (void)position;
+    (void)shards;
+    if (step + 1 >= bound->nsteps || bound->failed)
+        return;
+    for (uint32_t r = 0; r < program->nresults; r++) {
+        const struct program_result *result = &program->results[r];
+
+        if (result->kind != PROGRAM_NEXT)
+            continue;
+        forget(bound, result->of);
+        bound->variances[result->of] = bound->variances[result->buffer];
+        bound->variances[result->buffer] = NULL;
+    }
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (!program->buffers[b].argument)
+            forget(bound, b);
+    for (uint32_t i = 0; i < program->nops && program->ops[i].kind == PROGRAM_FILL; i++)
+        if (kern_source_changes(&program->ops[i].source) && !refill(bound, &program->ops[i], step + 1))
+            bound->failed = true;
+}
+
+int bound_init(struct bound *out, const struct program *program, uint32_t nsteps, int32_t ndevices,
+               int nthreads, struct shd_error *err)
+{
+    struct bound bound = {
+        .program = program, .nsteps = nsteps, .parts = ndevices, .nthreads = nthreads};
 
     bound.variances = calloc((size_t)program->nbuffers + 1, sizeof *bound.variances);
     if (!bound.variances)

@@ -15,6 +15,7 @@
 
 struct bound {
     const struct program *program; /* of one device; not owned */
+    uint32_t nsteps;               /* that follow each other */
     double parts;                  /* devices that the computation in question is cut over */
     int nthreads;
     double **variances; /* by buffer; NULL: exact, or not alive */
@@ -22,12 +23,15 @@ struct bound {
 };
 
 /* SHD_ENOMEM. */
-SHD_MUST_CHECK int bound_init(struct bound *out, const struct program *program, int32_t ndevices,
-                              int nthreads, struct shd_error *err);
+SHD_MUST_CHECK int bound_init(struct bound *out, const struct program *program, uint32_t nsteps,
+                              int32_t ndevices, int nthreads, struct shd_error *err);
 void bound_fini(struct bound *bound);
 
 /* A walk_observe_fn; `arg` is the struct bound. */
 void bound_observe(void *arg, int32_t position, uint32_t op, const void *const *shards);
+
+/* A walk_stepped_fn: what a result may be off, what takes its place in the next step is off there. */
+void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const *shards);
 
 /* After the run: what the elements of a result may be off, an array that the caller frees in
  * *allowed, or NULL there where nothing.  SHD_ENOMEM. */

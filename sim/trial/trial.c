@@ -157,13 +157,19 @@ void trial_fini(struct trial *trial)
     memset(trial, 0, sizeof *trial);
 }
 
+/* Steps that leave something to the next are those of the scenario; others are repeated. */
+static uint32_t repeats_of(const struct trial *trial)
+{
+    return program_has_state(trial->program) ? (uint32_t)trial->scenario->steps : trial->repeats;
+}
+
 static struct walk_opts walk_options(const struct trial *trial, const int *stop_request)
 {
     return (struct walk_opts){.memory_bytes = trial->scenario->memory_limit_bytes,
                               .stop_request = stop_request,
                               .nthreads = trial->nthreads,
                               .memory = trial->memory,
-                              .repeats = trial->repeats};
+                              .repeats = repeats_of(trial)};
 }
 
 /* Where a device has several threads, the time of one is not all of the op's. */
@@ -190,6 +196,7 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
 {
     struct walk_opts opts = walk_options(trial, stop_request);
     struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
+                                 .nsteps = (uint32_t)trial->scenario->steps,
                                  .stop_request = stop_request};
     struct verify_reference reference;
     int status;

@@ -30,7 +30,7 @@ struct trial {
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for; NULL: the default */
     struct program *program;
     /* Of an execution; set after trial_init(). */
-    uint32_t repeats;      /* of the step; 0: one */
+    uint32_t repeats;      /* of a step that leaves nothing to the next; 0: one */
     int nthreads;          /* in the kernels of each device; 0: one */
     const char *memory;    /* as in shd_run_opts; NULL: the default */
     struct works *works; /* where several trials keep their times; NULL: each its own.  Not owned */

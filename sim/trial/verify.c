@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/optimizer/optimizer.h"
+#include "kern/convert.h"
 #include "partition/partition.h"
 #include "trial/bound.h"
 #include "trial/collect.h"
@@ -35,16 +37,19 @@ static int run_reference(struct verify_reference *ref, const struct program *pro
     struct bound bound = {.variances = NULL};
     struct walk_opts opts = {.nthreads = vopts->nthreads,
                              .stop_request = vopts->stop_request,
+                             .repeats = vopts->nsteps,
                              .finish = collect_finish,
                              .finish_arg = &results,
                              .observe = bound_observe,
-                             .observe_arg = &bound};
+                             .observe_arg = &bound,
+                             .stepped = bound_stepped,
+                             .stepped_arg = &bound};
     struct record *record;
     int status = record_create(&record, program, RECORD_EXECUTED, false, err);
 
     if (status != SHD_OK)
         return status;
-    status = bound_init(&bound, program, vopts->ndevices, vopts->nthreads, err);
+    status = bound_init(&bound, program, vopts->nsteps, vopts->ndevices, vopts->nthreads, err);
     if (status == SHD_OK)
         status = collect_init(&results, program, err);
     if (status == SHD_OK) {
@@ -84,6 +89,7 @@ static int run_in_own_types(struct verify_reference *ref, const struct program *
     struct collect results = {.wholes = NULL};
     struct walk_opts opts = {.nthreads = vopts->nthreads,
                              .stop_request = vopts->stop_request,
+                             .repeats = vopts->nsteps,
                              .finish = collect_finish,
                              .finish_arg = &results};
     struct record *record = NULL;
@@ -185,6 +191,42 @@ static void compare_results(void *arg, int32_t position, const void *const *shar
     }
 }
 
+/* Numbers without dimensions are the same on all devices. */
+static double number_of(const struct program_buffer *b, const void *shard)
+{
+    double number[1 + KERN_LANES];
+
+    kern_load_f64(b->dtype, shard, 1, 1, number);
+    return number[0];
+}
+
+/* A walk_stepped_fn: keep the loss of each step, and the norm of its gradients. */
+static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    struct record *record = arg;
+    const struct program *program = record->program;
+
+    for (uint32_t r = 0; position == 0 && r < program->nresults; r++) {
+        const struct program_result *result = &program->results[r];
+        const struct program_buffer *b = &program->buffers[result->buffer];
+
+        if (result->kind == PROGRAM_LOSS)
+            record->training.losses[step] = number_of(b, shards[r]);
+        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
+            record->training.grad_norms[step] = number_of(b, shards[r]);
+    }
+}
+
+/* Where steps leave something to the next, have the walk keep their numbers. */
+static int watch_training(struct record *record, struct walk_opts *run, struct shd_error *err)
+{
+    if (!program_has_state(record->program))
+        return SHD_OK;
+    run->stepped = keep_numbers;
+    run->stepped_arg = record;
+    return record_train(record, run->repeats ? run->repeats : 1, err);
+}
+
 static void fill_checks(struct record *record, const struct comparing *c)
 {
     record->nchecks = c->program->nresults;
@@ -212,7 +254,9 @@ int verify_run(struct record *record, const struct verify_reference *reference,
         return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
     run.finish = compare_results;
     run.finish_arg = &c;
-    status = walk_run(record, &run, err);
+    status = watch_training(record, &run, err);
+    if (status == SHD_OK)
+        status = walk_run(record, &run, err);
     if (status == SHD_OK)
         fill_checks(record, &c);
     free(c.found);

@@ -22,6 +22,7 @@ struct verify_reference {
 
 struct verify_opts {
     int32_t ndevices; /* that the computation to be verified is cut over */
+    uint32_t nsteps;  /* that follow each other; 0: one */
     int nthreads;     /* in each kernel of the reference */
     const int *stop_request;
 };
@@ -32,7 +33,8 @@ SHD_MUST_CHECK int verify_reference(struct verify_reference *out, const struct g
                                     const struct verify_opts *opts, struct shd_error *err);
 void verify_reference_fini(struct verify_reference *reference);
 
-/* Execute the record's program and fill its checks; then execute it again, unmeasured, and judge
+/* Execute the record's program as often as the options say, which is as many steps as the reference
+ * took where a step leaves something to the next, and fill the record's checks; then execute it again, unmeasured, and judge
  * every step by what it was given (steps.h). */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);

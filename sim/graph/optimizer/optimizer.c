@@ -53,7 +53,7 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const
         return;
     graph->phase = GRAPH_OPTIMIZER;
     norm = norm_of(graph, gradients, nparams);
-    graph_output(graph, GRAPH_OUTPUT, "grad_norm", norm, GRAPH_NONE);
+    graph_output(graph, GRAPH_OUTPUT, OPTIMIZER_NORM, norm, GRAPH_NONE);
     if (opts->clip > 0)
         clip = clip_factor(graph, opts->clip, norm);
     opts->kind->prepare(graph, opts, by_step);
