@@ -105,7 +105,9 @@ struct graph_node {
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
     bool stop_gradient;                /* no gradient goes through to the operands */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this is */
-    uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer's state it is */
+    uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer's state it is;
+                                          GRAPH_CONSTRAINT: the parameter whose gradient, as the
+                                          optimizer reads it */
     uint32_t nextras;
     uint32_t extras[GRAPH_EXTRAS_MAX]; /* nodes that are its further results */
     union graph_attr attr;

@@ -19,7 +19,7 @@ struct lint {
 
 static bool has_rule(const struct graph_node *n, bool params)
 {
-    if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+    if (n->state_of != GRAPH_NONE)
         return params;
     return params ? n->op == GRAPH_PARAM : n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT;
 }

@@ -117,9 +117,10 @@ static bool is_of_state(const struct scenario_rule *rule)
     return strncmp(pattern, "opt/", 4) == 0;
 }
 
+/* An optimizer's state, or a gradient as it reads it. */
 static bool is_state(const struct graph_node *n)
 {
-    return n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE;
+    return n->state_of != GRAPH_NONE;
 }
 
 /* Cut what is there over one more axis from ZeRO's `stage` on. */
@@ -135,7 +136,8 @@ static void cut_from(struct binding *b, uint32_t node, int64_t stage)
     (void)zero_cut(&b->out->storage[node], shape, (uint8_t)axis); /* where none divides: whole */
 }
 
-/* As its parameter, which stands before it. */
+/* As its parameter, which stands before it.  Of a gradient that would lie whole nothing is asked:
+ * where it is summed is then for the partitioner to say. */
 static void bind_state(struct binding *b, uint32_t node)
 {
     uint32_t param = b->graph->nodes[node].state_of;
@@ -145,6 +147,9 @@ static void bind_state(struct binding *b, uint32_t node)
     b->out->storage[node] = *b->out->nodes[param];
     b->out->nodes[node] = &b->out->storage[node];
     cut_from(b, node, 1);
+    if (b->graph->nodes[node].op == GRAPH_CONSTRAINT &&
+        shd_sharding_is_replicated(b->out->nodes[node]))
+        b->out->nodes[node] = NULL;
 }
 
 /* One message for all of them: the cause may be a fault in a rule, whose message should not be lost
@@ -231,7 +236,7 @@ static void report_unused(const struct binding *b, const struct match *set, bool
             const struct graph_node *n = &b->graph->nodes[i];
 
             if (of_params ? n->op != GRAPH_PARAM && !is_state(n)
-                          : (n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT) || is_state(n))
+                          : is_state(n) || (n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT))
                 continue;
             nearest_add(&near, last_parts(n->name, pattern));
             if (!example || n->op == GRAPH_CONSTRAINT)

@@ -196,7 +196,10 @@ static bool forgotten(const struct emit *e, const struct version *v, uint8_t pha
     const struct shd_sharding *home =
         price_sharding(e->placement->price, e->placement->nodes[v->node].home);
 
-    return e->regather && v->phase != phase && !home->partial &&
+    bool regather = e->regather || (e->placement->request->regather_params &&
+                                    e->graph->nodes[v->node].op == GRAPH_PARAM);
+
+    return regather && v->phase != phase && !home->partial &&
            shd_sharding_axes(&b->sharding) != shd_sharding_axes(home) &&
            (shd_sharding_axes(&b->sharding) & ~shd_sharding_axes(home)) == 0;
 }

@@ -46,6 +46,7 @@ struct partition_request {
     /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what
      * it would otherwise keep from the forward one. */
     uint64_t memory_bytes;
+    bool regather_params; /* a parameter gathered in one phase is not kept for the next */
 };
 
 /* Build the program; free it with program_destroy().  The program points into the graph's names and

@@ -85,7 +85,8 @@ static void place_param(struct train *t, const struct axes *axes, uint32_t node)
         zero_cut(s, shape, (uint8_t)axes->zero);
 }
 
-/* The optimizer's state lies as its parameter does, cut further by ZeRO. */
+/* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further by
+ * ZeRO. */
 static void place_state(struct train *t, const struct axes *axes, uint32_t node)
 {
     int64_t shape[GRAPH_RANK_MAX];
@@ -133,12 +134,13 @@ static void place_node(struct train *t, const struct axes *axes, uint32_t node)
 {
     const struct graph_node *n = &t->graph->nodes[node];
 
-    if (n->op != GRAPH_PARAM && n->op != GRAPH_INPUT && !(axes->sequence && is_residual(n)))
+    if (n->op != GRAPH_PARAM && n->op != GRAPH_INPUT && n->state_of == GRAPH_NONE &&
+        !(axes->sequence && is_residual(n)))
         return;
     shd_sharding_init(&t->shardings[node], t->mesh, n->rank);
     if (n->op == GRAPH_PARAM)
         place_param(t, axes, node);
-    else if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+    else if (n->state_of != GRAPH_NONE)
         place_state(t, axes, node);
     else
         place_value(t, axes, node);

@@ -165,6 +165,7 @@ struct scenario_optimizer {
 struct scenario_zero {
     int64_t stage; /* 0 to 3; 0: nothing */
     char *axis;    /* NULL: none is named, which only stage 0 allows */
+    bool reshard;  /* of stage 3: parameters gathered forward are gathered again backward */
 };
 
 struct scenario_transfers {

@@ -433,6 +433,15 @@ const struct option option_table[] = {
                 "longest dimension that it divides",
     },
     {
+        .section = "zero",
+        .key = "reshard_after_forward",
+        .type = &value_bool,
+        .offset = AT(zero.reshard),
+        .standard = "true",
+        .help = "of stage 3: gather parameters again for the backward phase (less memory, half as "
+                "many bytes again), or keep them from the forward one",
+    },
+    {
         .key = "placement",
         .type = &value_word,
         .offset = AT(placement),

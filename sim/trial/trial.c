@@ -89,6 +89,7 @@ struct partition_request trial_request(const struct trial *trial)
                                                                    : PARTITION_FOLLOW,
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
+        .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
     };
 }
 

@@ -44,13 +44,30 @@ static uint32_t clip_factor(struct graph *graph, double clip, uint32_t norm)
     return graph_map(graph, "clip/factor", KERN_MIN, limit, one, 0);
 }
 
+/* Give each gradient the name "opt/gradient/`parameter`", under which it can be asked for: where it
+ * is to lie before its norm is taken, so that what is cut for the update is not made whole first. */
+static void name_gradients(struct graph *graph, const uint32_t *params, uint32_t *gradients,
+                           uint32_t n)
+{
+    for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
+        const char *of = graph->nodes[params[i]].name;
+
+        gradients[i] =
+            graph_constraint(graph, graph_text(graph, "opt/gradient/%s", of), gradients[i]);
+        if (gradients[i] != GRAPH_NONE)
+            graph->nodes[gradients[i]].state_of = params[i];
+    }
+}
+
 void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *params,
-                   const uint32_t *gradients, uint32_t nparams)
+                   uint32_t *gradients, uint32_t nparams)
 {
     uint32_t by_step[OPTIMIZER_BY_STEP_MAX], norm, clip = GRAPH_NONE;
 
     if (nparams == 0 || graph->err.status != SHD_OK)
         return;
+    graph->phase = GRAPH_BACKWARD;
+    name_gradients(graph, params, gradients, nparams);
     graph->phase = GRAPH_OPTIMIZER;
     norm = norm_of(graph, gradients, nparams);
     graph_output(graph, GRAPH_OUTPUT, OPTIMIZER_NORM, norm, GRAPH_NONE);
