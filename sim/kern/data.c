@@ -138,6 +138,10 @@ static void compare_one(double got, double want, double allowed, int64_t at,
 {
     double ratio;
 
+    if (isfinite(got) && isfinite(want)) {
+        d->most = fmax(d->most, fabs(got - want));
+        d->size = fmax(d->size, fabs(want));
+    }
     if (isinf(allowed)) {
         d->nopen++;
         return;
@@ -149,10 +153,6 @@ static void compare_one(double got, double want, double allowed, int64_t at,
         d->got = got;
         d->want = want;
         d->allowed = allowed;
-    }
-    if (isfinite(got) && isfinite(want)) {
-        d->most = fmax(d->most, fabs(got - want));
-        d->size = fmax(d->size, fabs(want));
     }
 }
 

@@ -46,6 +46,10 @@ struct record_check {
     double unsharded;   /* the same of the unsharded computation in the program's own types; set
                            where the record is `beside_unsharded` */
     uint64_t nopen;     /* elements on all devices that cannot be judged: their bound is infinite */
+    /* Of several steps that leave something to the next, `error` is the larger of those after the
+     * first and after the last; `relative`, `unsharded` and `nopen` are after the last. */
+    bool after_first;     /* `error` is of the first */
+    uint64_t nopen_first; /* as `nopen`, after the first */
 };
 
 /* What a transfer takes in a replay: the latency, and its bytes at the rate. */

@@ -302,18 +302,23 @@ static void write_wrong(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
-static uint64_t count_open(const struct record *r)
+/* Elements that cannot be judged; of several steps those after the last, and after the first. */
+static void write_open(struct json_out *out, const struct record *r)
 {
-    uint64_t n = 0;
+    uint64_t last = 0, first = 0;
 
-    for (uint32_t i = 0; i < r->nchecks; i++)
-        n += r->checks[i].nopen;
-    return n;
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        last += r->checks[i].nopen;
+        first += r->checks[i].nopen_first;
+    }
+    key_uint(out, "without_bound", last);
+    if (r->training.nsteps > 1)
+        key_uint(out, "without_bound_after_first", first);
 }
 
-static void write_beside_unsharded(struct json_out *out, const struct record *r)
+static void write_relative_errors(struct json_out *out, const struct record *r)
 {
-    if (!r->beside_unsharded)
+    if (!r->beside_unsharded && r->training.nsteps < 2)
         return;
     json_out_key(out, "relative_errors");
     json_out_begin_object(out);
@@ -321,7 +326,8 @@ static void write_beside_unsharded(struct json_out *out, const struct record *r)
         json_out_key(out, r->checks[i].name);
         json_out_begin_flat_object(out);
         key_any_double(out, "sharded", r->checks[i].relative);
-        key_any_double(out, "unsharded", r->checks[i].unsharded);
+        if (r->beside_unsharded)
+            key_any_double(out, "unsharded", r->checks[i].unsharded);
         json_out_end_object(out);
     }
     json_out_end_object(out);
@@ -336,12 +342,12 @@ static void write_verify(struct json_out *out, const struct record *r)
     if (r->tolerance > 0)
         key_double(out, "tolerance", r->tolerance);
     key_uint(out, "steps", r->nsteps);
-    key_uint(out, "without_bound", count_open(r));
+    write_open(out, r);
     write_checks(out, r, "outputs");
     write_checks(out, r, "gradients");
     if (program_has_state(r->program))
         write_checks(out, r, "state");
-    write_beside_unsharded(out, r);
+    write_relative_errors(out, r);
     write_wrong(out, r);
     json_out_end_object(out);
 }

@@ -320,6 +320,24 @@ static void print_beside_unsharded(const struct record *r, struct text *out)
               r->checks[most].relative, r->checks[most].unsharded);
 }
 
+/* Bounds grow from step to step, until they say nothing; then what arrays are really off does. */
+static void print_drift(const struct record *r, uint64_t nopen, struct text *out)
+{
+    uint64_t nopen_first = 0;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        nopen_first += r->checks[i].nopen_first;
+        if (r->checks[i].relative > r->checks[most].relative)
+            most = i;
+    }
+    text_addf(out, "; after the last step %s%.200s is off by %.1e of its largest element",
+              kind_name(r->checks[most].kind), r->checks[most].name, r->checks[most].relative);
+    if (nopen > 0)
+        text_addf(out, "; %llu elements have no bound after the first step, %llu after the last",
+                  (unsigned long long)nopen_first, (unsigned long long)nopen);
+}
+
 static void print_verify(const struct record *r, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -336,12 +354,14 @@ static void print_verify(const struct record *r, struct text *out)
     text_addf(&line, "%s: %u array%s against the unsharded computation in float64, ",
               record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s");
     if (r->training.nsteps > 1)
-        text_addf(&line, "as they are after %u steps, ", r->training.nsteps);
+        text_addf(&line, "after the first of %u steps and after the last, ", r->training.nsteps);
     text_addf(&line, "%u steps each against what it was given; largest error %.2g of its bound (",
               r->nsteps, r->checks[worst].error);
     print_result_place(&line, r, worst);
     text_add_char(&line, ')');
-    if (nopen > 0)
+    if (r->training.nsteps > 1)
+        print_drift(r, nopen, &line);
+    else if (nopen > 0)
         text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
     print_beside_unsharded(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");

@@ -17,50 +17,94 @@
 /* ---- the reference ---- */
 
 /* How far each result may be off. */
-static int keep_bounds(struct verify_reference *ref, const struct bound *bound,
+static int keep_bounds(struct verify_results *out, const struct bound *bound, uint32_t nresults,
                        struct shd_error *err)
 {
     int status = SHD_OK;
 
-    ref->allowed = calloc((size_t)ref->nresults + 1, sizeof *ref->allowed);
-    if (!ref->allowed)
+    out->allowed = calloc((size_t)nresults + 1, sizeof *out->allowed);
+    if (!out->allowed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
-    for (uint32_t r = 0; r < ref->nresults && status == SHD_OK; r++)
-        status = bound_result(&ref->allowed[r], bound, r, err);
+    for (uint32_t r = 0; r < nresults && status == SHD_OK; r++)
+        status = bound_result(&out->allowed[r], bound, r, err);
+    return status;
+}
+
+/* The reference while it runs. */
+struct running {
+    struct verify_reference *ref;
+    uint32_t nsteps;
+    struct bound bound;
+    struct collect results; /* of the step at hand */
+    struct shd_error err;   /* of keeping the first step's results */
+};
+
+static int collect_into(struct verify_results *out, struct collect *results,
+                        const struct program *program, struct shd_error *err)
+{
+    int status = collect_init(results, program, err);
+
+    if (status == SHD_OK)
+        out->wholes = results->wholes;
+    return status;
+}
+
+/* A walk_stepped_fn.  What the first of several steps leaves is kept beside what the last one
+ * does. */
+static void end_step(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    struct running *run = arg;
+    struct verify_reference *ref = run->ref;
+    struct collect first;
+
+    if (step == 0 && run->nsteps > 1) {
+        if (collect_into(&ref->first, &first, run->bound.program, &run->err) == SHD_OK)
+            collect_finish(&first, position, shards);
+        if (run->err.status == SHD_OK)
+            (void)keep_bounds(&ref->first, &run->bound, ref->nresults, &run->err);
+    }
+    bound_stepped(&run->bound, position, step, shards);
+}
+
+static int walk_reference(struct running *run, const struct verify_opts *vopts,
+                          struct shd_error *err)
+{
+    struct walk_opts opts = {.nthreads = vopts->nthreads,
+                             .stop_request = vopts->stop_request,
+                             .repeats = vopts->nsteps,
+                             .finish = collect_finish,
+                             .finish_arg = &run->results,
+                             .observe = bound_observe,
+                             .observe_arg = &run->bound,
+                             .stepped = end_step,
+                             .stepped_arg = run};
+    struct record *record;
+    int status = record_create(&record, run->bound.program, RECORD_EXECUTED, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = walk_run(record, &opts, err);
+    if (status == SHD_OK && run->err.status != SHD_OK)
+        status = shd_error_set(err, run->err.status, "%s", run->err.text);
+    record_destroy(record);
     return status;
 }
 
 static int run_reference(struct verify_reference *ref, const struct program *program,
                          const struct verify_opts *vopts, struct shd_error *err)
 {
-    struct collect results;
-    struct bound bound = {.variances = NULL};
-    struct walk_opts opts = {.nthreads = vopts->nthreads,
-                             .stop_request = vopts->stop_request,
-                             .repeats = vopts->nsteps,
-                             .finish = collect_finish,
-                             .finish_arg = &results,
-                             .observe = bound_observe,
-                             .observe_arg = &bound,
-                             .stepped = bound_stepped,
-                             .stepped_arg = &bound};
-    struct record *record;
-    int status = record_create(&record, program, RECORD_EXECUTED, false, err);
+    struct running run = {.ref = ref, .nsteps = vopts->nsteps, .err = {SHD_OK, ""}};
+    int status =
+        bound_init(&run.bound, program, vopts->nsteps, vopts->ndevices, vopts->nthreads, err);
 
-    if (status != SHD_OK)
-        return status;
-    status = bound_init(&bound, program, vopts->nsteps, vopts->ndevices, vopts->nthreads, err);
+    ref->nresults = program->nresults;
     if (status == SHD_OK)
-        status = collect_init(&results, program, err);
-    if (status == SHD_OK) {
-        ref->nresults = program->nresults;
-        ref->results = results.wholes;
-        status = walk_run(record, &opts, err);
-    }
+        status = collect_into(&ref->last, &run.results, program, err);
     if (status == SHD_OK)
-        status = keep_bounds(ref, &bound, err);
-    bound_fini(&bound);
-    record_destroy(record);
+        status = walk_reference(&run, vopts, err);
+    if (status == SHD_OK)
+        status = keep_bounds(&ref->last, &run.bound, ref->nresults, err);
+    bound_fini(&run.bound);
     return status;
 }
 
@@ -105,7 +149,7 @@ static int run_in_own_types(struct verify_reference *ref, const struct program *
         status = walk_run(record, &opts, err);
     for (uint32_t r = 0; status == SHD_OK && r < ref->nresults; r++)
         ref->unsharded[r] = relative_error(&program->buffers[program->results[r].buffer],
-                                           results.wholes[r], ref->results[r]);
+                                           results.wholes[r], ref->last.wholes[r]);
     collect_fini(&results);
     record_destroy(record);
     return status;
@@ -156,14 +200,20 @@ int verify_reference(struct verify_reference *out, const struct graph *graph,
     return status;
 }
 
+static void free_results(struct verify_results *results, uint32_t n)
+{
+    for (uint32_t r = 0; results->wholes && r < n; r++)
+        free(results->wholes[r]);
+    for (uint32_t r = 0; results->allowed && r < n; r++)
+        free(results->allowed[r]);
+    free(results->wholes);
+    free(results->allowed);
+}
+
 void verify_reference_fini(struct verify_reference *reference)
 {
-    for (uint32_t r = 0; reference->results && r < reference->nresults; r++)
-        free(reference->results[r]);
-    for (uint32_t r = 0; reference->allowed && r < reference->nresults; r++)
-        free(reference->allowed[r]);
-    free(reference->results);
-    free(reference->allowed);
+    free_results(&reference->first, reference->nresults);
+    free_results(&reference->last, reference->nresults);
     free(reference->unsharded);
     *reference = (struct verify_reference){.nresults = 0};
 }
@@ -171,24 +221,33 @@ void verify_reference_fini(struct verify_reference *reference)
 /* ---- the comparison ---- */
 
 struct comparing {
-    const struct program *program;
+    struct record *record;
     const struct verify_reference *reference;
-    struct kern_difference *found; /* [device][result] */
+    struct kern_difference *first, *last; /* [device][result], after the first step and the last */
 };
 
-static void compare_results(void *arg, int32_t position, const void *const *shards)
+static void compare_results(const struct comparing *c, const struct verify_results *want,
+                            int32_t position, const void *const *shards,
+                            struct kern_difference *found)
 {
-    const struct comparing *c = arg;
+    const struct program *program = c->record->program;
 
-    for (uint32_t r = 0; r < c->program->nresults; r++) {
-        const struct program_buffer *b = &c->program->buffers[c->program->results[r].buffer];
+    for (uint32_t r = 0; r < program->nresults; r++) {
+        const struct program_buffer *b = &program->buffers[program->results[r].buffer];
         int64_t offset[SHD_RANK_MAX];
 
         shd_sharding_offset(&b->sharding, b->shape, position, offset);
-        kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shards[r],
-                     c->reference->results[r], c->reference->allowed[r],
-                     &c->found[(size_t)position * c->program->nresults + r]);
+        kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shards[r], want->wholes[r],
+                     want->allowed[r], &found[(size_t)position * program->nresults + r]);
     }
+}
+
+/* A walk_finish_fn. */
+static void compare_last(void *arg, int32_t position, const void *const *shards)
+{
+    const struct comparing *c = arg;
+
+    compare_results(c, &c->reference->last, position, shards, c->last);
 }
 
 /* Numbers without dimensions are the same on all devices. */
@@ -200,13 +259,11 @@ static double number_of(const struct program_buffer *b, const void *shard)
     return number[0];
 }
 
-/* A walk_stepped_fn: keep the loss of each step, and the norm of its gradients. */
-static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
+static void keep_numbers(struct record *record, uint32_t step, const void *const *shards)
 {
-    struct record *record = arg;
     const struct program *program = record->program;
 
-    for (uint32_t r = 0; position == 0 && r < program->nresults; r++) {
+    for (uint32_t r = 0; r < program->nresults; r++) {
         const struct program_result *result = &program->results[r];
         const struct program_buffer *b = &program->buffers[result->buffer];
 
@@ -217,25 +274,54 @@ static void keep_numbers(void *arg, int32_t position, uint32_t step, const void 
     }
 }
 
-/* Where steps leave something to the next, have the walk keep their numbers. */
-static int watch_training(struct record *record, struct walk_opts *run, struct shd_error *err)
+/* A walk_stepped_fn: keep the loss of each step and the norm of its gradients, and compare what the
+ * first of several leaves. */
+static void end_trained_step(void *arg, int32_t position, uint32_t step, const void *const *shards)
 {
-    if (!program_has_state(record->program))
+    const struct comparing *c = arg;
+
+    if (position == 0)
+        keep_numbers(c->record, step, shards);
+    if (step == 0 && c->reference->first.wholes)
+        compare_results(c, &c->reference->first, position, shards, c->first);
+}
+
+/* Where steps leave something to the next, look at each. */
+static int watch_training(struct comparing *c, struct walk_opts *run, struct shd_error *err)
+{
+    if (!program_has_state(c->record->program))
         return SHD_OK;
-    run->stepped = keep_numbers;
-    run->stepped_arg = record;
-    return record_train(record, run->repeats ? run->repeats : 1, err);
+    run->stepped = end_trained_step;
+    run->stepped_arg = c;
+    return record_train(c->record, run->repeats ? run->repeats : 1, err);
+}
+
+/* Of one result: the worse of both comparisons.  What is off in the first step grows from there, so
+ * `relative` is of the last. */
+static struct record_check check_of(const struct comparing *c, uint32_t r)
+{
+    uint32_t n = c->record->program->nresults;
+    struct record_check last = record_check_of(c->record, c->last, n, r), first;
+
+    if (!c->reference->first.wholes)
+        return last;
+    first = record_check_of(c->record, c->first, n, r);
+    first.nopen_first = last.nopen_first = first.nopen;
+    first.nopen = last.nopen;
+    first.relative = last.relative;
+    first.after_first = true;
+    return first.error > last.error ? first : last;
 }
 
 static void fill_checks(struct record *record, const struct comparing *c)
 {
-    record->nchecks = c->program->nresults;
+    record->nchecks = record->program->nresults;
     record->verified = true;
     record->beside_unsharded = c->reference->unsharded != NULL;
     for (uint32_t r = 0; r < record->nchecks; r++) {
-        record->checks[r] = record_check_of(record, c->found, record->nchecks, r);
-        record->checks[r].kind = c->program->results[r].kind;
-        record->checks[r].name = c->program->results[r].name;
+        record->checks[r] = check_of(c, r);
+        record->checks[r].kind = record->program->results[r].kind;
+        record->checks[r].name = record->program->results[r].name;
         if (c->reference->unsharded)
             record->checks[r].unsharded = c->reference->unsharded[r];
     }
@@ -244,21 +330,22 @@ static void fill_checks(struct record *record, const struct comparing *c)
 int verify_run(struct record *record, const struct verify_reference *reference,
                const struct walk_opts *opts, struct shd_error *err)
 {
-    struct comparing c = {record->program, reference, NULL};
+    struct comparing c = {.record = record, .reference = reference};
     size_t cells = (size_t)record->ndevices * record->program->nresults + 1;
     struct walk_opts run = *opts;
     int status;
 
-    c.found = calloc(cells, sizeof *c.found);
-    if (!c.found)
+    c.first = calloc(cells, 2 * sizeof *c.first);
+    if (!c.first)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
-    run.finish = compare_results;
+    c.last = c.first + cells;
+    run.finish = compare_last;
     run.finish_arg = &c;
-    status = watch_training(record, &run, err);
+    status = watch_training(&c, &run, err);
     if (status == SHD_OK)
         status = walk_run(record, &run, err);
     if (status == SHD_OK)
         fill_checks(record, &c);
-    free(c.found);
+    free(c.first);
     return status == SHD_OK ? steps_verify(record, opts, err) : status;
 }

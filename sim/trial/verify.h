@@ -12,10 +12,15 @@
 #include "walk/walk.h"
 
 /* Whole results in float64, row-major, in the order in which the program delivers them. */
+struct verify_results {
+    void **wholes;    /* each double[] */
+    double **allowed; /* each as large: what an element may be off; NULL: nothing */
+};
+
 struct verify_reference {
     uint32_t nresults;
-    void **results;   /* each double[] */
-    double **allowed; /* each as large: what an element may be off; NULL: nothing */
+    struct verify_results last;  /* after all steps */
+    struct verify_results first; /* after the first, where there are more; else empty */
     double *unsharded; /* by result: max |a-b| / max |b| of the unsharded computation in the graph's
                           own types, where some have 16 bits; else NULL */
 };
