@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kern/convert.h"
 #include "kern/error.h"
@@ -25,6 +26,9 @@
 
 struct steps {
     const struct program *program;
+    uint32_t *step; /* by device: which of the steps that follow each other it is in */
+    void **left;    /* [device][result]: copies of what takes an argument's place in the next; NULL
+                       elsewhere */
     const void *const **shards;    /* [device][buffer]; each device's own array, known from the
                                       first op on */
     struct kern_difference *found; /* [device][op] */
@@ -97,19 +101,63 @@ static void allow(double *variances, double *values, const struct program_buffer
 
 /* ---- arguments ---- */
 
+static void *copy_of(const void *bytes, uint64_t n)
+{
+    void *copy = malloc(n + 1);
+
+    if (copy)
+        memcpy(copy, bytes, n);
+    return copy;
+}
+
+/* A walk_stepped_fn: remember what the first step leaves to the second. */
+static void end_step(void *arg, int32_t device, uint32_t step, const void *const *shards)
+{
+    struct steps *s = arg;
+    const struct program *program = s->program;
+
+    for (uint32_t r = 0; r < program->nresults && step == 0; r++) {
+        const struct program_result *result = &program->results[r];
+        void **left = &s->left[(size_t)device * program->nresults + r];
+
+        if (result->kind != PROGRAM_NEXT)
+            continue;
+        *left = copy_of(shards[r], program->buffers[result->buffer].bytes);
+        if (!*left)
+            atomic_store(&s->failed, true);
+    }
+    memset(s->done + (size_t)device * program->nops, 0, program->nops * sizeof *s->done);
+    s->step[device] = step + 1;
+}
+
+/* What the step before left in the place of an argument; NULL: nothing. */
+static const void *left_for(const struct steps *s, int32_t device, uint32_t argument)
+{
+    const struct program *program = s->program;
+
+    for (uint32_t r = 0; r < program->nresults && s->step[device] > 0; r++)
+        if (program->results[r].of == argument)
+            return s->left[(size_t)device * program->nresults + r];
+    return NULL;
+}
+
+/* An argument is what its source says in this step, or what the step before left. */
 static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
     const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
+    const void *left = left_for(s, device, op->outputs[0]);
+    struct kern_source source = op->source;
     double *want = zeros(elements_of(b) + KERN_LANES);
     void *values = malloc(b->bytes + 1);
     int64_t offset[SHD_RANK_MAX];
     bool done = want && values;
 
+    source.step = s->step[device];
     if (done) {
         shd_sharding_offset(&b->sharding, b->shape, device, offset);
-        kern_fill(&op->source, b->dtype, b->rank, b->shape, offset, b->local, values);
-        kern_load_f64(b->dtype, values, 1, (size_t)elements_of(b), want);
+        kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, values);
+        kern_load_f64(b->dtype, left ? left : values, 1, (size_t)elements_of(b), want);
         judge(s, device, i, op->outputs[0], want, NULL);
     }
     free(want);
@@ -294,17 +342,43 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
 
 /* ---- all steps ---- */
 
+static bool is_judge(const struct steps *s, int32_t device, uint32_t op)
+{
+    return ((int64_t)device + op) % s->stride == 0;
+}
+
+/* Arguments are filled once, before the first step; those of the next are judged when its first op
+ * has been. */
+static bool judge_arguments(const struct steps *s, int32_t device, uint32_t op)
+{
+    bool done = true;
+
+    if (s->step[device] == 0 || op != s->program->first_op)
+        return true;
+    for (uint32_t i = 0; i < op && done; i++) {
+        bool *judged = &s->done[(size_t)device * s->program->nops + i];
+
+        if (is_judge(s, device, i) && !*judged)
+            done = judge_fill(s, device, i);
+        *judged = true;
+    }
+    return done;
+}
+
 static void judge_step(void *arg, int32_t device, uint32_t i, const void *const *shards)
 {
     struct steps *s = arg;
     const struct program_op *op = &s->program->ops[i];
     size_t at = (size_t)device * s->program->nops + i;
-    bool done = true;
+    bool done;
 
     if (!s->shards[device]) /* written at the first op, which is a fill, and only read where devices
                                meet */
         s->shards[device] = shards;
-    if (((int64_t)device + i) % s->stride != 0 || s->done[at])
+    done = judge_arguments(s, device, i);
+    if (!done)
+        atomic_store(&s->failed, true);
+    if (!done || !is_judge(s, device, i) || s->done[at])
         return;
     s->done[at] = true;
     if (op->kind == PROGRAM_FILL)
@@ -344,7 +418,9 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
 
     if (status != SHD_OK)
         return status;
-    run.repeats = 1;
+    run.repeats = opts->repeats > 1 && program_has_state(s->program) ? 2 : 1;
+    run.stepped = end_step;
+    run.stepped_arg = s;
     run.finish = NULL;
     run.repeated = NULL;  /* this run is not measured */
     run.memory_bytes = 0; /* and keeps what is else written over */
@@ -388,6 +464,7 @@ static int32_t stride_of(const struct program *program)
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
+    size_t nleft = n * record->program->nresults;
     struct steps s = {.program = record->program, .stride = stride_of(record->program)};
     int status;
 
@@ -396,10 +473,16 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
     s.found = calloc(n * nops + 1, sizeof *s.found);
     s.done = calloc(n * nops + 1, sizeof *s.done);
     s.judged = calloc(nops + 1, sizeof *s.judged);
-    if (s.shards && s.found && s.done && s.judged)
+    s.step = calloc(n, sizeof *s.step);
+    s.left = calloc(nleft + 1, sizeof *s.left);
+    if (s.shards && s.found && s.done && s.judged && s.step && s.left)
         status = run_again(record, &s, opts, err);
     else
         status = shd_error_set(err, SHD_ENOMEM, "no memory to judge the steps");
+    for (size_t i = 0; s.left && i < nleft; i++)
+        free(s.left[i]);
+    free(s.left);
+    free(s.step);
     free(s.shards);
     free(s.found);
     free(s.done);
