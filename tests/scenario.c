@@ -20,6 +20,8 @@
 #define BATCH "batch: {size: 8, seq: 64}\n"
 #define MESH "mesh: {dp: 2, tp: 4}\n"
 #define HEAD "version: 1\n" MESH MODEL BATCH
+#define TRAIN "optimizer: {kind: sgd}\n"
+#define UPDATE "step: [forward, backward, update]\n"
 
 /* Load a text; NULL on failure, with the messages. */
 static struct scenario_file *load(const char *text, const char *const *sets, size_t nsets,
@@ -394,6 +396,46 @@ static void test_partition_axis(void)
     scenario_file_destroy(file);
 }
 
+static void test_training(void)
+{
+    static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=tp", "steps=7"};
+    struct scenario_file *file =
+        load_good(HEAD UPDATE "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
+                              "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
+                              "clip: 1.5}\nzero: {stage: 3, axis: dp, reshard_after_forward: "
+                              "false}\nstrategies: [{name: a, zero: {stage: 1}}, {name: b, zero: "
+                              "{stage: 0, axis: null}}]\n",
+                  sets, COUNT(sets));
+    const struct scenario *s = &file->scenarios[0];
+    const struct scenario_optimizer *o = &s->optimizer;
+
+    ok(s->step.backward && s->step.update && s->steps == 7 && o->kind == SCENARIO_ADAMW &&
+           o->decay == SCENARIO_COSINE && o->lr == 0.5 && o->warmup == 6 && o->betas[0] == 0.5 &&
+           o->betas[1] == 0 && o->eps == 0 && o->weight_decay == 0.1 && o->momentum == 0.9 &&
+           o->clip == 1.5,
+       "training: the optimizer");
+    ok(s->zero.stage == 1 && !strcmp(s->zero.axis, "tp") && !s->zero.reshard &&
+           file->scenarios[1].zero.stage == 0,
+       "training: zero, by strategy");
+    ok(round_trips(s), "training: printed, it loads as the same");
+    scenario_file_destroy(file);
+}
+
+static void test_training_errors(void)
+{
+    static const char *const places[] = {"5:8: error: 2 steps", "6:15: error: zero of stage 1 for a",
+                                         "6:15: error: zero of stage 1 without",
+                                         "7:19: error: an optimizer for", "7:28: error: optimizer.lr"};
+    struct text messages = TEXT_INIT;
+    struct scenario_file *file =
+        load(HEAD "steps: 2\nzero: {stage: 1}\noptimizer: {kind: sgd, lr: x}\n", NULL, 0, &messages);
+
+    ok(!file, "training: what is wrong is refused");
+    for (size_t i = 0; i < COUNT(places); i++)
+        ok(strstr(text_get(&messages), places[i]) != NULL, "training: all at once: %s", places[i]);
+    text_fini(&messages);
+}
+
 static void test_sets(void)
 {
     static const char *const sets[] = {
@@ -435,7 +477,10 @@ static void test_print(void)
                "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
                "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
                "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
-               "step: [forward, backward]\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+               "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
+               "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
+               "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
+               "  reshard_after_forward: true\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
                "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
                "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
                "tolerance: null\nseed: 0\n"),
@@ -515,12 +560,41 @@ static const struct {
     {"step empty", HEAD "step: []\n", "5:7: error: step is a list; expected [forward] or"},
     {"step without forward", HEAD "step: [backward]\n", "5:7: error: step is a list; expected"},
     {"step twice", HEAD "step: [forward, forward]\n",
-     "5:17: error: step has 'forward' here; expected forward and backward, once each"},
+     "5:17: error: step has 'forward' here; expected forward, backward and update, once each"},
     {"step of an unknown phase", HEAD "step: [forward, backwards]\n",
-     "5:17: error: step has 'backwards' here; expected forward and backward, once each; did you "
+     "5:17: error: step has 'backwards' here; expected forward, backward and update, once each; did you "
      "mean 'backward'?"},
     {"step in a step", HEAD "step: [forward, [backward]]\n", "5:17: error: step has a list here"},
     {"step word", HEAD "step: forwards\n", "5:7: error: step is 'forwards'; expected [forward]"},
+    {"update without backward", HEAD TRAIN "step: [forward, update]\n",
+     "6:7: error: step has an update without backward; expected [forward, backward, update]"},
+    {"update without optimizer", HEAD "step: [forward, backward, update]\n",
+     "5:7: error: step has an update without an optimizer; expected optimizer.kind sgd or adamw"},
+    {"optimizer without update", HEAD TRAIN,
+     "5:19: error: an optimizer for a step without update; expected step: [forward, backward, upd"},
+    {"optimizer", HEAD "optimizer: {kind: adam}\n",
+     "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean 'adamw'"},
+    {"rate below 0", HEAD "optimizer: {lr: -1}\n",
+     "5:17: error: optimizer.lr is '-1'; expected a number from 0 to 1000"},
+    {"rate not a number", HEAD "optimizer: {lr: .nan}\n", "5:17: error: optimizer.lr is '.nan'; exp"},
+    {"betas of one", HEAD "optimizer: {betas: [0.9]}\n",
+     "5:20: error: optimizer.betas is a list; expected two numbers from 0 up to below 1"},
+    {"betas of 1", HEAD "optimizer: {betas: [0.9, 1]}\n", "5:20: error: optimizer.betas is a list"},
+    {"steps 0", HEAD "steps: 0\n", "5:8: error: steps is '0'; expected a whole number from 1 to 1"},
+    {"steps without update", HEAD "steps: 3\n",
+     "5:8: error: 3 steps without update would all be the same; expected step: [forward, backward"},
+    {"warm-up of all steps",
+     HEAD "optimizer: {kind: sgd, decay: cosine, warmup: 4}\nsteps: 4\n" UPDATE,
+     "5:47: error: a warm-up of 4 of 4 steps leaves none to the cosine; expected fewer"},
+    {"zero of stage 4", HEAD "zero: {stage: 4}\n",
+     "5:15: error: zero.stage is '4'; expected a whole number from 0 to 3"},
+    {"zero without update", HEAD "zero: {stage: 1, axis: dp}\n",
+     "5:15: error: zero of stage 1 for a step without update; expected an optimizer and step"},
+    {"zero without axis", HEAD TRAIN UPDATE "zero: {stage: 2}\n",
+     "7:15: error: zero of stage 2 without an axis; expected zero.axis, a mesh axis"},
+    {"zero over no axis", HEAD TRAIN UPDATE "zero: {stage: 2, axis: dq}\n",
+     "7:24: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
+    {"zero axis list", HEAD "zero: {axis: [dp]}\n", "5:14: error: axis is a list; expected"},
     {"step map", HEAD "step: {forward: true}\n", "5:7: error: step is a map; expected [forward]"},
     {"params map", HEAD "params: {a: [dp]}\n", "5:9: error: params is a map; expected a list of"},
     {"rule text", HEAD "params: [a]\n", "5:10: error: a rule of params is 'a'; expected [pattern"},
@@ -1018,6 +1092,8 @@ int main(void)
     test_partial_base();
     test_rules_from();
     test_partition_axis();
+    test_training();
+    test_training_errors();
     test_sets();
     test_print();
     test_bad();

@@ -381,7 +381,7 @@ const struct option option_table[] = {
         .type = &value_amount,
         .offset = AT(optimizer.eps),
         .max = 1,
-        .standard = "1e-08",
+        .standard = "1e-8",
         .help = "of adamw: added to what an update is divided by",
     },
     {
@@ -430,7 +430,7 @@ const struct option option_table[] = {
         .offset = AT(zero.axis),
         .standard = "null",
         .help = "the mesh axis, mostly one that cuts the batch; each array is cut along its "
-                "longest dimension that it divides",
+                "longest dimension that the axis divides",
     },
     {
         .section = "zero",
