@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
-#include "graph/optimizer/optimizer.h"
+#include "graph/optimizer/training.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
@@ -44,58 +44,29 @@ static uint32_t add_loss(struct graph *g, uint64_t seed)
     return loss;
 }
 
-/* Nodes and their gradients; one allocation. */
-struct gradients {
-    uint32_t n, *wrt, *grads;
-};
-
-/* Add the loss and the gradients of parameters, and where `inputs` of inputs of fractions.  False:
- * there is an error in the graph, and nothing to free. */
-static bool add_gradients(struct gradients *out, struct graph *g, uint64_t seed, bool inputs)
-{
-    uint32_t nforward = g->nnodes;
-
-    if (g->err.status != SHD_OK)
-        return false;
-    *out = (struct gradients){.wrt = calloc(2 * (size_t)nforward + 1, sizeof *out->wrt)};
-    if (!out->wrt) {
-        graph_fail(g, SHD_ENOMEM, "no memory for the backward computation");
-        return false;
-    }
-    out->grads = out->wrt + nforward;
-    for (uint32_t n = 0; n < nforward; n++)
-        if (g->nodes[n].op == GRAPH_PARAM ||
-            (inputs && g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
-            out->wrt[out->n++] = n;
-    graph_gradient(g, add_loss(g, seed), out->wrt, out->n, out->grads);
-    return true;
-}
-
 void model_add_backward(struct graph *g, uint64_t seed)
 {
-    struct gradients gradients;
+    uint32_t nforward = g->nnodes, *wrt, *grads, nwrt = 0, loss;
 
-    if (!add_gradients(&gradients, g, seed, true))
+    if (g->err.status != SHD_OK)
         return;
-    for (uint32_t i = 0; i < gradients.n && g->err.status == SHD_OK; i++) {
-        uint32_t of = gradients.wrt[i];
-
-        graph_output(g, GRAPH_GRADIENT, g->nodes[of].name, gradients.grads[i], of);
+    wrt = calloc(2 * (size_t)nforward + 1, sizeof *wrt);
+    if (!wrt) {
+        graph_fail(g, SHD_ENOMEM, "no memory for the backward computation");
+        return;
     }
-    free(gradients.wrt);
+    grads = wrt + nforward;
+    for (uint32_t n = 0; n < nforward; n++)
+        if (g->nodes[n].op == GRAPH_PARAM ||
+            (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
+            wrt[nwrt++] = n;
+    loss = add_loss(g, seed);
+    graph_gradient(g, loss, wrt, nwrt, grads);
+    for (uint32_t i = 0; i < nwrt && g->err.status == SHD_OK; i++)
+        graph_output(g, GRAPH_GRADIENT, g->nodes[wrt[i]].name, grads[i], wrt[i]);
+    free(wrt);
 }
 
-/* Results of the forward computation would be kept to the end of a step that nobody reads them
- * after. */
-static void drop_outputs(struct graph *g)
-{
-    uint32_t n = 0;
-
-    for (uint32_t o = 0; o < g->noutputs; o++)
-        if (g->outputs[o].kind != GRAPH_OUTPUT)
-            g->outputs[n++] = g->outputs[o];
-    g->noutputs = n;
-}
 
 /* Each step reads on in the sequence of random numbers where the one before ended. */
 static void change_inputs(struct graph *g)
@@ -133,18 +104,19 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
                                    .dtype = s->model.dtype};
 }
 
-/* The backward phase for parameters alone, and their update. */
+/* The backward phase for parameters alone, and their update.  Results of the forward computation
+ * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
 static void add_update(struct graph *g, const struct scenario *scenario)
 {
     const struct optimizer_opts opts = optimizer_options(scenario);
-    struct gradients gradients;
+    uint32_t loss;
 
-    if (!add_gradients(&gradients, g, scenario->seed, false))
+    if (g->err.status != SHD_OK)
         return;
-    drop_outputs(g);
+    loss = add_loss(g, scenario->seed);
+    g->noutputs = 0;
     change_inputs(g);
-    optimizer_add(g, &opts, gradients.wrt, gradients.grads, gradients.n);
-    free(gradients.wrt);
+    training_add(g, loss, &opts, RECOMPUTE_NONE);
 }
 
 static void add_phases(struct graph *g, const struct scenario *scenario)

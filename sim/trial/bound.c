@@ -143,10 +143,8 @@ void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *s
     (void)position;
     if (bound->failed)
         return;
-    if (!exact && op->kind == PROGRAM_FILL) {
-        free(bound->variances[op->outputs[0]]); /* of other data before */
-        bound->variances[op->outputs[0]] = NULL;
-    }
+    if (!exact && op->kind == PROGRAM_FILL)
+        forget(bound, op->outputs[0]); /* of other data before */
     if (!exact && op->kind == PROGRAM_FILL)
         done = fill_variances(&bound->variances[op->outputs[0]], b, shards[op->outputs[0]]);
     else if (op->accumulates)
@@ -156,28 +154,6 @@ void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *s
     bound->failed = !done;
     for (uint32_t d = program_dead_buffers(bound->program, i, dead); d-- > 0;)
         forget(bound, dead[d]);
-}
-
-/* The argument has other values in the step that follows, which its type may not hold exactly. */
-static bool refill(struct bound *bound, const struct program_op *op, uint32_t step)
-{
-    static const int64_t start[PROGRAM_RANK_MAX] = {0};
-    const struct program_buffer *b = &bound->program->buffers[op->outputs[0]];
-    struct kern_source source = op->source;
-    double *values;
-    bool done;
-
-    forget(bound, op->outputs[0]);
-    if (b->dtype == SHD_I32)
-        return true;
-    values = malloc((elements_of(b) + 1) * sizeof *values);
-    if (!values)
-        return false;
-    source.step = step;
-    kern_fill(&source, b->dtype, b->rank, b->shape, start, b->shape, values);
-    done = fill_variances(&bound->variances[op->outputs[0]], b, values);
-    free(values);
-    return done;
 }
 
 void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const *shards)
@@ -201,9 +177,6 @@ void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const
     for (uint32_t b = 0; b < program->nbuffers; b++)
         if (!program->buffers[b].argument)
             forget(bound, b);
-    for (uint32_t i = 0; i < program->nops && program->ops[i].kind == PROGRAM_FILL; i++)
-        if (kern_source_changes(&program->ops[i].source) && !refill(bound, &program->ops[i], step + 1))
-            bound->failed = true;
 }
 
 int bound_init(struct bound *out, const struct program *program, uint32_t nsteps, int32_t ndevices,

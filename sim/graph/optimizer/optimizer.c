@@ -66,7 +66,8 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const
 
     if (nparams == 0 || graph->err.status != SHD_OK)
         return;
-    graph->phase = GRAPH_BACKWARD;
+    /* What a step does once, for its microbatches together, is the optimizer's phase. */
+    graph->phase = graph->microbatches == 1 ? GRAPH_BACKWARD : GRAPH_OPTIMIZER;
     name_gradients(graph, params, gradients, nparams);
     graph->phase = GRAPH_OPTIMIZER;
     norm = norm_of(graph, gradients, nparams);
