@@ -179,6 +179,50 @@ static void test_fill(void)
     }
 }
 
+/* Rows of a longer sequence: the batch of a step and microbatch, and a shard of it. */
+static void test_fill_place(void)
+{
+    static const int64_t shape[2] = {4, 6}, offset[2] = {1, 2}, extent[2] = {3, 4};
+    struct kern_source source = {.seed = 3, .modulus = 1000};
+    double got[12];
+
+    source.place = (struct kern_place){
+        .first = 1, .per_step = 1000, .per_microbatch = 100, .columns = 6, .row = 9};
+    for (source.step = 0; source.step < 3; source.step++)
+        for (source.microbatch = 0; source.microbatch < 2; source.microbatch++) {
+            bool same = true;
+
+            kern_fill(&source, SHD_F64, 2, shape, offset, extent, got);
+            for (uint64_t i = 0; i < 12; i++) {
+                uint64_t at = 1 + source.step * 1000 + source.microbatch * 100 +
+                              (i / 4 + 1) * 9 + i % 4 + 2;
+
+                same = same && got[i] == plain_source(&source, at);
+            }
+            ok(same, "fill: rows of a sequence, step %u, microbatch %u", source.step,
+               source.microbatch);
+        }
+    ok(kern_source_changes(&source), "fill: a place by step changes");
+}
+
+static void test_fill_by_step(void)
+{
+    static const double values[3] = {1.0 / 3, 2, -5};
+    struct kern_source source = {.by_step = values, .nsteps = 3};
+
+    for (source.step = 0; source.step < 5; source.step++) {
+        double want = values[source.step < 2 ? source.step : 2], got;
+        float got_f32;
+
+        kern_fill(&source, SHD_F64, 0, NULL, NULL, NULL, &got);
+        kern_fill(&source, SHD_F32, 0, NULL, NULL, NULL, &got_f32);
+        ok(got == (double)(float)want && got_f32 == (float)want, "fill: by step, step %u",
+           source.step);
+    }
+    ok(kern_source_changes(&source) && !kern_source_changes(&(struct kern_source){.scale = 1}),
+       "fill: by step changes, and others do not");
+}
+
 static void test_fill_far(void)
 {
     static const int64_t shape[2] = {1 << 20, 1 << 20}, offset[2] = {999999, 12345};
@@ -355,6 +399,8 @@ int main(void)
     test_combine_special();
     test_scale();
     test_fill();
+    test_fill_place();
+    test_fill_by_step();
     test_fill_far();
     test_compare();
     test_halves();
