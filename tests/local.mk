@@ -255,7 +255,8 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
-	%D%/stop.sh
+	%D%/stop.sh \
+	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every
 # failed allocation of every case, best with address,undefined; ten thousand planted faults of each

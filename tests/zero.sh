@@ -1,0 +1,102 @@
+#!/bin/sh
+# ZeRO's stages: bytes as the formulas say, planned and executed; numbers as without sharding, and a
+# step that begins with the wrong state is seen.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# Kernels of 2 layers, all of whose dimensions divide by 8.
+cat >"$tmp/mlp.yaml" <<'YAML'
+version: 1
+mesh: {dp: 4}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2}
+batch: {size: 16, seq: 4}
+step: [forward, backward, update]
+steps: 3
+optimizer: {kind: adamw, lr: 0.01, warmup: 1, decay: cosine, clip: 1.0, weight_decay: 0.1}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: dp}
+  - {name: zero-1, zero: {stage: 1, axis: dp}}
+  - {name: zero-2, zero: {stage: 2, axis: dp}}
+  - {name: zero-3, zero: {stage: 3, axis: dp}}
+  - {name: zero-3-kept, zero: {stage: 3, axis: dp, reshard_after_forward: false}}
+YAML
+
+# Psi: bytes of all parameters.  A scalar is all-reduced in 2 (n - 1) of its 4 bytes: the loss, and
+# where gradients are cut their norm.  The gradient of the first layer's first kernel alone needs no
+# weight of that layer but the second one: stage 3 gathers one kernel less in the backward phase.
+volumes() {
+    holds "$1 devices, $2: received bytes are the formulas'" <<PY
+n, kernel = $1, 4 * 32 * 64
+psi = 4 * kernel
+scalar = 2 * (n - 1) * 4
+want = {"dp": 2 * (n - 1) * psi + scalar,
+        "zero-1": 2 * (n - 1) * psi + 2 * scalar,
+        "zero-2": 2 * (n - 1) * psi + 2 * scalar,
+        "zero-3": 3 * (n - 1) * psi - (n - 1) * kernel + 2 * scalar,
+        "zero-3-kept": 2 * (n - 1) * psi + 2 * scalar}
+got = {s["strategy"]: s["received_bytes"]["total"] for s in r}
+assert got == want, (got, want)
+PY
+    holds "$1 devices, $2: by collective" <<PY
+n, psi = $1, 4 * 4 * 32 * 64
+for s in r:
+    ops = s["received_bytes"]["by_op"]
+    if s["strategy"] == "dp":
+        assert set(ops) == {"all-reduce"}, ops
+    else:
+        assert ops["reduce-scatter"] == (n - 1) * psi, ops
+        assert ops["all-reduce"] == 2 * 2 * (n - 1) * 4, ops
+PY
+}
+
+for n in 2 4 8; do
+    shardsim plan --json -s mesh.dp=$n "$tmp/mlp.yaml"
+    is 0 "$n devices: planned"
+    volumes $n plan
+    cp "$tmp/out" "$tmp/planned"
+    shardsim run -q --json -s mesh.dp=$n -s model.dtype=float64 -s tolerance=1e-10 "$tmp/mlp.yaml"
+    is 0 "$n devices: in float64 as without sharding, after 3 steps"
+    shardsim run -q --json -s mesh.dp=$n "$tmp/mlp.yaml"
+    is 0 "$n devices: executed"
+    volumes $n run
+    holds "$n devices: bytes and peak memory as planned, losses as one another's" <<PY
+import json
+for s, p in zip(r, json.load(open("$tmp/planned"))):
+    assert s["received_bytes"] == p["received_bytes"], s["strategy"]
+    assert s["memory"]["peak_bytes"] == p["memory"]["peak_bytes"], s["strategy"]
+    assert "training" not in p and len(s["training"]["losses"]) == 3 == len(s["training"]["grad_norms"])
+    for a, b in zip(s["training"]["losses"], r[0]["training"]["losses"]):
+        assert abs(a - b) <= 1e-4 * abs(b), (s["strategy"], a, b)
+    assert s["training"]["losses"][0] != s["training"]["losses"][1]
+    kinds = s["verify"]
+    assert set(kinds["outputs"]) == {"loss", "grad_norm"} and kinds["gradients"] == {}
+    assert len(kinds["state"]) == 3 * 4, kinds["state"] # kernels, and two moments of each
+PY
+done
+
+# State by a rule of its own, and what a rule for state may not hit.
+shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
+is 0 "rules for state: planned"
+holds "rules for state: moments alone are cut, so parameters are gathered" <<'PY'
+ops = r["received_bytes"]["by_op"]
+assert ops["all-gather"] == 3 * 4 * 4 * 32 * 64, ops
+PY
+shardsim plan -S dp -s "params=[['^opt/w/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
+is 2 "a rule for state that there is not: status 2"
+says err "rule '^opt/w/' matches no parameter" "a rule for state that there is not: said"
+shardsim plan -S zero-3 -s "constraints=[[.*, [dp]]]" "$tmp/mlp.yaml"
+is 0 "constraints are not for an optimizer's state"
+
+# The report.
+shardsim run -q -S zero-1 "$tmp/mlp.yaml"
+says out '^loss  *[-0-9.]* -> [-0-9.]* over 3 steps' "report: the loss"
+tr -s ' \n' ' ' <"$tmp/out" | grep -q 'after the first of 3 steps and after the last, '
+ok $? "report: what was verified"
+shardsim run -q -S zero-1 -s tolerance=1e-12 "$tmp/mlp.yaml"
+is 1 "a tolerance holds where bounds say nothing any more"
+done_testing
