@@ -194,8 +194,8 @@ static void test_fill_place(void)
 
             kern_fill(&source, SHD_F64, 2, shape, offset, extent, got);
             for (uint64_t i = 0; i < 12; i++) {
-                uint64_t at = 1 + source.step * 1000 + source.microbatch * 100 +
-                              (i / 4 + 1) * 9 + i % 4 + 2;
+                uint64_t at =
+                    1 + source.step * 1000 + source.microbatch * 100 + (i / 4 + 1) * 9 + i % 4 + 2;
 
                 same = same && got[i] == plain_source(&source, at);
             }

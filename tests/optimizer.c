@@ -18,7 +18,8 @@
 
 enum { BATCH = 8, IN = 12, OUT = 4, NPARAMS = IN * OUT + OUT, STEPS = 5, NODES_MAX = 512 };
 
-static const struct kern_source x_source = {.seed = 3, .scale = 2, .place = {.per_step = BATCH * IN}};
+static const struct kern_source x_source = {
+    .seed = 3, .scale = 2, .place = {.per_step = BATCH * IN}};
 static const struct kern_source w_source = {.seed = 5, .scale = 1};
 static const struct kern_source c_source = {.seed = 7, .scale = 1};
 
@@ -277,8 +278,13 @@ int main(void)
         {"SGD with momentum and decay",
          {.kind = &optimizer_sgd, .rate = 0.1, .momentum = 0.9, .weight_decay = 0.1}},
         {"SGD, clipped, with a warm-up and a cosine",
-         {.kind = &optimizer_sgd, .rate = 0.2, .warmup = 2, .decay = OPTIMIZER_COSINE, .clip = 0.5}},
-        {"AdamW", {.kind = &optimizer_adamw, .rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8}},
+         {.kind = &optimizer_sgd,
+          .rate = 0.2,
+          .warmup = 2,
+          .decay = OPTIMIZER_COSINE,
+          .clip = 0.5}},
+        {"AdamW",
+         {.kind = &optimizer_adamw, .rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8}},
         {"AdamW with decay, clipped, with a warm-up and a cosine",
          {.kind = &optimizer_adamw,
           .rate = 0.05,

@@ -423,12 +423,13 @@ static void test_training(void)
 
 static void test_training_errors(void)
 {
-    static const char *const places[] = {"5:8: error: 2 steps", "6:15: error: zero of stage 1 for a",
-                                         "6:15: error: zero of stage 1 without",
-                                         "7:19: error: an optimizer for", "7:28: error: optimizer.lr"};
+    static const char *const places[] = {
+        "5:8: error: 2 steps", "6:15: error: zero of stage 1 for a",
+        "6:15: error: zero of stage 1 without", "7:19: error: an optimizer for",
+        "7:28: error: optimizer.lr"};
     struct text messages = TEXT_INIT;
-    struct scenario_file *file =
-        load(HEAD "steps: 2\nzero: {stage: 1}\noptimizer: {kind: sgd, lr: x}\n", NULL, 0, &messages);
+    struct scenario_file *file = load(
+        HEAD "steps: 2\nzero: {stage: 1}\noptimizer: {kind: sgd, lr: x}\n", NULL, 0, &messages);
 
     ok(!file, "training: what is wrong is refused");
     for (size_t i = 0; i < COUNT(places); i++)
@@ -473,17 +474,18 @@ static void test_print(void)
     struct scenario_file *file = load_good(HEAD, NULL, 0);
 
     scenario_print(&file->scenarios[0], &text);
-    ok(!strcmp(text_get(&text),
-               "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
-               "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
-               "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
-               "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
-               "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
-               "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
-               "  reshard_after_forward: true\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
-               "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
-               "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
-               "tolerance: null\nseed: 0\n"),
+    ok(!strcmp(
+           text_get(&text),
+           "version: 1\nname: f\nmesh: {dp: 2, tp: 4}\nmodel:\n  kind: mlp\n"
+           "  d_model: 256\n  d_ff: 1024\n  activation: gelu\n  layers: 1\n"
+           "  bias: false\n  dtype: float32\nbatch:\n  size: 8\n  seq: 64\n"
+           "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
+           "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
+           "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
+           "  reshard_after_forward: true\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+           "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+           "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
+           "tolerance: null\nseed: 0\n"),
        "print: canonical text");
     ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
     scenario_file_destroy(file);
@@ -562,7 +564,8 @@ static const struct {
     {"step twice", HEAD "step: [forward, forward]\n",
      "5:17: error: step has 'forward' here; expected forward, backward and update, once each"},
     {"step of an unknown phase", HEAD "step: [forward, backwards]\n",
-     "5:17: error: step has 'backwards' here; expected forward, backward and update, once each; did you "
+     "5:17: error: step has 'backwards' here; expected forward, backward and update, once each; "
+     "did you "
      "mean 'backward'?"},
     {"step in a step", HEAD "step: [forward, [backward]]\n", "5:17: error: step has a list here"},
     {"step word", HEAD "step: forwards\n", "5:7: error: step is 'forwards'; expected [forward]"},
@@ -573,10 +576,12 @@ static const struct {
     {"optimizer without update", HEAD TRAIN,
      "5:19: error: an optimizer for a step without update; expected step: [forward, backward, upd"},
     {"optimizer", HEAD "optimizer: {kind: adam}\n",
-     "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean 'adamw'"},
+     "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean "
+     "'adamw'"},
     {"rate below 0", HEAD "optimizer: {lr: -1}\n",
      "5:17: error: optimizer.lr is '-1'; expected a number from 0 to 1000"},
-    {"rate not a number", HEAD "optimizer: {lr: .nan}\n", "5:17: error: optimizer.lr is '.nan'; exp"},
+    {"rate not a number", HEAD "optimizer: {lr: .nan}\n",
+     "5:17: error: optimizer.lr is '.nan'; exp"},
     {"betas of one", HEAD "optimizer: {betas: [0.9]}\n",
      "5:20: error: optimizer.betas is a list; expected two numbers from 0 up to below 1"},
     {"betas of 1", HEAD "optimizer: {betas: [0.9, 1]}\n", "5:20: error: optimizer.betas is a list"},

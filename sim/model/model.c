@@ -67,7 +67,6 @@ void model_add_backward(struct graph *g, uint64_t seed)
     free(wrt);
 }
 
-
 /* Each step reads on in the sequence of random numbers where the one before ended. */
 static void change_inputs(struct graph *g)
 {
@@ -86,8 +85,8 @@ static void change_inputs(struct graph *g)
 
 static struct optimizer_opts optimizer_options(const struct scenario *s)
 {
-    static const enum optimizer_decay decays[] = {[SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT,
-                                                  [SCENARIO_COSINE] = OPTIMIZER_COSINE};
+    static const enum optimizer_decay decays[] = {
+        [SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT, [SCENARIO_COSINE] = OPTIMIZER_COSINE};
     const struct scenario_optimizer *o = &s->optimizer;
 
     return (struct optimizer_opts){.kind = optimizer_find(scenario_optimizer_name(o->kind)),

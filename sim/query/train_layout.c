@@ -85,8 +85,8 @@ static void place_param(struct train *t, const struct axes *axes, uint32_t node)
         zero_cut(s, shape, (uint8_t)axes->zero);
 }
 
-/* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further by
- * ZeRO. */
+/* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further
+ * by ZeRO. */
 static void place_state(struct train *t, const struct axes *axes, uint32_t node)
 {
     int64_t shape[GRAPH_RANK_MAX];

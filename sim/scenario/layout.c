@@ -43,7 +43,8 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
         nearest_add(&near, phases[i]);
     if (near.best && !strcmp(near.best, node->text))
         near.best = NULL; /* it is there twice */
-    diag_error(r->diag, node->place, "step has %s here; expected forward, backward and update, once each%s",
+    diag_error(r->diag, node->place,
+               "step has %s here; expected forward, backward and update, once each%s",
                yaml_describe(node, found, sizeof found), nearest_hint(&near, hint, sizeof hint));
 }
 
@@ -81,7 +82,8 @@ static void schema_step(const struct option *option, struct json_out *out)
     schema_add(
         out, "anyOf",
         "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
-        "\"backward\", \"update\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": true, "
+        "\"backward\", \"update\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": "
+        "true, "
         "\"anyOf\": [{\"contains\": {\"const\": \"backward\"}}, {\"not\": {\"contains\": "
         "{\"const\": \"update\"}}}]}]");
 }

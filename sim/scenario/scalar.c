@@ -161,8 +161,7 @@ static void schema_number(const struct option *option, struct json_out *out)
     json_out_int(out, option->max);
 }
 
-static void read_amount(struct reader *r, const struct option *option,
-                        const struct yaml_node *node)
+static void read_amount(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     double value;
 

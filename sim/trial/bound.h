@@ -30,7 +30,8 @@ void bound_fini(struct bound *bound);
 /* A walk_observe_fn; `arg` is the struct bound. */
 void bound_observe(void *arg, int32_t position, uint32_t op, const void *const *shards);
 
-/* A walk_stepped_fn: what a result may be off, what takes its place in the next step is off there. */
+/* A walk_stepped_fn: what a result may be off, what takes its place in the next step is off there.
+ */
 void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const *shards);
 
 /* After the run: what the elements of a result may be off, an array that the caller frees in

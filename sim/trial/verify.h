@@ -39,8 +39,8 @@ SHD_MUST_CHECK int verify_reference(struct verify_reference *out, const struct g
 void verify_reference_fini(struct verify_reference *reference);
 
 /* Execute the record's program as often as the options say, which is as many steps as the reference
- * took where a step leaves something to the next, and fill the record's checks; then execute it again, unmeasured, and judge
- * every step by what it was given (steps.h). */
+ * took where a step leaves something to the next, and fill the record's checks; then execute it
+ * again, unmeasured, and judge every step by what it was given (steps.h). */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);
 

@@ -45,7 +45,8 @@ static uint32_t clip_factor(struct graph *graph, double clip, uint32_t norm)
 }
 
 /* Give each gradient the name "opt/gradient/`parameter`", under which it can be asked for: where it
- * is to lie before its norm is taken, so that what is cut for the update is not made whole first. */
+ * is to lie before its norm is taken, so that what is cut for the update is not made whole first.
+ */
 static void name_gradients(struct graph *graph, const uint32_t *params, uint32_t *gradients,
                            uint32_t n)
 {

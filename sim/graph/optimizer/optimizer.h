@@ -35,8 +35,8 @@ const struct optimizer *optimizer_find(const char *name); /* NULL: there is none
 #define OPTIMIZER_NORM "grad_norm" /* the output's name */
 
 /* Add the update of all parameters by their gradients, and outputs: OPTIMIZER_NORM, the norm of all
- * gradients before they are clipped, and every array's next value.  A gradient becomes the constraint by which it can
- * be asked for.  Errors stay in the graph. */
+ * gradients before they are clipped, and every array's next value.  A gradient becomes the
+ * constraint by which it can be asked for.  Errors stay in the graph. */
 void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *params,
                    uint32_t *gradients, uint32_t nparams);
 
