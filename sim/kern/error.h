@@ -56,7 +56,8 @@ double kern_store_loss(enum shd_dtype dtype, double value);
 
 /* Variance of the roundings in a sum of `n` terms: `squares` is the sum of their squares, `total`
  * their sum.  Partial sums are of the size of the total, or of terms that agree in sign in runs of
- * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares. */
+ * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares.  Parts that
+ * are stored may be beyond the type's range where the whole is not: then nothing is known. */
 static inline double kern_sum_variance(const struct kern_error *e, double compute, double n,
                                        double squares, double total)
 {
@@ -65,6 +66,8 @@ static inline double kern_sum_variance(const struct kern_error *e, double comput
 
     if (parts <= 1)
         return each * (sqrt(n) * squares + total * total);
+    if (fabs(total) + KERN_ERROR_ALLOWED * sqrt(squares) > kern_largest(e->type))
+        return INFINITY;
     return each * (sqrt(n) * squares + total * total) +
            parts * store * store * (squares + total * total) + parts * least * least;
 }
