@@ -79,6 +79,45 @@ for s, p in zip(r, json.load(open("$tmp/planned"))):
 PY
 done
 
+# Microbatches: gradients are combined once a step, but where their sum is cut; parameters that are
+# cut are gathered for each.
+microbatch_volumes() {
+    holds "$1 microbatches, $2, recompute $3: received bytes are the formulas'" <<PY
+m, n, kernel = $1, 4, 4 * 32 * 64
+psi = 4 * kernel
+unread = kernel if "$3" == "none" else 0  # by the backward phase: see above
+scalar = 2 * (n - 1) * 4
+want = {"dp": 2 * (n - 1) * psi + scalar,
+        "zero-1": 2 * (n - 1) * psi + 2 * scalar,
+        "zero-2": (m + 1) * (n - 1) * psi + 2 * scalar,
+        "zero-3": m * (3 * (n - 1) * psi - (n - 1) * unread) + 2 * scalar,
+        "zero-3-kept": m * 2 * (n - 1) * psi + 2 * scalar}
+got = {s["strategy"]: s["received_bytes"]["total"] for s in r}
+assert got == want, (got, want)
+for s in r:
+    assert sum(s["memory"]["by_kind"].values()) == max(s["memory"]["peak_bytes"]), s["strategy"]
+PY
+}
+
+for m in 2 4; do
+    shardsim plan --json -s batch.microbatches=$m "$tmp/mlp.yaml"
+    is 0 "$m microbatches: planned"
+    microbatch_volumes $m plan none
+    for recompute in none full; do
+        shardsim run -q --json -s batch.microbatches=$m -s recompute=$recompute "$tmp/mlp.yaml"
+        is 0 "$m microbatches, recompute $recompute: executed"
+        microbatch_volumes $m run $recompute
+    done
+done
+shardsim plan -S dp -s batch.microbatches=3 "$tmp/mlp.yaml"
+is 2 "microbatches that do not divide the batch: status 2"
+says err '3 microbatches do not divide a batch of 16 sequences' "microbatches that do not divide: said"
+shardsim plan -S dp -s batch.microbatches=2 -s recompute=full -s 'step=[forward, backward]' \
+    -s optimizer.kind=none -s steps=1 -s optimizer.decay=constant "$tmp/mlp.yaml"
+is 2 "microbatches and recompute without an update: status 2"
+says err '2 microbatches for a step without update' "microbatches without an update: said"
+says err 'recompute for a step without update' "recompute without an update: said"
+
 # State by a rule of its own, and what a rule for state may not hit.
 shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
 is 0 "rules for state: planned"

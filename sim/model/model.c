@@ -67,7 +67,8 @@ void model_add_backward(struct graph *g, uint64_t seed)
     free(wrt);
 }
 
-/* Each step reads on in the sequence of random numbers where the one before ended. */
+/* Each microbatch reads on in the sequence of random numbers where the one before ended, and each
+ * step. */
 static void change_inputs(struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
@@ -77,9 +78,11 @@ static void change_inputs(struct graph *g)
         if (n->op != GRAPH_INPUT)
             continue;
         graph_shape(g, node, shape);
-        n->source.place.per_step = 1;
+        n->source.place.per_microbatch = 1;
         for (uint32_t d = 0; d < n->rank; d++)
-            n->source.place.per_step *= (uint64_t)shape[d]; /* may wrap, as the sequence does */
+            n->source.place.per_microbatch *=
+                (uint64_t)shape[d]; /* may wrap, as the sequence does */
+        n->source.place.per_step = n->source.place.per_microbatch * g->microbatches;
     }
 }
 
@@ -107,6 +110,10 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
  * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
 static void add_update(struct graph *g, const struct scenario *scenario)
 {
+    static const enum recompute recomputes[] = {[SCENARIO_RECOMPUTE_NONE] = RECOMPUTE_NONE,
+                                                [SCENARIO_RECOMPUTE_SELECTIVE] =
+                                                    RECOMPUTE_SELECTIVE,
+                                                [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
     const struct optimizer_opts opts = optimizer_options(scenario);
     uint32_t loss;
 
@@ -114,8 +121,9 @@ static void add_update(struct graph *g, const struct scenario *scenario)
         return;
     loss = add_loss(g, scenario->seed);
     g->noutputs = 0;
+    g->microbatches = (uint32_t)scenario->batch.microbatches;
     change_inputs(g);
-    training_add(g, loss, &opts, RECOMPUTE_NONE);
+    training_add(g, loss, &opts, recomputes[scenario->recompute]);
 }
 
 static void add_phases(struct graph *g, const struct scenario *scenario)

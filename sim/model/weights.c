@@ -20,7 +20,7 @@ struct weights_dims weights_dims(struct graph *graph, const struct scenario *sce
     bool heads = m->kind != SCENARIO_MLP;
     struct weights_dims d;
 
-    d.batch = dim(graph, "batch", scenario->batch.size);
+    d.batch = dim(graph, "batch", scenario->batch.size / scenario->batch.microbatches);
     d.seq = dim(graph, "seq", scenario->batch.seq);
     d.embed = dim(graph, "embed", m->d_model);
     d.mlp = dim(graph, "mlp", m->kind != SCENARIO_ATTENTION ? m->d_ff : 0);

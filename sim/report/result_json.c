@@ -396,6 +396,19 @@ static int write_time(struct json_out *out, const struct record *r, struct shd_e
     return status;
 }
 
+/* What is alive on a device at the peak, which is the same on all. */
+static void write_uses(struct json_out *out, const struct program *program)
+{
+    struct program_memory memory;
+
+    program_memory(&memory, program);
+    json_out_key(out, "by_kind");
+    json_out_begin_flat_object(out);
+    for (int use = 0; use < PROGRAM_NUSES; use++)
+        key_uint(out, program_use_name((enum program_use)use), memory.uses[use]);
+    json_out_end_object(out);
+}
+
 static int write_memory(struct json_out *out, const struct result *result)
 {
     int status;
@@ -408,6 +421,7 @@ static int write_memory(struct json_out *out, const struct result *result)
         json_out_uint(out, result->memory_limit_bytes);
     else
         json_out_null(out);
+    write_uses(out, result->record->program);
     json_out_end_object(out);
     return status;
 }

@@ -164,6 +164,37 @@ static void print_balance(const char *what, const struct record *r, const uint12
         text_addf(out, "%s on every device\n", most);
 }
 
+#define USES_COLUMN 20 /* where the words about memory begin */
+
+/* What is alive at the peak of a training step, the most first. */
+static void print_uses(const struct program *program, struct text *out)
+{
+    struct program_memory memory;
+    struct text line = TEXT_INIT;
+
+    program_memory(&memory, program);
+    for (uint128 bound = ~(uint128)0; bound > 0;) {
+        uint128 next = 0;
+
+        for (int use = 0; use < PROGRAM_NUSES; use++)
+            if (memory.uses[use] < bound && memory.uses[use] > next)
+                next = memory.uses[use];
+        for (int use = 0; use < PROGRAM_NUSES && next > 0; use++) {
+            char bytes[UNITS_TEXT_MAX];
+
+            if (memory.uses[use] == next)
+                text_addf(&line, "%s%s %s", line.length ? ", " : "at the peak: ",
+                          program_use_name((enum program_use)use),
+                          units_print_bytes(bytes, sizeof bytes, next));
+        }
+        bound = next;
+    }
+    text_addf(out, "%*s", USES_COLUMN, "");
+    print_wrapped(out, USES_COLUMN, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 static void print_balances(const struct record *r, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
@@ -173,6 +204,8 @@ static void print_balances(const struct record *r, struct text *out)
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
+    if (program_has_state(r->program))
+        print_uses(r->program, out);
 }
 
 /* A share of the work below which its repetition is not worth a line: every device sums the

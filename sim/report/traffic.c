@@ -63,7 +63,7 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     struct coll_shape shape;
     const struct coll_algo *algo = program_algo(program, op, &shape);
 
-    *row = (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = 1};
+    *row = (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = op->times};
     find_axes(row, &op->reshard);
     row->axes = axes_text(row, program);
     row->where = any_layer(op->name);
@@ -101,7 +101,7 @@ static void add_row(struct traffic *t, struct traffic_row *row)
 {
     for (size_t r = 0; r < t->nrows; r++)
         if (alike(&t->rows[r], row)) {
-            t->rows[r].count++;
+            t->rows[r].count += row->count;
             t->rows[r].received_bytes += row->received_bytes;
             free_row(row);
             return;

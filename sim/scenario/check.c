@@ -61,8 +61,7 @@ static void check_heads(struct reader *r)
 {
     const struct scenario_model *m = &r->scenario->model;
 
-    if (!option_is_of(option_find("model", "heads"), m->kind) || m->heads < 1 ||
-        m->kv_heads < 1)
+    if (!option_is_of(option_find("model", "heads"), m->kind) || m->heads < 1 || m->kv_heads < 1)
         return;
     if (m->head_dim == 0 && m->d_model % m->heads != 0)
         diag_error(r->diag, scenario_place(r->scenario, "model.heads"),
@@ -149,8 +148,8 @@ static const struct {
     const char *name;
     const char *option; /* the models that have this option have the axis */
 } logical_axes[] = {
-    {"batch", "batch.size"},      {"seq", "batch.seq"},           {"embed", "model.d_model"},
-    {"mlp", "model.d_ff"},        {"heads", "model.heads"},       {"kv_heads", "model.kv_heads"},
+    {"batch", "batch.size"},        {"seq", "batch.seq"},     {"embed", "model.d_model"},
+    {"mlp", "model.d_ff"},          {"heads", "model.heads"}, {"kv_heads", "model.kv_heads"},
     {"head_dim", "model.head_dim"}, {"vocab", "model.vocab"},
 };
 
@@ -272,6 +271,27 @@ static void check_update(struct reader *r)
                    o->warmup, s->steps);
 }
 
+/* What makes a training step smaller. */
+static void check_parts(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t n = s->batch.microbatches;
+
+    if (n > 1 && !s->step.update)
+        diag_error(r->diag, scenario_place(s, "batch.microbatches"),
+                   "%" PRId64 " microbatches for a step without update; expected an optimizer and "
+                   "step: [forward, backward, update]",
+                   n);
+    if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
+        diag_error(r->diag, scenario_place(s, "batch.microbatches"),
+                   "%" PRId64 " microbatches do not divide a batch of %" PRId64 " sequences", n,
+                   s->batch.size);
+    if (s->recompute != SCENARIO_RECOMPUTE_NONE && !s->step.update)
+        diag_error(r->diag, scenario_place(s, "recompute"),
+                   "recompute for a step without update; expected an optimizer and step: [forward, "
+                   "backward, update]");
+}
+
 static void check_zero(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -302,6 +322,7 @@ void check_scenario(struct reader *r)
     check_mesh(r);
     check_logical(r);
     check_update(r);
+    check_parts(r);
     check_zero(r);
     if (r->mesh_unknown)
         return;

@@ -129,8 +129,9 @@ struct scenario_graph {
 };
 
 struct scenario_batch {
-    int64_t size; /* sequences, over all devices */
-    int64_t seq;  /* tokens of each */
+    int64_t size;         /* sequences, over all devices */
+    int64_t seq;          /* tokens of each */
+    int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
 };
 
 struct scenario_step {
@@ -157,6 +158,14 @@ struct scenario_optimizer {
     double betas[2]; /* each at least 0 and below 1 */
     double eps, weight_decay, momentum;
     double clip; /* 0: gradients are not clipped */
+};
+
+/* Activations that the backward phase computes again: graph/recompute.h. */
+enum scenario_recompute {
+    SCENARIO_RECOMPUTE_NONE,
+    SCENARIO_RECOMPUTE_SELECTIVE,
+    SCENARIO_RECOMPUTE_FULL,
+    SCENARIO_NRECOMPUTES
 };
 
 #define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
@@ -191,7 +200,7 @@ struct scenario_rule {
     char *pattern;            /* searched for, as re.search does; it compiles */
     struct shd_spec *spec;    /* axes are in the mesh, none twice */
     struct shd_spec *written; /* as in the file, with names of `partition_axis`; NULL: as `spec` */
-    struct place place;     /* of the pattern */
+    struct place place;       /* of the pattern */
     struct place *entry_places; /* one for each entry of the spec */
     struct place spec_place;
 };
@@ -227,10 +236,10 @@ struct scenario_algorithm {
 #define SCENARIO_OPTIONS_MAX 64 /* rows of the option table, at most */
 
 struct scenario {
-    char *name;          /* `name:`, or the file's name without directory and ending */
-    char *strategy;      /* of this one; distinct within a file */
-    bool swept;          /* made by the file's sweep: whether it divides is for the caller to see */
-    struct place place;  /* of the strategy, or of the file's first value */
+    char *name;         /* `name:`, or the file's name without directory and ending */
+    char *strategy;     /* of this one; distinct within a file */
+    bool swept;         /* made by the file's sweep: whether it divides is for the caller to see */
+    struct place place; /* of the strategy, or of the file's first value */
     size_t nmesh;
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
@@ -240,6 +249,7 @@ struct scenario {
     int64_t steps; /* that follow each other; 1 unless they have an update */
     struct scenario_optimizer optimizer;
     struct scenario_zero zero;
+    enum scenario_recompute recompute;
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */
@@ -253,8 +263,8 @@ struct scenario {
     struct scenario_algorithm *algorithms;
     uint64_t memory_limit_bytes; /* of a device; 0: none */
     struct scenario_transfers transfers;
-    double tolerance;            /* asked of a verification besides its bounds, relative to the
-                                    largest value; 0: none */
+    double tolerance; /* asked of a verification besides its bounds, relative to the
+                         largest value; 0: none */
     uint64_t seed;
     struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
 };

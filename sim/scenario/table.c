@@ -13,12 +13,9 @@
 
 /* In the order of their enums. */
 static const char *const kinds[] = {
-    [SCENARIO_MLP] = "mlp",
-    [SCENARIO_ATTENTION] = "attention",
-    [SCENARIO_BLOCK] = "block",
-    [SCENARIO_TRANSFORMER] = "transformer",
-    [SCENARIO_GRAPH] = "graph",
-    [SCENARIO_NKINDS] = NULL,
+    [SCENARIO_MLP] = "mlp",     [SCENARIO_ATTENTION] = "attention",
+    [SCENARIO_BLOCK] = "block", [SCENARIO_TRANSFORMER] = "transformer",
+    [SCENARIO_GRAPH] = "graph", [SCENARIO_NKINDS] = NULL,
 };
 
 /* Which options go with which kinds. */
@@ -37,12 +34,15 @@ static const char *const norms[] = {
 };
 
 static const char *const activations[] = {
-    [SCENARIO_GELU] = "gelu",         [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
-    [SCENARIO_SILU] = "silu",         [SCENARIO_NACTIVATIONS] = NULL,
+    [SCENARIO_GELU] = "gelu", [SCENARIO_SWIGLU] = "swiglu",   [SCENARIO_RELU] = "relu",
+    [SCENARIO_SILU] = "silu", [SCENARIO_NACTIVATIONS] = NULL,
 };
 
 static const char *const dtypes[] = {
-    [SHD_F32] = "float32", [SHD_F64] = "float64", [SHD_BF16] = "bfloat16", [SHD_F16] = "float16",
+    [SHD_F32] = "float32",
+    [SHD_F64] = "float64",
+    [SHD_BF16] = "bfloat16",
+    [SHD_F16] = "float16",
     NULL,
 };
 
@@ -50,6 +50,13 @@ static const char *const placements[] = {
     [SCENARIO_FOLLOW] = "follow",
     [SCENARIO_SEARCH] = "search",
     [SCENARIO_NPLACEMENTS] = NULL,
+};
+
+static const char *const recomputes[] = {
+    [SCENARIO_RECOMPUTE_NONE] = "none",
+    [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",
+    [SCENARIO_RECOMPUTE_FULL] = "full",
+    [SCENARIO_NRECOMPUTES] = NULL,
 };
 
 static const char *const optimizer_kinds[] = {
@@ -271,6 +278,19 @@ const struct option option_table[] = {
         .help = "of each sequence (logical axis seq)",
     },
     {
+        .section = "batch",
+        .key = "microbatches",
+        .type = &value_int,
+        .kinds = OF_PRESETS,
+        .offset = AT(batch.microbatches),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .unit = "microbatches",
+        .help =
+            "done one after the other, gradients summed and combined once; they divide the size",
+    },
+    {
         .section = "graph",
         .key = "dims",
         .type = &value_dims,
@@ -421,7 +441,7 @@ const struct option option_table[] = {
         .standard = "0",
         .help =
             "cuts over one more axis: 1 the optimizer's state, 2 gradients too, 3 parameters too; "
-            "here 2 is 1, as gradients do not outlive a step",
+            "2 is 1 where there is one microbatch, as gradients do not outlive a step",
     },
     {
         .section = "zero",
@@ -440,6 +460,16 @@ const struct option option_table[] = {
         .standard = "true",
         .help = "of stage 3: gather parameters again for the backward phase (less memory, half as "
                 "many bytes again), or keep them from the forward one",
+    },
+    {
+        .key = "recompute",
+        .type = &value_word,
+        .offset = AT(recompute),
+        .words = recomputes,
+        .standard = "none",
+        .help =
+            "what the backward phase computes again instead of keeping it: selective attention, "
+            "full all that is inside a layer",
     },
     {
         .key = "placement",
@@ -546,8 +576,7 @@ _Static_assert(COUNT(option_table) + COUNT(option_sections) <= SCENARIO_OPTIONS_
 const struct option *option_find(const char *section, const char *key)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_is_in(&option_table[i], section) &&
-            strcmp(option_table[i].key, key) == 0)
+        if (option_is_in(&option_table[i], section) && strcmp(option_table[i].key, key) == 0)
             return &option_table[i];
     return NULL;
 }

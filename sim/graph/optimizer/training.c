@@ -22,6 +22,22 @@ static uint32_t over_microbatches(struct graph *graph, const char *name, uint32_
     return graph->microbatches == 1 ? x : graph_accumulate(graph, name, x);
 }
 
+/* A gradient summed over microbatches.  Under the name "opt/sum/`parameter`" it can be asked for
+ * how the sum lies, which lives as long as the step; else parts over devices are added up as parts.
+ */
+static uint32_t sum_gradient(struct graph *graph, uint32_t param, uint32_t gradient)
+{
+    const char *name = graph_text(graph, "opt/sum/%s", graph->nodes[param].name);
+
+    if (graph->microbatches == 1)
+        return gradient;
+    graph->phase = GRAPH_BACKWARD;
+    gradient = graph_constraint(graph, name, gradient);
+    if (gradient != GRAPH_NONE)
+        graph->nodes[gradient].state_of = param;
+    return over_microbatches(graph, name, gradient);
+}
+
 /* Its devices' parts are added up once, when all microbatches are done. */
 static void add_loss(struct graph *graph, uint32_t loss)
 {
@@ -75,8 +91,7 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     loss = part_of_mean(graph, loss);
     graph_gradient(graph, loss, params, n, gradients);
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
-        gradients[i] = over_microbatches(
-            graph, graph_text(graph, "grad/%s", graph->nodes[params[i]].name), gradients[i]);
+        gradients[i] = sum_gradient(graph, params[i], gradients[i]);
     add_loss(graph, loss);
     optimizer_add(graph, opts, params, gradients, n);
     graph->phase = GRAPH_FORWARD;
