@@ -286,7 +286,6 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .unit = "microbatches",
         .help =
             "done one after the other, gradients summed and combined once; they divide the size",
     },
