@@ -1,9 +1,9 @@
 /* train.h - a language model in training, for questions that name its tensors and its layout.
  *
- * The model: h = wte[ids]; each layer h += attn(rms(h) * g1), h += mlp(rms(h) * g2); the loss is the
- * mean cross-entropy of (rms(h) * gf) @ head, or @ wte^T where the two are tied.  All of it is in
- * float64: in some models float32's roundings grow to 10^-3 of a gradient in six steps, in which an
- * error of ours could hide.
+ * The model: h = wte[ids]; each layer h += attn(rms(h) * g1), h += mlp(rms(h) * g2); the loss is
+ * the mean cross-entropy of (rms(h) * gf) @ head, or @ wte^T where the two are tied.  All of it is
+ * in float64: in some models float32's roundings grow to 10^-3 of a gradient in six steps, in which
+ * an error of ours could hide.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -63,7 +63,8 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
     struct coll_shape shape;
     const struct coll_algo *algo = program_algo(program, op, &shape);
 
-    *row = (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = op->times};
+    *row =
+        (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = op->times};
     find_axes(row, &op->reshard);
     row->axes = axes_text(row, program);
     row->where = any_layer(op->name);

@@ -1,5 +1,5 @@
-/* Sums over microbatches: by names, and linear, so that parts are added up as parts and combined once
- * a step.
+/* Sums over microbatches: by names, and linear, so that parts are added up as parts and combined
+ * once a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
