@@ -492,6 +492,14 @@ static void tell_head(const struct lesson *l, struct text *out)
               units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
     wrap_add(out, l->width, 0, 0, text_get(&t));
     text_clear(&t);
+    if (program->microbatches > 1) {
+        text_addf(&t,
+                  "Ops %u to %u are done for each of %u microbatches, on data of its own; their "
+                  "bytes below are those of all.",
+                  program->first_op + 1, program->update_op, program->microbatches);
+        wrap_add(out, l->width, 0, 0, text_get(&t));
+        text_clear(&t);
+    }
     wrap_add(out, l->width, 0, 0,
              l->placement == PARTITION_SEARCH
                  ? "Placed by search: ops are cut for the fewest bytes."

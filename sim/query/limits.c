@@ -31,11 +31,12 @@ static uint128 count_elements(const struct program *program)
     return sum;
 }
 
-int limits_check(const struct program *program, bool listed, struct shd_error *err)
+int limits_check(const struct program *program, uint32_t nsteps, bool listed, struct shd_error *err)
 {
     int32_t ndevices = shd_mesh_size(program->mesh);
     uint128 n = (uint128)ndevices, bytes = n * program_peak_bytes(program);
-    uint128 flops = n * count_flops(program), elements = listed ? count_elements(program) : 0;
+    uint128 flops = n * nsteps * count_flops(program),
+            elements = listed ? count_elements(program) : 0;
     char has[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
     if (ndevices > LIMIT_DEVICES)

@@ -25,8 +25,9 @@
 #define LIMIT_LISTED_ELEMENTS ((uint64_t)1 << 16)
 #endif
 
-/* SHD_ERANGE where executing the program, or listing its results' elements (`listed`), is beyond
- * the limits. */
-SHD_MUST_CHECK int limits_check(const struct program *program, bool listed, struct shd_error *err);
+/* SHD_ERANGE where executing so many steps of the program, or listing its results' elements
+ * (`listed`), is beyond the limits. */
+SHD_MUST_CHECK int limits_check(const struct program *program, uint32_t nsteps, bool listed,
+                                struct shd_error *err);
 
 #endif /* QUERY_LIMITS_H */

@@ -59,7 +59,7 @@ int moves_write(struct json_out *out, const struct program *program, struct shd_
 {
     struct walk_opts opts = {.nthreads = 1};
     struct record *planned = NULL, *executed = NULL;
-    int status = limits_check(program, false, err);
+    int status = limits_check(program, 1, false, err);
 
     if (status == SHD_OK)
         status = plan_create(&planned, program, err);

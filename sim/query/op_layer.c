@@ -121,7 +121,7 @@ static int execute(struct layer_run *run, struct shd_error *err)
     int status = layer_question_partition(&run->q, err);
 
     if (status == SHD_OK)
-        status = limits_check(run->q.program, true, err);
+        status = limits_check(run->q.program, 1, true, err);
     if (status == SHD_OK)
         status = record_create(&run->record, run->q.program, RECORD_EXECUTED, false, err);
     if (status == SHD_OK)

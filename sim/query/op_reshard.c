@@ -202,7 +202,7 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     struct shards shards = {.buffer = &q->program->buffers[q->program->results[0].buffer]};
     struct walk_opts opts = {.finish = keep_shard, .finish_arg = &shards};
     struct record *record;
-    int status = limits_check(q->program, false, err);
+    int status = limits_check(q->program, 1, false, err);
     uint64_t nelements = (uint64_t)shd_mesh_size(q->mesh) * (shards.buffer->bytes / sizeof(float));
 
     if (status == SHD_OK && nelements > LIMIT_LISTED_ELEMENTS)

@@ -23,7 +23,7 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
     if (status != SHD_OK)
         return status;
     if (mode == RECORD_EXECUTED)
-        status = limits_check(trial.program, false, err);
+        status = limits_check(trial.program, (uint32_t)scenario->steps, false, err);
     if (status != SHD_OK) {
         trial_fini(&trial);
         return status;

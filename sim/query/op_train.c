@@ -55,7 +55,7 @@ static int partition(struct train_run *run, struct shd_error *err)
         .graph = run->train.graph, .mesh = run->train.mesh, .nodes = run->train.nodes};
     int status = partition_build(&run->program, &request, err);
 
-    return status == SHD_OK ? limits_check(run->program, false, err) : status;
+    return status == SHD_OK ? limits_check(run->program, run->train.steps, false, err) : status;
 }
 
 static int execute(struct train_run *run, struct shd_error *err)
