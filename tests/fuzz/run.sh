@@ -46,6 +46,7 @@ for name in "$@"; do
         -o "${name}_fuzz"
     mkdir -p "corpus/$name"
     seed "$name" >"corpus/$name/seed"
+    [ "$name" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
     echo "fuzz: $name, $seconds s"
     "./${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
         -print_final_stats=1 "corpus/$name" >"$name.log" 2>&1 || {
