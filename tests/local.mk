@@ -249,6 +249,8 @@ test_scripts = \
 	%D%/placement.sh \
 	%D%/program.sh \
 	%D%/query_mutated.sh \
+	%D%/query_train.sh \
+	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \

@@ -242,7 +242,7 @@ static bool same(const double *got, const double *want, int n)
 
     for (int i = 0; i < n; i++) {
         size = fmax(size, fabs(want[i]));
-        off = fmax(off, fabs(got[i] - want[i]));
+        off = isnan(got[i]) ? INFINITY : fmax(off, fabs(got[i] - want[i]));
     }
     if (!(off <= 1e-12 * size))
         diag("off by %g of %g", off, size);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ZeRO's stages: bytes as the formulas say, planned and executed; numbers as without sharding, and a
-# step that begins with the wrong state is seen.
+# ZeRO's stages, microbatches and recomputation: bytes as the formulas say, planned and executed;
+# numbers as without sharding.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

@@ -230,7 +230,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
     char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
-    uint64_t received = record_received_in(l->record, i, l->position);
+    uint128 received = record_received_in(l->record, i, l->position);
 
     if (!program_communicates(op)) {
         tell(l, out, "moves", "nothing: each device has what it needs");

@@ -86,6 +86,14 @@ static void change_inputs(struct graph *g)
     }
 }
 
+static bool has_params(const struct graph *g)
+{
+    for (uint32_t node = 0; node < g->nnodes; node++)
+        if (g->nodes[node].op == GRAPH_PARAM)
+            return true;
+    return false;
+}
+
 static struct optimizer_opts optimizer_options(const struct scenario *s)
 {
     static const enum optimizer_decay decays[] = {
@@ -119,6 +127,10 @@ static void add_update(struct graph *g, const struct scenario *scenario)
 
     if (g->err.status != SHD_OK)
         return;
+    if (!has_params(g)) {
+        graph_fail(g, SHD_EINVAL, "the model has no parameters to update");
+        return;
+    }
     loss = add_loss(g, scenario->seed);
     g->noutputs = 0;
     g->microbatches = (uint32_t)scenario->batch.microbatches;

@@ -123,12 +123,6 @@ static bool is_state(const struct graph_node *n)
     return n->state_of != GRAPH_NONE;
 }
 
-/* A gradient where it is summed over microbatches, for the length of a step. */
-static bool is_sum(const struct graph_node *n)
-{
-    return n->op == GRAPH_CONSTRAINT && strncmp(n->name, "opt/sum/", 8) == 0;
-}
-
 /* Cut what is there over one more axis from ZeRO's `stage` on. */
 static void cut_from(struct binding *b, uint32_t node, int64_t stage)
 {
@@ -150,7 +144,7 @@ static void bind_state(struct binding *b, uint32_t node)
 
     if (!b->out->nodes[param])
         return;
-    if (is_sum(&b->graph->nodes[node]) && b->scenario->zero.stage < 2)
+    if (zero_is_sum(&b->graph->nodes[node]) && b->scenario->zero.stage < 2)
         return;
     b->out->storage[node] = *b->out->nodes[param];
     b->out->nodes[node] = &b->out->storage[node];

@@ -3,6 +3,8 @@
 
 #include "model/zero.h"
 
+#include <string.h>
+
 bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis)
 {
     int64_t size = shd_mesh_axis_size(sharding->mesh, axis), local[SHD_RANK_MAX];
@@ -18,4 +20,9 @@ bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis)
         return false;
     sharding->dims[best].axes[sharding->dims[best].naxes++] = axis;
     return true;
+}
+
+bool zero_is_sum(const struct graph_node *node)
+{
+    return node->op == GRAPH_CONSTRAINT && strncmp(node->name, "opt/sum/", 8) == 0;
 }

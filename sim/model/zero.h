@@ -15,9 +15,15 @@
 
 #include <shd/sharding.h>
 
+#include "graph/graph.h"
+
 /* Cut an array of `shape` over one more axis of its mesh: along the dimension that is longest on a
  * device, of those that divide; of equals the first.  False, and nothing done: none divides, or the
  * axis cuts the array already. */
 bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis);
+
+/* Whether a node is the name of a gradient where it is summed over microbatches, which is cut from
+ * stage 2 on; before that nothing is asked of it, so that parts are added up as parts. */
+bool zero_is_sum(const struct graph_node *node);
 
 #endif /* MODEL_ZERO_H */

@@ -160,7 +160,7 @@ static int measure_work(struct outcome *out, const struct alternatives *a)
             continue;
         status = emit_kernel(&op, &a->placement, a->inlined, node, NULL);
         if (op.phase == (uint8_t)n->phase && !strcmp(op.name, n->name))
-            out->flops += op.dense_flops * times_of(a->request->graph, &op);
+            out->flops += (uint128)op.dense_flops * times_of(a->request->graph, &op);
     }
     return status;
 }

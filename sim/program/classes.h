@@ -20,7 +20,7 @@
 /* Ops that move the same bytes at every device, as those of equal layers do. */
 struct program_moves {
     uint32_t op;    /* the first of them */
-    uint32_t times; /* that a step does them, all together */
+    uint64_t times; /* that a step does them, all together */
     uint32_t axes;  /* a bit for each on whose coordinates it depends what a device moves */
 };
 

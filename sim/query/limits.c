@@ -37,6 +37,7 @@ int limits_check(const struct program *program, uint32_t nsteps, bool listed, st
     uint128 n = (uint128)ndevices, bytes = n * program_peak_bytes(program);
     uint128 flops = n * nsteps * count_flops(program),
             elements = listed ? count_elements(program) : 0;
+    uint128 actions = n * nsteps * program_nactions(program);
     char has[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
     if (ndevices > LIMIT_DEVICES)
@@ -51,6 +52,10 @@ int limits_check(const struct program *program, uint32_t nsteps, bool listed, st
         return shd_error_set(err, SHD_ERANGE, "%s flops are not executed, at most %s are",
                              units_print_count(has, sizeof has, flops),
                              units_print_count(most, sizeof most, LIMIT_FLOPS));
+    if (actions > LIMIT_ACTIONS)
+        return shd_error_set(err, SHD_ERANGE, "%s ops are not executed, at most %s are",
+                             units_print_count(has, sizeof has, actions),
+                             units_print_count(most, sizeof most, LIMIT_ACTIONS));
     if (elements > LIMIT_LISTED_ELEMENTS)
         return shd_error_set(err, SHD_ERANGE, "%s elements are not listed, at most %s are",
                              units_print_count(has, sizeof has, elements),

@@ -18,11 +18,13 @@
 #define LIMIT_BYTES ((uint64_t)2 << 30)           /* of all devices' memory at its peak */
 #define LIMIT_FLOPS UINT64_C(100000000000)        /* of all devices: some seconds */
 #define LIMIT_LISTED_ELEMENTS ((uint64_t)1 << 24) /* numbers in an answer */
+#define LIMIT_ACTIONS UINT64_C(30000000)          /* ops of all devices, in all steps */
 #else /* as fuzzers define it: many questions a second, checked at every step */
 #define LIMIT_DEVICES 32
 #define LIMIT_BYTES ((uint64_t)8 << 20)
 #define LIMIT_FLOPS UINT64_C(10000000)
 #define LIMIT_LISTED_ELEMENTS ((uint64_t)1 << 16)
+#define LIMIT_ACTIONS UINT64_C(100000)
 #endif
 
 /* SHD_ERANGE where executing so many steps of the program, or listing its results' elements

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/optimizer/optimizer.h"
 #include "partition/partition.h"
 #include "query/limits.h"
 #include "query/query.h"
@@ -44,7 +45,7 @@ static void keep_numbers(void *arg, int32_t position, uint32_t step, const void 
 
         if (result->kind == PROGRAM_LOSS)
             run->losses[step] = *(const double *)shards[r];
-        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, "grad_norm"))
+        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
             run->grad_norms[step] = *(const double *)shards[r];
     }
 }

@@ -96,6 +96,7 @@ static uint32_t tokens(struct building *b, const json_t *in, const char *name, u
         read_source(&source, json_object_get(in, "tokens"), &b->err) != SHD_OK)
         return GRAPH_NONE;
     source.modulus = (uint32_t)extent(b, "vocab");
+    graph_dim(b->graph, "vocab", source.modulus); /* the table has a row for each token */
     source.place =
         (struct kern_place){.first = first,
                             .per_step = (uint64_t)b->batch * b->graph->microbatches * row,
@@ -148,12 +149,32 @@ static uint32_t add_forward(struct building *b, const json_t *in)
     return layer_cross_entropy(g, "loss", x, vocab, labels, GRAPH_NONE).loss;
 }
 
+static bool is_beta(const json_t *beta)
+{
+    return json_is_number(beta) && json_number_value(beta) >= 0 && json_number_value(beta) < 1;
+}
+
+static int read_betas(struct optimizer_opts *o, const json_t *in, struct shd_error *err)
+{
+    const json_t *betas = json_object_get(in, "betas");
+    const json_t *first = json_array_get(betas, 0), *second = json_array_get(betas, 1);
+
+    o->beta1 = 0.9;
+    o->beta2 = 0.999;
+    if (!betas)
+        return SHD_OK;
+    if (json_array_size(betas) != 2 || !is_beta(first) || !is_beta(second))
+        return shd_error_set(err, SHD_EINVAL, "'betas' must be two numbers from 0 to below 1");
+    o->beta1 = json_number_value(first);
+    o->beta2 = json_number_value(second);
+    return SHD_OK;
+}
+
 static int read_optimizer(struct optimizer_opts *o, const json_t *in, uint32_t steps,
                           struct shd_error *err)
 {
     const char *kind, *decay;
     int64_t warmup = 0;
-    const json_t *betas = json_object_get(in, "betas");
     int status = read_string(&kind, in, "kind", "sgd", err);
 
     *o = (struct optimizer_opts){.steps = steps, .dtype = SHD_F64};
@@ -178,11 +199,11 @@ static int read_optimizer(struct optimizer_opts *o, const json_t *in, uint32_t s
     o->kind = optimizer_find(kind);
     if (!o->kind)
         return shd_error_set(err, SHD_EUNSUPPORTED, "there is no optimizer '%.60s'", kind);
+    if (strcmp(decay, "constant") != 0 && strcmp(decay, "cosine") != 0)
+        return shd_error_set(err, SHD_EINVAL, "'decay' is constant or cosine, not '%.60s'", decay);
     o->decay = strcmp(decay, "cosine") ? OPTIMIZER_CONSTANT : OPTIMIZER_COSINE;
     o->warmup = (uint32_t)warmup;
-    o->beta1 = json_array_size(betas) == 2 ? json_number_value(json_array_get(betas, 0)) : 0.9;
-    o->beta2 = json_array_size(betas) == 2 ? json_number_value(json_array_get(betas, 1)) : 0.999;
-    return SHD_OK;
+    return read_betas(o, in, err);
 }
 
 static int read_microbatches(struct building *b, const json_t *in, struct shd_error *err)
@@ -193,8 +214,9 @@ static int read_microbatches(struct building *b, const json_t *in, struct shd_er
     if (status != SHD_OK)
         return status;
     if (n < 1 || n > TRAIN_STEPS_MAX || b->batch % n)
-        return shd_error_set(err, SHD_ERANGE, "'microbatches' must divide the batch of %lld",
-                             (long long)b->batch);
+        return shd_error_set(err, SHD_ERANGE,
+                             "'microbatches' must be from 1 to %d, and divide the batch of %lld",
+                             TRAIN_STEPS_MAX, (long long)b->batch);
     b->graph->microbatches = (uint32_t)n;
     b->batch /= n;
     return SHD_OK;
@@ -219,6 +241,8 @@ static int read_sizes(struct building *b, struct train *t, const json_t *in, str
         status = read_bool(&b->tied, b->config, "tied", false, err);
     if (status != SHD_OK)
         return status;
+    if (strcmp(mlp, "gelu") != 0 && strcmp(mlp, "swiglu") != 0)
+        return shd_error_set(err, SHD_EINVAL, "'mlp' is gelu or swiglu, not '%.60s'", mlp);
     b->gated = !strcmp(mlp, "swiglu");
     t->steps = (uint32_t)shape[0];
     b->batch = shape[1];

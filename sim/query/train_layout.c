@@ -46,6 +46,8 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
         status = read_int(&axes->zero_stage, zero, "stage", 0, err);
     if (status == SHD_OK && (axes->zero_stage < 0 || axes->zero_stage > 3))
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
+    if (status == SHD_OK && axes->zero_stage > 0 && axes->zero < 0)
+        status = shd_error_set(err, SHD_EINVAL, "'zero' wants an 'axis'");
     if (status == SHD_OK && json_object_get(layout, "pipeline"))
         status = shd_error_set(err, SHD_EUNSUPPORTED, "pipelines are not executed yet");
     return status;
@@ -59,12 +61,12 @@ static bool is_tensor_dim(const char *name)
            !strcmp(name, "vocab");
 }
 
-/* Cut the dimension `d` over an axis if it divides. */
+/* Cut the dimension `d` over an axis if it divides, and the axis cuts nothing yet. */
 static void cut(struct shd_sharding *s, const int64_t *shape, uint32_t d, int axis)
 {
     int64_t local[SHD_RANK_MAX];
 
-    if (axis < 0)
+    if (axis < 0 || shd_sharding_axes(s) >> axis & 1)
         return;
     shd_sharding_shard_shape(s, shape, local);
     if (local[d] % shd_mesh_axis_size(s->mesh, (size_t)axis) == 0)
@@ -86,15 +88,19 @@ static void place_param(struct train *t, const struct axes *axes, uint32_t node)
 }
 
 /* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further
- * by ZeRO. */
+ * by ZeRO; as model/shardings.c has it. */
 static void place_state(struct train *t, const struct axes *axes, uint32_t node)
 {
+    const struct graph_node *n = &t->graph->nodes[node];
     int64_t shape[GRAPH_RANK_MAX];
 
     graph_shape(t->graph, node, shape);
-    t->shardings[node] = t->shardings[t->graph->nodes[node].state_of];
+    t->shardings[node] = t->shardings[n->state_of];
     if (axes->zero >= 0 && axes->zero_stage > 0)
         zero_cut(&t->shardings[node], shape, (uint8_t)axes->zero);
+    if (n->op == GRAPH_CONSTRAINT && (shd_sharding_is_replicated(&t->shardings[node]) ||
+                                      (zero_is_sum(n) && axes->zero_stage < 2)))
+        t->nodes[node] = NULL; /* where parts are added up is for the partitioner to say */
 }
 
 /* Between layers, values are cut by batch, and by sequence where that is asked for. */
@@ -138,13 +144,13 @@ static void place_node(struct train *t, const struct axes *axes, uint32_t node)
         !(axes->sequence && is_residual(n)))
         return;
     shd_sharding_init(&t->shardings[node], t->mesh, n->rank);
+    t->nodes[node] = &t->shardings[node];
     if (n->op == GRAPH_PARAM)
         place_param(t, axes, node);
     else if (n->state_of != GRAPH_NONE)
         place_state(t, axes, node);
     else
         place_value(t, axes, node);
-    t->nodes[node] = &t->shardings[node];
 }
 
 int train_layout(struct train *train, const json_t *layout, struct shd_error *err)

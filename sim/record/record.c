@@ -171,13 +171,14 @@ uint32_t record_row_of(const struct record *record, int32_t position)
     return record->classes ? program_classes_find(record->classes, position) : (uint32_t)position;
 }
 
-uint64_t record_received_in(const struct record *record, uint32_t op, int32_t position)
+uint128 record_received_in(const struct record *record, uint32_t op, int32_t position)
 {
     const struct program *program = record->program;
 
     if (record->op_received)
         return record->op_received[(size_t)position * program->nops + op];
-    return program_moved(program, &program->ops[op], position).received * program->ops[op].times;
+    return (uint128)program_moved(program, &program->ops[op], position).received *
+           program->ops[op].times;
 }
 
 uint128 record_op_received(const struct record *record, uint32_t op)

@@ -160,7 +160,7 @@ struct program_class record_row(const struct record *record, uint32_t row);
 uint32_t record_row_of(const struct record *record, int32_t position);
 
 /* Bytes received in one op: by the device at a position, and by all. */
-uint64_t record_received_in(const struct record *record, uint32_t op, int32_t position);
+uint128 record_received_in(const struct record *record, uint32_t op, int32_t position);
 uint128 record_op_received(const struct record *record, uint32_t op);
 
 /* One of the record's arrays of rows, summed over all devices. */

@@ -4,6 +4,7 @@
 #include "report/result.h"
 
 #include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ static void print_rows(const struct traffic *t, struct text *out)
         table_add(&table, "%s", row->op);
         table_add(&table, "%s", row->axes);
         table_add(&table, "%u of %u", row->groups, row->group_size);
-        table_add(&table, "%u", row->count);
+        table_add(&table, "%" PRIu64, row->count);
         table_add(&table, "%s", units_print_bytes(operand, sizeof operand, row->operand_bytes));
         table_add(&table, "%s", units_print_bytes(received, sizeof received, row->received_bytes));
     }

@@ -19,7 +19,8 @@ struct traffic_row {
     char *axes;     /* "dp,tp" */
     uint32_t naxes;
     uint8_t axis[SHD_MESH_AXES_MAX];
-    uint32_t group_size, groups, count;
+    uint32_t group_size, groups;
+    uint64_t count;
     uint8_t phase;
     enum shd_dtype dtype;
     const char *algorithm;                /* NULL: fetched box by box */

@@ -252,9 +252,10 @@ static void walk(struct coll_call *call)
     tally_init(&tally, group, false);
     for (uint32_t s = 0; s < nsteps; s++) {
         move_step(group, &shape, call->seat.member, s, &tally);
+        if (s + 1 == nsteps) /* while no peer can be in another call, see tally_init() */
+            tally_flush(&tally);
         wait_meet(&group->barrier); /* also after the last: peers may still read IN or OUT */
     }
-    tally_flush(&tally);
 }
 
 static void finish_mean(const struct coll_call *call)

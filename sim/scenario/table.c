@@ -284,7 +284,7 @@ const struct option option_table[] = {
         .kinds = OF_PRESETS,
         .offset = AT(batch.microbatches),
         .min = 1,
-        .max = 65536,
+        .max = 4096,
         .standard = "1",
         .help =
             "done one after the other, gradients summed and combined once; they divide the size",

@@ -356,11 +356,11 @@ static bool judge_arguments(const struct steps *s, int32_t device, uint32_t op)
     if (s->step[device] == 0 || op != s->program->first_op)
         return true;
     for (uint32_t i = 0; i < op && done; i++) {
-        bool *judged = &s->done[(size_t)device * s->program->nops + i];
+        bool *once = &s->done[(size_t)device * s->program->nops + i];
 
-        if (is_judge(s, device, i) && !*judged)
+        if (is_judge(s, device, i) && !*once)
             done = judge_fill(s, device, i);
-        *judged = true;
+        *once = true;
     }
     return done;
 }

@@ -57,13 +57,15 @@ struct walk_opts {
  * filled as far as devices came.
  *
  * Of a step that is repeated, bytes and flops are those of one, the times of ops of the last one.
+ * The time of a step has the filling in of data for all microbatches but the first.
  */
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
                             struct shd_error *err);
 
 /* Run the step of one device with the machine to itself: what it would receive is stood in for by
  * what it has, so that no other device is needed and the numbers are of the right size but wrong.
- * Only the times of this device in the record are filled; of the options, `finish` is not called.
+ * Only the times of this device in the record are filled; of the options, `finish` and
+ * `stepped` are not called.
  */
 SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                               struct shd_error *err);
