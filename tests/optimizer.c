@@ -14,6 +14,7 @@
 #include "partition/partition.h"
 #include "tap.h"
 #include "trial/collect.h"
+#include "trial/verify.h"
 #include "walk/walk.h"
 
 enum { BATCH = 8, IN = 12, OUT = 4, NPARAMS = IN * OUT + OUT, STEPS = 5, NODES_MAX = 512 };
@@ -185,8 +186,12 @@ static void take(struct plain *out, const struct collect *results)
                        places[i].n * sizeof(double));
 }
 
-static bool run(struct plain *out, const struct program *program)
+/* What is done with a program, made of a graph. */
+typedef bool (*use_fn)(void *arg, const struct graph *graph, const struct program *program);
+
+static bool run(void *arg, const struct graph *graph, const struct program *program)
 {
+    struct plain *out = arg;
     struct collect results;
     struct walk_opts opts = {.repeats = STEPS,
                              .finish = collect_finish,
@@ -194,6 +199,8 @@ static bool run(struct plain *out, const struct program *program)
                              .stepped = keep_numbers,
                              .stepped_arg = out};
     struct record *record;
+
+    (void)graph;
     bool good = record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
                 collect_init(&results, program, NULL) == SHD_OK;
 
@@ -207,7 +214,46 @@ static bool run(struct plain *out, const struct program *program)
     return good;
 }
 
-static bool train(struct plain *out, const struct optimizer_opts *opts, int32_t ndevices)
+/* ---- verification of steps that follow each other ---- */
+
+/* Puts a parameter of device 0 off by one bit at the beginning of a step. */
+struct planting {
+    const struct program *program;
+    uint32_t step; /* from 0, of all that are executed; judged are two more after the first STEPS */
+    uint32_t seen; /* steps that device 0 has begun */
+};
+
+static void plant(void *arg, int32_t device, uint32_t op, const void *const *shards)
+{
+    struct planting *p = arg;
+
+    if (device == 0 && op == p->program->first_op && p->seen++ == p->step)
+        for (uint32_t r = 0; r < p->program->nresults; r++)
+            if (!strcmp(p->program->results[r].name, "w"))
+                *(unsigned char *)(uintptr_t)shards[p->program->results[r].of] ^= 1;
+}
+
+/* Whether the step that is judged is found wrong where it begins with what was not left to it. */
+static bool see_planted(void *arg, const struct graph *graph, const struct program *program)
+{
+    struct planting p = {.program = program, .step = *(const uint32_t *)arg};
+    struct verify_opts vopts = {.ndevices = shd_mesh_size(program->mesh), .nsteps = STEPS};
+    struct walk_opts opts = {.repeats = STEPS, .observe = plant, .observe_arg = &p};
+    struct verify_reference reference;
+    struct record *record;
+    bool seen;
+
+    if (verify_reference(&reference, graph, &vopts, NULL) != SHD_OK)
+        return false;
+    seen = record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+           verify_run(record, &reference, &opts, NULL) == SHD_OK && record->step.error > 1 &&
+           program->ops[record->step_op].kind == PROGRAM_FILL;
+    record_destroy(record);
+    verify_reference_fini(&reference);
+    return seen;
+}
+
+static bool train(const struct optimizer_opts *opts, int32_t ndevices, use_fn use, void *arg)
 {
     const struct shd_sharding *nodes[NODES_MAX] = {NULL};
     struct shd_sharding *storage = calloc(NODES_MAX, sizeof *storage);
@@ -219,13 +265,12 @@ static bool train(struct plain *out, const struct optimizer_opts *opts, int32_t 
     bool good = graph_status(g, &err) == SHD_OK && g->nnodes <= NODES_MAX &&
                 shd_mesh_create(&mesh, (const char *const[]){"dp"}, &ndevices, 1, &err) == SHD_OK;
 
-    *out = (struct plain){.losses = {0}};
     request.graph = g;
     request.mesh = mesh;
     if (good)
         place(nodes, storage, g, mesh);
-    good = good && partition_build(&program, &request, &err) == SHD_OK && run(out, program);
-    if (!good)
+    good = good && partition_build(&program, &request, &err) == SHD_OK && use(arg, g, program);
+    if (err.status != SHD_OK)
         diag("%s", err.text);
     program_destroy(program);
     shd_mesh_destroy(mesh);
@@ -252,8 +297,8 @@ static bool same(const double *got, const double *want, int n)
 static void compare(const struct optimizer_opts *opts, const char *what, int32_t ndevices)
 {
     bool adamw = opts->kind == &optimizer_adamw;
-    struct plain want, got;
-    bool good = train(&got, opts, ndevices);
+    struct plain want, got = {.losses = {0}};
+    bool good = train(opts, ndevices, run, &got);
 
     plain_train(&want, opts);
     ok(good && same(got.losses, want.losses, STEPS), "%s, %d devices: losses", what, (int)ndevices);
@@ -266,6 +311,17 @@ static void compare(const struct optimizer_opts *opts, const char *what, int32_t
     if (adamw)
         ok(good && same(got.v, want.v, IN * OUT), "%s, %d devices: second moments", what,
            (int)ndevices);
+}
+
+/* Of the two steps that are judged after those that are measured, the second. */
+static void check_verification(const struct optimizer_opts *opts, const char *what)
+{
+    static const uint32_t second = STEPS + 1, never = UINT32_MAX;
+
+    ok(train(opts, 4, see_planted, (void *)(uintptr_t)&second),
+       "%s: one bit of a parameter that a step did not leave so is seen", what);
+    ok(!train(opts, 4, see_planted, (void *)(uintptr_t)&never), "%s: and nothing where it did",
+       what);
 }
 
 int main(void)
@@ -304,6 +360,7 @@ int main(void)
         opts.dtype = SHD_F64;
         compare(&opts, cases[i].what, 1);
         compare(&opts, cases[i].what, 4);
+        check_verification(&opts, cases[i].what);
     }
     return done();
 }
