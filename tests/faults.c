@@ -77,6 +77,7 @@ static void keep(void *arg, int32_t device, uint32_t i, const void *const *shard
         if (!copy)
             abort();
         memcpy(copy, shards[op->outputs[k]], bytes);
+        free(*kept_at(h, device, i, k)); /* of the microbatch before */
         *kept_at(h, device, i, k) = copy;
     }
 }
