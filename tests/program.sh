@@ -11,7 +11,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 # What hangs is ended, and seen as status 124; sanitizers take their time.
-LIMIT=120
+LIMIT=300
 [ "${SHD_TEST_SIZE:-}" = small ] && LIMIT=600
 
 # shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
