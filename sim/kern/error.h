@@ -56,8 +56,8 @@ double kern_store_loss(enum shd_dtype dtype, double value);
 
 /* Variance of the roundings in a sum of `n` terms: `squares` is the sum of their squares, `total`
  * their sum.  Partial sums are of the size of the total, or of terms that agree in sign in runs of
- * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares.  Parts that
- * are stored may be beyond the type's range where the whole is not: then nothing is known. */
+ * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares.  Parts
+ * that are stored may be beyond the type's range where the whole is not: then nothing is known. */
 static inline double kern_sum_variance(const struct kern_error *e, double compute, double n,
                                        double squares, double total)
 {

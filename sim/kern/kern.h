@@ -140,8 +140,8 @@ void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 /* ---- data ---- */
 
 /* An array's elements in a longer sequence: element i is number
- * first + step * per_step + microbatch * per_microbatch + (i / columns) * row + i % columns of that,
- * or with columns = 0 ... + i.  So the rows of a batch of tokens, and those of the next one. */
+ * first + step * per_step + microbatch * per_microbatch + (i / columns) * row + i % columns of
+ * that, or with columns = 0 ... + i.  So the rows of a batch of tokens, and those of the next. */
 struct kern_place {
     uint64_t first, per_step, per_microbatch, columns, row;
 };
