@@ -141,8 +141,9 @@ static void test_bytes(void)
         uint128 want = formula(&traffic.rows[r]);
 
         rows += traffic.rows[r].received_bytes;
-        ok(traffic.rows[r].received_bytes == want, "%s at %s: %s bytes, %u times",
-           traffic.rows[r].op, traffic.rows[r].where, UINT128_DIGITS(want), traffic.rows[r].count);
+        ok(traffic.rows[r].received_bytes == want, "%s at %s: %s bytes, %llu times",
+           traffic.rows[r].op, traffic.rows[r].where, UINT128_DIGITS(want),
+           (unsigned long long)traffic.rows[r].count);
     }
     ok(each >> 64 && rows == each && record_received(p.trial.record) == each &&
            traffic.nby_axis == 1 && traffic.by_axis[0].bytes == each,
