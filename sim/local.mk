@@ -498,6 +498,8 @@ libsim_la_SOURCES = \
 	%D%/trial/bound.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
+	%D%/trial/curve.c \
+	%D%/trial/curve.h \
 	%D%/trial/elements.h \
 	%D%/trial/graph.c \
 	%D%/trial/moved.c \

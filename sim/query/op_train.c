@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/optimizer/optimizer.h"
 #include "partition/partition.h"
 #include "query/limits.h"
 #include "query/query.h"
 #include "query/train.h"
 #include "trial/collect.h"
+#include "trial/curve.h"
 #include "walk/walk.h"
 
 struct train_run {
@@ -22,32 +22,20 @@ struct train_run {
     struct program *program;
     struct record *record;
     struct collect results;
-    double *losses, *grad_norms; /* by step */
 };
 
 static void fini(struct train_run *run)
 {
-    free(run->losses);
-    free(run->grad_norms);
     collect_fini(&run->results);
     record_destroy(run->record);
     program_destroy(run->program);
     train_fini(&run->train);
 }
 
-/* A walk_stepped_fn: numbers without dimensions are the same on all devices. */
+/* A walk_stepped_fn. */
 static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
 {
-    struct train_run *run = arg;
-
-    for (uint32_t r = 0; position == 0 && r < run->program->nresults; r++) {
-        const struct program_result *result = &run->program->results[r];
-
-        if (result->kind == PROGRAM_LOSS)
-            run->losses[step] = *(const double *)shards[r];
-        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
-            run->grad_norms[step] = *(const double *)shards[r];
-    }
+    curve_keep(arg, position, step, shards);
 }
 
 static int partition(struct train_run *run, struct shd_error *err)
@@ -64,17 +52,16 @@ static int execute(struct train_run *run, struct shd_error *err)
     struct walk_opts opts = {.repeats = run->train.steps,
                              .finish = collect_finish,
                              .finish_arg = &run->results,
-                             .stepped = keep_numbers,
-                             .stepped_arg = run};
+                             .stepped = keep_numbers};
     int status = partition(run, err);
 
     if (status != SHD_OK)
         return status;
-    run->losses = calloc(run->train.steps, sizeof *run->losses);
-    run->grad_norms = calloc(run->train.steps, sizeof *run->grad_norms);
-    if (!run->losses || !run->grad_norms)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the losses");
     status = record_create(&run->record, run->program, RECORD_EXECUTED, false, err);
+    if (status != SHD_OK)
+        return status;
+    opts.stepped_arg = run->record;
+    status = record_train(run->record, run->train.steps, err);
     if (status == SHD_OK)
         status = collect_init(&run->results, run->program, err);
     return status == SHD_OK ? walk_run(run->record, &opts, err) : status;
@@ -171,8 +158,9 @@ static int write_answer(struct json_out *out, const struct train_run *run, struc
     status = all_norms(norms, &n, run, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
-        write_list(out, "losses", run->losses, sizeof(double), run->train.steps);
-        write_list(out, "grad_norms", run->grad_norms, sizeof(double), run->train.steps);
+        write_list(out, "losses", run->record->training.losses, sizeof(double), run->train.steps);
+        write_list(out, "grad_norms", run->record->training.grad_norms, sizeof(double),
+                   run->train.steps);
         write_list(out, "param_norms", &norms->size, sizeof *norms, n);
         write_list(out, "update_norms", &norms->way, sizeof *norms, n);
         json_out_end_object(out);

@@ -54,6 +54,21 @@ static void judge(const struct steps *s, int32_t device, uint32_t op, uint32_t b
                  allowed, &s->found[(size_t)device * s->program->nops + op]);
 }
 
+/* Compare a shard with what it must be to the last bit: `values` are of its own type. */
+static bool judge_exact(const struct steps *s, int32_t device, uint32_t op, uint32_t buffer,
+                        const void *values)
+{
+    const struct program_buffer *b = &s->program->buffers[buffer];
+    double *want = zeros(elements_of(b) + KERN_LANES);
+
+    if (!want)
+        return false;
+    kern_load_f64(b->dtype, values, 1, (size_t)elements_of(b), want);
+    judge(s, device, op, buffer, want, NULL);
+    free(want);
+    return true;
+}
+
 /* The type that a kernel of arrays of a type computes in: inside one of 16-bit arrays all is
  * float32. */
 static enum shd_dtype computed_in(enum shd_dtype dtype)
@@ -148,19 +163,19 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
     const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
     const void *left = left_for(s, device, op->outputs[0]);
     struct kern_source source = op->source;
-    double *want = zeros(elements_of(b) + KERN_LANES);
-    void *values = malloc(b->bytes + 1);
     int64_t offset[SHD_RANK_MAX];
-    bool done = want && values;
+    void *values;
+    bool done;
 
+    if (left)
+        return judge_exact(s, device, i, op->outputs[0], left);
+    values = malloc(b->bytes + 1);
+    if (!values)
+        return false;
     source.step = s->step[device];
-    if (done) {
-        shd_sharding_offset(&b->sharding, b->shape, device, offset);
-        kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, values);
-        kern_load_f64(b->dtype, left ? left : values, 1, (size_t)elements_of(b), want);
-        judge(s, device, i, op->outputs[0], want, NULL);
-    }
-    free(want);
+    shd_sharding_offset(&b->sharding, b->shape, device, offset);
+    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, values);
+    done = judge_exact(s, device, i, op->outputs[0], values);
     free(values);
     return done;
 }
@@ -267,21 +282,6 @@ static bool judge_bounds(const struct steps *s, int32_t device, uint32_t i)
     return done;
 }
 
-/* One result of a kernel that was run again in its own types. */
-static bool judge_repeated(const struct steps *s, int32_t device, uint32_t i, uint32_t output,
-                           const void *values)
-{
-    const struct program_buffer *b = &s->program->buffers[s->program->ops[i].outputs[output]];
-    double *want = zeros(elements_of(b) + KERN_LANES);
-
-    if (!want)
-        return false;
-    kern_load_f64(b->dtype, values, 1, (size_t)elements_of(b), want);
-    judge(s, device, i, s->program->ops[i].outputs[output], want, NULL);
-    free(want);
-    return true;
-}
-
 /* Run the kernel once more, as the device did, on what it read: a kernel has the same bits each
  * time, so that a shard that was put in the place of its result is seen however alike they are. */
 static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
@@ -306,7 +306,7 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
     if (done)
         op->kernel->run(&op->desc, &args);
     for (uint32_t k = 0; k < op->noutputs && done; k++)
-        done = judge_repeated(s, device, i, k, out[k]);
+        done = judge_exact(s, device, i, op->outputs[k], out[k]);
     for (uint32_t k = 0; k < op->noutputs; k++)
         free(out[k]);
     free(workspace);

@@ -5,13 +5,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "graph/optimizer/optimizer.h"
-#include "kern/convert.h"
 #include "partition/partition.h"
 #include "trial/bound.h"
 #include "trial/collect.h"
+#include "trial/curve.h"
 #include "trial/steps.h"
 
 /* ---- the reference ---- */
@@ -250,38 +248,13 @@ static void compare_last(void *arg, int32_t position, const void *const *shards)
     compare_results(c, &c->reference->last, position, shards, c->last);
 }
 
-/* Numbers without dimensions are the same on all devices. */
-static double number_of(const struct program_buffer *b, const void *shard)
-{
-    double number[1 + KERN_LANES];
-
-    kern_load_f64(b->dtype, shard, 1, 1, number);
-    return number[0];
-}
-
-static void keep_numbers(struct record *record, uint32_t step, const void *const *shards)
-{
-    const struct program *program = record->program;
-
-    for (uint32_t r = 0; r < program->nresults; r++) {
-        const struct program_result *result = &program->results[r];
-        const struct program_buffer *b = &program->buffers[result->buffer];
-
-        if (result->kind == PROGRAM_LOSS)
-            record->training.losses[step] = number_of(b, shards[r]);
-        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
-            record->training.grad_norms[step] = number_of(b, shards[r]);
-    }
-}
-
 /* A walk_stepped_fn: keep the loss of each step and the norm of its gradients, and compare what the
  * first of several leaves. */
 static void end_trained_step(void *arg, int32_t position, uint32_t step, const void *const *shards)
 {
     const struct comparing *c = arg;
 
-    if (position == 0)
-        keep_numbers(c->record, step, shards);
+    curve_keep(c->record, position, step, shards);
     if (step == 0 && c->reference->first.wholes)
         compare_results(c, &c->reference->first, position, shards, c->first);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/curve.h"
+
+#include <string.h>
+
+#include "graph/optimizer/optimizer.h"
+#include "kern/convert.h"
+
+static double number_of(const struct program_buffer *b, const void *shard)
+{
+    double number[1 + KERN_LANES];
+
+    kern_load_f64(b->dtype, shard, 1, 1, number);
+    return number[0];
+}
+
+/* Numbers without dimensions are the same on all devices. */
+void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards)
+{
+    const struct program *program = record->program;
+
+    for (uint32_t r = 0; position == 0 && r < program->nresults; r++) {
+        const struct program_result *result = &program->results[r];
+        const struct program_buffer *b = &program->buffers[result->buffer];
+
+        if (result->kind == PROGRAM_LOSS)
+            record->training.losses[step] = number_of(b, shards[r]);
+        else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
+            record->training.grad_norms[step] = number_of(b, shards[r]);
+    }
+}

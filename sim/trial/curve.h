@@ -1,0 +1,16 @@
+/* curve.h - the numbers of each step of a training: its loss, and the norm of all gradients.
+ *
+ * Thread class: curve_keep() is called by device threads; device 0 alone writes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_CURVE_H
+#define TRIAL_CURVE_H
+
+#include "record/record.h"
+
+/* Keep the numbers of a step, whose results the device at a position has in `shards`, in
+ * record->training, for which record_train() has made room. */
+void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards);
+
+#endif /* TRIAL_CURVE_H */
