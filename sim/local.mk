@@ -183,7 +183,9 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
 	%D%/graph/recompute.c \
+	%D%/graph/stages.c \
 	%D%/graph/recompute.h \
+	%D%/graph/stages.h \
 	%D%/import/array.c \
 	%D%/import/config.c \
 	%D%/import/import.c \
@@ -262,6 +264,8 @@ libsim_la_SOURCES = \
 	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/pipeline.c \
+	%D%/model/pipeline.h \
 	%D%/model/presets.c \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
@@ -322,7 +326,7 @@ libsim_la_SOURCES = \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \
 	%D%/program/memory.c \
-	%D%/program/microbatches.c \
+	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/traffic.c \
@@ -395,6 +399,8 @@ libsim_la_SOURCES = \
 	%D%/report/table.h \
 	%D%/report/traffic.c \
 	%D%/report/traffic.h \
+	%D%/run/channel.c \
+	%D%/run/channel.h \
 	%D%/run/collective.c \
 	%D%/run/collective.h \
 	%D%/run/count.c \

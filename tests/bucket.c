@@ -89,6 +89,8 @@ static struct program *new_program(const struct array *arrays, size_t n, int64_t
             abort();
     }
     program_set_lifetimes(p);
+    if (program_set_order(p, 1, NULL, NULL) != SHD_OK)
+        abort();
     return p;
 }
 
@@ -142,7 +144,8 @@ static void expect(const char *what, const struct array *arrays, size_t n, int64
     struct program *p = new_program(arrays, n, large);
     uint32_t narrays, nbefore, steps;
 
-    ok(bucket_collectives(p, NULL) == SHD_OK, "%s: merged", what);
+    ok(bucket_collectives(p, NULL) == SHD_OK && program_set_order(p, 1, NULL, NULL) == SHD_OK,
+       "%s: merged", what);
     steps = count_steps(p, &narrays);
     if (!ok(steps == want, "%s: %u collectives", what, want))
         diag("there are %u", steps);

@@ -156,7 +156,7 @@ static bool random_case(uint64_t seed)
         p->algos[k] = random_algo((enum coll_kind)k);
     for (uint32_t n = 1 + random_below(3); n > 0; n--)
         add_steps(p);
-    if (plan_create(&r, p, NULL) != SHD_OK)
+    if (program_set_order(p, 1, NULL, NULL) != SHD_OK || plan_create(&r, p, NULL) != SHD_OK)
         abort();
     good = is_walked(r) && totals_agree(r);
     for (uint32_t k = 0; k < r->classes->nmoves; k++)

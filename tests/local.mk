@@ -250,7 +250,6 @@ test_scripts = \
 	%D%/program.sh \
 	%D%/query_mutated.sh \
 	%D%/query_train.sh \
-	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \

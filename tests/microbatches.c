@@ -204,7 +204,7 @@ static void check_uses(const struct step *s, uint64_t parameters, bool sums, con
     struct program_memory memory;
     uint128 all = 0;
 
-    program_memory(&memory, s->program);
+    program_memory(&memory, s->program, 0);
     for (int use = 0; use < PROGRAM_NUSES; use++)
         all += memory.uses[use];
     ok(all == peak(s) && memory.uses[PROGRAM_PARAMETERS] == parameters &&

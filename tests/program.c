@@ -97,6 +97,8 @@ static void test_lifetimes(void)
     if (program_add_result(p, PROGRAM_OUTPUT, "c", c, NULL) != SHD_OK)
         abort();
     program_set_lifetimes(p);
+    if (program_set_order(p, 1, NULL, NULL) != SHD_OK)
+        abort();
     ok(p->buffers[a].first_op == 1 && p->buffers[a].last_op == 3, "written by, last read by");
     ok(p->buffers[b].last_op == 2, "what nobody reads ends with the op that wrote it");
     ok(p->buffers[argument].last_op == 4 && p->buffers[c].last_op == 4,

@@ -49,7 +49,9 @@ refused "an axis that the mesh lacks" 's/"data":"dp"/"data":"tp"/' "has no axis 
 refused "microbatches that do not divide" 's/"microbatches":2/"microbatches":3/' "divide the batch of 4"
 refused "a missing tensor" 's/"layers.0.g1"/"layers.0.g"/' "no tensor 'layers.0.g1'"
 refused "other recomputation" 's/"recompute":"full"/"recompute":"all"/' "'recompute' is none, selective or full"
-refused "pipelines" 's/"microbatches":2/"pipeline":{"axis":"dp"}/' 'pipelines are not executed'
+refused "more stages than layers" 's/"microbatches":2/"pipeline":{"axis":"dp"}/' 'layers do not fill 2 stages'
+refused "a schedule that there is not" 's/"microbatches":2/"pipeline":{"axis":"dp","schedule":"2F2B"}/' \
+    "no schedule '2F2B'"
 refused "too many ops" 's/"tokens":{"shape":\[2,4,3\]/"tokens":{"shape":[4096,4096,3]/; s/"microbatches":2/"microbatches":2048/' \
     'ops are not executed'
 done_testing

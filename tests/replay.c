@@ -113,6 +113,8 @@ static uint32_t rotate(struct made *m, uint32_t in)
 static void finish(struct made *m)
 {
     program_set_lifetimes(m->program);
+    if (program_set_order(m->program, 1, NULL, NULL) != SHD_OK)
+        exit(99);
     if (record_create(&m->record, m->program, RECORD_EXECUTED, true, NULL) != SHD_OK)
         exit(99);
 }

@@ -101,6 +101,7 @@ static struct program_op reshard(const struct made *m, uint32_t in, bool sharded
 static void finish(struct made *m)
 {
     program_set_lifetimes(m->program);
+    need(program_set_order(m->program, 1, NULL, NULL) == SHD_OK);
     need(record_create(&m->record, m->program, RECORD_EXECUTED, true, NULL) == SHD_OK);
     need(works_number(&m->ids, m->works, m->program, NULL) == SHD_OK);
 }

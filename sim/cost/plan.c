@@ -45,52 +45,89 @@ static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t t
     }
 }
 
-static void walk(struct record *record, struct figures *known)
+/* Flops of ops that are the same at every device of a rank. */
+struct rank_flops {
+    uint128 all, masked;
+};
+
+static void add_flops(struct rank_flops *ranks, const struct program *program,
+                      const struct program_op *op)
+{
+    uint128 flops =
+        (uint128)program_op_flops(program, op, program_doer(program, op, 0)) * op->times;
+    struct rank_flops *rank = &ranks[program_rank(program, program_doer(program, op, 0))];
+
+    rank->all += flops;
+    rank->masked += program_op_skips(op) ? flops : 0;
+}
+
+/* What depends on the rank of a pipeline depends on the axis of stages. */
+static uint32_t with_stages(const struct program *program, uint32_t axes)
+{
+    return program->stage_axis < 0 ? axes : axes | UINT32_C(1) << program->stage_axis;
+}
+
+static void walk(struct record *record, struct figures *known, struct rank_flops *ranks)
 {
     const struct program *program = record->program;
     const struct program_classes *classes = record->classes;
-    uint128 flops = 0, masked = 0; /* of ops that are the same at every device */
-    uint64_t peak = program_peak_bytes(program);
 
     for (uint32_t i = 0; i < program->nops; i++) {
         uint32_t axes = program_flops_axes(program, &program->ops[i]);
 
-        uint64_t own;
-
-        if (axes) {
-            walk_op(record, i, axes, program->ops[i].times, known);
-            continue;
-        }
-        own = program_op_flops(program, &program->ops[i], 0);
-        flops += (uint128)own * program->ops[i].times;
-        masked += program_op_skips(&program->ops[i]) ? (uint128)own * program->ops[i].times : 0;
+        if (axes)
+            walk_op(record, i, with_stages(program, axes), program->ops[i].times, known);
+        else
+            add_flops(ranks, program, &program->ops[i]);
     }
     for (uint32_t k = 0; k < classes->nmoves; k++)
-        walk_op(record, classes->moves[k].op, classes->moves[k].axes, classes->moves[k].times,
-                known);
+        walk_op(record, classes->moves[k].op, with_stages(program, classes->moves[k].axes),
+                classes->moves[k].times, known);
     for (uint32_t row = 0; row < record->nrows; row++) {
-        record->flops[row] += flops;
-        record->masked_flops[row] += masked;
-        record->peak_bytes[row] = peak;
+        uint32_t rank = program_rank(program, record_row(record, row).first);
+
+        record->flops[row] += ranks[rank].all;
+        record->masked_flops[row] += ranks[rank].masked;
     }
+}
+
+static void set_peaks(struct record *record, uint128 *peaks)
+{
+    const struct program *program = record->program;
+
+    for (uint32_t rank = 0; rank < program->nranks; rank++) {
+        struct program_memory memory;
+
+        program_memory(&memory, program, rank);
+        peaks[rank] = memory.peak_bytes;
+    }
+    for (uint32_t row = 0; row < record->nrows; row++)
+        record->peak_bytes[row] = peaks[program_rank(program, record_row(record, row).first)];
 }
 
 int plan_create(struct record **out, const struct program *program, struct shd_error *err)
 {
     struct figures *known;
+    struct rank_flops *ranks;
+    uint128 *peaks;
     int status = record_create(out, program, RECORD_PLANNED, false, err);
 
     if (status != SHD_OK)
         return status;
     known = calloc((*out)->nrows, sizeof *known);
-    if (known) {
-        walk(*out, known);
+    ranks = calloc(program->nranks, sizeof *ranks);
+    peaks = calloc(program->nranks, sizeof *peaks);
+    if (known && ranks && peaks) {
+        walk(*out, known, ranks);
+        set_peaks(*out, peaks);
     } else {
         record_destroy(*out);
         *out = NULL;
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a plan");
     }
     free(known);
+    free(ranks);
+    free(peaks);
     return status;
 }
 

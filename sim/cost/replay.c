@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <shd/group.h>
 
@@ -26,34 +27,89 @@ struct replay {
     struct record_transfers rate;
     struct record_replay *out;
     int32_t ndevices;
-    uint32_t nactions;    /* of the step; see program.h */
-    struct span *spans;   /* [device][action] */
+    struct rank *ranks;   /* [rank] */
+    uint32_t nactions;    /* of the rank that has most */
+    struct span *spans;   /* [device][action], in the order of the device's rank */
     struct clock *clocks; /* [device] */
     int64_t *arrival;     /* [device], at the transfer at hand */
     int64_t *last;        /* [group] or [device]: the last arrival */
-    uint32_t *transfers;  /* communicating actions so far, in order */
-    uint32_t ntransfers;
-    uint32_t *before; /* [action]: the one before it on the same resource, or NONE */
 };
+
+/* What devices of one rank have in common: the actions that they do, in order. */
+struct rank {
+    struct program_walk walk;
+    struct program_action *actions;
+    uint32_t nactions;   /* so far */
+    int32_t *devices;
+    int32_t ndevices;
+    uint64_t *base;      /* by op: where its actions begin in `when`; program_number_actions() */
+    uint32_t *when;      /* by action's number: which of `actions` it is */
+    uint32_t *transfers; /* communicating actions so far, in order */
+    uint32_t ntransfers;
+    uint32_t *before;       /* [action]: the one before it on the same resource, or NONE */
+    uint32_t core, network; /* the last action on each */
+};
+
+static struct rank *rank_of(const struct replay *r, int32_t device)
+{
+    return &r->ranks[program_rank(r->program, device)];
+}
 
 static struct span *span_of(const struct replay *r, int32_t device, uint32_t action)
 {
     return &r->spans[(size_t)device * r->nactions + action];
 }
 
-static uint32_t op_at(const struct replay *r, uint32_t action)
+static const struct program_op *op_at(const struct replay *r, const struct rank *rank,
+                                      uint32_t action)
 {
-    return program_action_at(r->program, action).op;
+    return &r->program->ops[rank->actions[action].op];
+}
+
+/* The action of a rank that does an op for a microbatch; NONE: it is an argument's, or was not done
+ * yet. */
+static uint32_t action_of(const struct rank *rank, uint32_t op, uint32_t microbatch)
+{
+    return rank->base[op] == UINT64_MAX ? NONE : rank->when[rank->base[op] + microbatch];
+}
+
+/* The last of the microbatches for which an op was done. */
+static uint32_t last_action_of(const struct replay *r, const struct rank *rank, uint32_t op)
+{
+    uint32_t last = NONE;
+
+    for (uint32_t m = 0; m < r->program->ops[op].times; m++) {
+        uint32_t action = action_of(rank, op, m);
+
+        if (action != NONE && (last == NONE || action > last))
+            last = action;
+    }
+    return last;
 }
 
 /* The action that wrote operand `k` of an action's op; NONE: it was there from the begin. */
-static uint32_t maker_of(const struct replay *r, uint32_t action, uint32_t k)
+static uint32_t maker_of(const struct replay *r, const struct rank *rank, uint32_t action,
+                         uint32_t k)
 {
-    const struct program_op *op = &r->program->ops[op_at(r, action)];
-    uint32_t first = r->program->buffers[op->inputs[k]].first_op;
-    uint64_t maker = program_action_of(r->program, action, first);
+    const struct program_action *a = &rank->actions[action];
+    uint32_t first = r->program->buffers[r->program->ops[a->op].inputs[k]].first_op;
 
-    return maker == UINT64_MAX ? NONE : (uint32_t)maker;
+    if (r->program->ops[first].times == 1)
+        return action_of(rank, first, 0);
+    if (r->program->ops[a->op].times > 1)
+        return action_of(rank, first, a->microbatch);
+    return last_action_of(r, rank, first);
+}
+
+/* At the other end of a receive: its send, on the device that it comes from; the action is NONE
+ * where that was not done yet. */
+static uint32_t send_of(const struct replay *r, const struct program_op *recv, uint32_t microbatch,
+                        int32_t device, int32_t *source)
+{
+    uint32_t send = r->program->channels[recv->channel].send;
+
+    *source = program_doer(r->program, &r->program->ops[send], device);
+    return action_of(rank_of(r, *source), send, microbatch);
 }
 
 static int64_t max_ns(int64_t a, int64_t b)
@@ -69,11 +125,12 @@ static int64_t min_ns(int64_t a, int64_t b)
 /* When all inputs of an action's op are there. */
 static int64_t ready_ns(const struct replay *r, int32_t device, uint32_t action)
 {
-    const struct program_op *op = &r->program->ops[op_at(r, action)];
+    const struct rank *rank = rank_of(r, device);
+    const struct program_op *op = op_at(r, rank, action);
     int64_t ready = 0;
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
-        uint32_t maker = maker_of(r, action, k);
+        uint32_t maker = maker_of(r, rank, action, k);
 
         ready = maker == NONE ? ready : max_ns(ready, span_of(r, device, maker)->end_ns);
     }
@@ -87,10 +144,11 @@ static void pass(struct replay *r, int32_t device, int64_t until)
 {
     struct clock *c = &r->clocks[device];
     struct record_replayed *d = &r->out->devices[device];
+    const struct rank *rank = rank_of(r, device);
     int64_t exposed = 0;
 
-    for (; c->head < r->ntransfers; c->head++) {
-        const struct span *s = span_of(r, device, r->transfers[c->head]);
+    for (; c->head < rank->ntransfers; c->head++) {
+        const struct span *s = span_of(r, device, rank->transfers[c->head]);
 
         if (s->end_ns > c->core_ns && s->start_ns < until)
             exposed += min_ns(s->end_ns, until) - max_ns(s->start_ns, c->core_ns);
@@ -102,11 +160,12 @@ static void pass(struct replay *r, int32_t device, int64_t until)
     c->core_ns = until;
 }
 
-static void compute(struct replay *r, uint32_t i)
+static void compute(struct replay *r, const struct rank *rank, uint32_t i)
 {
-    uint32_t op = op_at(r, i);
+    uint32_t op = rank->actions[i].op;
 
-    for (int32_t d = 0; d < r->ndevices; d++) {
+    for (int32_t k = 0; k < rank->ndevices; k++) {
+        int32_t d = rank->devices[k];
         int64_t cpu_ns = r->record->times[(size_t)d * r->program->nops + op].cpu_ns;
         int64_t start_ns = max_ns(r->clocks[d].core_ns, ready_ns(r, d, i));
 
@@ -128,17 +187,19 @@ static int64_t transfer_ns(const struct replay *r, uint64_t bytes)
 }
 
 /* Members of one group begin together. */
-static void start_groups(struct replay *r, uint32_t i, const struct shd_groups *groups)
+static void start_groups(struct replay *r, const struct rank *rank, uint32_t i,
+                         const struct shd_groups *groups)
 {
     for (int32_t g = 0; g < groups->ngroups; g++)
         r->last[g] = 0;
-    for (int32_t d = 0; d < r->ndevices; d++) {
-        int64_t *last = &r->last[shd_groups_find(groups, d)];
+    for (int32_t k = 0; k < rank->ndevices; k++) {
+        int64_t *last = &r->last[shd_groups_find(groups, rank->devices[k])];
 
-        *last = max_ns(*last, r->arrival[d]);
+        *last = max_ns(*last, r->arrival[rank->devices[k]]);
     }
-    for (int32_t d = 0; d < r->ndevices; d++)
-        span_of(r, d, i)->start_ns = r->last[shd_groups_find(groups, d)];
+    for (int32_t k = 0; k < rank->ndevices; k++)
+        span_of(r, rank->devices[k], i)->start_ns =
+            r->last[shd_groups_find(groups, rank->devices[k])];
 }
 
 struct holders {
@@ -172,37 +233,59 @@ static bool groups_of(struct shd_groups *out, const struct replay *r, const stru
                                                          op->reshard.naxes, NULL) == SHD_OK;
 }
 
-static void arrive(struct replay *r, uint32_t i)
+static void arrive(struct replay *r, const struct rank *rank, uint32_t i)
 {
-    for (int32_t d = 0; d < r->ndevices; d++) {
-        int64_t free_ns = r->before[i] == NONE ? 0 : span_of(r, d, r->before[i])->end_ns;
+    for (int32_t k = 0; k < rank->ndevices; k++) {
+        int32_t d = rank->devices[k];
+        int64_t free_ns = rank->before[i] == NONE ? 0 : span_of(r, d, rank->before[i])->end_ns;
 
         r->arrival[d] = max_ns(free_ns, ready_ns(r, d, i));
     }
 }
 
-static void transfer(struct replay *r, uint32_t i)
+/* A message is there from its send's end on. */
+static void start_receives(struct replay *r, const struct rank *rank, uint32_t i)
 {
-    uint32_t number = op_at(r, i);
-    const struct program_op *op = &r->program->ops[number];
+    for (int32_t k = 0; k < rank->ndevices; k++) {
+        int32_t d = rank->devices[k], source;
+        uint32_t send = send_of(r, op_at(r, rank, i), rank->actions[i].microbatch, d, &source);
+
+        span_of(r, d, i)->start_ns = max_ns(r->arrival[d], span_of(r, source, send)->end_ns);
+    }
+}
+
+static void start_transfers(struct replay *r, const struct rank *rank, uint32_t i)
+{
+    const struct program_op *op = op_at(r, rank, i);
     struct shd_groups groups;
 
-    arrive(r, i);
-    if (groups_of(&groups, r, op))
-        start_groups(r, i, &groups);
+    if (op->kind == PROGRAM_RECV)
+        start_receives(r, rank, i);
+    else if (groups_of(&groups, r, op))
+        start_groups(r, rank, i, &groups);
     else
-        for (int32_t d = 0; d < r->ndevices; d++)
-            span_of(r, d, i)->start_ns = r->arrival[last_holder(r, op, d)];
-    for (int32_t d = 0; d < r->ndevices; d++) {
+        for (int32_t k = 0; k < rank->ndevices; k++)
+            span_of(r, rank->devices[k], i)->start_ns =
+                r->arrival[last_holder(r, op, rank->devices[k])];
+}
+
+static void transfer(struct replay *r, struct rank *rank, uint32_t i)
+{
+    uint32_t number = rank->actions[i].op;
+
+    arrive(r, rank, i);
+    start_transfers(r, rank, i);
+    for (int32_t k = 0; k < rank->ndevices; k++) {
+        int32_t d = rank->devices[k];
         struct span *s = span_of(r, d, i);
         uint64_t bytes = r->record->op_received[(size_t)d * r->program->nops + number];
-        int64_t ns = transfer_ns(r, bytes / op->times);
+        int64_t ns = transfer_ns(r, bytes / r->program->ops[number].times);
 
         s->end_ns = s->start_ns + ns;
         r->out->devices[d].communication_ns += ns;
         r->clocks[d].network_ns = s->end_ns;
     }
-    r->transfers[r->ntransfers++] = i;
+    rank->transfers[rank->ntransfers++] = i;
 }
 
 /* ---- the critical path ---- */
@@ -210,11 +293,12 @@ static void transfer(struct replay *r, uint32_t i)
 /* The input that came last, or NONE. */
 static uint32_t last_input(const struct replay *r, int32_t device, uint32_t action)
 {
-    const struct program_op *op = &r->program->ops[op_at(r, action)];
+    const struct rank *rank = rank_of(r, device);
+    const struct program_op *op = op_at(r, rank, action);
     uint32_t last = NONE;
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
-        uint32_t from = maker_of(r, action, k);
+        uint32_t from = maker_of(r, rank, action, k);
 
         if (from != NONE &&
             (last == NONE || span_of(r, device, from)->end_ns > span_of(r, device, last)->end_ns))
@@ -231,17 +315,18 @@ static uint32_t cause(const struct replay *r, int32_t device, uint32_t i, int64_
 
     if (last != NONE && span_of(r, device, last)->end_ns == at_ns)
         return last;
-    return r->before[i];
+    return rank_of(r, device)->before[i];
 }
 
 /* The member that a transfer waited for: the first that came last. */
 static int32_t last_member(struct replay *r, uint32_t i, int32_t device)
 {
-    const struct program_op *op = &r->program->ops[op_at(r, i)];
+    const struct rank *rank = rank_of(r, device);
+    const struct program_op *op = op_at(r, rank, i);
     struct shd_groups groups;
     int32_t group, last;
 
-    arrive(r, i);
+    arrive(r, rank, i);
     if (!groups_of(&groups, r, op))
         return last_holder(r, op, device);
     group = shd_groups_find(&groups, device);
@@ -255,20 +340,43 @@ static int32_t last_member(struct replay *r, uint32_t i, int32_t device)
     return last;
 }
 
+/* Where a receive waited for its send, go on from that: true, and both are changed. */
+static bool trace_send(const struct replay *r, int32_t *device, uint32_t *action)
+{
+    const struct rank *rank = rank_of(r, *device);
+    const struct program_op *op = op_at(r, rank, *action);
+    int32_t source;
+    uint32_t send;
+
+    if (op->kind != PROGRAM_RECV)
+        return false;
+    send = send_of(r, op, rank->actions[*action].microbatch, *device, &source);
+    if (span_of(r, source, send)->end_ns != span_of(r, *device, *action)->start_ns)
+        return false;
+    *device = source;
+    *action = send;
+    return true;
+}
+
 /* From the action that ended last back to the begin; every stretch is of an earlier action than the
- * one that it caused, so there are at most as many as actions. */
+ * one that it caused.  Devices of a rank do the same actions, so that there are at most as many as
+ * actions of all ranks. */
 static void trace(struct replay *r, int32_t device, uint32_t action)
 {
     struct record_replay *out = r->out;
 
     while (action != NONE && span_of(r, device, action)->end_ns > 0) {
         struct span s = *span_of(r, device, action);
-        uint32_t op = op_at(r, action);
+        const struct rank *rank = rank_of(r, device);
+        const struct program_op *op = op_at(r, rank, action);
 
-        out->path[out->npath++] = (struct record_stretch){device, op, s.start_ns, s.end_ns};
+        out->path[out->npath++] =
+            (struct record_stretch){device, rank->actions[action].op, s.start_ns, s.end_ns};
         if (s.start_ns == 0)
             break;
-        if (program_communicates(&r->program->ops[op]))
+        if (trace_send(r, &device, &action))
+            continue;
+        if (program_communicates(op) && op->kind == PROGRAM_RESHARD)
             device = last_member(r, action, device);
         action = cause(r, device, action, s.start_ns);
     }
@@ -299,49 +407,128 @@ static uint32_t end_step(struct replay *r, int32_t *device)
     }
     for (int32_t d = 0; d < r->ndevices; d++)
         r->out->devices[d].idle_ns = r->out->step_ns - r->clocks[d].core_ns;
-    for (uint32_t i = 0; i < r->nactions && r->out->step_ns > 0; i++)
+    for (uint32_t i = 0; i < rank_of(r, *device)->nactions && r->out->step_ns > 0; i++)
         if (span_of(r, *device, i)->end_ns == r->out->step_ns)
             last = i;
     return last;
 }
 
+/* Whether a rank can do an action now: what it receives was sent. */
+static bool can_do(const struct replay *r, const struct rank *rank, const struct program_action *a)
+{
+    const struct program_op *op = &r->program->ops[a->op];
+    int32_t source;
+
+    return op->kind != PROGRAM_RECV ||
+           send_of(r, op, a->microbatch, rank->devices[0], &source) != NONE;
+}
+
+static void do_action(struct replay *r, struct rank *rank, const struct program_action *a)
+{
+    uint32_t i = rank->nactions++;
+    bool moves = program_communicates(&r->program->ops[a->op]);
+    uint32_t *resource = moves ? &rank->network : &rank->core;
+
+    rank->actions[i] = *a;
+    rank->when[rank->base[a->op] + (r->program->ops[a->op].times > 1 ? a->microbatch : 0)] = i;
+    rank->before[i] = *resource;
+    *resource = i;
+    if (moves)
+        transfer(r, rank, i);
+    else
+        compute(r, rank, i);
+}
+
+/* Go on with a rank until it has to wait for another; whether it did anything. */
+static bool advance(struct replay *r, struct rank *rank)
+{
+    struct program_walk next = rank->walk;
+    struct program_action action;
+    bool any = false;
+
+    while (program_walk_next(&next, &action) && can_do(r, rank, &action)) {
+        do_action(r, rank, &action);
+        rank->walk = next;
+        any = true;
+    }
+    return any;
+}
+
 static void replay(struct replay *r)
 {
-    uint32_t core = NONE, network = NONE, last;
     int32_t device = 0;
+    uint32_t last;
+    bool any = true;
 
-    for (uint32_t i = 0; i < r->nactions; i++) {
-        if (program_communicates(&r->program->ops[op_at(r, i)])) {
-            r->before[i] = network;
-            network = i;
-            transfer(r, i);
-        } else {
-            r->before[i] = core;
-            core = i;
-            compute(r, i);
-        }
+    while (any) {
+        any = false;
+        for (uint32_t k = 0; k < r->program->nranks; k++)
+            any |= advance(r, &r->ranks[k]);
     }
     last = end_step(r, &device);
     trace(r, device, last);
 }
 
+static bool allocate_rank(struct rank *rank, const struct program *program, uint32_t number)
+{
+    int32_t ndevices = shd_mesh_size(program->mesh);
+    uint64_t n = program_nactions(program, number) + 1;
+
+    if (n > UINT32_MAX / 2)
+        return false;
+    rank->walk = program_walk_begin(program, number);
+    rank->core = rank->network = NONE;
+    rank->actions = calloc(n, sizeof *rank->actions);
+    rank->devices = calloc((size_t)ndevices, sizeof *rank->devices);
+    rank->base = calloc((size_t)program->nops + 1, sizeof *rank->base);
+    rank->when = calloc(3 * n, sizeof *rank->when);
+    if (!rank->actions || !rank->devices || !rank->base || !rank->when)
+        return false;
+    memset(rank->when, 0xff, n * sizeof *rank->when); /* NONE */
+    rank->transfers = rank->when + n;
+    rank->before = rank->transfers + n;
+    program_number_actions(program, number, rank->base);
+    for (int32_t d = 0; d < ndevices; d++)
+        if (program_rank(program, d) == number)
+            rank->devices[rank->ndevices++] = d;
+    return true;
+}
+
 static bool allocate(struct replay *r)
 {
-    size_t n = (size_t)r->ndevices, nactions = program_nactions(r->program) + 1;
+    size_t n = (size_t)r->ndevices;
+    uint64_t all = 0;
 
-    if (nactions > UINT32_MAX / 2)
+    r->ranks = calloc(r->program->nranks, sizeof *r->ranks);
+    for (uint32_t k = 0; k < r->program->nranks; k++) {
+        uint64_t nactions = program_nactions(r->program, k);
+
+        if (!r->ranks || !allocate_rank(&r->ranks[k], r->program, k))
+            return false;
+        all += nactions;
+        r->nactions = nactions > r->nactions ? (uint32_t)nactions : r->nactions;
+    }
+    if (all > UINT32_MAX / 2)
         return false;
-    r->nactions = (uint32_t)nactions - 1;
-    r->out = record_replay_create(r->ndevices, r->nactions);
-    r->spans = calloc(n * nactions, sizeof *r->spans);
+    r->out = record_replay_create(r->ndevices, (uint32_t)all);
+    r->spans = calloc(n * r->nactions + 1, sizeof *r->spans);
     r->clocks = calloc(n, sizeof *r->clocks);
     r->arrival = calloc(2 * n, sizeof *r->arrival);
-    r->transfers = calloc(2 * nactions, sizeof *r->transfers);
-    if (!r->out || !r->spans || !r->clocks || !r->arrival || !r->transfers)
+    if (!r->out || !r->spans || !r->clocks || !r->arrival)
         return false;
     r->last = r->arrival + n;
-    r->before = r->transfers + nactions;
     return true;
+}
+
+static void free_ranks(struct replay *r)
+{
+    for (uint32_t k = 0; r->ranks && k < r->program->nranks; k++) {
+        free(r->ranks[k].actions);
+        free(r->ranks[k].devices);
+        free(r->ranks[k].base);
+        free(r->ranks[k].when);
+    }
+    free(r->ranks);
 }
 
 int replay_run(struct record *record, const struct record_transfers *transfers,
@@ -369,6 +556,6 @@ int replay_run(struct record *record, const struct record_transfers *transfers,
     free(r.spans);
     free(r.clocks);
     free(r.arrival);
-    free(r.transfers);
+    free_ranks(&r);
     return status;
 }

@@ -176,6 +176,7 @@ static bool number_op(uint32_t *ids, struct works *works, const struct program *
     const struct program_op *op = &program->ops[i];
     int32_t ndevices = shd_mesh_size(program->mesh);
     uint32_t id = WORKS_NONE;
+    bool first = true;
     struct key key;
 
     memset(&key, 0, sizeof key);
@@ -185,10 +186,13 @@ static bool number_op(uint32_t *ids, struct works *works, const struct program *
     else
         set_step_key(&key, program, op);
     for (int32_t d = 0; d < ndevices; d++) {
-        if (set_device_key(&key, program, op, d) || d == 0)
+        if (!program_holds(program, program_rank(program, d), op))
+            continue;
+        if (set_device_key(&key, program, op, d) || first)
             id = number_of(works, &key);
         if (id == WORKS_NONE)
             return false;
+        first = false;
         ids[(size_t)d * program->nops + i] = id;
     }
     return true;

@@ -301,6 +301,7 @@ static void reverse_node(struct reverse *r, uint32_t node)
 
     if (r->adjoints[node].is == ADJOINT_ZERO || n->ninputs == 0 || n->stop_gradient)
         return;
+    r->graph->stage = n->stage;
     if (r->adjoints[node].is == ADJOINT_ONE && reverse_one(r, node))
         return;
     adjoint = reverse_adjoint(r, node);
@@ -313,6 +314,7 @@ static uint32_t gradient_of(struct reverse *r, uint32_t of)
     struct graph *g = r->graph;
     const char *name = graph_text(g, "grad(%s)", g->nodes[of].name);
 
+    g->stage = g->nodes[of].stage;
     if (r->adjoints[of].is == ADJOINT_ZERO)
         return graph_map(g, name, KERN_FILL, of, GRAPH_NONE, 0);
     return reverse_shaped_like(g, reverse_adjoint(r, of), of, name);
@@ -323,6 +325,7 @@ void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uin
 {
     struct reverse r = {.graph = graph};
     enum graph_phase phase = graph->phase;
+    uint32_t stage = graph->stage;
 
     if (graph->err.status != SHD_OK)
         return;
@@ -338,5 +341,6 @@ void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uin
     for (uint32_t i = 0; i < nwrt; i++)
         grads[i] = gradient_of(&r, wrt[i]);
     graph->phase = phase;
+    graph->stage = stage;
     free(r.adjoints);
 }

@@ -19,7 +19,7 @@ struct graph *graph_create(void)
     struct graph *graph = calloc(1, sizeof *graph);
 
     if (graph)
-        graph->microbatches = 1;
+        graph->microbatches = graph->nstages = 1;
     return graph;
 }
 
@@ -204,6 +204,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     nodes[graph->nnodes] = *node;
     nodes[graph->nnodes].name = graph_text(graph, "%s", name);
     nodes[graph->nnodes].phase = graph->phase;
+    nodes[graph->nnodes].stage = graph->stage;
     nodes[graph->nnodes].gradient_of = GRAPH_NONE;
     nodes[graph->nnodes].state_of = GRAPH_NONE;
     nodes[graph->nnodes].stored = node->dtype;

@@ -92,6 +92,8 @@ struct graph_dim {
 struct graph_node {
     enum graph_op op;
     enum graph_phase phase;
+    uint32_t stage; /* of a pipeline; graph/stages.h */
+    bool weights;   /* in the backward phase: only gradients of parameters come of it */
     enum shd_dtype dtype;
     enum shd_dtype stored; /* the type it is asked for in: not `dtype` in a graph_in_dtype() */
     const char *name;      /* "layers/0/mlp/up"; unique for inputs and parameters */
@@ -134,7 +136,9 @@ struct graph {
     uint32_t nnodes;
     struct graph_output *outputs;
     uint32_t noutputs;
-    enum graph_phase phase; /* given to nodes that are added */
+    enum graph_phase phase; /* given to nodes that are added, as is ... */
+    uint32_t stage;         /* ... the stage */
+    uint32_t nstages;       /* at least 1 */
     uint32_t microbatches;  /* how often a step does all but the optimizer's phase, on other data */
     struct shd_error err;   /* the first error, or SHD_OK */
     struct graph_text *texts;

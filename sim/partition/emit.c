@@ -5,6 +5,7 @@
 
 #include <shd/reshard.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,15 @@ struct version {
     uint32_t sharding; /* number */
     uint32_t buffer;
     uint8_t phase; /* in which it was made */
-    uint32_t next; /* older version of the same node, or PROGRAM_NONE */
+    uint8_t part;
+    uint32_t stage; /* where it is */
+    uint32_t next;  /* older version of the same node, or PROGRAM_NONE */
+};
+
+/* Where in a step an op is: its phase and part, and its stage. */
+struct spot {
+    uint8_t phase, part;
+    uint32_t stage;
 };
 
 struct emit {
@@ -31,11 +40,41 @@ struct emit {
     uint32_t only;       /* a value: nothing but its own steps; GRAPH_NONE: everything */
     const bool *inlined; /* by node: computed inside its reader */
     bool regather;       /* what was gathered in one phase is not kept for the next */
+    bool splits;         /* gradients of parameters alone are a part of their own */
     struct shd_error *err;
 };
 
+/* Without a schedule, all is one stage. */
+static uint32_t stage_of(const struct emit *e, uint32_t node)
+{
+    return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
+}
+
+static struct spot spot_of(const struct emit *e, uint32_t node)
+{
+    static const uint8_t parts[GRAPH_NPHASES] = {
+        [GRAPH_FORWARD] = PROGRAM_FORWARD,
+        [GRAPH_BACKWARD] = PROGRAM_BACKWARD,
+        [GRAPH_OPTIMIZER] = PROGRAM_UPDATE};
+    const struct graph_node *n = &e->graph->nodes[node];
+
+    return (struct spot){(uint8_t)n->phase,
+                         e->splits && n->weights ? PROGRAM_WEIGHTS : parts[n->phase],
+                         stage_of(e, node)};
+}
+
+/* An op of a name at a spot. */
+static struct program_op op_at(enum program_op_kind kind, const char *name, struct spot spot)
+{
+    return (struct program_op){.kind = kind,
+                               .name = name,
+                               .phase = spot.phase,
+                               .part = spot.part,
+                               .stage = spot.stage};
+}
+
 static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
-                        uint8_t phase)
+                        struct spot spot)
 {
     if (e->nversions == e->room) {
         uint32_t room = e->room ? 2 * e->room : 64;
@@ -47,7 +86,8 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->room = room;
     }
     e->versions[e->nversions] =
-        (struct version){node, sharding, buffer, phase, e->newest[node - e->first]};
+        (struct version){node,      sharding,   buffer, spot.phase,
+                         spot.part, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
     return SHD_OK;
 }
@@ -85,7 +125,7 @@ static enum program_use use_of(const struct emit *e, uint32_t node)
 }
 
 /* A new buffer for a node's array in a sharding, kept as its newest version. */
-static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t phase,
+static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
                        uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -99,7 +139,7 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, uint8_t
         return status;
     e->program->buffers[*buffer].stored = n->stored;
     e->program->buffers[*buffer].use = use_of(e, node);
-    return keep_version(e, node, sharding, *buffer, phase);
+    return keep_version(e, node, sharding, *buffer, spot);
 }
 
 /* ---- why a step is there ---- */
@@ -168,20 +208,19 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
 /* ---- steps ---- */
 
 static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
-                     uint32_t reader, const char *asker, uint32_t *buffer)
+                     struct spot spot, const char *asker, uint32_t *buffer)
 {
-    struct program_op op = {
-        .kind = PROGRAM_RESHARD, .ninputs = 1, .noutputs = 1, .inputs = {*buffer}};
+    struct program_op op = op_at(PROGRAM_RESHARD, asker, spot);
     uint32_t sharding = price_number(e->placement->price, &step->to);
     int status;
 
     if (price_failed(e->placement->price))
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
-    op.name = asker;
+    op.ninputs = op.noutputs = 1;
+    op.inputs[0] = *buffer;
     op.why = why(e, node, step, asker);
-    op.phase = (uint8_t)e->graph->nodes[reader].phase;
     op.reshard = *step;
-    status = add_version(e, node, sharding, op.phase, &op.outputs[0]);
+    status = add_version(e, node, sharding, spot, &op.outputs[0]);
     if (status != SHD_OK)
         return status;
     *buffer = op.outputs[0];
@@ -206,50 +245,215 @@ static bool forgotten(const struct emit *e, const struct version *v, uint8_t pha
 
 /* What a microbatch made of an array is gone when all are done: the update begins from what the
  * step began with, and from the sums over microbatches. */
-static bool is_past(const struct emit *e, const struct version *v, uint32_t reader)
+static bool is_past(const struct emit *e, const struct version *v, struct spot spot)
 {
     const struct program_buffer *b = &e->program->buffers[v->buffer];
     const struct graph_node *made = &e->graph->nodes[v->node];
 
-    if (e->graph->microbatches == 1 || e->graph->nodes[reader].phase != GRAPH_OPTIMIZER)
+    if (e->graph->microbatches == 1 || spot.phase != GRAPH_OPTIMIZER)
         return false;
     return v->phase != GRAPH_OPTIMIZER && !b->argument &&
            !(made->op == GRAPH_ACCUMULATE && v->next == PROGRAM_NONE);
 }
 
-/* A node's array in the sharding that is needed, from the cheapest version there is. */
-static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, const char *asker,
-                 uint32_t *buffer)
+/* Whether a version is there for a reader at a spot: in its stage, and made before it. */
+static bool is_there(const struct emit *e, const struct version *v, struct spot spot)
 {
-    struct price *price = e->placement->price;
+    return v->stage == spot.stage && !forgotten(e, v, spot.phase) && !is_past(e, v, spot) &&
+           !(v->part == PROGRAM_WEIGHTS && spot.part == PROGRAM_BACKWARD);
+}
+
+/* The version from which a sharding costs least at a spot; NULL: none is there. */
+static const struct version *cheapest(const struct emit *e, uint32_t node, uint32_t need,
+                                      struct spot spot)
+{
     const struct version *from = NULL;
     double best = PRICE_IMPOSSIBLE;
-    struct shd_reshard_plan plan;
-    int64_t shape[GRAPH_RANK_MAX];
-    struct shd_error why;
-    int status;
 
     for (uint32_t v = e->newest[node - e->first]; v != PROGRAM_NONE; v = e->versions[v].next) {
-        double cost = price_reshard(price, node, e->versions[v].sharding, need);
+        double cost = price_reshard(e->placement->price, node, e->versions[v].sharding, need);
 
-        if (forgotten(e, &e->versions[v], (uint8_t)e->graph->nodes[reader].phase) ||
-            is_past(e, &e->versions[v], reader))
+        if (!is_there(e, &e->versions[v], spot))
             continue;
         if (cost <= best) { /* of equals the oldest, as the search counts */
             best = cost;
             from = &e->versions[v];
         }
     }
+    return from;
+}
+
+static int plan_steps(struct shd_reshard_plan *plan, const struct emit *e, uint32_t node,
+                      uint32_t from, uint32_t need)
+{
+    struct price *price = e->placement->price;
+    int64_t shape[GRAPH_RANK_MAX];
+    struct shd_error why;
+    int status;
+
+    graph_shape(e->graph, node, shape);
+    status = shd_reshard_build(plan, price_sharding(price, from), price_sharding(price, need),
+                               shape, e->graph->nodes[node].dtype, &why);
+    return status == SHD_OK ? SHD_OK
+                            : shd_error_set(e->err, status, "'%.100s': %.140s",
+                                            e->graph->nodes[node].name, why.text);
+}
+
+/* ---- between stages ---- */
+
+/* How many of the steps are made before a value is sent: it is sent where its shards are least. */
+static size_t steps_before_send(const struct emit *e, uint32_t node,
+                                const struct shd_reshard_plan *plan)
+{
+    int64_t shape[GRAPH_RANK_MAX], local[GRAPH_RANK_MAX];
+    uint32_t rank = e->graph->nodes[node].rank;
+    double least = INFINITY;
+    size_t best = 0;
+
+    graph_shape(e->graph, node, shape);
+    for (size_t s = 0; s <= plan->nsteps && plan->nsteps > 0; s++) {
+        const struct shd_sharding *at = s == 0 ? &plan->steps[0].from : &plan->steps[s - 1].to;
+        double elements = 1;
+
+        shd_sharding_shard_shape(at, shape, local);
+        for (uint32_t d = 0; d < rank; d++)
+            elements *= (double)local[d];
+        if (elements <= least) {
+            least = elements;
+            best = s;
+        }
+    }
+    return best;
+}
+
+/* Where the stage of a value sends it for a reader: as soon as it is there; once a step, before the
+ * first microbatch, what all of them read. */
+static struct spot spot_of_send(const struct emit *e, const struct version *from,
+                                struct spot reader)
+{
+    struct spot spot = {from->phase, from->part, from->stage};
+
+    if (reader.phase == GRAPH_OPTIMIZER)
+        spot = (struct spot){reader.phase, reader.part, from->stage};
+    else if (e->program->buffers[from->buffer].argument)
+        spot.part = PROGRAM_START;
+    return spot;
+}
+
+static int emit_send(struct emit *e, uint32_t node, uint32_t buffer, struct spot from,
+                     struct spot to, const char *asker)
+{
+    const char *name = e->graph->nodes[node].name;
+    struct program_op send = op_at(PROGRAM_SEND, asker, from);
+    struct program_op recv = op_at(PROGRAM_RECV, asker, to);
+    uint32_t sharding =
+        price_number(e->placement->price, &e->program->buffers[buffer].sharding);
+    int status;
+
+    if (price_failed(e->placement->price))
+        return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
+    send.ninputs = recv.noutputs = 1;
+    send.inputs[0] = buffer;
+    send.why = recv.why = program_text(e->program, "%s of stage %u wants %s of stage %u", asker,
+                                       to.stage, name, from.stage);
+    send.channel = recv.channel = e->program->nchannels++;
+    status = add_version(e, node, sharding, to, &recv.outputs[0]);
+    if (status == SHD_OK)
+        status = program_add_op(e->program, &send, e->err);
+    return status == SHD_OK ? program_add_op(e->program, &recv, e->err) : status;
+}
+
+static bool comes_too_late(struct spot send, struct spot reader)
+{
+    if (send.part != reader.part)
+        return send.part > reader.part;
+    return send.part == PROGRAM_FORWARD ? send.stage > reader.stage
+                                        : send.part == PROGRAM_BACKWARD &&
+                                              send.stage < reader.stage;
+}
+
+/* Have a value sent from its own stage to a reader's. */
+static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
+                 const char *asker)
+{
+    struct spot at = reader, send;
+    const struct version *from;
+    struct shd_reshard_plan plan;
+    uint32_t buffer;
+    size_t n;
+    int status;
+
+    at.stage = stage_of(e, node);
+    from = cheapest(e, node, need, at);
+    if (!from)
+        return shd_error_set(e->err, SHD_EUNSUPPORTED, "stage %u wants '%.100s', which is not there",
+                             reader.stage, e->graph->nodes[node].name);
+    status = plan_steps(&plan, e, node, from->sharding, need);
+    if (status != SHD_OK)
+        return status;
+    send = spot_of_send(e, from, reader);
+    if (comes_too_late(send, reader))
+        return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                             "stage %u wants '%.100s' before stage %u has made it", reader.stage,
+                             e->graph->nodes[node].name, send.stage);
+    if (send.part == PROGRAM_START)
+        reader.part = PROGRAM_START;
+    buffer = from->buffer;
+    n = steps_before_send(e, node, &plan);
+    for (size_t s = 0; s < n && status == SHD_OK; s++)
+        status = emit_step(e, node, &plan.steps[s], send, asker, &buffer);
+    return status == SHD_OK ? emit_send(e, node, buffer, send, reader, asker) : status;
+}
+
+/* Data that differs from microbatch to microbatch, or from step to step, is filled in where it is
+ * read, for each microbatch that is under way. */
+static bool is_filled_anew(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+
+    return e->program->nstages > 1 && n->op == GRAPH_INPUT && kern_source_changes(&n->source);
+}
+
+static int emit_fill(struct emit *e, uint32_t node, struct spot spot)
+{
+    struct program_op op = op_at(PROGRAM_FILL, e->graph->nodes[node].name, spot);
+    int status;
+
+    op.noutputs = 1;
+    op.source = e->graph->nodes[node].source;
+    status = add_version(e, node, e->placement->nodes[node].home, spot, &op.outputs[0]);
+    if (status != SHD_OK)
+        return status;
+    e->program->buffers[op.outputs[0]].argument = spot.part == PROGRAM_ARGUMENTS;
+    return program_add_op(e->program, &op, e->err);
+}
+
+/* Have a version of a value in the stage of a reader. */
+static int come_to_stage(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
+                         const char *asker)
+{
+    if (cheapest(e, node, need, reader))
+        return SHD_OK;
+    if (is_filled_anew(e, node))
+        return emit_fill(e, node, reader);
+    return cross(e, node, need, reader, asker);
+}
+
+/* A node's array in the sharding that is needed, from the cheapest version there is. */
+static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
+                 const char *asker, uint32_t *buffer)
+{
+    const struct version *from;
+    struct shd_reshard_plan plan;
+    int status = come_to_stage(e, node, need, reader, asker);
+
+    if (status != SHD_OK)
+        return status;
+    from = cheapest(e, node, need, reader);
     *buffer = from->buffer;
     if (from->sharding == need)
         return SHD_OK;
-    graph_shape(e->graph, node, shape);
-    status =
-        shd_reshard_build(&plan, price_sharding(price, from->sharding), price_sharding(price, need),
-                          shape, e->graph->nodes[node].dtype, &why);
-    if (status != SHD_OK)
-        return shd_error_set(e->err, status, "'%.100s': %.140s", e->graph->nodes[node].name,
-                             why.text);
+    status = plan_steps(&plan, e, node, from->sharding, need);
     for (size_t s = 0; status == SHD_OK && s < plan.nsteps; s++)
         status = emit_step(e, node, &plan.steps[s], reader, asker, buffer);
     return status;
@@ -259,15 +463,9 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, uint32_t reader, 
 
 static int emit_leaf(struct emit *e, uint32_t node)
 {
-    const struct graph_node *n = &e->graph->nodes[node];
-    struct program_op op = {
-        .kind = PROGRAM_FILL, .name = n->name, .noutputs = 1, .source = n->source};
-    int status = add_version(e, node, e->placement->nodes[node].home, op.phase, &op.outputs[0]);
+    struct spot spot = {GRAPH_FORWARD, PROGRAM_ARGUMENTS, stage_of(e, node)};
 
-    if (status != SHD_OK)
-        return status;
-    e->program->buffers[op.outputs[0]].argument = true;
-    return program_add_op(e->program, &op, e->err);
+    return is_filled_anew(e, node) ? SHD_OK : emit_fill(e, node, spot);
 }
 
 /* Bring all that an op reads to where it wants it: what is inlined into it is computed with it. */
@@ -279,7 +477,8 @@ static int bring_inputs(struct emit *e, uint32_t node, const struct fused *fused
     op->ninputs = fused->ninputs;
     for (uint32_t i = 0; i < fused->ninputs && status == SHD_OK; i++)
         if (e->only == GRAPH_NONE || fused->inputs[i] == e->only)
-            status = bring(e, fused->inputs[i], fused->needs[i], node, op->name, &op->inputs[i]);
+            status = bring(e, fused->inputs[i], fused->needs[i], spot_of(e, node), op->name,
+                           &op->inputs[i]);
     return status;
 }
 
@@ -308,8 +507,8 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     for (uint32_t r = 0; r < c->rule.nresults && status == SHD_OK; r++) {
         uint32_t result = assign_result_node(e->graph, node, r);
 
-        status =
-            add_version(e, result, e->placement->nodes[result].home, op->phase, &op->outputs[r]);
+        status = add_version(e, result, e->placement->nodes[result].home, spot_of(e, node),
+                             &op->outputs[r]);
     }
     return status;
 }
@@ -373,15 +572,15 @@ static int set_kernel(struct program_op *op, const struct placement *p, uint32_t
     return SHD_OK;
 }
 
-static struct program_op op_of(const struct graph_node *n)
+static struct program_op op_of(const struct emit *e, uint32_t node)
 {
-    return (struct program_op){.name = n->name, .phase = (uint8_t)n->phase};
+    return op_at(PROGRAM_KERNEL, e->graph->nodes[node].name, spot_of(e, node));
 }
 
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
-    struct program_op op = op_of(&e->graph->nodes[node]);
+    struct program_op op = op_of(e, node);
     struct fused fused;
     int status;
 
@@ -392,7 +591,7 @@ static int emit_op(struct emit *e, uint32_t node)
     if (status != SHD_OK)
         return status;
     if (!c->works) /* the same array under another name */
-        return keep_version(e, node, c->home, op.inputs[0], op.phase);
+        return keep_version(e, node, c->home, op.inputs[0], spot_of(e, node));
     status = add_outputs(e, node, &op);
     if (status == SHD_OK)
         status = set_kernel(&op, e->placement, node, &fused, e->err);
@@ -439,7 +638,8 @@ static int emit_outputs(struct emit *e, uint32_t node)
         if (output->node != node)
             continue;
         asker = program_text(e->program, "%s %s", askers[output->kind], output->name);
-        status = bring(e, node, placement_output_need(e->placement, o), node, asker, &buffer);
+        status = bring(e, node, placement_output_need(e->placement, o), spot_of(e, node), asker,
+                       &buffer);
         if (status == SHD_OK)
             status = add_result(e, output, buffer);
         if (status != SHD_OK)
@@ -466,7 +666,7 @@ static int emit_all(struct emit *e)
     return status;
 }
 
-int emit_program(struct program *program, struct placement *placement, bool regather,
+int emit_program(struct program *program, struct placement *placement, bool regather, bool splits,
                  struct shd_error *err)
 {
     size_t n = (size_t)placement->graph->nnodes + 1;
@@ -478,6 +678,7 @@ int emit_program(struct program *program, struct placement *placement, bool rega
                      .only = GRAPH_NONE,
                      .inlined = inlined,
                      .regather = regather,
+                     .splits = splits,
                      .err = err};
     int status = SHD_OK;
 
@@ -520,7 +721,7 @@ static int emit_readers(struct emit *e, uint32_t value)
 
     for (uint32_t reader = next_reader(e, value, value); reader != GRAPH_NONE && status == SHD_OK;
          reader = next_reader(e, value, reader)) {
-        struct program_op op = op_of(&e->graph->nodes[reader]);
+        struct program_op op = op_of(e, reader);
         struct fused fused;
 
         collect_inputs(&fused, e->placement, e->inlined, reader);
@@ -545,8 +746,7 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
 
     if (inlined[value]) /* never an array */
         return SHD_OK;
-    status = add_version(&e, value, placement->nodes[value].home,
-                         (uint8_t)placement->graph->nodes[value].phase, &buffer);
+    status = add_version(&e, value, placement->nodes[value].home, spot_of(&e, value), &buffer);
     if (status == SHD_OK)
         status = emit_readers(&e, value);
     free(e.versions);
@@ -556,9 +756,10 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
 int emit_kernel(struct program_op *out, const struct placement *placement, const bool *inlined,
                 uint32_t node, struct shd_error *err)
 {
+    const struct emit e = {.graph = placement->graph};
     struct fused fused;
 
-    *out = op_of(&placement->graph->nodes[node]);
+    *out = op_of(&e, node);
     collect_inputs(&fused, placement, inlined, node);
     return set_kernel(out, placement, node, &fused, err);
 }

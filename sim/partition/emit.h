@@ -8,9 +8,10 @@
 #include "partition/placement.h"
 
 /* Append everything to an empty program.  With `regather` what was gathered in one phase is
- * gathered again in the next, not kept: less memory for more bytes. */
+ * gathered again in the next, not kept: less memory for more bytes.  With `splits` what only
+ * gradients of parameters come of is a part of its own (PROGRAM_WEIGHTS). */
 SHD_MUST_CHECK int emit_program(struct program *program, struct placement *placement, bool regather,
-                                struct shd_error *err);
+                                bool splits, struct shd_error *err);
 
 /* Parts of that, for whoever changes one op and asks what else changes; `inlined` as by
  * fuse_mark().  First, append the steps that bring one value from its home to all that read it, and

@@ -38,7 +38,8 @@ bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
     const struct placement_node *c = &placement->nodes[r->inputs[k]];
 
     return r->op == GRAPH_MAP && n->op == GRAPH_MAP && c->nreaders == 1 &&
-           c->output == GRAPH_NONE && same_dims(n, r) && n->phase == r->phase;
+           c->output == GRAPH_NONE && same_dims(n, r) && n->phase == r->phase &&
+           n->stage == r->stage && n->weights == r->weights;
 }
 
 /* Whether operand `k` of a map can be computed inside it, limits apart. */

@@ -10,6 +10,7 @@
 #include "partition/emit.h"
 #include "partition/place.h"
 #include "partition/refine.h"
+#include "timetable/timetable.h"
 
 /* What is built: the request on its own mesh, or on one with axes split. */
 struct target {
@@ -29,6 +30,17 @@ static void keep_asked_axes(struct program *program, const struct target *target
             program->asked_axis[target->refined->first[a] + p] = a;
 }
 
+/* Whether a schedule does gradients of weights apart. */
+static bool splits_backward(const struct program_stages *stages)
+{
+    const struct timetable *t = stages ? stages->timetable : NULL;
+
+    for (size_t a = 0; t && a < timetable_nactions(t); a++)
+        if (t->actions[a].kind == TIMETABLE_BACKWARD_WEIGHT)
+            return true;
+    return false;
+}
+
 static int build(struct program **out, const struct target *target, struct placement *placement,
                  bool regather, struct shd_error *err)
 {
@@ -39,7 +51,10 @@ static int build(struct program **out, const struct target *target, struct place
     if (!program)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     keep_asked_axes(program, target);
-    status = emit_program(program, placement, regather, err);
+    program->nstages = request->stages ? request->graph->nstages : 1;
+    status = emit_program(program, placement, regather, splits_backward(request->stages), err);
+    if (status == SHD_OK && program->nstages > 1)
+        status = program_sort_ops(program, err);
     if (status != SHD_OK) {
         program_destroy(program);
         return status;
@@ -48,7 +63,7 @@ static int build(struct program **out, const struct target *target, struct place
     program_set_lifetimes(program);
     status = bucket_collectives(program, err);
     if (status == SHD_OK)
-        status = program_set_microbatches(program, request->graph->microbatches, err);
+        status = program_set_order(program, request->graph->microbatches, request->stages, err);
     if (status == SHD_OK)
         status = program_update_in_place(program, err);
     if (status == SHD_OK)
@@ -143,11 +158,17 @@ static int build_refined(struct program **out, const struct partition_request *r
     struct shd_sharding *storage = calloc(n, sizeof *storage);
     const struct shd_sharding **pointers = calloc(n, sizeof *pointers);
     struct partition_request finer = *request;
+    struct program_stages stages;
     const struct target target = {&finer, refined, request->mesh};
     int status;
 
     if (storage && pointers) {
         finer.mesh = refined->mesh;
+        if (request->stages) {
+            stages = *request->stages;
+            stages.axis = refined->first[stages.axis];
+            finer.stages = &stages;
+        }
         finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
         finer.outputs =
             refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs, noutputs);
@@ -160,12 +181,41 @@ static int build_refined(struct program **out, const struct partition_request *r
     return status;
 }
 
+/* The axis of stages cuts nothing, and has as many coordinates as there are ranks. */
+static int check_stages(const struct partition_request *request, struct shd_error *err)
+{
+    const struct program_stages *s = request->stages;
+    const char *name;
+    int32_t size;
+
+    if (!s)
+        return SHD_OK;
+    name = shd_mesh_axis_name(request->mesh, (size_t)s->axis);
+    size = shd_mesh_axis_size(request->mesh, (size_t)s->axis);
+    if ((uint32_t)size != s->timetable->nranks || request->graph->nstages != s->timetable->nstages)
+        return shd_error_set(err, SHD_EINVAL,
+                             "a schedule of %u stages on %u ranks does not fit %u stages on '%s', "
+                             "which has %d devices",
+                             s->timetable->nstages, s->timetable->nranks, request->graph->nstages,
+                             name, (int)size);
+    for (uint32_t n = 0; n < request->graph->nnodes; n++)
+        if (request->nodes && request->nodes[n] &&
+            shd_sharding_axes(request->nodes[n]) >> s->axis & 1)
+            return shd_error_set(err, SHD_EINVAL,
+                                 "'%.100s' is to be cut over '%s', which holds the stages of the "
+                                 "pipeline and cuts no array",
+                                 request->graph->nodes[n].name, name);
+    return SHD_OK;
+}
+
 int partition_build(struct program **out, const struct partition_request *request,
                     struct shd_error *err)
 {
     struct refined refined;
     int status = graph_status(request->graph, err);
 
+    if (status == SHD_OK)
+        status = check_stages(request, err);
     if (status == SHD_OK)
         status = refine_init(&refined, request, err);
     if (status != SHD_OK)

@@ -47,6 +47,8 @@ struct partition_request {
      * it would otherwise keep from the forward one. */
     uint64_t memory_bytes;
     bool regather_params; /* a parameter gathered in one phase is not kept for the next */
+    /* Where the graph's stages lie, on an axis that cuts nothing; NULL where it has one. */
+    const struct program_stages *stages;
 };
 
 /* Build the program; free it with program_destroy().  The program points into the graph's names and

@@ -108,6 +108,8 @@ int refine_init(struct refined *out, const struct partition_request *request, st
         if (status != SHD_OK)
             return status;
     }
+    if (request->stages)
+        cuts[request->stages->axis].n = 0;
     for (size_t a = 0; a < naxes; a++)
         total += cuts[a].n;
     if (total == naxes || total > SHD_MESH_AXES_MAX)

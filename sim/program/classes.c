@@ -34,7 +34,7 @@ uint32_t program_moves_axes(const struct program *program, const struct program_
     struct coll_shape call;
     uint32_t axes = 0;
 
-    if (!program_communicates(op))
+    if (!program_communicates(op) || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return 0;
     algo = program_algo(program, op, &call);
     if (!algo)
@@ -54,6 +54,10 @@ bool program_moves_alike(const struct program *program, const struct program_op 
     const struct program_buffer *to = &program->buffers[b->inputs[0]];
     struct coll_shape x_call, y_call;
 
+    if (a->kind != PROGRAM_RESHARD || b->kind != PROGRAM_RESHARD ||
+        (program->rank_of_stage &&
+         program->rank_of_stage[a->stage] != program->rank_of_stage[b->stage]))
+        return false;
     if (x->kind != y->kind || from->dtype != to->dtype || !shd_sharding_equal(&x->from, &y->from) ||
         !shd_sharding_equal(&x->to, &y->to) || x->naxes != y->naxes ||
         memcmp(x->axes, y->axes, sizeof x->axes) != 0 ||
@@ -189,7 +193,8 @@ static int cut_by_figures(struct program_classes *c, const struct program_op *op
     if (!figures)
         return SHD_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        figures[i] = figures_of(c->program, op, position_along(mesh, axes, i));
+        figures[i] = figures_of(c->program, op,
+                                program_doer(c->program, op, position_along(mesh, axes, i)));
     for (size_t a = shd_mesh_naxes(mesh); a-- > 0;) {
         size_t size = (size_t)shd_mesh_axis_size(mesh, a);
 
@@ -273,6 +278,9 @@ int program_classes_create(struct program_classes **out, const struct program *p
         c->program = program;
         status = whole_axes(c);
     }
+    /* Ranks of a pipeline do different ops. */
+    for (uint32_t r = 1; r < program->nranks && status == SHD_OK; r++)
+        status = add_cut(c, (uint8_t)program->stage_axis, (int32_t)r);
     for (uint32_t i = 0; i < program->nops && status == SHD_OK; i++)
         status = refine(c, i);
     if (status != SHD_OK) {

@@ -24,6 +24,8 @@ struct program *program_create(const struct shd_mesh *mesh)
         return NULL;
     program->mesh = program->asked_mesh = mesh;
     program->microbatches = 1;
+    program->nstages = program->nranks = 1;
+    program->stage_axis = -1;
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         program->asked_axis[a] = a;
     return program;
@@ -48,6 +50,11 @@ void program_destroy(struct program *program)
     free(program->buffers);
     free(program->ops);
     free(program->results);
+    free(program->rank_of_stage);
+    free(program->segments);
+    free(program->turns);
+    free(program->first_turn);
+    free(program->channels);
     shd_mesh_destroy(program->own_mesh);
     free(program);
 }
@@ -96,7 +103,8 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                                .dtype = dtype,
                                .stored = dtype,
                                .rank = sharding->rank,
-                               .over = PROGRAM_NONE};
+                               .over = PROGRAM_NONE,
+                               .frame = PROGRAM_NONE};
     void *buffers = program->buffers;
     struct shd_error why;
     int status = shd_sharding_check(sharding, shape, &why);
@@ -121,6 +129,14 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     return SHD_OK;
 }
 
+/* The part of an op that does not say it itself. */
+static uint8_t part_of(const struct program_op *op)
+{
+    static const uint8_t parts[] = {PROGRAM_FORWARD, PROGRAM_BACKWARD, PROGRAM_UPDATE};
+
+    return op->part != PROGRAM_ARGUMENTS || op->kind == PROGRAM_FILL ? op->part : parts[op->phase];
+}
+
 int program_add_op(struct program *program, const struct program_op *op, struct shd_error *err)
 {
     void *ops = program->ops;
@@ -130,6 +146,7 @@ int program_add_op(struct program *program, const struct program_op *op, struct 
         return status;
     program->ops = ops;
     program->ops[program->nops] = *op;
+    program->ops[program->nops].part = part_of(op);
     program->ops[program->nops++].times = 1;
     return SHD_OK;
 }
@@ -179,10 +196,10 @@ static void find_parts(struct program *program)
 {
     uint32_t i = 0;
 
-    while (i < program->nops && program->ops[i].kind == PROGRAM_FILL)
+    while (i < program->nops && program->ops[i].part == PROGRAM_ARGUMENTS)
         i++;
     program->first_op = i;
-    while (i < program->nops && program->ops[i].phase < PROGRAM_PHASE_UPDATE)
+    while (i < program->nops && program->ops[i].part < PROGRAM_UPDATE)
         i++;
     program->update_op = i;
 }

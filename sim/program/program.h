@@ -4,8 +4,13 @@
  * differ, and follow from the shardings), so a program is written down once, whatever the number of
  * devices.  Everything reads this one text: execution, plan, explanation, tests.
  *
+ * In a pipeline an op belongs to a stage, and only the devices of the stage's rank do it: those
+ * with that coordinate on the axis of stages, which cuts no array.  Ops lie in segments, and each
+ * rank goes through its segments in an order of its own, its turns: which segment for which
+ * microbatch.  Where there is one stage, there is one rank, all devices.
+ *
  * A buffer is one array's shard.  It comes to life at the op that writes it and is freed after the
- * op that reads it last; arguments and results stay to the end.
+ * op that reads it last, for each microbatch; arguments and results stay to the end.
  *
  * Thread class: owned by one thread while built, immutable afterwards.
  *
@@ -61,17 +66,33 @@ struct program_buffer {
     bool argument;              /* filled before the step begins */
     uint32_t over; /* an argument whose memory it takes: written over what the next step
                       does not want; else PROGRAM_NONE */
+    uint32_t frame; /* its number among those of which each microbatch that is under way has one of
+                       its own, from one segment to another; else PROGRAM_NONE */
 };
 
 #define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
 
 enum program_op_kind {
-    PROGRAM_FILL,    /* an argument: written from its source */
+    PROGRAM_FILL,    /* an argument, or data of a microbatch: written from its source */
     PROGRAM_KERNEL,  /* local math */
     PROGRAM_RESHARD, /* one step from one sharding of an array to another; a collective of several
                         arrays has one of each as inputs and outputs, all of the same type, and
                         dimensions of the step that hold for each */
+    PROGRAM_SEND,    /* to the devices of another rank, with the same other coordinates: reads one
+                        array, and does not wait for who receives it */
+    PROGRAM_RECV,    /* what was sent so: writes one array, in the same sharding */
     PROGRAM_NKINDS
+};
+
+/* The parts of a step, in the order in which a stage comes to them. */
+enum program_part {
+    PROGRAM_ARGUMENTS,
+    PROGRAM_START, /* once a step, before the first microbatch */
+    PROGRAM_FORWARD,
+    PROGRAM_BACKWARD, /* where a schedule splits this phase: all but ... */
+    PROGRAM_WEIGHTS,  /* ... what only gradients of parameters come of */
+    PROGRAM_UPDATE,   /* once a step, after the last */
+    PROGRAM_NPARTS
 };
 
 #define PROGRAM_INPUTS_MAX KERN_MAP_INPUTS_MAX
@@ -88,6 +109,8 @@ struct program_offset {
 struct program_op {
     enum program_op_kind kind;
     uint8_t phase;    /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
+    uint8_t part;     /* enum program_part */
+    uint32_t stage;
     const char *name; /* which op of the model this is, or which one asked for the step */
     const char *why;  /* a sentence for steps that communicate, else NULL */
     uint32_t ninputs, noutputs, noffsets;
@@ -108,7 +131,22 @@ struct program_op {
         struct kern_source source; /* PROGRAM_FILL */
         union kern_desc desc;      /* PROGRAM_KERNEL */
         struct shd_reshard_step reshard;
+        uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: the number that only these two have */
     };
+};
+
+/* Ops in a row that are done in one go, for a microbatch or once a step.  A device leaves out those
+ * of stages that its rank does not hold. */
+struct program_segment {
+    enum program_part part;
+    uint32_t stage; /* of those of microbatches */
+    uint32_t first_op, end_op;
+};
+
+/* A segment for `count` microbatches, one after the other. */
+struct program_turn {
+    uint32_t segment, microbatch, count;
+    bool first; /* of this segment: sums over microbatches begin */
 };
 
 enum program_result_kind {
@@ -134,9 +172,21 @@ struct program {
     uint32_t nbuffers;
     struct program_op *ops;
     uint32_t nops;
-    uint32_t microbatches; /* of a step, at least 1; they are told apart below */
-    uint32_t first_op;     /* of each microbatch: behind the arguments' */
+    uint32_t microbatches; /* of a step, at least 1 */
+    uint32_t first_op;     /* behind the arguments' */
     uint32_t update_op;    /* the first that a step does once, when all microbatches are done */
+    int stage_axis;        /* that tells ranks apart; -1: there is one rank, and one stage */
+    uint32_t nstages, nranks;
+    uint32_t *rank_of_stage; /* NULL: all on rank 0 */
+    struct program_segment *segments;
+    uint32_t nsegments;
+    struct program_turn *turns; /* of rank r: from first_turn[r] to first_turn[r + 1] - 1 */
+    uint32_t *first_turn;
+    struct program_channel {
+        uint32_t send, recv; /* ops */
+    } * channels;
+    uint32_t nchannels;
+    uint32_t nframes; /* buffers that outlive the segment that writes them; see `frame` */
     struct program_result *results;
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
@@ -178,29 +228,58 @@ SHD_MUST_CHECK int program_update_in_place(struct program *program, struct shd_e
 /* Whether a step begins with what the step before left. */
 bool program_has_state(const struct program *program);
 
-/* Set how often a step does each op, when lifetimes are set: all but arguments and the optimizer's
- * phase for each microbatch.  SHD_EUNSUPPORTED where a microbatch leaves an array to the update, or
- * a result, that is not accumulated. */
-SHD_MUST_CHECK int program_set_microbatches(struct program *program, uint32_t microbatches,
-                                            struct shd_error *err);
+/* ---- the order of a step ---- */
 
-/* ---- the order of a step: an action is an op for a microbatch ---- */
-
-struct program_action {
-    uint32_t op, microbatch;
+/* Where stages lie, and in which order ranks go through them. */
+struct timetable;
+struct program_stages {
+    int axis; /* of the program's mesh; as many coordinates as the timetable has ranks */
+    const struct timetable *timetable;
 };
 
-/* The actions of a step, from 0, without the arguments: all of a microbatch, then of the next, then
- * the update's. */
-uint64_t program_nactions(const struct program *program);
-struct program_action program_action_at(const struct program *program, uint64_t action);
+/* Set which op is done how often and in which order, when lifetimes are set: all but arguments and
+ * the optimizer's phase for each microbatch.  Ops must be sorted by part and stage
+ * (program_sort_ops()).  `stages` NULL: one stage.  SHD_EUNSUPPORTED where a microbatch leaves an
+ * array to the update, or a result, that is not accumulated; SHD_ENOMEM. */
+SHD_MUST_CHECK int program_set_order(struct program *program, uint32_t microbatches,
+                                     const struct program_stages *stages, struct shd_error *err);
 
-/* The last action before one (or `action` itself) that does an op; UINT64_MAX: the op is an
- * argument's. */
-uint64_t program_action_of(const struct program *program, uint64_t action, uint32_t op);
+/* Put ops in the order of their parts and stages; those of one keep their order.  SHD_ENOMEM. */
+SHD_MUST_CHECK int program_sort_ops(struct program *program, struct shd_error *err);
 
-/* Whether an action is the first of a microbatch, which begins with data of its own. */
-bool program_begins_microbatch(const struct program *program, uint64_t action);
+/* The rank of a device, and whether a rank holds an op's stage. */
+uint32_t program_rank(const struct program *program, int32_t position);
+bool program_holds(const struct program *program, uint32_t rank, const struct program_op *op);
+
+/* The position with a device's coordinates, but on another rank; on the one that does an op. */
+int32_t program_peer(const struct program *program, int32_t position, uint32_t rank);
+int32_t program_doer(const struct program *program, const struct program_op *op, int32_t position);
+
+/* All axes of the mesh but that of stages: those of the devices of one rank.  Returns how many. */
+size_t program_rank_axes(const struct program *program, uint8_t axes[SHD_MESH_AXES_MAX]);
+
+/* An op for a microbatch. */
+struct program_action {
+    uint32_t op, microbatch;
+    bool begins; /* the first op of its segment for this microbatch, on this rank */
+    bool first;  /* its segment was not done before: sums over microbatches begin */
+};
+
+/* A walk through the actions of a rank, without the arguments'. */
+struct program_walk {
+    const struct program *program;
+    uint32_t rank, turn, microbatch, op; /* of the next one */
+    bool begins;
+};
+struct program_walk program_walk_begin(const struct program *program, uint32_t rank);
+bool program_walk_next(struct program_walk *walk, struct program_action *out); /* false: the end */
+
+/* How many actions a rank has in a step. */
+uint64_t program_nactions(const struct program *program, uint32_t rank);
+
+/* Give each action of a rank a number, by op and then by microbatch: an op's first goes to base[op]
+ * (UINT64_MAX: it has none).  Returns how many there are. */
+uint64_t program_number_actions(const struct program *program, uint32_t rank, uint64_t *base);
 
 /* Set first_op and last_op of every buffer, and of the program, from the ops and results. */
 void program_set_lifetimes(struct program *program);
@@ -289,14 +368,17 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
 /* Whether an op's result needs new memory: not where the op adds to what is there, or writes over
  * an argument. */
 bool program_allocates(const struct program *program, const struct program_op *op, uint32_t output,
-                       uint32_t microbatch);
+                       bool first);
 
 /* Bytes of live buffers at their highest on one device, and what they are for then. */
 struct program_memory {
     uint128 peak_bytes;
     uint128 uses[PROGRAM_NUSES]; /* at the first op with that peak; they add up to it */
 };
-void program_memory(struct program_memory *out, const struct program *program);
+void program_memory(struct program_memory *out, const struct program *program, uint32_t rank);
+
+/* The rank of a pipeline that has most, and its bytes. */
+uint32_t program_peak_rank(const struct program *program);
 uint128 program_peak_bytes(const struct program *program);
 
 const char *program_use_name(enum program_use use); /* "activations", "parameters", ... */

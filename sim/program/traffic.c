@@ -34,7 +34,7 @@ int program_coll_kind(const struct program_op *op)
 
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard", "send", "receive"};
 
     return names[kind];
 }
@@ -59,6 +59,8 @@ const char *program_step_name(const struct program_op *op)
 
 bool program_communicates(const struct program_op *op)
 {
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return true;
     return op->kind == PROGRAM_RESHARD && op->reshard.kind != SHD_RESHARD_SLICE &&
            op->reshard.kind != SHD_RESHARD_MASK;
 }
@@ -133,10 +135,11 @@ static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape)
 {
-    enum shd_dtype dtype = program->buffers[op->inputs[0]].dtype;
+    enum shd_dtype dtype;
 
     if (program_coll_kind(op) < 0)
         return NULL;
+    dtype = program->buffers[op->inputs[0]].dtype;
     *shape = (struct coll_shape){.nmembers = 1};
     for (uint32_t k = 0; k < op->ninputs; k++)
         shape->count += program->buffers[op->inputs[k]].bytes / shd_dtype_size(dtype);
@@ -164,18 +167,45 @@ uint128 program_step_received(const struct shd_reshard_step *step, const int64_t
                            dtype);
 }
 
+/* The rank at the other end of a channel. */
+static uint32_t other_rank(const struct program *program, const struct program_op *op)
+{
+    const struct program_channel *c = &program->channels[op->channel];
+    uint32_t end = op->kind == PROGRAM_SEND ? c->recv : c->send;
+
+    return program->rank_of_stage[program->ops[end].stage];
+}
+
+/* Of a send or a receive at a device of its rank.  What stays on its rank is not moved. */
+static struct program_moved moved_between_stages(const struct program *program,
+                                                 const struct program_op *op)
+{
+    struct program_moved moved = {0, 0};
+
+    if (!program->rank_of_stage || other_rank(program, op) == program->rank_of_stage[op->stage])
+        return moved;
+    if (op->kind == PROGRAM_SEND)
+        moved.sent = program->buffers[op->inputs[0]].bytes;
+    else
+        moved.received = program->buffers[op->outputs[0]].bytes;
+    return moved;
+}
+
 uint128 program_received_by_all(const struct program *program, const struct program_op *op)
 {
     struct coll_shape call;
     const struct coll_algo *algo;
+    uint128 ndevices = (uint128)shd_mesh_size(program->mesh) / program->nranks; /* that do it */
 
     if (!program_communicates(op))
         return 0;
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return moved_between_stages(program, op).received * ndevices;
     algo = program_algo(program, op, &call);
     if (!algo)
-        return op->reshard.received_bytes;
-    return bytes_of_groups(program->mesh, call.nmembers, coll_received_by_all(algo, &call),
-                           program->buffers[op->inputs[0]].dtype);
+        return op->reshard.received_bytes / program->nranks; /* each rank's devices do the same */
+    return ndevices / call.nmembers * coll_received_by_all(algo, &call) *
+           shd_dtype_size(program->buffers[op->inputs[0]].dtype);
 }
 
 /* The groups of a step.  They exist, as its axes are the planner's own. */
@@ -191,15 +221,19 @@ static struct shd_groups groups_of(const struct program *program, const struct p
 struct program_moved program_moved(const struct program *program, const struct program_op *op,
                                    int32_t position)
 {
-    const struct program_buffer *b = &program->buffers[op->outputs[0]];
-    uint64_t size = shd_dtype_size(b->dtype);
+    const struct program_buffer *b;
     const struct coll_algo *algo;
     struct shd_groups groups;
     struct coll_shape call;
     uint32_t member;
+    uint64_t size;
 
-    if (!program_communicates(op))
+    if (!program_communicates(op) || !program_holds(program, program_rank(program, position), op))
         return (struct program_moved){0, 0};
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return moved_between_stages(program, op);
+    b = &program->buffers[op->outputs[0]];
+    size = shd_dtype_size(b->dtype);
     algo = program_algo(program, op, &call);
     if (!algo)
         return (struct program_moved){
@@ -227,6 +261,15 @@ static void fetch_transfers(const struct program *program, const struct program_
     }
 }
 
+static void receive_transfers(const struct program *program, const struct program_op *op,
+                              int32_t position, program_transfer_fn fn, void *arg)
+{
+    uint64_t bytes = moved_between_stages(program, op).received;
+
+    if (bytes > 0)
+        (void)fn(arg, program_peer(program, position, other_rank(program, op)), bytes);
+}
+
 void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
                        program_transfer_fn fn, void *arg)
 {
@@ -238,8 +281,13 @@ void program_transfers(const struct program *program, const struct program_op *o
     int32_t group;
     bool goes_on = true;
 
-    if (!program_communicates(op))
+    if (!program_communicates(op) || op->kind == PROGRAM_SEND ||
+        !program_holds(program, program_rank(program, position), op))
         return;
+    if (op->kind == PROGRAM_RECV) {
+        receive_transfers(program, op, position, fn, arg);
+        return;
+    }
     algo = program_algo(program, op, &call);
     if (!algo) {
         fetch_transfers(program, op, position, fn, arg);

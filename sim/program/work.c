@@ -25,7 +25,7 @@ uint64_t program_op_flops(const struct program *program, const struct program_op
 {
     int64_t offsets[KERN_OFFSETS_MAX] = {0};
 
-    if (op->kind != PROGRAM_KERNEL)
+    if (op->kind != PROGRAM_KERNEL || !program_holds(program, program_rank(program, position), op))
         return 0;
     if (!op->kernel->dense_flops) /* offsets do not change them: asked for when the op was made */
         return op->dense_flops;

@@ -31,13 +31,23 @@ static uint128 count_elements(const struct program *program)
     return sum;
 }
 
+/* Of a device of each rank. */
+static uint128 count_actions(const struct program *program)
+{
+    uint128 n = 0;
+
+    for (uint32_t rank = 0; rank < program->nranks; rank++)
+        n += program_nactions(program, rank);
+    return n;
+}
+
 int limits_check(const struct program *program, uint32_t nsteps, bool listed, struct shd_error *err)
 {
     int32_t ndevices = shd_mesh_size(program->mesh);
     uint128 n = (uint128)ndevices, bytes = n * program_peak_bytes(program);
     uint128 flops = n * nsteps * count_flops(program),
             elements = listed ? count_elements(program) : 0;
-    uint128 actions = n * nsteps * program_nactions(program);
+    uint128 actions = n * nsteps * count_actions(program) / program->nranks;
     char has[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
     if (ndevices > LIMIT_DEVICES)

@@ -110,9 +110,10 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     }
     if (status == SHD_OK)
         status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.outputs[0], err);
-    if (status == SHD_OK)
-        program_set_lifetimes(q->program);
-    return status;
+    if (status != SHD_OK)
+        return status;
+    program_set_lifetimes(q->program);
+    return program_set_order(q->program, 1, NULL, err);
 }
 
 static void write_number(struct json_out *out, const char *key, uint64_t n)

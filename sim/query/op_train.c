@@ -41,7 +41,11 @@ static void keep_numbers(void *arg, int32_t position, uint32_t step, const void 
 static int partition(struct train_run *run, struct shd_error *err)
 {
     const struct partition_request request = {
-        .graph = run->train.graph, .mesh = run->train.mesh, .nodes = run->train.nodes};
+        .graph = run->train.graph,
+        .mesh = run->train.mesh,
+        .nodes = run->train.nodes,
+        .stages = run->train.timetable && run->train.graph->nstages > 1 ? &run->train.stages
+                                                                        : NULL};
     int status = partition_build(&run->program, &request, err);
 
     return status == SHD_OK ? limits_check(run->program, run->train.steps, false, err) : status;

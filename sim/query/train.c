@@ -10,6 +10,7 @@
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
 #include "graph/optimizer/training.h"
+#include "model/pipeline.h"
 #include "query/read.h"
 #include "query/train_layout.h"
 
@@ -263,6 +264,38 @@ static int read_recompute(enum recompute *out, const json_t *layout, struct shd_
     return status;
 }
 
+/* Stages of a pipeline: layers evenly, the embedding in the first, the head in the last. */
+static int set_stages(struct train *t, const json_t *layout, struct shd_error *err)
+{
+    const json_t *in = json_object_get(layout, "pipeline");
+    struct pipeline pipeline = {.nmicrobatches = t->graph->microbatches};
+    const char *axis;
+    int status;
+
+    if (!in)
+        return SHD_OK;
+    status = read_string(&axis, in, "axis", "pp", err);
+    if (status == SHD_OK)
+        status = read_string(&pipeline.schedule, in, "schedule", "1F1B", err);
+    if (status == SHD_OK)
+        status = read_int(&pipeline.stages_per_rank, in, "stages_per_rank", 0, err);
+    if (status != SHD_OK)
+        return status;
+    t->stages.axis = shd_mesh_find_axis(t->mesh, axis);
+    if (t->stages.axis < 0)
+        return shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis '%.60s'", axis);
+    if (pipeline.stages_per_rank < 0 || pipeline.stages_per_rank > TRAIN_LAYERS_MAX)
+        return shd_error_set(err, SHD_ERANGE, "'stages_per_rank' must be from 1 to %d",
+                             TRAIN_LAYERS_MAX);
+    pipeline.nranks = (uint32_t)shd_mesh_axis_size(t->mesh, (size_t)t->stages.axis);
+    status = pipeline_timetable(&t->timetable, &pipeline, err);
+    if (status != SHD_OK)
+        return status;
+    t->stages.timetable = t->timetable;
+    pipeline_set_stages(t->graph, &pipeline, t->timetable->nstages);
+    return graph_status(t->graph, err);
+}
+
 static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
 {
     struct building b = {.graph = t->graph,
@@ -283,6 +316,9 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
+    status = set_stages(t, json_object_get(in, "layout"), err);
+    if (status != SHD_OK)
+        return status;
     training_add(t->graph, loss, &opts, recompute);
     return graph_status(t->graph, err);
 }
@@ -294,7 +330,9 @@ int train_init(struct train *out, const json_t *in, struct shd_error *err)
     *out = (struct train){.graph = graph_create()};
     if (!out->graph)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the graph");
-    status = build_graph(out, in, err);
+    status = read_mesh(&out->mesh, json_object_get(in, "layout"), "mesh", err);
+    if (status == SHD_OK)
+        status = build_graph(out, in, err);
     return status == SHD_OK ? train_layout(out, json_object_get(in, "layout"), err) : status;
 }
 
@@ -302,6 +340,7 @@ void train_fini(struct train *train)
 {
     free(train->shardings);
     free(train->nodes);
+    timetable_destroy(train->timetable);
     shd_mesh_destroy(train->mesh);
     graph_destroy(train->graph);
 }

@@ -16,6 +16,7 @@
 #include <shd/sharding.h>
 
 #include "graph/graph.h"
+#include "program/program.h"
 
 #define TRAIN_STEPS_MAX 4096
 #define TRAIN_LAYERS_MAX 64
@@ -27,6 +28,8 @@ struct train {
     struct shd_mesh *mesh;
     struct shd_sharding *shardings;    /* by node */
     const struct shd_sharding **nodes; /* by node: what is asked for; NULL: nothing is */
+    struct timetable *timetable;       /* of a pipeline; NULL: there is none ... */
+    struct program_stages stages;      /* ... else on its axis */
 };
 
 /* Read config, tensors, tokens, optimizer and layout.  SHD_EUNSUPPORTED for what is not built. */

@@ -48,8 +48,6 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
     if (status == SHD_OK && axes->zero_stage > 0 && axes->zero < 0)
         status = shd_error_set(err, SHD_EINVAL, "'zero' wants an 'axis'");
-    if (status == SHD_OK && json_object_get(layout, "pipeline"))
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "pipelines are not executed yet");
     return status;
 }
 
@@ -156,10 +154,8 @@ static void place_node(struct train *t, const struct axes *axes, uint32_t node)
 int train_layout(struct train *train, const json_t *layout, struct shd_error *err)
 {
     struct axes axes = {-1, -1, -1, false, 0};
-    int status = read_mesh(&train->mesh, layout, "mesh", err);
+    int status = read_axes(&axes, train, layout, err);
 
-    if (status == SHD_OK)
-        status = read_axes(&axes, train, layout, err);
     if (status != SHD_OK)
         return status;
     train->shardings = calloc((size_t)train->graph->nnodes + 1, sizeof *train->shardings);

@@ -401,7 +401,7 @@ static void write_uses(struct json_out *out, const struct program *program)
 {
     struct program_memory memory;
 
-    program_memory(&memory, program);
+    program_memory(&memory, program, program_peak_rank(program));
     json_out_key(out, "by_kind");
     json_out_begin_flat_object(out);
     for (int use = 0; use < PROGRAM_NUSES; use++)

@@ -173,7 +173,7 @@ static void print_uses(const struct program *program, struct text *out)
     struct program_memory memory;
     struct text line = TEXT_INIT;
 
-    program_memory(&memory, program);
+    program_memory(&memory, program, program_peak_rank(program));
     for (uint128 bound = ~(uint128)0; bound > 0;) {
         uint128 next = 0;
 

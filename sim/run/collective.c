@@ -201,7 +201,7 @@ static const struct shd_device *find_missing(const struct run_group *group)
     return missing;
 }
 
-static int give_up(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
+int run_give_up(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
 {
     const struct shd_device *missing = find_missing(call->seat.group);
     int verdict = atomic_load(&dev->run->board.called_off);
@@ -222,17 +222,25 @@ static int give_up(struct shd_device *dev, const struct coll_call *call, struct 
                          ended ? "ended" : "stopped");
 }
 
+int run_may_wait(const struct shd_device *dev, struct shd_error *err)
+{
+    if (!dev->gave_up)
+        return SHD_OK;
+    return shd_error_set(err, dev->gave_up, "device %" PRId32 " was stopped in %s before",
+                         dev->position, dev->waits_in);
+}
+
 static int arrive(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     struct run_group *group = call->seat.group;
     const struct wait_duty duty = {all_are_here, do_task, group};
+    int status = run_may_wait(dev, err);
 
-    if (dev->gave_up)
-        return shd_error_set(err, dev->gave_up, "device %" PRId32 " was stopped in %s before",
-                             dev->position, dev->waits_in);
+    if (status != SHD_OK)
+        return status;
     group->calls[call->seat.member] = call;
     if (!wait_arrive(&group->barrier, &dev->record, &duty))
-        return give_up(dev, call, err);
+        return run_give_up(dev, call, err);
     if (group->status == SHD_OK)
         return SHD_OK;
     if (dev->mismatch.status == SHD_OK)
@@ -332,6 +340,24 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
     if (status == SHD_OK && received_bytes)
         *received_bytes = tally_received(dev) - before;
     return status;
+}
+
+uint32_t run_pull_member(const struct run_pull *pull, int32_t position)
+{
+    const struct run_group *group = pull->seat.group;
+    uint32_t low = 0, high = group->nmembers;
+
+    if (group->nmembers == (uint32_t)pull->dev->run->ndevices)
+        return (uint32_t)position;
+    while (low + 1 < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (group->members[middle] <= position)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 const void *run_pull_peer(const struct run_pull *pull, uint32_t member)

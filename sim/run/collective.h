@@ -57,6 +57,12 @@ struct coll_call {
  * SHD_ENOMEM. */
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err);
 
+/* A wait of the device in a call was given up: keep why, and return the status and the message. */
+int run_give_up(struct shd_device *dev, const struct coll_call *call, struct shd_error *err);
+
+/* SHD_OK, or what a device that was given up before gets for every further wait. */
+int run_may_wait(const struct shd_device *dev, struct shd_error *err);
+
 /* ---- a phase in which each member copies what it wants from its peers ---- */
 
 struct run_pull {
@@ -73,6 +79,9 @@ typedef int (*run_pull_fn)(struct run_pull *pull, void *arg, struct shd_error *e
 int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t tag,
                    const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
                    struct shd_error *err);
+
+/* The member at a position, of a group whose members are in the order of their positions. */
+uint32_t run_pull_member(const struct run_pull *pull, int32_t position);
 
 /* What member `member` published. */
 const void *run_pull_peer(const struct run_pull *pull, uint32_t member);

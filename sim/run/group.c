@@ -9,17 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/channel.h"
 #include "run/device.h"
 
-/* In place of a number of axes: the group was asked for by a pair of positions. */
+/* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
 #define PAIR_NAXES UINT32_MAX
+#define CHANNEL_NAXES (UINT32_MAX - 1)
 
 /* A seat that a device keeps, found by what it asked for: axes in order (4 bits each), or the two
  * positions of a pair. */
 struct device_seat {
     struct device_seat *next;
     uint64_t packed;
-    uint32_t naxes; /* PAIR_NAXES: a pair */
+    uint32_t naxes; /* PAIR_NAXES: a pair; CHANNEL_NAXES: one, and a channel */
     struct run_seat seat;
 };
 
@@ -58,6 +60,7 @@ static void destroy_group(struct run_group *group)
     free(group->members);
     free(group->devices);
     free(group->calls);
+    channel_destroy(group->channel);
     free(group);
 }
 
@@ -122,18 +125,21 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
 }
 
 /* Called with the run's lock held.  NULL: no memory. */
-static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers)
+static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers,
+                                        bool channel)
 {
     uint64_t hash = hash_members(members, nmembers);
     struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
 
     for (; group; group = group->next) {
-        if (group->hash == hash && group->nmembers == nmembers &&
+        if (group->hash == hash && group->nmembers == nmembers && channel == !!group->channel &&
             !memcmp(group->members, members, nmembers * sizeof(*members)))
             return group;
     }
     group = create_group(run, members, nmembers);
-    if (!group || !reserve_lists(group)) {
+    if (group && channel)
+        group->channel = channel_create();
+    if (!group || (channel && !group->channel) || !reserve_lists(group)) {
         destroy_group(group);
         return NULL;
     }
@@ -183,8 +189,8 @@ static int check_list(const struct shd_device *dev, const int32_t *members, uint
     return status;
 }
 
-int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_t *members,
-                      uint32_t nmembers, struct shd_error *err)
+static int list_or_channel(struct run_seat *out, struct shd_device *dev, const int32_t *members,
+                           uint32_t nmembers, bool channel, struct shd_error *err)
 {
     uint32_t member = 0;
     int status = check_list(dev, members, nmembers, &member, err);
@@ -193,9 +199,15 @@ int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_
     if (status != SHD_OK)
         return status;
     pthread_mutex_lock(&dev->run->lock);
-    group = find_or_create(dev->run, members, nmembers);
+    group = find_or_create(dev->run, members, nmembers, channel);
     pthread_mutex_unlock(&dev->run->lock);
     return take_seat(out, group, member, nmembers, err);
+}
+
+int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_t *members,
+                      uint32_t nmembers, struct shd_error *err)
+{
+    return list_or_channel(out, dev, members, nmembers, false, err);
 }
 
 static struct device_seat **bucket_of(struct shd_device *dev, uint64_t packed, uint32_t naxes)
@@ -237,7 +249,7 @@ static struct run_group *list_group(struct run *run, const struct shd_groups *gr
     for (int32_t m = 0; members && m < groups->nmembers; m++)
         members[m] = shd_groups_position(groups, id, m);
     if (members)
-        group = find_or_create(run, members, (uint32_t)groups->nmembers);
+        group = find_or_create(run, members, (uint32_t)groups->nmembers, false);
     free(members);
     return group;
 }
@@ -300,19 +312,33 @@ int run_group_over_axes(struct run_seat *out, struct shd_device *dev, const uint
     return status;
 }
 
-int run_group_of_pair(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
-                      struct shd_error *err)
+static int pair_or_channel(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                           uint32_t naxes, struct shd_error *err)
 {
     uint64_t packed = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
     int32_t members[2] = {from, to};
     int status;
 
-    if (find_seat(out, dev, packed, PAIR_NAXES))
+    if (find_seat(out, dev, packed, naxes))
         return SHD_OK;
-    status = run_group_of_list(out, dev, members, 2, err);
+    /* What a device sends to itself lies in the group of it alone. */
+    status = list_or_channel(out, dev, members, naxes == CHANNEL_NAXES && from == to ? 1 : 2,
+                             naxes == CHANNEL_NAXES, err);
     if (status == SHD_OK)
-        status = keep_seat(dev, packed, PAIR_NAXES, *out, err);
+        status = keep_seat(dev, packed, naxes, *out, err);
     return status;
+}
+
+int run_group_of_pair(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                      struct shd_error *err)
+{
+    return pair_or_channel(out, dev, from, to, PAIR_NAXES, err);
+}
+
+int run_group_of_channel(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                         struct shd_error *err)
+{
+    return pair_or_channel(out, dev, from, to, CHANNEL_NAXES, err);
 }
 
 void run_group_fini_seats(struct shd_device *dev)

@@ -39,6 +39,7 @@ struct run_group {
     struct shd_error error;
     enum group_way way;    /* how the call is done */
     struct fused_job job;  /* GROUP_FUSED */
+    struct channel *channel; /* NULL: members meet here; else one sends to the other (channel.h) */
 
     uint64_t hash;
     struct run_group *next;     /* in its bucket; guarded by the run's lock */
@@ -64,5 +65,9 @@ int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_
 /* The group {from, to} of a send and its receive; one of them is the device. */
 int run_group_of_pair(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
                       struct shd_error *err);
+
+/* The same two, for messages that the sender does not wait with. */
+int run_group_of_channel(struct run_seat *out, struct shd_device *dev, int32_t from, int32_t to,
+                         struct shd_error *err);
 
 #endif /* RUN_GROUP_H */

@@ -25,8 +25,9 @@ void call_print(char *buf, size_t size, const struct coll_call *call)
     bool sends = call->seat.member == 0;
 
     if (call->kind == COLL_SEND_RECV)
-        snprintf(buf, size, "%s device %" PRId32, sends ? "send to" : "receive from",
-                 call->seat.group->members[sends ? 1 : 0]);
+        snprintf(buf, size, "%s device %" PRId32 "%s%s%s", sends ? "send to" : "receive from",
+                 call->seat.group->members[sends ? 1 : 0], call->where ? " (" : "",
+                 call->where ? call->where : "", call->where ? ")" : "");
     else if (call->where)
         snprintf(buf, size, "%s (%s)", kind_name(call->kind), call->where);
     else

@@ -52,7 +52,7 @@ static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int3
 void relayout_fetch(struct run_pull *pull, const struct shd_reshard_step *step,
                     const int64_t *shape, enum shd_dtype dtype, void *out)
 {
-    int32_t position = (int32_t)pull->seat.member;
+    int32_t position = pull->dev->position;
     int64_t from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
     int64_t n = shd_reshard_fetch_count(step, shape, position);
 
@@ -60,12 +60,14 @@ void relayout_fetch(struct run_pull *pull, const struct shd_reshard_step *step,
     shd_sharding_shard_shape(&step->to, shape, to_shape);
     for (int64_t i = 0; i < n; i++) {
         struct shd_fetch box;
+        uint32_t source;
         uint64_t bytes;
 
         shd_reshard_fetch(step, shape, position, i, &box);
+        source = run_pull_member(pull, box.source);
         bytes = relayout_copy(dtype, step->to.rank, &box, out, to_shape,
-                              run_pull_peer(pull, (uint32_t)box.source), from_shape);
-        run_pull_count(pull, (uint32_t)box.source, bytes, fits(step, shape, position, &box));
+                              run_pull_peer(pull, source), from_shape);
+        run_pull_count(pull, source, bytes, fits(step, shape, position, &box));
     }
 }
 

@@ -269,6 +269,41 @@ void wait_meet(struct wait_barrier *b)
         wait_to_pass(b, generation);
 }
 
+uint32_t wait_posts(const struct wait_barrier *b)
+{
+    return generation_of(atomic_load(&b->state));
+}
+
+void wait_post(struct wait_barrier *b)
+{
+    atomic_fetch_add(&b->state, (uint64_t)1 << 32);
+    wake(b, INT_MAX);
+}
+
+bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t seen_posts)
+{
+    bool posted = true;
+
+    atomic_fetch_add(&b->state, 1); /* is here, so that it can be poked */
+    record_wait(record, b, seen_posts);
+    linger(b, seen_posts);
+    while (posted && !has_passed(b, seen_posts)) {
+        uint32_t seen = atomic_load(&b->event);
+
+        if (has_passed(b, seen_posts))
+            break;
+        if (atomic_load(&b->ndead) > 0 || atomic_load(&b->board->called_off))
+            posted = has_passed(b, seen_posts); /* one who is dead may have posted before */
+        else
+            sleep_at(b, seen);
+    }
+    if (posted) {
+        atomic_fetch_sub(&b->state, 1);
+        atomic_fetch_add(&record->count, 1);
+    }
+    return posted;
+}
+
 void wait_lose_member(struct wait_barrier *b)
 {
     atomic_fetch_add(&b->ndead, 1);

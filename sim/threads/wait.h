@@ -93,6 +93,18 @@ void wait_lose_member(struct wait_barrier *b);
 /* Let the threads that wait here look whether the run was called off. */
 void wait_poke(struct wait_barrier *b);
 
+/* ---- posts: a barrier at which nobody meets ----
+ *
+ * One of its members posts and goes on, another waits until more has been posted than it has seen.
+ * A barrier is used for posts or for arrivals, not both. */
+
+uint32_t wait_posts(const struct wait_barrier *b); /* so far; wraps */
+void wait_post(struct wait_barrier *b);
+
+/* Wait until there are other than `seen` posts.  False when the wait was given up, as an arrival
+ * is: the record then stays as it is, for good. */
+bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t seen);
+
 /* Whether the record's thread waits at a barrier whose generation has not passed.  When true of all
  * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */
 bool wait_is_blocked(const struct wait_record *record);

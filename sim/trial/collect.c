@@ -39,13 +39,15 @@ void collect_fini(struct collect *collect)
     collect->wholes = NULL;
 }
 
-/* The device with coordinate 0 on every axis that does not shard the array. */
-static bool first_replica(const struct shd_sharding *s, int32_t position)
+/* The device with coordinate 0 on every axis that does not shard the array, of those of the rank
+ * that has it. */
+static bool first_replica(const struct program *program, const struct shd_sharding *s,
+                          int32_t position)
 {
     uint32_t used = shd_sharding_axes(s);
 
     for (size_t a = 0; a < shd_mesh_naxes(s->mesh); a++)
-        if (!(used >> a & 1) && shd_mesh_coord(s->mesh, position, a) != 0)
+        if ((int)a != program->stage_axis && !(used >> a & 1) && shd_mesh_coord(s->mesh, position, a) != 0)
             return false;
     return true;
 }
@@ -74,7 +76,7 @@ void collect_finish(void *arg, int32_t position, const void *const *shards)
     for (uint32_t r = 0; r < c->program->nresults; r++) {
         const struct program_buffer *b = buffer_of(c->program, r);
 
-        if (first_replica(&b->sharding, position))
+        if (shards[r] && first_replica(c->program, &b->sharding, position))
             place(b, position, shards[r], c->wholes[r]);
     }
 }

@@ -16,15 +16,24 @@ static double number_of(const struct program_buffer *b, const void *shard)
     return number[0];
 }
 
-/* Numbers without dimensions are the same on all devices. */
+/* Whether no device before this one has a buffer. */
+static bool is_first(const struct program *program, uint32_t buffer, int32_t position)
+{
+    return position ==
+           program_doer(program, &program->ops[program->buffers[buffer].first_op], 0);
+}
+
+/* Numbers without dimensions are the same on all devices that have them. */
 void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards)
 {
     const struct program *program = record->program;
 
-    for (uint32_t r = 0; position == 0 && r < program->nresults; r++) {
+    for (uint32_t r = 0; r < program->nresults; r++) {
         const struct program_result *result = &program->results[r];
         const struct program_buffer *b = &program->buffers[result->buffer];
 
+        if (!is_first(program, result->buffer, position))
+            continue;
         if (result->kind == PROGRAM_LOSS)
             record->training.losses[step] = number_of(b, shards[r]);
         else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))

@@ -63,14 +63,13 @@ static bool is_masked(const struct shd_sharding *from, const struct shd_sharding
 
 /* The groups of devices among which a step moves shards, members in the order in which the default
  * algorithms combine them.  A step that names no axes may move them between any devices. */
-static struct shd_groups groups_of(const struct shd_reshard_step *step)
+static struct shd_groups groups_of(const struct program *program,
+                                   const struct shd_reshard_step *step)
 {
     struct shd_groups groups;
     uint8_t all[SHD_MESH_AXES_MAX];
-    size_t nall = shd_mesh_naxes(step->from.mesh);
+    size_t nall = program_rank_axes(program, all);
 
-    for (size_t a = 0; a < nall; a++)
-        all[a] = (uint8_t)a;
     if (shd_groups_init(&groups, step->from.mesh, step->naxes ? step->axes : all,
                         step->naxes ? step->naxes : nall, NULL) != SHD_OK)
         abort(); /* they are axes of the mesh, each once */
@@ -158,11 +157,12 @@ static void add_shard(struct gathering *g, int32_t other, const char *shard)
     }
 }
 
-static void add_shards(struct gathering *g, const struct program_op *op, int32_t device,
-                       uint32_t part, const void *const *const *shards)
+static void add_shards(struct gathering *g, const struct program *program,
+                       const struct program_op *op, int32_t device, uint32_t part,
+                       const void *const *const *shards)
 {
     const struct shd_sharding *from = &g->in->sharding, *to = &g->out->sharding;
-    struct shd_groups groups = groups_of(&op->reshard);
+    struct shd_groups groups = groups_of(program, &op->reshard);
     int32_t group = shd_groups_find(&groups, device);
 
     if (is_masked(from, to, device))
@@ -233,7 +233,7 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
         g.want[i] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
     shd_sharding_offset(to, g.out->shape, device, g.offset);
     if (done)
-        add_shards(&g, op, device, part, shards);
+        add_shards(&g, program, op, device, part, shards);
     *out = (struct moved){.want = g.want};
     if (done && bounded) {
         allow_sum(&g, nparts_along(from->mesh, combined));

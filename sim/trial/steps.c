@@ -32,7 +32,10 @@ struct steps {
     const void *const **shards;    /* [device][buffer]; each device's own array, known from the
                                       first op on */
     struct kern_difference *found; /* [device][op] */
+    void **sent;        /* [device][channel]: copies of what it sent first in the step at hand */
     bool *done;         /* [device][op]; for the first microbatch: others are not judged */
+    uint32_t *judged_arguments; /* by device: the step of which it has judged them */
+    int32_t *number;    /* by device: its number among those of its rank */
     bool *judged;       /* [op]; written by the lowest device that judges it */
     int32_t stride;     /* from one device that judges an op to the next */
     atomic_bool failed; /* there was no memory */
@@ -135,7 +138,7 @@ static void end_step(void *arg, int32_t device, uint32_t step, const void *const
         const struct program_result *result = &program->results[r];
         void **left = &s->left[(size_t)device * program->nresults + r];
 
-        if (result->kind != PROGRAM_NEXT)
+        if (result->kind != PROGRAM_NEXT || !shards[r]) /* another rank's */
             continue;
         *left = copy_of(shards[r], program->buffers[result->buffer].bytes);
         if (!*left)
@@ -340,56 +343,92 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
     return done;
 }
 
+/* ---- steps between stages ---- */
+
+static bool keep_sent(struct steps *s, int32_t device, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    void **sent = &s->sent[(size_t)device * s->program->nchannels + op->channel];
+
+    free(*sent);
+    *sent = copy_of(s->shards[device][op->inputs[0]], s->program->buffers[op->inputs[0]].bytes);
+    return *sent != NULL;
+}
+
+/* Ranks do microbatches in the same order: what is received first was sent first. */
+static bool judge_received(const struct steps *s, int32_t device, uint32_t i)
+{
+    const struct program *program = s->program;
+    const struct program_op *op = &program->ops[i];
+    const struct program_op *send = &program->ops[program->channels[op->channel].send];
+    int32_t source = program_doer(program, send, device);
+
+    return judge_exact(s, device, i, op->outputs[0],
+                       s->sent[(size_t)source * program->nchannels + op->channel]);
+}
+
 /* ---- all steps ---- */
 
 static bool is_judge(const struct steps *s, int32_t device, uint32_t op)
 {
-    return ((int64_t)device + op) % s->stride == 0;
+    return ((int64_t)s->number[device] + op) % s->stride == 0;
 }
 
 /* Arguments are filled once, before the first step; those of the next are judged when its first op
  * has been. */
-static bool judge_arguments(const struct steps *s, int32_t device, uint32_t op)
+static bool judge_arguments(struct steps *s, int32_t device)
 {
+    const struct program *program = s->program;
+    uint32_t rank = program_rank(program, device);
     bool done = true;
 
-    if (s->step[device] == 0 || op != s->program->first_op)
+    if (s->judged_arguments[device] == s->step[device])
         return true;
-    for (uint32_t i = 0; i < op && done; i++) {
-        bool *once = &s->done[(size_t)device * s->program->nops + i];
-
-        if (is_judge(s, device, i) && !*once)
+    s->judged_arguments[device] = s->step[device];
+    for (uint32_t i = 0; i < program->first_op && done; i++)
+        if (program_holds(program, rank, &program->ops[i]) && is_judge(s, device, i))
             done = judge_fill(s, device, i);
-        *once = true;
-    }
     return done;
+}
+
+static bool judge_op(struct steps *s, int32_t device, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    bool done = true;
+
+    switch (op->kind) {
+    case PROGRAM_FILL:
+        return judge_fill(s, device, i);
+    case PROGRAM_KERNEL:
+        return judge_kernel(s, device, i);
+    case PROGRAM_RECV:
+        return judge_received(s, device, i);
+    default:
+        for (uint32_t k = 0; k < op->noutputs && done; k++)
+            done = judge_part(s, device, i, k);
+        return done;
+    }
 }
 
 static void judge_step(void *arg, int32_t device, uint32_t i, const void *const *shards)
 {
     struct steps *s = arg;
-    const struct program_op *op = &s->program->ops[i];
     size_t at = (size_t)device * s->program->nops + i;
-    bool done;
+    bool sends = s->program->ops[i].kind == PROGRAM_SEND, done;
 
-    if (!s->shards[device]) /* written at the first op, which is a fill, and only read where devices
-                               meet */
+    if (!s->shards[device]) /* written at the first op, where devices do not meet, and only read
+                               where they do */
         s->shards[device] = shards;
-    done = judge_arguments(s, device, i);
+    done = judge_arguments(s, device);
     if (!done)
         atomic_store(&s->failed, true);
-    if (!done || !is_judge(s, device, i) || s->done[at])
+    if (!done || !(sends || is_judge(s, device, i)) || s->done[at])
         return;
     s->done[at] = true;
-    if (op->kind == PROGRAM_FILL)
-        done = judge_fill(s, device, i);
-    else if (op->kind == PROGRAM_KERNEL)
-        done = judge_kernel(s, device, i);
-    for (uint32_t k = 0; k < op->noutputs && op->kind == PROGRAM_RESHARD && done; k++)
-        done = judge_part(s, device, i, k);
+    done = sends ? keep_sent(s, device, i) : judge_op(s, device, i);
     if (!done)
         atomic_store(&s->failed, true);
-    else if (device < s->stride)
+    else if (s->number[device] < s->stride)
         s->judged[i] = true;
 }
 
@@ -403,7 +442,7 @@ static void fill_record(struct record *record, const struct steps *s)
         record->nsteps += s->judged[i];
         if (record->step.error > 1 || check.error <= record->step.error)
             continue;
-        record->step = check;
+        record->step = check; /* of an op that writes something, or there is nothing wrong */
         record->step.name = s->program->buffers[s->program->ops[i].outputs[0]].name;
         record->step_op = i;
     }
@@ -454,17 +493,29 @@ static uint64_t work_of_device(const struct program *program)
 
 static int32_t stride_of(const struct program *program)
 {
-    uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh);
+    uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh) / program->nranks;
     uint64_t wanted = ndevices * work_of_device(program) / WORK_MAX + 1;
     uint64_t most = (ndevices + JUDGES_LEAST - 1) / JUDGES_LEAST;
 
     return (int32_t)(wanted < most ? wanted : most);
 }
 
+/* Number the devices of each rank, in the order of their positions. */
+static void number_devices(int32_t *number, const struct program *program)
+{
+    for (uint32_t rank = 0; rank < program->nranks; rank++) {
+        int32_t n = 0;
+
+        for (int32_t d = 0; d < shd_mesh_size(program->mesh); d++)
+            if (program_rank(program, d) == rank)
+                number[d] = n++;
+    }
+}
+
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
-    size_t nleft = n * record->program->nresults;
+    size_t nleft = n * record->program->nresults, nsent = n * record->program->nchannels;
     struct steps s = {.program = record->program, .stride = stride_of(record->program)};
     int status;
 
@@ -475,12 +526,23 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
     s.judged = calloc(nops + 1, sizeof *s.judged);
     s.step = calloc(n, sizeof *s.step);
     s.left = calloc(nleft + 1, sizeof *s.left);
-    if (s.shards && s.found && s.done && s.judged && s.step && s.left)
+    s.sent = calloc(nsent + 1, sizeof *s.sent);
+    s.judged_arguments = calloc(n, sizeof *s.judged_arguments);
+    s.number = calloc(n, sizeof *s.number);
+    if (s.shards && s.found && s.done && s.judged && s.step && s.left && s.sent &&
+        s.judged_arguments && s.number) {
+        number_devices(s.number, s.program);
         status = run_again(record, &s, opts, err);
-    else
+    } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory to judge the steps");
+    }
     for (size_t i = 0; s.left && i < nleft; i++)
         free(s.left[i]);
+    for (size_t i = 0; s.sent && i < nsent; i++)
+        free(s.sent[i]);
+    free(s.sent);
+    free(s.judged_arguments);
+    free(s.number);
     free(s.left);
     free(s.step);
     free(s.shards);

@@ -234,6 +234,8 @@ static void compare_results(const struct comparing *c, const struct verify_resul
         const struct program_buffer *b = &program->buffers[program->results[r].buffer];
         int64_t offset[SHD_RANK_MAX];
 
+        if (!program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
+            continue;
         shd_sharding_offset(&b->sharding, b->shape, position, offset);
         kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shards[r], want->wholes[r],
                      want->allowed[r], &found[(size_t)position * program->nresults + r]);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "memory/backend.h"
+#include "run/channel.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
@@ -40,11 +41,16 @@ struct walker {
     const struct program *program;
     struct shd_device *dev;
     int32_t position;
-    void **shards;        /* by buffer; NULL while not alive */
+    uint32_t rank;        /* of the pipeline */
+    void **shards;        /* by buffer; NULL while not alive.  Of what each microbatch has of its
+                             own: those of the microbatch at hand */
+    void ***frames;       /* [microbatch][frame]: of the others; NULL: that has none */
+    void **spare_frame;   /* to be used again */
     const void **results; /* room for the shards of results */
     int nthreads;
     uint32_t repeat;     /* of the step, from 0 */
     uint32_t microbatch; /* of that, from 0 */
+    bool first;          /* sums over microbatches begin with it */
     int core;            /* the core of its turn, or TURNS_NONE */
 };
 
@@ -79,18 +85,22 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
+/* The group of all devices that do what the device does: those of its rank. */
+static int seat_on_rank(struct run_seat *out, struct walker *w, struct shd_error *err)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = program_rank_axes(w->program, axes);
+
+    return run_group_over_axes(out, w->dev, axes, naxes, err);
+}
+
 static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *received,
                     struct shd_error *err)
 {
     struct fetching f = {w, op};
-    uint8_t axes[SHD_MESH_AXES_MAX];
-    size_t naxes = shd_mesh_naxes(w->program->mesh);
     struct run_seat seat;
-    int status;
+    int status = seat_on_rank(&seat, w, err);
 
-    for (size_t a = 0; a < naxes; a++)
-        axes[a] = (uint8_t)a;
-    status = run_group_over_axes(&seat, w->dev, axes, naxes, err);
     if (status != SHD_OK)
         return status;
     return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]], (uint64_t)(op - w->program->ops),
@@ -214,6 +224,35 @@ static void stand_in(struct walker *w, const struct program_op *op)
     }
 }
 
+/* ---- steps between stages ---- */
+
+static int do_send(struct walker *w, const struct program_op *op, struct shd_error *err)
+{
+    const struct program *program = w->program;
+    const struct program_op *recv = &program->ops[program->channels[op->channel].recv];
+    const struct channel_tag tag = {op->channel, w->microbatch};
+
+    if (w->walk->alone >= 0)
+        return SHD_OK;
+    return channel_send(w->dev, program_doer(program, recv, w->position), tag,
+                        w->shards[op->inputs[0]], program->buffers[op->inputs[0]].bytes, err);
+}
+
+static int do_receive(struct walker *w, const struct program_op *op, uint64_t *received,
+                      struct shd_error *err)
+{
+    const struct program *program = w->program;
+    const struct program_op *send = &program->ops[program->channels[op->channel].send];
+    const struct channel_tag tag = {op->channel, w->microbatch};
+    uint64_t bytes = program->buffers[op->outputs[0]].bytes;
+
+    if (w->walk->alone < 0)
+        return channel_take(w->dev, program_doer(program, send, w->position), tag,
+                            w->shards[op->outputs[0]], bytes, op->name, received, err);
+    memset(w->shards[op->outputs[0]], 0, bytes);
+    return SHD_OK;
+}
+
 static int do_reshard(struct walker *w, const struct program_op *op, uint64_t *received,
                       struct shd_error *err)
 {
@@ -261,7 +300,7 @@ static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *w
         in[n++] = out[0];
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[n++] = w->shards[op->inputs[k]];
-    if (op->accumulates && w->microbatch == 0)
+    if (op->accumulates && w->first)
         memset(out[0], 0, w->program->buffers[op->outputs[0]].bytes);
     program_op_offsets(w->program, op, w->position, offsets);
     return op->kernel->run(&op->desc, &args);
@@ -277,13 +316,20 @@ static void count_flops(struct walker *w, const struct program_op *op, uint64_t 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
                  struct shd_error *err)
 {
-    if (op->kind == PROGRAM_RESHARD)
+    switch (op->kind) {
+    case PROGRAM_RESHARD:
         return do_reshard(w, op, received, err);
-    if (op->kind == PROGRAM_FILL)
+    case PROGRAM_SEND:
+        return do_send(w, op, err);
+    case PROGRAM_RECV:
+        return do_receive(w, op, received, err);
+    case PROGRAM_FILL:
         do_fill(w, op);
-    else
+        return SHD_OK;
+    default:
         count_flops(w, op, do_kernel(w, op, workspace));
-    return SHD_OK;
+        return SHD_OK;
+    }
 }
 
 /* Without the memory that is got for it and given back: accounting for devices is no work of
@@ -308,21 +354,31 @@ static int do_timed_op(struct walker *w, const struct program_op *op, void *work
     return status;
 }
 
+/* Wait for all devices that do the same. */
+static int meet_rank(struct walker *w, const char *where, struct shd_error *err)
+{
+    struct coll_call call = {.kind = COLL_BARRIER, .where = where};
+    int status = seat_on_rank(&call.seat, w, err);
+
+    return status == SHD_OK ? run_collective(w->dev, &call, err) : status;
+}
+
 static int show(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
     const void *const *shards = (const void *const *)w->shards;
-    bool meet = opts->inspect && w->program->ops[i].kind == PROGRAM_RESHARD;
+    const struct program_op *op = &w->program->ops[i];
+    bool meet = opts->inspect && op->kind == PROGRAM_RESHARD;
     int status = SHD_OK;
 
     if (opts->observe)
         opts->observe(opts->observe_arg, w->position, i, shards);
     if (meet)
-        status = shd_device_barrier(w->dev, NULL, err);
+        status = meet_rank(w, op->name, err);
     if (opts->inspect && status == SHD_OK)
         opts->inspect(opts->inspect_arg, w->position, i, shards);
     if (meet && status == SHD_OK)
-        status = shd_device_barrier(w->dev, NULL, err);
+        status = meet_rank(w, op->name, err);
     return status;
 }
 
@@ -331,7 +387,7 @@ static void count_received(struct walker *w, uint32_t i, uint64_t received)
 {
     uint64_t *all = &w->walk->record->op_received[(size_t)w->position * w->program->nops + i];
 
-    *all = received + (w->microbatch > 0 && w->program->ops[i].times > 1 ? *all : 0);
+    *all = received + (w->first ? 0 : *all);
 }
 
 /* Those who look at what an op read must find it there: then nothing is written over it. */
@@ -349,7 +405,7 @@ static int get_memory(struct walker *w, const struct program_op *op, uint32_t ou
 
     if (b->over != PROGRAM_NONE && !is_watched(w))
         *shard = w->shards[b->over];
-    else if (b->over != PROGRAM_NONE || program_allocates(w->program, op, output, w->microbatch))
+    else if (b->over != PROGRAM_NONE || program_allocates(w->program, op, output, w->first))
         return shd_device_alloc(w->dev, b->bytes, b->name, shard, err);
     return SHD_OK;
 }
@@ -368,11 +424,14 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = get_memory(w, op, k, err);
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
+    /* What is sent is shown before it is there for others to look at what became of it. */
+    if (status == SHD_OK && op->kind == PROGRAM_SEND)
+        status = show(w, i, err);
     if (status == SHD_OK)
         status = do_timed_op(w, op, workspace, &received, err);
     shd_device_free(w->dev, workspace);
     count_received(w, i, received);
-    if (status == SHD_OK)
+    if (status == SHD_OK && op->kind != PROGRAM_SEND)
         status = show(w, i, err);
     for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
         shd_device_free(w->dev, w->shards[dead[d]]);
@@ -433,7 +492,8 @@ static void refill(struct walker *w)
     const struct walk_opts *opts = w->walk->opts;
 
     for (uint32_t i = 0; i < w->program->first_op; i++) {
-        if (!kern_source_changes(&w->program->ops[i].source))
+        if (!kern_source_changes(&w->program->ops[i].source) ||
+            !program_holds(w->program, w->rank, &w->program->ops[i]))
             continue;
         do_fill(w, &w->program->ops[i]);
         if (opts->observe)
@@ -441,14 +501,71 @@ static void refill(struct walker *w)
     }
 }
 
-static int walk_action(struct walker *w, uint64_t action, struct shd_error *err)
-{
-    const struct program_action a = program_action_at(w->program, action);
+/* ---- what each microbatch has of its own ---- */
 
-    w->microbatch = a.microbatch;
-    if (a.microbatch > 0 && program_begins_microbatch(w->program, action))
+/* Put away the arrays of the microbatch at hand. */
+static void store_frame(struct walker *w)
+{
+    void **frame = w->frames[w->microbatch];
+    bool any = false;
+
+    for (uint32_t b = 0; b < w->program->nbuffers && frame; b++) {
+        uint32_t at = w->program->buffers[b].frame;
+
+        if (at == PROGRAM_NONE)
+            continue;
+        frame[at] = w->shards[b];
+        any |= frame[at] != NULL;
+        w->shards[b] = NULL;
+    }
+    if (any || !frame)
+        return;
+    w->frames[w->microbatch] = NULL;
+    free(w->spare_frame);
+    w->spare_frame = frame;
+}
+
+static int load_frame(struct walker *w, uint32_t microbatch, struct shd_error *err)
+{
+    const struct program *program = w->program;
+    void **frame = w->frames[microbatch];
+
+    if (!frame) {
+        frame = w->spare_frame ? w->spare_frame : calloc(program->nframes, sizeof *frame);
+        w->spare_frame = NULL;
+        w->frames[microbatch] = frame;
+    }
+    if (!frame)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the table of buffers");
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (program->buffers[b].frame != PROGRAM_NONE)
+            w->shards[b] = frame[program->buffers[b].frame];
+    return SHD_OK;
+}
+
+/* Go on with another microbatch. */
+static int switch_to(struct walker *w, uint32_t microbatch, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    if (w->program->nframes > 0) {
+        store_frame(w);
+        status = load_frame(w, microbatch, err);
+    }
+    w->microbatch = microbatch;
+    if (status == SHD_OK)
         refill(w);
-    return walk_op_in_turn(w, a.op, err);
+    return status;
+}
+
+static int walk_action(struct walker *w, const struct program_action *a, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    if (a->begins && a->microbatch != w->microbatch)
+        status = switch_to(w, a->microbatch, err);
+    w->first = a->first;
+    return status == SHD_OK ? walk_op_in_turn(w, a->op, err) : status;
 }
 
 /* All actions, timed as one step. */
@@ -456,16 +573,18 @@ static int walk_step(struct walker *w, struct shd_error *err)
 {
     const struct walk *walk = w->walk;
     size_t at = (size_t)w->repeat * (size_t)walk->record->ndevices + (size_t)w->position;
+    struct program_walk actions = program_walk_begin(w->program, w->rank);
+    struct program_action action;
     int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
 
     walk->record->flops[w->position] = 0;
     walk->record->masked_flops[w->position] = 0;
     walk->first[at] = now();
-    for (uint64_t action = 0; action < program_nactions(w->program) && status == SHD_OK; action++) {
+    while (status == SHD_OK && program_walk_next(&actions, &action)) {
         if (walk->opts->stop_request)
             status = shd_device_check_stop(w->dev, err);
         if (status == SHD_OK)
-            status = walk_action(w, action, err);
+            status = walk_action(w, &action, err);
     }
     give_turn(w);
     walk->last[at] = now();
@@ -488,7 +607,7 @@ static int end_repeat(struct walker *w, struct shd_error *err)
 
 /* What a step left becomes what the next one begins with: its results are freed but those that take
  * the place of arguments, and data that changes from step to step is filled in anew. */
-static void begin_next(struct walker *w)
+static int begin_next(struct walker *w, struct shd_error *err)
 {
     const struct program *program = w->program;
 
@@ -507,8 +626,7 @@ static void begin_next(struct walker *w)
             shd_device_free(w->dev, w->shards[b]);
             w->shards[b] = NULL;
         }
-    w->microbatch = 0;
-    refill(w);
+    return switch_to(w, 0, err);
 }
 
 static int walk_ops(struct walker *w, struct shd_error *err)
@@ -516,11 +634,13 @@ static int walk_ops(struct walker *w, struct shd_error *err)
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < w->program->first_op && status == SHD_OK; i++)
-        status = walk_op_in_turn(w, i, err);
+        if (program_holds(w->program, w->rank, &w->program->ops[i]))
+            status = walk_op_in_turn(w, i, err);
     for (; w->repeat < w->walk->repeats && status == SHD_OK; w->repeat++) {
         if (w->repeat > 0)
-            begin_next(w);
-        status = walk_step(w, err);
+            status = begin_next(w, err);
+        if (status == SHD_OK)
+            status = walk_step(w, err);
         if (status == SHD_OK)
             status = end_repeat(w, err);
     }
@@ -542,14 +662,22 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
         w.position = walk->alone;
     if (walk->opts->nthreads > 1)
         w.nthreads = walk->opts->nthreads;
+    w.rank = program_rank(w.program, w.position);
+    w.frames = calloc(w.program->nframes ? w.program->microbatches : 1, sizeof *w.frames);
     w.shards = calloc((size_t)w.program->nbuffers + 1, sizeof *w.shards);
     w.results = calloc((size_t)w.program->nresults + 1, sizeof *w.results);
-    if (!w.shards || !w.results)
+    if (!w.shards || !w.results || !w.frames)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the table of buffers");
     else
+        status = w.program->nframes ? load_frame(&w, 0, err) : SHD_OK;
+    if (status == SHD_OK)
         status = walk_ops(&w, err);
     if (status == SHD_OK)
         finish(&w);
+    for (uint32_t m = 0; w.frames && w.program->nframes && m < w.program->microbatches; m++)
+        free(w.frames[m]);
+    free(w.frames);
+    free(w.spare_frame);
     free(w.shards);
     free(w.results);
     return status;

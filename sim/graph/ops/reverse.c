@@ -22,12 +22,27 @@ static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
         graph->nodes[node].gradient_of = of;
 }
 
+/* Contributions of one stage of a pipeline are added up there, so that their sum alone is sent;
+ * those of several, where the value lies. */
+static uint32_t stage_of_sum(const struct reverse *r, uint32_t into, uint32_t contribution)
+{
+    const struct adjoint *a = &r->adjoints[into];
+    const struct graph_node *nodes = r->graph->nodes;
+
+    if (a->is == ADJOINT_NODE && a->node != GRAPH_NONE &&
+        nodes[a->node].stage != nodes[contribution].stage)
+        return nodes[into].stage;
+    return nodes[contribution].stage;
+}
+
 void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
 {
     struct adjoint *a = &r->adjoints[into];
+    uint32_t stage = r->graph->stage;
 
     if (contribution == GRAPH_NONE)
         return;
+    r->graph->stage = stage_of_sum(r, into, contribution);
     say_gradient_of(r->graph, contribution, into);
     if (a->is == ADJOINT_ONE)
         contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD_SCALAR,
@@ -36,6 +51,7 @@ void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
         contribution = graph_map(r->graph, reverse_name(r->graph, into, into), KERN_ADD,
                                  contribution, a->node, 0);
     say_gradient_of(r->graph, contribution, into);
+    r->graph->stage = stage;
     *a = (struct adjoint){ADJOINT_NODE, contribution};
 }
 

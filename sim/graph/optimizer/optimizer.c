@@ -18,18 +18,30 @@ const struct optimizer *optimizer_find(const char *name)
     return NULL;
 }
 
-/* sqrt(sum of the squares of all gradients) */
+/* Add the squares of the gradients of one stage to a sum, which may be GRAPH_NONE. */
+static uint32_t add_squares(struct graph *graph, uint32_t sum, const uint32_t *gradients,
+                            uint32_t n)
+{
+    for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
+        uint32_t g = gradients[i];
+
+        if (graph->nodes[g].stage != graph->stage)
+            continue;
+        g = graph_map(graph, "grad_norm/square", KERN_MUL, g, g, 0);
+        g = graph_reduce(graph, "grad_norm/sum", SHD_SUM, g, NULL, 0);
+        sum = sum == GRAPH_NONE ? g : graph_map(graph, "grad_norm/total", KERN_ADD, sum, g, 0);
+    }
+    return sum;
+}
+
+/* sqrt(sum of the squares of all gradients): from stage to stage, one number is handed on. */
 static uint32_t norm_of(struct graph *graph, const uint32_t *gradients, uint32_t n)
 {
     uint32_t sum = GRAPH_NONE;
 
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t g = gradients[i];
-
-        g = graph_map(graph, "grad_norm/square", KERN_MUL, g, g, 0);
-        g = graph_reduce(graph, "grad_norm/sum", SHD_SUM, g, NULL, 0);
-        sum = i == 0 ? g : graph_map(graph, "grad_norm/total", KERN_ADD, sum, g, 0);
-    }
+    for (graph->stage = 0; graph->stage < graph->nstages; graph->stage++)
+        sum = add_squares(graph, sum, gradients, n);
+    graph->stage = graph->nstages - 1;
     return graph_map(graph, "grad_norm", KERN_SQRT, sum, GRAPH_NONE, 0);
 }
 
@@ -53,6 +65,7 @@ static void name_gradients(struct graph *graph, const uint32_t *params, uint32_t
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
         const char *of = graph->nodes[params[i]].name;
 
+        graph->stage = graph->nodes[params[i]].stage;
         gradients[i] =
             graph_constraint(graph, graph_text(graph, "opt/gradient/%s", of), gradients[i]);
         if (gradients[i] != GRAPH_NONE)
@@ -80,6 +93,7 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const
         struct optimizer_param p = {graph->nodes[params[i]].name, params[i], gradients[i]};
         uint32_t next;
 
+        graph->stage = graph->nodes[params[i]].stage;
         if (clip != GRAPH_NONE)
             p.gradient = graph_map(graph, graph_text(graph, "clip/%s", p.name), KERN_MUL,
                                    p.gradient, clip, 0);
@@ -87,4 +101,5 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const
         optimizer_next(graph, params[i], next);
     }
     graph->phase = GRAPH_FORWARD;
+    graph->stage = 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
+#include "graph/stages.h"
 
 /* Microbatches are equal, so the mean over the batch is the mean of theirs: a sum, where each
  * counts its part. */
@@ -19,7 +20,18 @@ static uint32_t part_of_mean(struct graph *graph, uint32_t loss)
 static uint32_t over_microbatches(struct graph *graph, const char *name, uint32_t x)
 {
     graph->phase = GRAPH_BACKWARD;
+    if (x != GRAPH_NONE && graph->err.status == SHD_OK)
+        graph->stage = graph->nodes[x].stage;
     return graph->microbatches == 1 ? x : graph_accumulate(graph, name, x);
+}
+
+/* Whether a gradient is the sum of what two stages of a pipeline contribute. */
+static bool is_of_two_stages(const struct graph *graph, uint32_t gradient)
+{
+    const struct graph_node *n = &graph->nodes[gradient];
+
+    return graph->err.status == SHD_OK && n->op == GRAPH_MAP && n->fn == KERN_ADD &&
+           graph->nodes[n->inputs[0]].stage != graph->nodes[n->inputs[1]].stage;
 }
 
 /* A gradient summed over microbatches.  Under the name "opt/sum/`parameter`" it can be asked for
@@ -32,10 +44,30 @@ static uint32_t sum_gradient(struct graph *graph, uint32_t param, uint32_t gradi
     if (graph->microbatches == 1)
         return gradient;
     graph->phase = GRAPH_BACKWARD;
+    graph->stage = graph->nodes[gradient].stage;
     gradient = graph_constraint(graph, name, gradient);
     if (gradient != GRAPH_NONE)
         graph->nodes[gradient].state_of = param;
     return over_microbatches(graph, name, gradient);
+}
+
+/* Each stage sums what it contributes itself: one sum is sent when all microbatches are done. */
+static uint32_t sum_contributions(struct graph *graph, uint32_t param, uint32_t gradient)
+{
+    uint32_t a, b;
+
+    if (graph->err.status != SHD_OK)
+        return GRAPH_NONE;
+    if (graph->microbatches == 1 || !is_of_two_stages(graph, gradient))
+        return sum_gradient(graph, param, gradient);
+    a = graph->nodes[gradient].inputs[0];
+    b = graph->nodes[gradient].inputs[1];
+    a = sum_contributions(graph, param, a);
+    b = sum_contributions(graph, param, b);
+    graph->phase = GRAPH_OPTIMIZER;
+    graph->stage = graph->nodes[param].stage;
+    return graph_map(graph, graph_text(graph, "opt/stages/%s", graph->nodes[param].name), KERN_ADD,
+                     a, b, 0);
 }
 
 /* Its devices' parts are added up once, when all microbatches are done. */
@@ -88,13 +120,17 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     }
     gradients = params + graph->nnodes;
     n = find_params(graph, params);
+    graph->stage = graph->nodes[loss].stage;
     loss = part_of_mean(graph, loss);
     graph_gradient(graph, loss, params, n, gradients);
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
-        gradients[i] = sum_gradient(graph, params[i], gradients[i]);
+        gradients[i] = sum_contributions(graph, params[i], gradients[i]);
     add_loss(graph, loss);
     optimizer_add(graph, opts, params, gradients, n);
     graph->phase = GRAPH_FORWARD;
+    graph->stage = 0;
     compute_again(graph, recompute);
+    if (graph->nstages > 1)
+        graph_mark_weights(graph);
     free(params);
 }

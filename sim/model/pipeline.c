@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/regex.h>
+
+#include "graph/stages.h"
+#include "timetable/walk.h"
+
+/* ---- timetables ---- */
+
+int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
+                       struct shd_error *err)
+{
+    const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
+    const struct timetable_schedule *schedule;
+    struct timetable_sizes sizes;
+    struct timetable_walk walk;
+    struct timetable *timetable = NULL;
+    int status = timetable_find(&schedule, pipeline->schedule, err);
+
+    if (status != SHD_OK)
+        return status;
+    sizes = (struct timetable_sizes){pipeline->nranks,
+                                     pipeline->stages_per_rank ? (uint32_t)pipeline->stages_per_rank
+                                                               : schedule->stages_per_rank,
+                                     pipeline->nmicrobatches};
+    status = timetable_build(&timetable, schedule, &sizes, err);
+    if (status != SHD_OK)
+        return status;
+    status = timetable_walk(&walk, timetable, &unit, err);
+    if (status == SHD_OK) {
+        timetable_walk_fini(&walk);
+        *out = timetable;
+    } else {
+        timetable_destroy(timetable);
+    }
+    return status;
+}
+
+/* ---- layers ---- */
+
+/* The length of "encoder/layers/3" in "encoder/layers/3/mlp/up"; 0: of no layer. */
+static size_t layer_length(const char *name)
+{
+    const char *at = strncmp(name, "layers", 6) ? strstr(name, "/layers") : name;
+    size_t digits;
+
+    if (!at)
+        return 0;
+    at += *at == '/' ? 7 : 6;
+    if (*at != '/' && *at != '.')
+        return 0;
+    digits = strspn(at + 1, "0123456789");
+    return digits > 0 ? (size_t)(at - name) + 1 + digits : 0;
+}
+
+struct staging {
+    const struct pipeline *pipeline;
+    uint32_t nstages;
+    struct shd_regex **patterns; /* of places */
+    /* Layers so far, by the names of nodes that lie in them; `length` of each. */
+    const char **names;
+    size_t *lengths;
+    uint32_t nlayers;
+};
+
+static uint32_t find_layer(const struct staging *s, const char *name, size_t length)
+{
+    uint32_t i = s->nlayers;
+
+    while (i > 0 && (s->lengths[i - 1] != length || strncmp(s->names[i - 1], name, length) != 0))
+        i--;
+    return i == 0 ? GRAPH_NONE : i - 1;
+}
+
+static void find_layers(struct staging *s, const struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        size_t length = layer_length(graph->nodes[i].name);
+
+        if (length == 0 || graph->nodes[i].op <= GRAPH_PARAM ||
+            find_layer(s, graph->nodes[i].name, length) != GRAPH_NONE)
+            continue;
+        s->names[s->nlayers] = graph->nodes[i].name;
+        s->lengths[s->nlayers++] = length;
+    }
+}
+
+/* Where the counts of layers end a stage. */
+static uint32_t stage_by_counts(const struct pipeline *p, uint32_t layer)
+{
+    int64_t end = 0;
+    uint32_t stage = 0;
+
+    while (stage + 1 < p->nlayers && layer >= (end += p->layers[stage]))
+        stage++;
+    return stage;
+}
+
+static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
+{
+    if (s->pipeline->layers)
+        return stage_by_counts(s->pipeline, layer);
+    return (uint32_t)((uint64_t)layer * s->nstages / s->nlayers);
+}
+
+/* A graph_stage_fn. */
+static int64_t asked_stage(void *arg, const char *name)
+{
+    const struct staging *s = arg;
+    size_t length = layer_length(name);
+    uint32_t layer = length ? find_layer(s, name, length) : GRAPH_NONE;
+
+    for (size_t i = 0; i < s->pipeline->nplaces; i++) {
+        struct shd_regex_match match;
+
+        if (shd_regex_search(&match, s->patterns[i], name, NULL) == SHD_OK && match.found)
+            return s->pipeline->places[i].stage;
+    }
+    return layer == GRAPH_NONE ? -1 : (int64_t)stage_of_layer(s, layer);
+}
+
+static bool compile_places(struct staging *s, struct graph *graph)
+{
+    for (size_t i = 0; i < s->pipeline->nplaces; i++) {
+        const struct pipeline_place *place = &s->pipeline->places[i];
+        struct shd_error err;
+        int status = shd_regex_compile(&s->patterns[i], place->pattern, &err);
+
+        if (status == SHD_OK && place->stage < s->nstages)
+            continue;
+        if (status != SHD_OK)
+            graph_fail(graph, status, "%s", err.text);
+        else
+            graph_fail(graph, SHD_ERANGE, "'%.60s' is placed in stage %u; there are %u, from 0",
+                       place->pattern, place->stage, s->nstages);
+        return false;
+    }
+    return true;
+}
+
+static bool check_counts(const struct staging *s, struct graph *graph)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < s->pipeline->nlayers; i++)
+        sum += s->pipeline->layers[i];
+    if (s->pipeline->layers && (s->pipeline->nlayers != s->nstages || sum != s->nlayers))
+        graph_fail(graph, SHD_EINVAL,
+                   "%zu stages of %lld layers in all are asked for; there are %u stages, and the "
+                   "model has %u layers",
+                   s->pipeline->nlayers, (long long)sum, s->nstages, s->nlayers);
+    else if (!s->pipeline->layers && s->pipeline->nplaces == 0 && s->nlayers < s->nstages)
+        graph_fail(graph, SHD_EINVAL, "%u layers do not fill %u stages", s->nlayers, s->nstages);
+    return graph->err.status == SHD_OK;
+}
+
+void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline, uint32_t nstages)
+{
+    struct staging s = {.pipeline = pipeline, .nstages = nstages};
+
+    if (graph->err.status != SHD_OK)
+        return;
+    s.names = calloc((size_t)graph->nnodes + 1, sizeof *s.names);
+    s.lengths = calloc((size_t)graph->nnodes + 1, sizeof *s.lengths);
+    s.patterns = calloc(pipeline->nplaces + 1, sizeof *s.patterns);
+    if (!s.names || !s.lengths || !s.patterns)
+        graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
+    else
+        find_layers(&s, graph);
+    if (graph->err.status == SHD_OK && compile_places(&s, graph) && check_counts(&s, graph))
+        graph_set_stages(graph, nstages, asked_stage, &s);
+    for (size_t i = 0; s.patterns && i < pipeline->nplaces; i++)
+        shd_regex_destroy(s.patterns[i]);
+    free(s.patterns);
+    free(s.lengths);
+    free(s.names);
+}
