@@ -459,6 +459,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/schema_part.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/stages.c \
 	%D%/scenario/sweep.c \
 	%D%/scenario/sweep.h \
 	%D%/scenario/table.c \

@@ -8,6 +8,7 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
+#include "model/pipeline.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
@@ -138,8 +139,23 @@ static void add_update(struct graph *g, const struct scenario *scenario)
     training_add(g, loss, &opts, recomputes[scenario->recompute]);
 }
 
-static void add_phases(struct graph *g, const struct scenario *scenario)
+static void set_stages(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
+    struct pipeline pipeline = pipeline_of(scenario);
+
+    if (!scenario->pipeline.axis || g->err.status != SHD_OK)
+        return;
+    if (scenario->step.backward)
+        (void)add_loss(g, scenario->seed);
+    pipeline_set_stages(g, &pipeline);
+    if (g->err.status != SHD_OK && g->err.status != SHD_ENOMEM)
+        diag_failure(diag, scenario_place(scenario, "pipeline.axis"), g->err.status, "%s",
+                     g->err.text);
+}
+
+static void add_phases(struct graph *g, const struct scenario *scenario, struct diag *diag)
+{
+    set_stages(g, scenario, diag);
     if (scenario->step.update)
         add_update(g, scenario);
     else if (scenario->step.backward)
@@ -179,7 +195,7 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
     if (diag->nerrors == before)
-        add_phases(g, scenario);
+        add_phases(g, scenario, diag);
     status = graph_status(g, &err);
     if (status == SHD_ENOMEM || (status != SHD_OK && diag->nerrors == before))
         diag_failure(diag, scenario->model.place, err.status, "%s", err.text);

@@ -13,23 +13,61 @@
 
 /* ---- timetables ---- */
 
+struct pipeline pipeline_of(const struct scenario *scenario)
+{
+    const struct scenario_pipeline *p = &scenario->pipeline;
+    struct pipeline out = {.schedule = p->schedule,
+                           .nranks = 1,
+                           .stages_per_rank = p->stages_per_rank,
+                           .nmicrobatches = (uint32_t)scenario->batch.microbatches,
+                           .layers = p->nlayers ? p->layers : NULL,
+                           .nlayers = p->nlayers,
+                           .places = p->places,
+                           .nplaces = p->nplaces};
+
+    for (size_t a = 0; a < scenario->nmesh && p->axis; a++)
+        if (!strcmp(scenario->mesh[a].name, p->axis))
+            out.nranks = (uint32_t)scenario->mesh[a].size;
+    return out;
+}
+
+static int find_sizes(struct timetable_sizes *out, const struct timetable_schedule **schedule,
+                      const struct pipeline *pipeline, struct shd_error *err)
+{
+    int status = timetable_find(schedule, pipeline->schedule, err);
+
+    if (status == SHD_OK)
+        *out = (struct timetable_sizes){
+            pipeline->nranks,
+            pipeline->stages_per_rank ? (uint32_t)pipeline->stages_per_rank
+                                      : (*schedule)->stages_per_rank,
+            pipeline->nmicrobatches};
+    return status;
+}
+
+int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline, struct shd_error *err)
+{
+    const struct timetable_schedule *schedule;
+    struct timetable_sizes sizes;
+    int status = find_sizes(&sizes, &schedule, pipeline, err);
+
+    if (status == SHD_OK)
+        *out = sizes.nranks * sizes.stages_per_rank;
+    return status;
+}
+
 int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
                        struct shd_error *err)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     const struct timetable_schedule *schedule;
+    struct timetable *timetable = NULL;
     struct timetable_sizes sizes;
     struct timetable_walk walk;
-    struct timetable *timetable = NULL;
-    int status = timetable_find(&schedule, pipeline->schedule, err);
+    int status = find_sizes(&sizes, &schedule, pipeline, err);
 
-    if (status != SHD_OK)
-        return status;
-    sizes = (struct timetable_sizes){pipeline->nranks,
-                                     pipeline->stages_per_rank ? (uint32_t)pipeline->stages_per_rank
-                                                               : schedule->stages_per_rank,
-                                     pipeline->nmicrobatches};
-    status = timetable_build(&timetable, schedule, &sizes, err);
+    if (status == SHD_OK)
+        status = timetable_build(&timetable, schedule, &sizes, err);
     if (status != SHD_OK)
         return status;
     status = timetable_walk(&walk, timetable, &unit, err);
@@ -62,7 +100,8 @@ static size_t layer_length(const char *name)
 struct staging {
     const struct pipeline *pipeline;
     uint32_t nstages;
-    struct shd_regex **patterns; /* of places */
+    struct shd_regex **patterns; /* of places ... */
+    bool *found;                 /* ... and whether each was */
     /* Layers so far, by the names of nodes that lie in them; `length` of each. */
     const char **names;
     size_t *lengths;
@@ -119,8 +158,10 @@ static int64_t asked_stage(void *arg, const char *name)
     for (size_t i = 0; i < s->pipeline->nplaces; i++) {
         struct shd_regex_match match;
 
-        if (shd_regex_search(&match, s->patterns[i], name, NULL) == SHD_OK && match.found)
-            return s->pipeline->places[i].stage;
+        if (shd_regex_search(&match, s->patterns[i], name, NULL) != SHD_OK || !match.found)
+            continue;
+        s->found[i] = true;
+        return s->pipeline->places[i].stage;
     }
     return layer == GRAPH_NONE ? -1 : (int64_t)stage_of_layer(s, layer);
 }
@@ -128,17 +169,17 @@ static int64_t asked_stage(void *arg, const char *name)
 static bool compile_places(struct staging *s, struct graph *graph)
 {
     for (size_t i = 0; i < s->pipeline->nplaces; i++) {
-        const struct pipeline_place *place = &s->pipeline->places[i];
+        const struct scenario_stage_place *place = &s->pipeline->places[i];
         struct shd_error err;
         int status = shd_regex_compile(&s->patterns[i], place->pattern, &err);
 
-        if (status == SHD_OK && place->stage < s->nstages)
+        if (status == SHD_OK && place->stage < (int64_t)s->nstages)
             continue;
         if (status != SHD_OK)
             graph_fail(graph, status, "%s", err.text);
         else
-            graph_fail(graph, SHD_ERANGE, "'%.60s' is placed in stage %u; there are %u, from 0",
-                       place->pattern, place->stage, s->nstages);
+            graph_fail(graph, SHD_ERANGE, "'%.60s' is placed in stage %lld; there are %u, from 0",
+                       place->pattern, (long long)place->stage, s->nstages);
         return false;
     }
     return true;
@@ -160,23 +201,45 @@ static bool check_counts(const struct staging *s, struct graph *graph)
     return graph->err.status == SHD_OK;
 }
 
-void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline, uint32_t nstages)
+static void check_found(const struct staging *s, struct graph *graph)
 {
-    struct staging s = {.pipeline = pipeline, .nstages = nstages};
+    for (size_t i = 0; i < s->pipeline->nplaces && graph->err.status == SHD_OK; i++)
+        if (!s->found[i])
+            graph_fail(graph, SHD_EINVAL, "'%.60s' is placed in a stage, but matches nothing new",
+                       s->pipeline->places[i].pattern);
+}
+
+static void set_stages(struct staging *s, struct graph *graph)
+{
+    find_layers(s, graph);
+    if (!compile_places(s, graph) || !check_counts(s, graph))
+        return;
+    graph_set_stages(graph, s->nstages, asked_stage, s);
+    check_found(s, graph);
+}
+
+void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
+{
+    struct staging s = {.pipeline = pipeline};
+    struct shd_error err;
 
     if (graph->err.status != SHD_OK)
         return;
+    if (pipeline_nstages(&s.nstages, pipeline, &err) != SHD_OK) {
+        graph_fail(graph, err.status, "%s", err.text);
+        return;
+    }
     s.names = calloc((size_t)graph->nnodes + 1, sizeof *s.names);
     s.lengths = calloc((size_t)graph->nnodes + 1, sizeof *s.lengths);
     s.patterns = calloc(pipeline->nplaces + 1, sizeof *s.patterns);
-    if (!s.names || !s.lengths || !s.patterns)
-        graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
+    s.found = calloc(pipeline->nplaces + 1, sizeof *s.found);
+    if (s.names && s.lengths && s.patterns && s.found)
+        set_stages(&s, graph);
     else
-        find_layers(&s, graph);
-    if (graph->err.status == SHD_OK && compile_places(&s, graph) && check_counts(&s, graph))
-        graph_set_stages(graph, nstages, asked_stage, &s);
+        graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
     for (size_t i = 0; s.patterns && i < pipeline->nplaces; i++)
         shd_regex_destroy(s.patterns[i]);
+    free(s.found);
     free(s.patterns);
     free(s.lengths);
     free(s.names);

@@ -14,25 +14,27 @@
 #include <shd/error.h>
 
 #include "graph/graph.h"
+#include "scenario/scenario.h"
 #include "timetable/timetable.h"
 
-/* What is called by a name that a pattern is found in (as re.search finds it) is in a stage. */
-struct pipeline_place {
-    const char *pattern;
-    uint32_t stage;
-};
-
 struct pipeline {
-    const char *schedule;   /* by name, as timetable_find() takes it */
-    uint32_t nranks;        /* devices along the axis of stages */
+    const char *schedule;    /* by name, as timetable_find() takes it */
+    uint32_t nranks;         /* devices along the axis of stages */
     int64_t stages_per_rank; /* 0: what the schedule is made for */
     uint32_t nmicrobatches;
     /* How many layers each stage has, nlayers of them; NULL: as even as can be. */
     const int64_t *layers;
     size_t nlayers;
-    const struct pipeline_place *places; /* the first that fits counts */
+    const struct scenario_stage_place *places; /* the first that fits counts */
     size_t nplaces;
 };
+
+/* What a scenario with a pipeline asks for; it points into the scenario. */
+struct pipeline pipeline_of(const struct scenario *scenario);
+
+/* How many stages there are.  SHD_ENOTFOUND: no such schedule. */
+SHD_MUST_CHECK int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline,
+                                    struct shd_error *err);
 
 /* The schedule's timetable, walked without data, so that it is known to end.  SHD_ENOTFOUND: no
  * such schedule; SHD_EINVAL, SHD_EINDIVISIBLE: what does not fit; SHD_ESTUCK; SHD_ENOMEM.  Free it
@@ -41,6 +43,6 @@ SHD_MUST_CHECK int pipeline_timetable(struct timetable **out, const struct pipel
                                       struct shd_error *err);
 
 /* Give the nodes of a forward graph their stages.  Errors stay in the graph. */
-void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline, uint32_t nstages);
+void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline);
 
 #endif /* MODEL_PIPELINE_H */

@@ -292,7 +292,7 @@ static int set_stages(struct train *t, const json_t *layout, struct shd_error *e
     if (status != SHD_OK)
         return status;
     t->stages.timetable = t->timetable;
-    pipeline_set_stages(t->graph, &pipeline, t->timetable->nstages);
+    pipeline_set_stages(t->graph, &pipeline);
     return graph_status(t->graph, err);
 }
 

@@ -309,6 +309,24 @@ static void check_zero(struct reader *r)
         mesh_report_no_axis(r, scenario_place(s, "zero.axis"), s->zero.axis, s->zero.axis);
 }
 
+static void check_pipeline(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (!s->pipeline.axis && (s->pipeline.nlayers > 0 || s->pipeline.nplaces > 0))
+        diag_error(r->diag, scenario_place(s, s->pipeline.nlayers > 0 ? "pipeline.layers"
+                                                                      : "pipeline.place"),
+                   "stages without an axis; expected pipeline.axis, a mesh axis");
+    if (s->pipeline.axis && !r->mesh_unknown && !mesh_has(s, s->pipeline.axis))
+        mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
+                            s->pipeline.axis);
+    if (s->pipeline.axis && s->zero.axis && !strcmp(s->pipeline.axis, s->zero.axis))
+        diag_error(r->diag, scenario_place(s, "zero.axis"),
+                   "zero is to cut over '%s', along which the stages of the pipeline lie; expected "
+                   "another axis",
+                   s->zero.axis);
+}
+
 void check_scenario(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -324,6 +342,7 @@ void check_scenario(struct reader *r)
     check_update(r);
     check_parts(r);
     check_zero(r);
+    check_pipeline(r);
     if (r->mesh_unknown)
         return;
     check_partition_axis(r);

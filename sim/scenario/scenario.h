@@ -177,6 +177,27 @@ struct scenario_zero {
     bool reshard;  /* of stage 3: parameters gathered forward are gathered again backward */
 };
 
+#define SCENARIO_STAGES_MAX 65536
+
+/* What is called by a name that the pattern is found in lies in a stage. */
+struct scenario_stage_place {
+    char *pattern; /* searched for, as re.search does; it compiles */
+    int64_t stage;
+    struct place place; /* of the pattern */
+};
+
+/* Layers in stages, one after the other: model/pipeline.h.  Whether there is such a schedule is for
+ * the caller to say. */
+struct scenario_pipeline {
+    char *axis; /* of the mesh, along which the stages lie; NULL: no pipeline */
+    char *schedule;
+    int64_t stages_per_rank; /* 0: what the schedule is made for */
+    size_t nlayers;          /* 0: as even as can be */
+    int64_t *layers;         /* of each stage */
+    size_t nplaces;
+    struct scenario_stage_place *places; /* the first that fits counts */
+};
+
 struct scenario_transfers {
     uint64_t bytes_per_s; /* into each device, at least 1 */
     int64_t latency_ns;
@@ -249,6 +270,7 @@ struct scenario {
     int64_t steps; /* that follow each other; 1 unless they have an update */
     struct scenario_optimizer optimizer;
     struct scenario_zero zero;
+    struct scenario_pipeline pipeline;
     enum scenario_recompute recompute;
     enum scenario_placement placement;
     enum scenario_rules_from rules;

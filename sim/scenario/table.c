@@ -84,6 +84,7 @@ const struct option_section option_sections[] = {
     {"graph", "a computation of your own"},
     {"optimizer", "how parameters are updated"},
     {"zero", "what ZeRO cuts besides the batch"},
+    {"pipeline", "layers in stages, one after the other"},
     {"limits", "what a device has"},
     {"transfers", "what a transfer takes where the step is replayed"},
 };
@@ -459,6 +460,50 @@ const struct option option_table[] = {
         .standard = "true",
         .help = "of stage 3: gather parameters again for the backward phase (less memory, half as "
                 "many bytes again), or keep them from the forward one",
+    },
+    {
+        .section = "pipeline",
+        .key = "axis",
+        .type = &value_axis,
+        .offset = AT(pipeline.axis),
+        .standard = "null",
+        .help = "the mesh axis along which stages lie; it cuts no array",
+    },
+    {
+        .section = "pipeline",
+        .key = "schedule",
+        .type = &value_name,
+        .offset = AT(pipeline.schedule),
+        .standard = "1F1B",
+        .help = "in which order each rank does what: shardsim show timetable all lists them",
+    },
+    {
+        .section = "pipeline",
+        .key = "stages_per_rank",
+        .type = &value_int,
+        .offset = AT(pipeline.stages_per_rank),
+        .min = 0,
+        .max = 65536,
+        .standard = "0",
+        .help = "virtual stages of each rank; 0: as many as the schedule is made for",
+    },
+    {
+        .section = "pipeline",
+        .key = "layers",
+        .type = &value_layers,
+        .offset = AT(pipeline.layers),
+        .standard = "null",
+        .help = "how many layers each stage has, from the first stage on; null: as even as can be",
+    },
+    {
+        .section = "pipeline",
+        .key = "place",
+        .type = &value_places,
+        .offset = AT(pipeline.places),
+        .standard = "[]",
+        .help = "what lies in which stage by name, from 0; the first pattern that is found counts. "
+                "By default what is before the layers lies in the first stage, what is behind in "
+                "the last",
     },
     {
         .key = "recompute",

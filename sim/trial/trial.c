@@ -9,6 +9,7 @@
 
 #include "base/nearest.h"
 #include "cost/plan.h"
+#include "model/pipeline.h"
 #include "partition/partition.h"
 #include "trial/verify.h"
 
@@ -90,6 +91,7 @@ struct partition_request trial_request(const struct trial *trial)
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
+        .stages = trial->timetable ? &trial->stages : NULL,
     };
 }
 
@@ -113,6 +115,25 @@ static int build_program(struct trial *t, struct diag *diag)
     return diag_status(diag, before);
 }
 
+/* The order in which the ranks of a pipeline do what. */
+static int build_timetable(struct trial *t, struct diag *diag)
+{
+    const struct pipeline pipeline = pipeline_of(t->scenario);
+    struct shd_error err;
+    int status;
+
+    if (t->graph->nstages == 1)
+        return SHD_OK;
+    status = pipeline_timetable(&t->timetable, &pipeline, &err);
+    if (status != SHD_OK)
+        diag_failure(diag, scenario_place(t->scenario, "pipeline.schedule"), status, "%s",
+                     err.text);
+    else
+        t->stages = (struct program_stages){
+            shd_mesh_find_axis(t->mesh, t->scenario->pipeline.axis), t->timetable};
+    return status;
+}
+
 static int build(struct trial *t, struct diag *diag)
 {
     const struct scenario *scenario = t->scenario;
@@ -123,6 +144,8 @@ static int build(struct trial *t, struct diag *diag)
         diag_failure(diag, scenario_place(scenario, "mesh"), err.status, "%s", err.text);
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
+    if (status == SHD_OK)
+        status = build_timetable(t, diag);
     if (status == SHD_OK)
         status = model_shardings(&t->shardings, t->graph, t->mesh, scenario, diag);
     if (status == SHD_OK)
@@ -153,6 +176,7 @@ void trial_fini(struct trial *trial)
     record_destroy(trial->record);
     program_destroy(trial->program);
     model_shardings_fini(&trial->shardings);
+    timetable_destroy(trial->timetable);
     graph_destroy(trial->graph);
     shd_mesh_destroy(trial->mesh);
     memset(trial, 0, sizeof *trial);

@@ -26,6 +26,8 @@ struct trial {
     const struct scenario *scenario; /* not owned */
     struct shd_mesh *mesh;
     struct graph *graph;
+    struct timetable *timetable; /* of a pipeline; NULL: there is one stage ... */
+    struct program_stages stages; /* ... else on its axis */
     struct model_shardings shardings;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for; NULL: the default */
     struct program *program;

@@ -1,0 +1,177 @@
+/* The values of pipeline.layers, a list of how many layers each stage has, and of pipeline.place, a
+ * list of patterns of names and the stages that these are in.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <shd/regex.h>
+
+#include "base/json_out.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
+#include "scenario/value.h"
+
+/* ---- layers ---- */
+
+static void clear_layers(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    free(scenario->pipeline.layers);
+    scenario->pipeline.layers = NULL;
+    scenario->pipeline.nlayers = 0;
+}
+
+static void read_count(struct reader *r, const struct yaml_node *node)
+{
+    struct scenario_pipeline *p = &r->scenario->pipeline;
+    char found[YAML_DESCRIPTION_MAX];
+    int64_t value, *count;
+
+    if (!yaml_read_int(node, &value) || value < 0 || value > INT32_MAX) {
+        diag_error(r->diag, node->place,
+                   "an entry of pipeline.layers is %s; expected how many layers a stage has",
+                   yaml_describe(node, found, sizeof(found)));
+        return;
+    }
+    count = value_append(r, &p->layers, &p->nlayers, sizeof(*count), SCENARIO_STAGES_MAX, node);
+    if (count)
+        *count = value;
+}
+
+static void read_layers(struct reader *r, const struct option *option,
+                        const struct yaml_node *node)
+{
+    clear_layers(r->scenario, option);
+    if (yaml_is_null(node))
+        return;
+    if (node->kind != YAML_LIST || node->nitems == 0) {
+        value_error(r, option, node);
+        return;
+    }
+    for (size_t i = 0; i < node->nitems; i++)
+        read_count(r, node->items[i]);
+}
+
+static void print_layers(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    const struct scenario_pipeline *p = &scenario->pipeline;
+
+    (void)option;
+    for (size_t i = 0; i < p->nlayers; i++)
+        text_addf(out, "%s%" PRId64, i == 0 ? "[" : ", ", p->layers[i]);
+    text_add(out, p->nlayers == 0 ? "null" : "]");
+}
+
+static void schema_layers(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "anyOf",
+               "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, \"items\": "
+               "{\"type\": \"integer\", \"minimum\": 0}}]");
+}
+
+const struct value_type value_layers = {
+    .expected = "how many layers each stage has, such as [3, 5], or null for as even as can be",
+    .read = read_layers,
+    .print = print_layers,
+    .clear = clear_layers,
+    .schema = schema_layers,
+};
+
+/* ---- places ---- */
+
+static void clear_places(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    for (size_t i = 0; i < scenario->pipeline.nplaces; i++)
+        free(scenario->pipeline.places[i].pattern);
+    free(scenario->pipeline.places);
+    scenario->pipeline.places = NULL;
+    scenario->pipeline.nplaces = 0;
+}
+
+static bool is_pattern(struct reader *r, const char *pattern, struct place place)
+{
+    struct shd_regex *regex;
+    struct shd_error err;
+    int status = shd_regex_compile(&regex, pattern, &err);
+
+    if (status == SHD_OK)
+        shd_regex_destroy(regex);
+    else
+        diag_failure(r->diag, place, status, "pattern: %s", err.text);
+    return status == SHD_OK;
+}
+
+static void read_place(struct reader *r, const struct yaml_node *node)
+{
+    struct scenario_pipeline *p = &r->scenario->pipeline;
+    struct scenario_stage_place *place = NULL;
+    char found[YAML_DESCRIPTION_MAX], *pattern;
+    int64_t stage;
+
+    if (node->kind != YAML_LIST || node->nitems != 2 || !yaml_read_int(node->items[1], &stage) ||
+        stage < 0 || stage >= SCENARIO_STAGES_MAX) {
+        diag_error(r->diag, node->place,
+                   "an entry of pipeline.place is %s; expected [pattern, stage], such as "
+                   "[embed.*, 0]",
+                   yaml_describe(node, found, sizeof(found)));
+        return;
+    }
+    pattern = value_read_name(r, "a pattern", node->items[0]);
+    if (pattern && is_pattern(r, pattern, node->items[0]->place))
+        place = value_append(r, &p->places, &p->nplaces, sizeof(*place), SCENARIO_STAGES_MAX, node);
+    if (place)
+        *place = (struct scenario_stage_place){pattern, stage, node->items[0]->place};
+    else
+        free(pattern);
+}
+
+static void read_places(struct reader *r, const struct option *option,
+                        const struct yaml_node *node)
+{
+    clear_places(r->scenario, option);
+    if (node->kind != YAML_LIST) {
+        value_error(r, option, node);
+        return;
+    }
+    for (size_t i = 0; i < node->nitems; i++)
+        read_place(r, node->items[i]);
+}
+
+static void print_places(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    const struct scenario_pipeline *p = &scenario->pipeline;
+
+    (void)option;
+    text_add(out, "[");
+    for (size_t i = 0; i < p->nplaces; i++) {
+        text_add(out, i == 0 ? "[" : ", [");
+        yaml_print_string(out, p->places[i].pattern);
+        text_addf(out, ", %" PRId64 "]", p->places[i].stage);
+    }
+    text_add(out, "]");
+}
+
+static void schema_places(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "type", "\"array\"");
+    schema_add(out, "items",
+               "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, \"items\": [{\"$ref\": "
+               "\"#/definitions/" SCHEMA_NAME "\"}, {\"type\": \"integer\", \"minimum\": 0}]}");
+}
+
+const struct value_type value_places = {
+    .expected = "a list of [pattern, stage], such as [[embed.*, 0], [head.*, 3]]",
+    .read = read_places,
+    .print = print_places,
+    .clear = clear_places,
+    .schema = schema_places,
+};
