@@ -81,8 +81,11 @@ static void tell_values(const struct lesson *l, struct text *out, uint32_t op, u
     if (!l->values)
         return;
     for (int32_t p = 0; p < l->values->ndevices; p++) {
+        const struct program *program = l->record->program;
         const char *text = get(l->values, op, k, p);
 
+        if (!program_holds(program, program_rank(program, p), &program->ops[op]))
+            continue;
         if (!text) {
             tell(l, out, "", "(%s has too many numbers to show)", b->name);
             return;
@@ -433,22 +436,67 @@ static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)
     tell_moves(l, out, i);
 }
 
-static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
+/* A send and its receive are told apart by which array is there. */
+static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
-    struct text head = TEXT_INIT;
+    const struct program_channel *c = &program->channels[op->channel];
+    bool sends = op->kind == PROGRAM_SEND;
+    const struct program_op *other = &program->ops[sends ? c->recv : c->send];
+    char bytes[UNITS_TEXT_MAX];
+
+    tell_array(l, out, "array", sends ? op->inputs[0] : op->outputs[0]);
+    if (!sends)
+        tell_values(l, out, i, 0, op->outputs[0], values_output);
+    tell(l, out, "why", "%s", op->why);
+    tell(l, out, "moves", "%s to device %d, and so for each device of the stage",
+         units_print_bytes(bytes, sizeof bytes, record_received_in(l->record, c->recv,
+                                                                   program_doer(program,
+                                                                                &program->ops[c->recv],
+                                                                                l->position))),
+         (int)device_id(l, program_doer(program, sends ? other : op, l->position)));
+}
+
+/* "forward", or "forward, stage 1". */
+static void add_phase(struct text *out, const struct program *program, const struct program_op *op)
+{
+    text_add(out, phase_names[op->phase]);
+    if (program->nstages > 1)
+        text_addf(out, ", stage %u", op->stage);
+}
+
+static void add_head(struct text *out, const struct program *program, const struct program_op *op)
+{
     char axes[128] = "";
 
-    program_axes_print(program, op->reshard.axes,
-                       op->kind == PROGRAM_RESHARD ? op->reshard.naxes : 0, axes, sizeof axes);
-    if (op->kind == PROGRAM_FILL)
-        text_addf(&head, "%s: given", op->name);
-    else if (op->kind == PROGRAM_KERNEL)
-        text_addf(&head, "%s: %s (%s)", op->name, program_step_name(op), phase_names[op->phase]);
+    if (op->kind == PROGRAM_FILL && op->part == PROGRAM_ARGUMENTS) {
+        text_addf(out, "%s: given", op->name);
+        return;
+    }
+    if (op->kind == PROGRAM_RESHARD)
+        program_axes_print(program, op->reshard.axes, op->reshard.naxes, axes, sizeof axes);
+    if (op->kind == PROGRAM_KERNEL || op->kind == PROGRAM_FILL)
+        text_addf(out, "%s: %s (", op->name, program_step_name(op));
     else
-        text_addf(&head, "%s%s%s for %s (%s)", program_step_name(op), *axes ? " over " : "", axes,
-                  op->name, phase_names[op->phase]);
+        text_addf(out, "%s%s%s for %s (", program_step_name(op), *axes ? " over " : "", axes,
+                  op->name);
+    add_phase(out, program, op);
+    text_add(out, ")");
+}
+
+/* What is told of one device is told of one that does the op: with the same other coordinates, on
+ * the rank of its stage. */
+static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
+{
+    const struct program *program = lesson->record->program;
+    const struct program_op *op = &program->ops[i];
+    struct lesson here = *lesson;
+    const struct lesson *l = &here;
+    struct text head = TEXT_INIT;
+
+    here.position = program_doer(program, op, lesson->position);
+    add_head(&head, program, op);
     text_addf(out, "\n%s%4u  ", !l->colour                  ? ""
                                 : program_communicates(op) ? "\033[1;33m"
                                                            : "\033[1m",
@@ -463,10 +511,12 @@ static void tell_op(const struct lesson *l, struct text *out, uint32_t i)
         tell_values(l, out, i, 0, op->outputs[0], values_output);
     } else if (op->kind == PROGRAM_KERNEL) {
         tell_kernel(l, out, i);
-    } else {
+    } else if (op->kind == PROGRAM_RESHARD) {
         tell_reshard(l, out, i);
+    } else {
+        tell_transfer(l, out, i);
     }
-    if (program_communicates(op) || l->op == i)
+    if (op->kind <= PROGRAM_RESHARD && (program_communicates(op) || l->op == i))
         tell_instead(l, out, op);
 }
 
@@ -479,7 +529,7 @@ static void tell_head(const struct lesson *l, struct text *out)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < program->nops; i++)
-        n += program_communicates(&program->ops[i]);
+        n += program_communicates(&program->ops[i]) && program->ops[i].kind != PROGRAM_SEND;
     shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
     escape_add(out, l->scenario);
     if (strcmp(l->strategy, "default") != 0) {
@@ -492,7 +542,14 @@ static void tell_head(const struct lesson *l, struct text *out)
               units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
     wrap_add(out, l->width, 0, 0, text_get(&t));
     text_clear(&t);
-    if (program->microbatches > 1) {
+    if (program->nstages > 1) {
+        text_addf(&t, "%u stages on %u ranks, %u microbatches; ", program->nstages,
+                  program->nranks, program->microbatches);
+        text_add(&t, "which of them a rank does when is what shardsim show timetable draws. Bytes "
+                     "below are those of all microbatches.");
+        wrap_add(out, l->width, 0, 0, text_get(&t));
+        text_clear(&t);
+    } else if (program->microbatches > 1) {
         text_addf(&t,
                   "Ops %u to %u are done for each of %u microbatches, on data of its own; their "
                   "bytes below are those of all.",

@@ -64,17 +64,22 @@ static char *print_shard(struct values *v, const struct program_buffer *b, const
     return printed;
 }
 
+/* Of several microbatches the first is shown. */
+static void keep(struct values *v, char **slot, uint32_t buffer, const void *const *shards)
+{
+    if (!*slot)
+        *slot = print_shard(v, &v->program->buffers[buffer], shards[buffer]);
+}
+
 void values_observe(void *arg, int32_t position, uint32_t op, const void *const *shards)
 {
     struct values *v = arg;
     const struct program_op *o = &v->program->ops[op];
 
     for (uint32_t k = 0; k < o->ninputs; k++)
-        *slot_of(v, op, k, position) =
-            print_shard(v, &v->program->buffers[o->inputs[k]], shards[o->inputs[k]]);
+        keep(v, slot_of(v, op, k, position), o->inputs[k], shards);
     for (uint32_t k = 0; k < o->noutputs; k++)
-        *slot_of(v, op, PROGRAM_INPUTS_MAX + k, position) =
-            print_shard(v, &v->program->buffers[o->outputs[k]], shards[o->outputs[k]]);
+        keep(v, slot_of(v, op, PROGRAM_INPUTS_MAX + k, position), o->outputs[k], shards);
 }
 
 const char *values_input(const struct values *values, uint32_t op, uint32_t k, int32_t position)

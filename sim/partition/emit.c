@@ -340,6 +340,18 @@ static struct spot spot_of_send(const struct emit *e, const struct version *from
     return spot;
 }
 
+/* Most values go to a neighbour, and then layers of all stages have the same reason. */
+static const char *why_sent(struct emit *e, const char *name, struct spot from, struct spot to,
+                            const char *asker)
+{
+    if (to.stage == from.stage + 1)
+        return program_text(e->program, "the next stage's %s wants %s", asker, name);
+    if (to.stage + 1 == from.stage)
+        return program_text(e->program, "%s of the stage before wants %s", asker, name);
+    return program_text(e->program, "%s of stage %u wants %s of stage %u", asker, to.stage, name,
+                        from.stage);
+}
+
 static int emit_send(struct emit *e, uint32_t node, uint32_t buffer, struct spot from,
                      struct spot to, const char *asker)
 {
@@ -354,8 +366,7 @@ static int emit_send(struct emit *e, uint32_t node, uint32_t buffer, struct spot
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     send.ninputs = recv.noutputs = 1;
     send.inputs[0] = buffer;
-    send.why = recv.why = program_text(e->program, "%s of stage %u wants %s of stage %u", asker,
-                                       to.stage, name, from.stage);
+    send.why = recv.why = why_sent(e, name, from, to, asker);
     send.channel = recv.channel = e->program->nchannels++;
     status = add_version(e, node, sharding, to, &recv.outputs[0]);
     if (status == SHD_OK)

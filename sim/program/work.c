@@ -39,13 +39,14 @@ bool program_op_skips(const struct program_op *op)
 }
 
 /* How often an op is done along an axis that was asked for: once for each device along those parts
- * of it that do not cut the op. */
+ * of it that do not cut the op, and that hold no stages. */
 static int32_t times_done(const struct program *program, const struct program_op *op, uint8_t asked)
 {
     int32_t times = 1;
 
     for (size_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
-        if (program->asked_axis[a] == asked && !(op->cut_axes >> a & 1))
+        if (program->asked_axis[a] == asked && !(op->cut_axes >> a & 1) &&
+            (int)a != program->stage_axis)
             times *= shd_mesh_axis_size(program->mesh, a);
     return times;
 }

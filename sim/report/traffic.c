@@ -40,12 +40,46 @@ static char *axes_text(const struct traffic_row *row, const struct program *prog
     return text;
 }
 
+/* Between stages, or over the axes of a collective. */
+static void set_axes(struct traffic_row *row, const struct program *program,
+                     const struct program_op *op)
+{
+    if (op->kind == PROGRAM_RESHARD) {
+        find_axes(row, &op->reshard);
+        return;
+    }
+    row->naxes = 1;
+    row->axis[0] = (uint8_t)program->stage_axis;
+}
+
 char *traffic_axes(const struct program *program, const struct program_op *op)
 {
     struct traffic_row row;
 
-    find_axes(&row, &op->reshard);
+    set_axes(&row, program, op);
     return axes_text(&row, program);
+}
+
+/* What is sent is told where it is received. */
+static bool is_told(const struct program_op *op)
+{
+    return program_communicates(op) && op->kind != PROGRAM_SEND;
+}
+
+/* How many groups of how many devices do it: those of one rank; a receive is one of two devices. */
+static void set_groups(struct traffic_row *row, const struct program *program,
+                       const struct program_op *op)
+{
+    uint32_t ndevices = (uint32_t)shd_mesh_size(program->mesh) / program->nranks;
+
+    row->group_size = 1;
+    for (uint32_t a = 0; a < row->naxes; a++)
+        row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
+    if (op->kind == PROGRAM_RECV) {
+        row->group_size = 2;
+        ndevices *= 2;
+    }
+    row->groups = ndevices / row->group_size;
 }
 
 static char *any_layer(const char *where)
@@ -65,18 +99,19 @@ static bool describe(struct traffic_row *row, const struct record *record, uint3
 
     *row =
         (struct traffic_row){.op = program_step_name(op), .phase = op->phase, .count = op->times};
-    find_axes(row, &op->reshard);
+    if (op->kind == PROGRAM_RECV)
+        row->op = coll_kind_name(COLL_SEND_RECV);
+    set_axes(row, program, op);
     row->axes = axes_text(row, program);
     row->where = any_layer(op->name);
     row->why = any_layer(op->why);
-    row->group_size = 1;
-    for (uint32_t a = 0; a < row->naxes; a++)
-        row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
-    row->groups = (uint32_t)shd_mesh_size(program->mesh) / row->group_size;
+    set_groups(row, program, op);
     row->dtype = program->buffers[op->outputs[0]].dtype;
     row->algorithm = algo ? algo->name : NULL;
     for (uint32_t k = 0; k < op->ninputs; k++)
         row->operand_bytes += program->buffers[op->inputs[k]].bytes;
+    if (op->kind == PROGRAM_RECV)
+        row->operand_bytes = program->buffers[op->outputs[0]].bytes;
     for (uint32_t k = 0; k < op->noutputs; k++)
         row->result_bytes += program->buffers[op->outputs[k]].bytes;
     row->received_bytes = record_op_received(record, i);
@@ -149,7 +184,7 @@ int traffic_init(struct traffic *out, const struct record *record, struct shd_er
     for (uint32_t i = 0; i < program->nops && status == SHD_OK; i++) {
         struct traffic_row row;
 
-        if (!program_communicates(&program->ops[i]))
+        if (!is_told(&program->ops[i]))
             continue;
         if (describe(&row, record, i)) {
             add_row(&t, &row);
