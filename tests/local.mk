@@ -50,6 +50,7 @@ check_PROGRAMS += \
 	%D%/mesh \
 	%D%/mesh_axes \
 	%D%/microbatches \
+	%D%/pipelines \
 	%D%/model \
 	%D%/optimizer \
 	%D%/parallel_groups \

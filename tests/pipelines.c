@@ -1,0 +1,532 @@
+/* Pipelines that are executed: each device does what its schedule's timetable says, in that order;
+ * numbers are those of the unsharded computation; bytes and peak memory are the plan's; a replay's
+ * bubble is that of the formula.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cost/plan.h"
+#include "cost/replay.h"
+#include "tap.h"
+#include "timetable/walk.h"
+#include "trial/trial.h"
+#include "walk/walk.h"
+
+/* A scenario, tried. */
+struct made {
+    struct scenario_file *file;
+    struct trial trial;
+};
+
+static const char model[] =
+    "version: 1\n"
+    "model: {kind: transformer, d_model: 16, d_ff: 32, layers: %u, heads: 2, vocab: 32}\n"
+    "batch: {size: %u, seq: 8, microbatches: %u}\n"
+    "step: [forward, backward, update]\n"
+    "steps: 2\n"
+    "optimizer: {kind: adamw, lr: 1e-2, clip: 1}\n";
+
+/* `rest`: mesh, params, axes, pipeline. */
+static bool make(struct made *out, uint32_t layers, uint32_t microbatches, uint32_t each,
+                 const char *rest)
+{
+    struct diag errors = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    bool good;
+
+    *out = (struct made){.file = NULL};
+    text_addf(&text, model, layers, microbatches * each, microbatches);
+    text_add(&text, rest);
+    good = scenario_parse(&out->file, "test.yaml", text_get(&text), text.length, NULL, 0, &errors) ==
+               SHD_OK &&
+           trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
+    if (!good)
+        diag("%s", errors.nmessages ? errors.messages[0].text : "no message");
+    text_fini(&text);
+    diag_fini(&errors);
+    return good;
+}
+
+static void unmake(struct made *m)
+{
+    trial_fini(&m->trial);
+    scenario_file_destroy(m->file);
+}
+
+/* ---- the order ---- */
+
+/* What each device did, in order. */
+struct seen {
+    const struct program *program;
+    struct segment_done {
+        enum program_part part;
+        uint32_t stage;
+    } *done; /* [device][at] */
+    size_t *ndone, room;
+    uint32_t *last; /* [device]: the op before */
+};
+
+/* A walk_observe_fn: a new segment begins where the stage or the part is another, or an op comes
+ * that is not behind the one before. */
+static void see(void *arg, int32_t position, uint32_t op, const void *const *shards)
+{
+    struct seen *s = arg;
+    const struct program_op *o = &s->program->ops[op];
+    struct segment_done *done = &s->done[(size_t)position * s->room];
+    size_t *n = &s->ndone[position];
+
+    (void)shards;
+    if (o->part < PROGRAM_FORWARD || o->part > PROGRAM_WEIGHTS)
+        return;
+    if (*n == 0 || op <= s->last[position] || done[*n - 1].part != o->part ||
+        done[*n - 1].stage != o->stage)
+        if (*n < s->room)
+            done[(*n)++] = (struct segment_done){(enum program_part)o->part, o->stage};
+    s->last[position] = op;
+}
+
+/* Whether a rank has the segment of a part: all that a schedule splits need not be there. */
+static bool has(const struct program *program, enum program_part part, uint32_t stage)
+{
+    for (uint32_t s = 0; s < program->nsegments; s++)
+        if (program->segments[s].part == part && program->segments[s].stage == stage)
+            return true;
+    return false;
+}
+
+static size_t expect(struct segment_done *out, const struct program *program,
+                     const struct timetable *t, uint32_t rank)
+{
+    static const enum program_part parts[TIMETABLE_KINDS][2] = {
+        [TIMETABLE_FORWARD] = {PROGRAM_FORWARD, PROGRAM_NPARTS},
+        [TIMETABLE_BACKWARD] = {PROGRAM_BACKWARD, PROGRAM_WEIGHTS},
+        [TIMETABLE_BACKWARD_INPUT] = {PROGRAM_BACKWARD, PROGRAM_NPARTS},
+        [TIMETABLE_BACKWARD_WEIGHT] = {PROGRAM_WEIGHTS, PROGRAM_NPARTS}};
+    size_t n = 0;
+
+    for (size_t a = t->first[rank]; a < t->first[rank + 1]; a++)
+        for (int k = 0; k < 2; k++)
+            if (has(program, parts[t->actions[a].kind][k], t->actions[a].stage))
+                out[n++] = (struct segment_done){parts[t->actions[a].kind][k],
+                                                 t->actions[a].stage};
+    return n;
+}
+
+/* Most microbatches under way at once: forwards that the backward of the stage did not follow. */
+static uint32_t most_alive(const struct segment_done *done, size_t n)
+{
+    uint32_t alive = 0, most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        alive += done[i].part == PROGRAM_FORWARD;
+        most = alive > most ? alive : most;
+        alive -= done[i].part == PROGRAM_BACKWARD;
+    }
+    return most;
+}
+
+static bool same_order(const struct made *m, const struct seen *s, const struct timetable_walk *w)
+{
+    const struct timetable *t = m->trial.timetable;
+    struct segment_done *want = calloc(s->room, sizeof *want);
+    bool same = want != NULL;
+
+    for (int32_t d = 0; d < m->trial.record->ndevices && same; d++) {
+        uint32_t rank = program_rank(s->program, d);
+        size_t n = expect(want, s->program, t, rank);
+        const struct segment_done *done = &s->done[(size_t)d * s->room];
+
+        same = n == s->ndone[d] && most_alive(done, n) == w->live_until_input[rank];
+        for (size_t i = 0; i < n && same; i++)
+            same = want[i].part == done[i].part && want[i].stage == done[i].stage;
+    }
+    free(want);
+    return same;
+}
+
+/* The microbatch of the n-th forward, or backward, of a stage. */
+static int64_t nth_microbatch(const struct timetable *t, uint32_t stage, bool forward, uint32_t n)
+{
+    for (size_t a = 0; a < timetable_nactions(t); a++) {
+        const struct timetable_action *x = &t->actions[a];
+
+        if (x->stage == stage && (x->kind == TIMETABLE_FORWARD) == forward &&
+            x->kind != TIMETABLE_BACKWARD_WEIGHT && n-- == 0)
+            return x->microbatch;
+    }
+    return -1;
+}
+
+/* All stages take microbatches in the same order, forward from the first on: what verification
+ * counts on, which looks at the first that comes. */
+static bool in_one_order(const struct timetable *t)
+{
+    bool good = true;
+
+    for (uint32_t s = 0; s < t->nstages; s++)
+        for (uint32_t n = 0; n < t->nmicrobatches; n++)
+            good = good && nth_microbatch(t, s, true, n) == n &&
+                   nth_microbatch(t, s, false, n) == nth_microbatch(t, 0, false, n);
+    return good;
+}
+
+static bool execute_in_order(struct made *m)
+{
+    const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
+    size_t n = (size_t)shd_mesh_size(m->trial.mesh);
+    struct seen s = {.program = m->trial.program,
+                     .room = 2 * timetable_nactions(m->trial.timetable) + 1};
+    struct walk_opts opts = {.observe = see, .observe_arg = &s};
+    struct timetable_walk walk;
+    bool good;
+
+    s.done = calloc(n * s.room, sizeof *s.done);
+    s.ndone = calloc(n, sizeof *s.ndone);
+    s.last = calloc(n, sizeof *s.last);
+    if (timetable_walk(&walk, m->trial.timetable, &unit, NULL) != SHD_OK)
+        return false;
+    good = record_create(&m->trial.record, m->trial.program, RECORD_EXECUTED, false, NULL) ==
+               SHD_OK &&
+           walk_run(m->trial.record, &opts, NULL) == SHD_OK && same_order(m, &s, &walk) &&
+           in_one_order(m->trial.timetable);
+    record_destroy(m->trial.record);
+    m->trial.record = NULL;
+    timetable_walk_fini(&walk);
+    free(s.done);
+    free(s.ndone);
+    free(s.last);
+    return good;
+}
+
+/* ---- run against plan ---- */
+
+static bool same_as_plan(const struct record *run, const struct record *plan)
+{
+    bool same = true;
+
+    for (int32_t d = 0; d < run->ndevices; d++) {
+        uint32_t row = record_row_of(plan, d);
+
+        same = same && run->received_bytes[d] == plan->received_bytes[row] &&
+               run->sent_bytes[d] == plan->sent_bytes[row] &&
+               run->peak_bytes[d] == plan->peak_bytes[row] && run->flops[d] == plan->flops[row];
+    }
+    return same;
+}
+
+static void check_run(struct made *m, const char *what)
+{
+    struct record *plan = NULL;
+    struct shd_error err = {SHD_OK, ""};
+    bool good = trial_execute(&m->trial, NULL, &err) == SHD_OK &&
+                plan_create(&plan, m->trial.program, &err) == SHD_OK;
+
+    if (!good)
+        diag("%s", err.text);
+    ok(good && record_verified_ok(m->trial.record), "%s: the unsharded numbers, after two steps",
+       what);
+    ok(good && same_as_plan(m->trial.record, plan),
+       "%s: bytes, flops and peak memory of each device are the plan's", what);
+    record_destroy(plan);
+}
+
+/* Few enough for sanitizers, and for a machine of two cores. */
+static const struct {
+    const char *schedule;
+    uint32_t ranks, stages_per_rank, microbatches;
+} schedules[] = {
+    {"GPipe", 2, 1, 4},
+    {"GPipe", 4, 1, 4},
+    {"1F1B", 2, 1, 4},
+    {"1F1B", 4, 1, 8},
+    {"Interleaved1F1B", 2, 2, 4},
+    {"LoopedBFS", 2, 2, 4},
+    {"ZBH1", 4, 1, 8},
+    {"InterleavedZeroBubble", 2, 2, 4},
+    {"ZBVZeroBubble", 2, 2, 4},
+    {"ZBVZeroBubble", 4, 2, 8},
+    {"DualPipeV", 2, 2, 4},
+};
+
+static void test_schedules(void)
+{
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        uint32_t stages = schedules[i].ranks * schedules[i].stages_per_rank;
+        char rest[256], what[64];
+        struct made m;
+
+        snprintf(what, sizeof what, "%s, %u ranks, %u microbatches", schedules[i].schedule,
+                 schedules[i].ranks, schedules[i].microbatches);
+        snprintf(rest, sizeof rest,
+                 "mesh: {pp: %u}\nparams: [[.*, []]]\n"
+                 "pipeline: {axis: pp, schedule: %s, stages_per_rank: %u}\n",
+                 schedules[i].ranks, schedules[i].schedule, schedules[i].stages_per_rank);
+        if (!ok(make(&m, stages, schedules[i].microbatches, 1, rest), "%s: is built", what)) {
+            unmake(&m);
+            continue;
+        }
+        ok(execute_in_order(&m), "%s: executed in the timetable's order, as many are alive", what);
+        check_run(&m, what);
+        unmake(&m);
+    }
+}
+
+/* ---- with other strategies inside the stages ---- */
+
+#define MEGATRON                                                                                 \
+    "params: [['(q|k|v)/kernel', [null, tp]], [attn/o/kernel, [tp]], [mlp/up/kernel, [null, tp]], " \
+    "[mlp/down/kernel, [tp]], [embed/table, [tp]], [head/kernel, [null, tp]], [.*, []]]\n"
+
+static const struct {
+    const char *what, *rest;
+    uint32_t layers, microbatches;
+} layouts[] = {
+    {"tensor and data parallel",
+     "mesh: {dp: 2, pp: 2, tp: 2}\naxes: {batch: dp}\npipeline: {axis: pp}\n" MEGATRON, 2, 2},
+    {"sequence parallel",
+     "mesh: {pp: 2, tp: 2}\npipeline: {axis: pp}\nconstraints: [['/(out|residual)', [null, tp]], "
+     "[embed/out, [null, tp]]]\n" MEGATRON,
+     2, 2},
+    {"ZeRO of stage 1",
+     "mesh: {dp: 2, pp: 2}\naxes: {batch: dp}\npipeline: {axis: pp}\nparams: [[.*, []]]\n"
+     "zero: {stage: 1, axis: dp}\n",
+     2, 2},
+    {"ZeRO of stage 2, zero bubble",
+     "mesh: {pp: 2, dp: 2}\naxes: {batch: dp}\npipeline: {axis: pp, schedule: ZBH1}\n"
+     "params: [[.*, []]]\nzero: {stage: 2, axis: dp}\n",
+     2, 4},
+    {"ZeRO of stage 3, interleaved",
+     "mesh: {dp: 2, pp: 2}\naxes: {batch: dp}\nparams: [[.*, []]]\n"
+     "pipeline: {axis: pp, schedule: Interleaved1F1B}\nzero: {stage: 3, axis: dp}\n",
+     4, 2},
+    {"full recomputation", "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp}\n"
+                           "recompute: full\n",
+     4, 4},
+    {"uneven stages, the head on the first rank",
+     "mesh: {pp: 2}\nparams: [[.*, []]]\n"
+     "pipeline: {axis: pp, schedule: ZBVZeroBubble, layers: [1, 1, 2, 1]}\n",
+     5, 4},
+    {"one microbatch", "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: GPipe}\n",
+     2, 1},
+    {"placed by name",
+     "mesh: {pp: 2}\nparams: [[.*, []]]\n"
+     "pipeline: {axis: pp, place: [['^(embed|layers/[0-2]/)', 0], ['^layers/3', 1]]}\n",
+     4, 2},
+};
+
+static void test_layouts(void)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+        struct made m;
+
+        if (ok(make(&m, layouts[i].layers, layouts[i].microbatches, 2, layouts[i].rest),
+               "%s: is built", layouts[i].what))
+            check_run(&m, layouts[i].what);
+        unmake(&m);
+    }
+}
+
+/* ---- bubbles ---- */
+
+/* Give each part of each stage the time that the formulas count, all on its first op, and nothing
+ * to what is done once a step. */
+static void set_times(struct record *record, const struct timetable_times *times, int64_t unit_ns)
+{
+    const double units[PROGRAM_NPARTS] = {[PROGRAM_FORWARD] = times->forward,
+                                          [PROGRAM_BACKWARD] = times->backward,
+                                          [PROGRAM_WEIGHTS] = 0};
+    const struct program *program = record->program;
+
+    for (uint32_t s = 0; s < program->nsegments; s++) {
+        const struct program_segment *segment = &program->segments[s];
+        double ns = units[segment->part] * (double)unit_ns;
+        uint32_t op = segment->first_op;
+
+        if (has(program, PROGRAM_WEIGHTS, segment->stage) && segment->part == PROGRAM_BACKWARD)
+            ns = times->backward_input * (double)unit_ns;
+        if (segment->part == PROGRAM_WEIGHTS)
+            ns = times->backward_weight * (double)unit_ns;
+        while (op < segment->end_op && program->ops[op].kind != PROGRAM_KERNEL)
+            op++;
+        for (int32_t d = 0; d < record->ndevices; d++)
+            if (program_holds(program, program_rank(program, d), &program->ops[op]))
+                record->times[(size_t)d * program->nops + op].cpu_ns = (int64_t)ns;
+    }
+}
+
+/* The part of the step that ranks are idle, by replay. */
+static double replayed_bubble(const struct made *m)
+{
+    const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
+    const struct record_transfers fast = {UINT64_C(1) << 62, 0};
+    struct record *record;
+    double busy = 0, step;
+
+    if (record_create(&record, m->trial.program, RECORD_EXECUTED, true, NULL) != SHD_OK)
+        return NAN;
+    set_times(record, &unit, 1000000);
+    if (replay_run(record, &fast, NULL) != SHD_OK)
+        return NAN;
+    step = (double)record->replay->step_ns;
+    for (int32_t d = 0; d < record->ndevices; d++)
+        busy += (double)record->replay->devices[d].busy_ns / record->ndevices;
+    record_destroy(record);
+    return 1 - busy / step;
+}
+
+/* The same by the schedule's formula; negative: it says nothing of these sizes. */
+static double formula_bubble(const struct timetable_schedule *s, const struct timetable_sizes *sizes)
+{
+    const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
+    double work = (unit.forward + unit.backward) * sizes->nmicrobatches * sizes->stages_per_rank;
+    double idle;
+
+    if (!s->bubble.holds(sizes, &unit))
+        return -1;
+    idle = s->bubble.idle(sizes, &unit);
+    return idle / (idle + work);
+}
+
+static void test_bubble(const struct timetable_schedule *s, const struct timetable_sizes *sizes)
+{
+    double formula = formula_bubble(s, sizes), replayed;
+    struct made m;
+    char rest[256];
+
+    if (formula < 0 || s->check(sizes, NULL) != SHD_OK)
+        return;
+    snprintf(rest, sizeof rest,
+             "mesh: {pp: %u}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: %s}\n",
+             sizes->nranks, s->name);
+    if (make(&m, sizes->nranks * sizes->stages_per_rank, sizes->nmicrobatches, 1, rest)) {
+        replayed = replayed_bubble(&m);
+        if (!ok(fabs(replayed - formula) <= 0.1 * formula,
+                "%s: the bubble of %u ranks, %u microbatches is the formula's, %.1f %%", s->name,
+                sizes->nranks, sizes->nmicrobatches, 100 * formula))
+            diag("replayed %.4f %%", 100 * replayed);
+    } else {
+        ok(false, "%s: is built", s->name);
+    }
+    unmake(&m);
+}
+
+static void test_bubbles(void)
+{
+    for (size_t i = 0; timetable_schedules[i]; i++)
+        for (uint32_t p = 2; p <= 8; p *= 2)
+            for (uint32_t m = p; m <= 4 * p; m *= 2) {
+                const struct timetable_schedule *s = timetable_schedules[i];
+                const struct timetable_sizes sizes = {p, s->stages_per_rank, m};
+
+                test_bubble(s, &sizes);
+            }
+}
+
+/* ---- memory ---- */
+
+static void test_memory(void)
+{
+    static const char *const names[] = {"GPipe", "1F1B"};
+    uint128 peaks[2][2] = {{0}}; /* [schedule][8 or 16 microbatches] */
+
+    for (int s = 0; s < 2; s++)
+        for (int k = 0; k < 2; k++) {
+            struct made m;
+            char rest[256];
+
+            snprintf(rest, sizeof rest,
+                     "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: %s}\n",
+                     names[s]);
+            if (make(&m, 2, k ? 16 : 8, 1, rest))
+                peaks[s][k] = program_peak_bytes(m.trial.program);
+            unmake(&m);
+        }
+    ok(peaks[0][1] > peaks[0][0] && peaks[1][0] > 0 && peaks[1][1] == peaks[1][0],
+       "GPipe holds all microbatches, 1F1B as many as there are ranks");
+}
+
+/* ---- many devices ---- */
+
+static void test_many(void)
+{
+    struct made m;
+
+    if (ok(make(&m, 8, 8, 2,
+                "mesh: {dp: 2, pp: 8, tp: 4}\naxes: {batch: dp}\npipeline: {axis: pp}\n"
+                "params: [[mlp/up/kernel, [null, tp]], [mlp/down/kernel, [tp]], [.*, []]]\n"),
+           "64 devices in 8 stages: is built"))
+        check_run(&m, "64 devices in 8 stages");
+    unmake(&m);
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const char *what, uint32_t layers, uint32_t microbatches, const char *rest,
+                   const char *message)
+{
+    struct diag errors = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    struct scenario_file *file = NULL;
+    struct trial trial = {.scenario = NULL};
+    bool built;
+
+    text_addf(&text, model, layers, microbatches, microbatches);
+    text_add(&text, rest);
+    built = scenario_parse(&file, "test.yaml", text_get(&text), text.length, NULL, 0, &errors) ==
+                SHD_OK &&
+            trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
+    if (!ok(!built && errors.nmessages == 1 && strstr(errors.messages[0].text, message), "refused: %s",
+            what))
+        diag("%s", errors.nmessages ? errors.messages[0].text : "no error");
+    trial_fini(&trial);
+    scenario_file_destroy(file);
+    text_fini(&text);
+    diag_fini(&errors);
+}
+
+static void test_refused(void)
+{
+    refuse("a schedule that there is not", 2, 2,
+           "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: 2F2B}\n",
+           "there is no schedule '2F2B'");
+    refuse("stages without layers", 3, 4,
+           "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp}\n",
+           "3 layers do not fill 4 stages");
+    refuse("an array cut over the stages", 2, 2,
+           "mesh: {pp: 2}\nparams: [[mlp/up/kernel, [null, pp]], [.*, []]]\n"
+           "pipeline: {axis: pp}\n",
+           "holds the stages of the pipeline and cuts no array");
+    refuse("a stage before what it reads", 4, 2,
+           "mesh: {pp: 2}\nparams: [[.*, []]]\n"
+           "pipeline: {axis: pp, place: [['^layers/0', 1], ['^layers/1', 0]]}\n",
+           "stages follow each other in the order of the model");
+    refuse("layers that do not add up", 4, 2,
+           "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, layers: [1, 2]}\n",
+           "the model has 4 layers");
+    refuse("a name that there is not", 4, 2,
+           "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, place: [[lm_head, 1]]}\n",
+           "'lm_head' is placed in a stage, but matches nothing");
+    refuse("microbatches that a schedule cannot do", 4, 5,
+           "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: "
+           "Interleaved1F1B}\n",
+           "microbatches");
+}
+
+int main(void)
+{
+    test_schedules();
+    test_layouts();
+    test_bubbles();
+    test_memory();
+    test_many();
+    test_refused();
+    return done();
+}
