@@ -421,6 +421,27 @@ static void test_training(void)
     scenario_file_destroy(file);
 }
 
+static void test_pipeline(void)
+{
+    static const char *const sets[] = {"pipeline.stages_per_rank=2"};
+    struct scenario_file *file =
+        load_good(HEAD "pipeline: {axis: dp, schedule: zbv, layers: [3, 0], place: [[embed.*, 0], "
+                       "['^head', 3]]}\nstrategies: [{name: a}, {name: b, pipeline: {layers: "
+                       "null, place: []}}]\n",
+                  sets, COUNT(sets));
+    const struct scenario_pipeline *p = &file->scenarios[0].pipeline;
+
+    ok(!strcmp(p->axis, "dp") && !strcmp(p->schedule, "zbv") && p->stages_per_rank == 2 &&
+           p->nlayers == 2 && p->layers[0] == 3 && p->layers[1] == 0 && p->nplaces == 2 &&
+           !strcmp(p->places[1].pattern, "^head") && p->places[1].stage == 3,
+       "pipeline: all of it is read");
+    ok(file->scenarios[1].pipeline.nlayers == 0 && file->scenarios[1].pipeline.nplaces == 0,
+       "pipeline: by strategy");
+    ok(round_trips(&file->scenarios[0]) && round_trips(&file->scenarios[1]),
+       "pipeline: printed, it loads as the same");
+    scenario_file_destroy(file);
+}
+
 static void test_training_errors(void)
 {
     static const char *const places[] = {
@@ -483,7 +504,9 @@ static void test_print(void)
            "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
-           "  reshard_after_forward: true\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+           "  reshard_after_forward: true\n"
+           "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
+           "  place: []\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
@@ -600,6 +623,18 @@ static const struct {
      "7:15: error: zero of stage 2 without an axis; expected zero.axis, a mesh axis"},
     {"zero over no axis", HEAD TRAIN UPDATE "zero: {stage: 2, axis: dq}\n",
      "7:24: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
+    {"pipeline over no axis", HEAD "pipeline: {axis: dq}\n",
+     "5:18: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
+    {"stages without an axis", HEAD "pipeline: {layers: [1, 2]}\n",
+     "5:20: error: stages without an axis; expected pipeline.axis, a mesh axis"},
+    {"a stage of half a layer", HEAD "pipeline: {axis: dp, layers: [1, 0.5]}\n",
+     "5:34: error: an entry of pipeline.layers is '0.5'; expected how many layers a stage has"},
+    {"a place without a stage", HEAD "pipeline: {axis: dp, place: [[embed]]}\n",
+     "5:30: error: an entry of pipeline.place is a list; expected [pattern, stage]"},
+    {"a place that is no pattern", HEAD "pipeline: {axis: dp, place: [['(', 0]]}\n",
+     "5:31: error: pattern: "},
+    {"zero over the stages", HEAD TRAIN UPDATE "pipeline: {axis: dp}\nzero: {stage: 1, axis: dp}\n",
+     "8:24: error: zero is to cut over 'dp', along which the stages of the pipeline lie"},
     {"zero axis list", HEAD "zero: {axis: [dp]}\n", "5:14: error: axis is a list; expected"},
     {"step map", HEAD "step: {forward: true}\n", "5:7: error: step is a map; expected [forward]"},
     {"params map", HEAD "params: {a: [dp]}\n", "5:9: error: params is a map; expected a list of"},
@@ -1099,6 +1134,7 @@ int main(void)
     test_rules_from();
     test_partition_axis();
     test_training();
+    test_pipeline();
     test_training_errors();
     test_sets();
     test_print();

@@ -136,15 +136,16 @@ for option in options:
     base = bases[home]
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
-    if name not in ("name", "zero.axis"): # which axes the mesh has no schema knows
+    # Which axes the mesh has no schema knows, nor which schedules there are.
+    if name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule"):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number from 0 to (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
-    if name != "zero.axis":
-        must(put(base, path, -1), name + ": a negative number", name == "name")
+    if name not in ("zero.axis", "pipeline.axis"):
+        must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true or false" not in text and name not in ("name", "zero.axis"):
+    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule"):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:
