@@ -50,7 +50,6 @@ check_PROGRAMS += \
 	%D%/mesh \
 	%D%/mesh_axes \
 	%D%/microbatches \
-	%D%/pipelines \
 	%D%/model \
 	%D%/optimizer \
 	%D%/parallel_groups \
@@ -60,9 +59,11 @@ check_PROGRAMS += \
 	%D%/partition_axis \
 	%D%/partitioner \
 	%D%/pattern \
+	%D%/pipelines \
 	%D%/program \
 	%D%/random_layers \
 	%D%/random_programs \
+	%D%/random_training \
 	%D%/rank_order \
 	%D%/record \
 	%D%/regex \
@@ -179,6 +180,18 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/microbatches.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_pipelines_SOURCES = \
+	%D%/pipelines.c \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/tried.c \
+	%D%/tried.h
+%C%_random_training_SOURCES = \
+	%D%/random_training.c \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/tried.c \
+	%D%/tried.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \

@@ -13,18 +13,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cost/plan.h"
 #include "cost/replay.h"
 #include "tap.h"
 #include "timetable/walk.h"
-#include "trial/trial.h"
+#include "tried.h"
 #include "walk/walk.h"
-
-/* A scenario, tried. */
-struct made {
-    struct scenario_file *file;
-    struct trial trial;
-};
 
 static const char model[] =
     "version: 1\n"
@@ -35,30 +28,17 @@ static const char model[] =
     "optimizer: {kind: adamw, lr: 1e-2, clip: 1}\n";
 
 /* `rest`: mesh, params, axes, pipeline. */
-static bool make(struct made *out, uint32_t layers, uint32_t microbatches, uint32_t each,
+static bool make(struct tried *out, uint32_t layers, uint32_t microbatches, uint32_t each,
                  const char *rest)
 {
-    struct diag errors = DIAG_INIT;
     struct text text = TEXT_INIT;
     bool good;
 
-    *out = (struct made){.file = NULL};
     text_addf(&text, model, layers, microbatches * each, microbatches);
     text_add(&text, rest);
-    good = scenario_parse(&out->file, "test.yaml", text_get(&text), text.length, NULL, 0, &errors) ==
-               SHD_OK &&
-           trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
-    if (!good)
-        diag("%s", errors.nmessages ? errors.messages[0].text : "no message");
+    good = tried_init(out, text_get(&text), text.length);
     text_fini(&text);
-    diag_fini(&errors);
     return good;
-}
-
-static void unmake(struct made *m)
-{
-    trial_fini(&m->trial);
-    scenario_file_destroy(m->file);
 }
 
 /* ---- the order ---- */
@@ -133,7 +113,7 @@ static uint32_t most_alive(const struct segment_done *done, size_t n)
     return most;
 }
 
-static bool same_order(const struct made *m, const struct seen *s, const struct timetable_walk *w)
+static bool same_order(const struct tried *m, const struct seen *s, const struct timetable_walk *w)
 {
     const struct timetable *t = m->trial.timetable;
     struct segment_done *want = calloc(s->room, sizeof *want);
@@ -178,7 +158,7 @@ static bool in_one_order(const struct timetable *t)
     return good;
 }
 
-static bool execute_in_order(struct made *m)
+static bool execute_in_order(struct tried *m)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     size_t n = (size_t)shd_mesh_size(m->trial.mesh);
@@ -206,38 +186,6 @@ static bool execute_in_order(struct made *m)
     return good;
 }
 
-/* ---- run against plan ---- */
-
-static bool same_as_plan(const struct record *run, const struct record *plan)
-{
-    bool same = true;
-
-    for (int32_t d = 0; d < run->ndevices; d++) {
-        uint32_t row = record_row_of(plan, d);
-
-        same = same && run->received_bytes[d] == plan->received_bytes[row] &&
-               run->sent_bytes[d] == plan->sent_bytes[row] &&
-               run->peak_bytes[d] == plan->peak_bytes[row] && run->flops[d] == plan->flops[row];
-    }
-    return same;
-}
-
-static void check_run(struct made *m, const char *what)
-{
-    struct record *plan = NULL;
-    struct shd_error err = {SHD_OK, ""};
-    bool good = trial_execute(&m->trial, NULL, &err) == SHD_OK &&
-                plan_create(&plan, m->trial.program, &err) == SHD_OK;
-
-    if (!good)
-        diag("%s", err.text);
-    ok(good && record_verified_ok(m->trial.record), "%s: the unsharded numbers, after two steps",
-       what);
-    ok(good && same_as_plan(m->trial.record, plan),
-       "%s: bytes, flops and peak memory of each device are the plan's", what);
-    record_destroy(plan);
-}
-
 /* Few enough for sanitizers, and for a machine of two cores. */
 static const struct {
     const char *schedule;
@@ -261,7 +209,7 @@ static void test_schedules(void)
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         uint32_t stages = schedules[i].ranks * schedules[i].stages_per_rank;
         char rest[256], what[64];
-        struct made m;
+        struct tried m;
 
         snprintf(what, sizeof what, "%s, %u ranks, %u microbatches", schedules[i].schedule,
                  schedules[i].ranks, schedules[i].microbatches);
@@ -270,12 +218,12 @@ static void test_schedules(void)
                  "pipeline: {axis: pp, schedule: %s, stages_per_rank: %u}\n",
                  schedules[i].ranks, schedules[i].schedule, schedules[i].stages_per_rank);
         if (!ok(make(&m, stages, schedules[i].microbatches, 1, rest), "%s: is built", what)) {
-            unmake(&m);
+            tried_fini(&m);
             continue;
         }
         ok(execute_in_order(&m), "%s: executed in the timetable's order, as many are alive", what);
-        check_run(&m, what);
-        unmake(&m);
+        (void)tried_check(&m, what);
+        tried_fini(&m);
     }
 }
 
@@ -325,12 +273,12 @@ static const struct {
 static void test_layouts(void)
 {
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        struct made m;
+        struct tried m;
 
         if (ok(make(&m, layouts[i].layers, layouts[i].microbatches, 2, layouts[i].rest),
                "%s: is built", layouts[i].what))
-            check_run(&m, layouts[i].what);
-        unmake(&m);
+            (void)tried_check(&m, layouts[i].what);
+        tried_fini(&m);
     }
 }
 
@@ -363,7 +311,7 @@ static void set_times(struct record *record, const struct timetable_times *times
 }
 
 /* The part of the step that ranks are idle, by replay. */
-static double replayed_bubble(const struct made *m)
+static double replayed_bubble(const struct tried *m)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     const struct record_transfers fast = {UINT64_C(1) << 62, 0};
@@ -398,7 +346,7 @@ static double formula_bubble(const struct timetable_schedule *s, const struct ti
 static void test_bubble(const struct timetable_schedule *s, const struct timetable_sizes *sizes)
 {
     double formula = formula_bubble(s, sizes), replayed;
-    struct made m;
+    struct tried m;
     char rest[256];
 
     if (formula < 0 || s->check(sizes, NULL) != SHD_OK)
@@ -415,7 +363,7 @@ static void test_bubble(const struct timetable_schedule *s, const struct timetab
     } else {
         ok(false, "%s: is built", s->name);
     }
-    unmake(&m);
+    tried_fini(&m);
 }
 
 static void test_bubbles(void)
@@ -439,7 +387,7 @@ static void test_memory(void)
 
     for (int s = 0; s < 2; s++)
         for (int k = 0; k < 2; k++) {
-            struct made m;
+            struct tried m;
             char rest[256];
 
             snprintf(rest, sizeof rest,
@@ -447,7 +395,7 @@ static void test_memory(void)
                      names[s]);
             if (make(&m, 2, k ? 16 : 8, 1, rest))
                 peaks[s][k] = program_peak_bytes(m.trial.program);
-            unmake(&m);
+            tried_fini(&m);
         }
     ok(peaks[0][1] > peaks[0][0] && peaks[1][0] > 0 && peaks[1][1] == peaks[1][0],
        "GPipe holds all microbatches, 1F1B as many as there are ranks");
@@ -457,14 +405,14 @@ static void test_memory(void)
 
 static void test_many(void)
 {
-    struct made m;
+    struct tried m;
 
     if (ok(make(&m, 8, 8, 2,
                 "mesh: {dp: 2, pp: 8, tp: 4}\naxes: {batch: dp}\npipeline: {axis: pp}\n"
                 "params: [[mlp/up/kernel, [null, tp]], [mlp/down/kernel, [tp]], [.*, []]]\n"),
            "64 devices in 8 stages: is built"))
-        check_run(&m, "64 devices in 8 stages");
-    unmake(&m);
+        (void)tried_check(&m, "64 devices in 8 stages");
+    tried_fini(&m);
 }
 
 /* ---- what is refused ---- */
