@@ -234,7 +234,8 @@ static void add_microbatches(struct random_program *p)
             g->nodes[n].source.place.per_microbatch = random_below(&own, 5000);
     g->phase = GRAPH_BACKWARD;
     for (uint32_t o = 0; o < g->noutputs; o++)
-        g->outputs[o].node = graph_accumulate(g, g->outputs[o].name, g->outputs[o].node);
+        g->outputs[o].node = graph_accumulate(
+            g, g->outputs[o].name, g->nodes[g->outputs[o].node].dtype, g->outputs[o].node);
     g->phase = GRAPH_OPTIMIZER;
     for (uint32_t o = 0; o < g->noutputs; o++)
         g->outputs[o].node =

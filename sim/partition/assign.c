@@ -122,6 +122,7 @@ static bool linear_map(const struct graph_node *node, uint32_t k)
 {
     switch (node->fn) {
     case KERN_COPY:
+    case KERN_CONVERT: /* each device rounds the part that it has */
     case KERN_NEG:
     case KERN_SCALE:
     case KERN_ADD:

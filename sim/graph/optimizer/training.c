@@ -22,7 +22,7 @@ static uint32_t over_microbatches(struct graph *graph, const char *name, uint32_
     graph->phase = GRAPH_BACKWARD;
     if (x != GRAPH_NONE && graph->err.status == SHD_OK)
         graph->stage = graph->nodes[x].stage;
-    return graph->microbatches == 1 ? x : graph_accumulate(graph, name, x);
+    return graph->microbatches == 1 ? x : graph_accumulate(graph, name, graph->nodes[x].dtype, x);
 }
 
 /* Whether a gradient is the sum of what two stages of a pipeline contribute. */
