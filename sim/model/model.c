@@ -87,6 +87,14 @@ static void change_inputs(struct graph *g)
     }
 }
 
+/* With masters of parameters the loss is of their type, and so what it is made of. */
+static void convert_outputs(struct graph *g, enum shd_dtype dtype)
+{
+    for (uint32_t o = 0; o < g->noutputs; o++)
+        if (g->outputs[o].kind == GRAPH_OUTPUT)
+            g->outputs[o].node = graph_convert(g, "loss/out", dtype, g->outputs[o].node);
+}
+
 static bool has_params(const struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++)
@@ -99,20 +107,29 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
 {
     static const enum optimizer_decay decays[] = {
         [SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT, [SCENARIO_COSINE] = OPTIMIZER_COSINE};
+    static const enum loss_scale_kind scales[] = {[SCENARIO_NO_LOSS_SCALE] = LOSS_SCALE_NONE,
+                                                  [SCENARIO_STATIC_LOSS_SCALE] = LOSS_SCALE_STATIC,
+                                                  [SCENARIO_DYNAMIC_LOSS_SCALE] =
+                                                      LOSS_SCALE_DYNAMIC};
     const struct scenario_optimizer *o = &s->optimizer;
 
-    return (struct optimizer_opts){.kind = optimizer_find(scenario_optimizer_name(o->kind)),
-                                   .rate = o->lr,
-                                   .warmup = (uint32_t)o->warmup,
-                                   .decay = decays[o->decay],
-                                   .steps = (uint32_t)s->steps,
-                                   .clip = o->clip,
-                                   .weight_decay = o->weight_decay,
-                                   .momentum = o->momentum,
-                                   .beta1 = o->betas[0],
-                                   .beta2 = o->betas[1],
-                                   .eps = o->eps,
-                                   .dtype = s->model.dtype};
+    return (struct optimizer_opts){
+        .kind = optimizer_find(scenario_optimizer_name(o->kind)),
+        .rate = o->lr,
+        .warmup = (uint32_t)o->warmup,
+        .decay = decays[o->decay],
+        .steps = (uint32_t)s->steps,
+        .clip = o->clip,
+        .weight_decay = o->weight_decay,
+        .momentum = o->momentum,
+        .beta1 = o->betas[0],
+        .beta2 = o->betas[1],
+        .eps = o->eps,
+        .types = {scenario_type(s, s->types.parameters), scenario_type(s, s->types.gradients),
+                  scenario_type(s, s->types.moments), scenario_type(s, s->types.reduce)},
+        .reduce_each = s->zero.stage >= 2,
+        .loss_scale = {scales[s->loss_scale.kind], (double)s->loss_scale.initial,
+                       (uint32_t)s->loss_scale.growth_interval}};
 }
 
 /* The backward phase for parameters alone, and their update.  Results of the forward computation
@@ -132,6 +149,7 @@ static void add_update(struct graph *g, const struct scenario *scenario)
         graph_fail(g, SHD_EINVAL, "the model has no parameters to update");
         return;
     }
+    convert_outputs(g, opts.types.parameters);
     loss = add_loss(g, scenario->seed);
     g->noutputs = 0;
     g->microbatches = (uint32_t)scenario->batch.microbatches;
