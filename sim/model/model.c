@@ -189,6 +189,29 @@ static const struct model_kind *find_kind(enum scenario_kind kind)
     return kinds[k];
 }
 
+/* The types that are not the one that is computed in. */
+static void describe_types(struct text *out, const struct scenario *s)
+{
+    const struct scenario_types *t = &s->types;
+    enum shd_dtype parameters = scenario_type(s, t->parameters);
+    const struct {
+        const char *what;
+        enum scenario_type type;
+    } others[] = {{"gradients summed", t->gradients},
+                  {"moments", t->moments},
+                  {"gradients reduced", t->reduce}};
+
+    if (parameters != s->model.dtype)
+        text_addf(out, "; updated in %s", shd_dtype_name(parameters));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (scenario_type(s, others[i].type) != parameters)
+            text_addf(out, ", %s in %s", others[i].what,
+                      shd_dtype_name(scenario_type(s, others[i].type)));
+    if (s->loss_scale.kind != SCENARIO_NO_LOSS_SCALE)
+        text_addf(out, ", the loss scaled by %lld%s", (long long)s->loss_scale.initial,
+                  s->loss_scale.kind == SCENARIO_DYNAMIC_LOSS_SCALE ? " at first" : "");
+}
+
 void model_describe(struct text *out, const struct scenario *scenario)
 {
     find_kind(scenario->model.kind)->describe(out, scenario);
@@ -198,6 +221,8 @@ void model_describe(struct text *out, const struct scenario *scenario)
         text_addf(out, "; forward, backward and %s, %lld step%s",
                   scenario_optimizer_name(scenario->optimizer.kind), (long long)scenario->steps,
                   scenario->steps == 1 ? "" : "s");
+    if (scenario->step.update)
+        describe_types(out, scenario);
 }
 
 int model_graph(struct graph **out, const struct scenario *scenario, struct diag *diag)

@@ -88,8 +88,10 @@ static void name_gradients(struct graph *graph, const struct optimizer_opts *opt
                 optimizer_convert_gradient(graph, params[i], opts->types.reduce, gradients[i]);
         gradients[i] =
             graph_constraint(graph, graph_text(graph, "opt/gradient/%s", of), gradients[i]);
-        if (gradients[i] != GRAPH_NONE)
-            graph->nodes[gradients[i]].state_of = params[i];
+        if (gradients[i] == GRAPH_NONE)
+            return;
+        graph->nodes[gradients[i]].state_of = params[i];
+        graph->nodes[gradients[i]].gradient_of = params[i];
     }
 }
 

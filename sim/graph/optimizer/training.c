@@ -43,7 +43,7 @@ static uint32_t sum_gradient(struct graph *graph, const struct optimizer_opts *o
         gradient = optimizer_convert_gradient(graph, param, opts->types.reduce, gradient);
     gradient = graph_constraint(graph, name, gradient);
     if (gradient != GRAPH_NONE)
-        graph->nodes[gradient].state_of = param;
+        graph->nodes[gradient].state_of = graph->nodes[gradient].gradient_of = param;
     return graph_accumulate(graph, name, opts->types.gradients, gradient);
 }
 

@@ -1,0 +1,139 @@
+#!/bin/sh
+# Types chosen one by one: bytes and memory of a 16-bit model with float32 masters as the formulas
+# say, planned and executed; steps that a loss scale skips.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# Kernels of 2 layers, all of whose dimensions divide by 8.
+cat >"$tmp/mlp.yaml" <<'YAML'
+version: 1
+mesh: {dp: 4}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2, dtype: bfloat16}
+types: {parameters: float32}
+batch: {size: 16, seq: 4}
+step: [forward, backward, update]
+steps: 3
+optimizer: {kind: adamw, lr: 0.01, warmup: 1, decay: cosine, clip: 1.0, weight_decay: 0.1}
+params: [[.*, []]]
+axes: {batch: dp}
+tolerance: 0.15
+strategies:
+  - {name: dp}
+  - {name: zero-1, zero: {stage: 1, axis: dp}}
+  - {name: zero-2, zero: {stage: 2, axis: dp}}
+  - {name: zero-3, zero: {stage: 3, axis: dp}}
+  - {name: zero-3-kept, zero: {stage: 3, axis: dp, reshard_after_forward: false}}
+YAML
+
+# volumes DEVICES MICROBATCHES BYTES WHAT: parameters are gathered in 2 bytes each, gradients combined
+# in BYTES each; scalars as in zero.sh, and the kernel that stage 3 does not gather backward.
+volumes() {
+    holds "$4, $1 devices, $2 microbatches: gathers of 2 bytes a parameter, gradients of $3" <<PY
+n, m, size, kernel = $1, $2, $3, 32 * 64
+count = 4 * kernel
+scalar = 2 * (n - 1) * 4
+want = {"dp": 2 * (n - 1) * size * count + scalar,
+        "zero-1": (n - 1) * (size + 2) * count + 2 * scalar,
+        "zero-2": (n - 1) * (m * size + 2) * count + 2 * scalar,
+        "zero-3": m * (n - 1) * ((size + 4) * count - 2 * kernel) + 2 * scalar,
+        "zero-3-kept": m * (n - 1) * (size + 2) * count + 2 * scalar}
+got = {s["strategy"]: s["received_bytes"]["total"] for s in r}
+assert got == want, (got, want)
+PY
+}
+
+# memory BYTES WHAT: a 16-bit parameter, a gradient of BYTES until the update, and 12 bytes that the
+# optimizer keeps: 16 bytes a parameter (arXiv 1910.02054, section 3.1) with gradients of 2, 18 with
+# those of 4.  What a stage cuts of parameters and optimizer is a part of that; of gradients it depends
+# on which have been scattered at the peak.
+memory() {
+    holds "$3, $1 devices: $((14 + $2)) bytes a parameter, and what ZeRO's stages leave of them" <<PY
+n, size, count = $1, $2, 4 * 32 * 64
+for s in r:
+    kinds = s["memory"]["by_kind"]
+    stage = int(s["strategy"][5]) if s["strategy"] != "dp" else 0
+    assert kinds["parameters"] == 2 * count // (n if stage == 3 else 1), (s["strategy"], kinds)
+    assert kinds["optimizer"] == 12 * count // (n if stage >= 1 else 1), (s["strategy"], kinds)
+    if stage == 0:
+        assert kinds["gradients"] == size * count, (s["strategy"], kinds)
+    assert sum(kinds.values()) == max(s["memory"]["peak_bytes"]), s["strategy"]
+PY
+}
+
+for n in 2 4 8; do
+    for reduce in 4:float32 2:bfloat16; do
+        shardsim plan --json -s mesh.dp=$n -s types.reduce=${reduce#*:} "$tmp/mlp.yaml"
+        is 0 "$n devices, reduced in ${reduce#*:}: planned"
+        volumes $n 1 ${reduce%:*} plan
+        memory $n ${reduce%:*} plan
+    done
+done
+for reduce in 4:float32 2:bfloat16; do
+    for m in 1 4; do
+        shardsim run -q --json -s types.reduce=${reduce#*:} -s batch.microbatches=$m "$tmp/mlp.yaml"
+        is 0 "reduced in ${reduce#*:}, $m microbatches: executed, as without sharding"
+        volumes 4 $m ${reduce%:*} run
+    done
+done
+
+# What is updated is the master, and what is kept of it is of the parameter's type.
+holds "masters and moments are results beside the parameters" <<'PY'
+for s in r:
+    state = s["verify"]["state"]
+    assert len(state) == 4 * 4, state
+    assert sum(name.startswith("opt/master/") for name in state) == 4
+    losses = [s["training"]["losses"], r[0]["training"]["losses"]]
+    assert all(abs(a - b) <= 1e-2 * abs(b) for a, b in zip(*losses)), losses
+PY
+
+# Masters hold what 16 bits lose: an update of a thousandth of a parameter.
+for kind in float32:float32 bfloat16:float32 bfloat16:bfloat16; do
+    shardsim run -q --json -S dp -s mesh.dp=1 -s tolerance=null -s model.dtype=${kind%:*} \
+        -s types.parameters=${kind#*:} -s steps=30 -s optimizer.lr=1e-4 -s optimizer.weight_decay=0 \
+        "$tmp/mlp.yaml"
+    is 0 "30 small steps, computed in ${kind%:*}, updated in ${kind#*:}"
+    cp "$tmp/out" "$tmp/${kind%:*}-${kind#*:}"
+done
+holds "small updates are not lost where masters are float32" <<PY
+def moved(file):
+    with open("$tmp/" + file, encoding="utf-8") as f:
+        return json.load(f)["training"]["losses"]
+exact, masters, pure = map(moved, ("float32-float32", "bfloat16-float32", "bfloat16-bfloat16"))
+off = [max(abs(a - b) for a, b in zip(exact, x)) for x in (masters, pure)]
+assert off[0] < off[1] / 2, off
+PY
+
+# Other types together: masters of float64, moments of bfloat16, sums in bfloat16.
+shardsim run -q -s model.dtype=float32 -s types.parameters=float64 -s types.moments=bfloat16 \
+    -s batch.microbatches=2 -s tolerance=0.05 "$tmp/mlp.yaml"
+is 0 "float64 masters of float32 parameters, with moments of bfloat16"
+shardsim run -q -s types.gradients=bfloat16 -s types.reduce=compute -s batch.microbatches=2 \
+    "$tmp/mlp.yaml"
+is 0 "gradients summed and combined in bfloat16"
+
+# A scale that is too large at first: steps are skipped until it has been halved often enough.
+shardsim run -q --json -s model.dtype=float16 -s 'loss_scale={kind: dynamic, initial: 1048576}' \
+    -s steps=10 -s tolerance=null "$tmp/mlp.yaml"
+is 0 "float16 with a dynamic loss scale: executed"
+holds "float16: steps are skipped until the scale fits, and by all layouts alike" <<'PY'
+import math
+for s in r:
+    norms = [float(x) for x in s["training"]["grad_norms"]]
+    good = [math.isfinite(x) for x in norms]
+    assert 0 < good.index(True) < 10 and all(good[good.index(True):]), norms
+    first = [float(x) for x in r[0]["training"]["grad_norms"]]
+    assert good == [math.isfinite(x) for x in first], (s["strategy"], norms, first)
+PY
+
+shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer.kind=none -s steps=1 \
+    -s optimizer.decay=constant -s loss_scale.kind=static "$tmp/mlp.yaml"
+is 2 "types and a loss scale without an update: status 2"
+says err 'masters of parameters for a step without update' "masters without an update: said"
+says err 'a loss scale for a step without update' "a loss scale without an update: said"
+shardsim plan -S dp -s types.parameters=bfloat16 -s loss_scale.kind=dynamic "$tmp/mlp.yaml"
+is 2 "a loss scale for parameters of 16 bits: status 2"
+says err 'a loss scale for parameters of bfloat16' "a loss scale for 16 bits: said"
+done_testing
