@@ -79,6 +79,19 @@ for reduce in 4:float32 2:bfloat16; do
     done
 done
 
+# A search for the fewest bytes combines gradients in the type that is asked for, too.
+for reduce in 4:float32 2:bfloat16; do
+    shardsim run -q --json -s placement=search -s types.reduce=${reduce#*:} "$tmp/mlp.yaml"
+    is 0 "reduced in ${reduce#*:}, placed by a search: executed"
+    holds "reduced in ${reduce#*:}, placed by a search: that many bytes" <<PY
+n, size, count = 4, ${reduce%:*}, 4 * 32 * 64
+got = {s["strategy"]: s["received_bytes"]["by_op"] for s in r}
+assert got["dp"]["all-reduce"] == 2 * (n - 1) * size * count + 24, got
+assert got["zero-1"]["reduce-scatter"] == (n - 1) * size * count, got
+assert got["zero-1"]["all-gather"] == (n - 1) * 2 * count, got
+PY
+done
+
 # What is updated is the master, and what is kept of it is of the parameter's type.
 holds "masters and moments are results beside the parameters" <<'PY'
 for s in r:

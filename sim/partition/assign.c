@@ -136,6 +136,11 @@ static bool linear_map(const struct graph_node *node, uint32_t k)
     }
 }
 
+bool assign_converts_sum(const struct graph_node *node)
+{
+    return node->op == GRAPH_MAP && node->fn == KERN_CONVERT && node->gradient_of != GRAPH_NONE;
+}
+
 bool assign_linear(const struct graph_node *node, uint32_t k)
 {
     switch (node->op) {
