@@ -164,22 +164,14 @@ static bool is_of_parts(const struct kern_map *map, const struct kern_error *e)
     return map->instrs[map->ninstrs - 1].fn == KERN_CONVERT && e->parts > 1;
 }
 
-static double mean_square(const struct kern_map *map, const double *const *inputs)
+static double mean_square_of_operand(const struct kern_map *map, const double *const *inputs)
 {
     uint8_t converted = map->instrs[map->ninstrs - 1].src[0];
-    const double *values = inputs[converted];
-    double sum = 0;
-    uint64_t n = 1, nfinite = 0;
+    uint64_t n = 1;
 
     for (uint32_t d = 0; d < map->ndims; d++)
         n *= map->in_stride[converted][d] != 0 ? (uint64_t)map->extent[d] : 1;
-    for (uint64_t i = 0; i < n; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        sum += values[i] * values[i];
-        nfinite++;
-    }
-    return nfinite > 0 ? sum / (double)nfinite : 0;
+    return kern_mean_square(inputs[converted], n);
 }
 
 /* What is converted may be a sum of which each device has a part and rounds it.  The parts may be
@@ -187,8 +179,10 @@ static double mean_square(const struct kern_map *map, const double *const *input
 static double with_parts(const struct map_error *m, double value, double off)
 {
     double parts = m->error->parts, store = kern_store_roundoff(m->error->type);
+    double least = kern_store_loss(m->error->type, 0);
+    double variance = parts * (store * store * (value * value + m->mean_square) + least * least);
 
-    return hypot(off, KERN_ERROR_SPREAD * store * sqrt(parts * (value * value + m->mean_square)));
+    return hypot(off, KERN_ERROR_SPREAD * sqrt(variance));
 }
 
 static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint32_t to, bool last,
@@ -292,7 +286,7 @@ bool kern_map_error(const union kern_desc *desc, struct kern_error *e)
     if (kern_elements(map->ndims, map->extent, UINT32_MAX) == 0)
         return true;
     if (is_of_parts(map, e))
-        m.mean_square = mean_square(map, (const double *const *)e->args->in);
+        m.mean_square = mean_square_of_operand(map, (const double *const *)e->args->in);
     m.nest.narrays = 1 + map->ninputs;
     for (uint32_t d = 0; d < map->ndims; d++) {
         int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {map->out_stride[d]};
