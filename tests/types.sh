@@ -28,6 +28,10 @@ strategies:
   - {name: zero-3-kept, zero: {stage: 3, axis: dp, reshard_after_forward: false}}
 YAML
 
+# Drawn scenarios.
+NRANDOM=60
+[ "${SHD_TEST_SIZE:-}" = small ] && NRANDOM=12
+
 # volumes DEVICES MICROBATCHES BYTES WHAT: parameters are gathered in 2 bytes each, gradients combined
 # in BYTES each; scalars as in zero.sh, and the kernel that stage 3 does not gather backward.
 volumes() {
@@ -126,6 +130,47 @@ is 0 "float64 masters of float32 parameters, with moments of bfloat16"
 shardsim run -q -s types.gradients=bfloat16 -s types.reduce=compute -s batch.microbatches=2 \
     "$tmp/mlp.yaml"
 is 0 "gradients summed and combined in bfloat16"
+
+# Types, stages, microbatches, recomputation and scales together, drawn by a seed.
+python3 - "$tmp/mlp.yaml" >"$tmp/random.yaml" <<PY
+import random, sys
+draw = random.Random(20261122)
+floats = ["float32", "float64", "bfloat16", "float16"]
+with open(sys.argv[1], encoding="utf-8") as f:
+    print(f.read().split("strategies:")[0].replace("0.15", "0.5") + "strategies:")
+for i in range(int("$NRANDOM")):
+    parameters = draw.choice(floats[:2])
+    # A second moment, of squares, is below what float16 has: an update divided by 0 is no test.
+    types = ["moments: " + draw.choice(floats[:3])]
+    types += ["%s: %s" % (what, draw.choice(floats + ["compute"])) for what in ("gradients", "reduce")]
+    lines = ["name: random-%d" % i, "mesh: {dp: %d}" % draw.choice([1, 2, 4]),
+             "model: {dtype: %s}" % draw.choice(floats),
+             "types: {parameters: %s, %s}" % (parameters, ", ".join(types)),
+             "batch: {microbatches: %d}" % draw.choice([1, 2, 4]),
+             "zero: {stage: %d, axis: dp}" % draw.randrange(4),
+             "recompute: %s" % draw.choice(["none", "full"]),
+             "placement: %s" % draw.choice(["follow", "search"]),
+             "optimizer: {kind: %s, lr: 0.001, warmup: 1, decay: cosine, momentum: %s}"
+             % (draw.choice(["sgd", "adamw"]), draw.choice(["0.5", "0"])),
+             "loss_scale: {kind: %s, initial: %d, growth_interval: 1}"
+             % (draw.choice(["none", "static", "dynamic"]), draw.choice([1, 16]))]
+    print("  - {%s}" % ", ".join(lines))
+PY
+shardsim plan --json "$tmp/random.yaml"
+is 0 "seed 20261122: planned"
+cp "$tmp/out" "$tmp/planned"
+shardsim run -q --json "$tmp/random.yaml"
+is 0 "seed 20261122: executed, as without sharding"
+holds "seed 20261122: each verified, with the plan's bytes and peak memory" <<PY
+with open("$tmp/planned", encoding="utf-8") as f:
+    plans = json.load(f)
+assert len(r) == len(plans) == $NRANDOM
+for s, p in zip(r, plans):
+    assert s["verify"]["ok"] and s["verify"]["steps"] > 0, s["strategy"]
+    assert s["received_bytes"] == p["received_bytes"], s["strategy"]
+    assert s["memory"] == p["memory"], s["strategy"]
+    assert all(float(x) == float(x) for x in s["training"]["losses"]), s["strategy"]
+PY
 
 # A scale that is too large at first: steps are skipped until it has been halved often enough.
 shardsim run -q --json -s model.dtype=float16 -s 'loss_scale={kind: dynamic, initial: 1048576}' \
