@@ -131,7 +131,7 @@ shardsim run -q -s types.gradients=bfloat16 -s types.reduce=compute -s batch.mic
     "$tmp/mlp.yaml"
 is 0 "gradients summed and combined in bfloat16"
 
-# Types, stages, microbatches, recomputation and scales together, drawn by a seed.
+# Types, ZeRO, pipelines, microbatches, recomputation and scales together, drawn by a seed.
 python3 - "$tmp/mlp.yaml" >"$tmp/random.yaml" <<PY
 import random, sys
 draw = random.Random(20261122)
@@ -143,7 +143,10 @@ for i in range(int("$NRANDOM")):
     # A second moment, of squares, is below what float16 has: an update divided by 0 is no test.
     types = ["moments: " + draw.choice(floats[:3])]
     types += ["%s: %s" % (what, draw.choice(floats + ["compute"])) for what in ("gradients", "reduce")]
-    lines = ["name: random-%d" % i, "mesh: {dp: %d}" % draw.choice([1, 2, 4]),
+    pipeline = draw.choice(["", "", "GPipe", "1F1B", "ZBH1"])
+    lines = ["name: random-%d" % i,
+             "mesh: {pp: %d, dp: %d}" % (2 if pipeline else 1, draw.choice([1, 2, 4])),
+             "pipeline: {axis: %s}" % ("pp, schedule: " + pipeline if pipeline else "null"),
              "model: {dtype: %s}" % draw.choice(floats),
              "types: {parameters: %s, %s}" % (parameters, ", ".join(types)),
              "batch: {microbatches: %d}" % draw.choice([1, 2, 4]),

@@ -149,7 +149,6 @@ static void add_update(struct graph *g, const struct scenario *scenario)
         graph_fail(g, SHD_EINVAL, "the model has no parameters to update");
         return;
     }
-    convert_outputs(g, opts.types.parameters);
     loss = add_loss(g, scenario->seed);
     g->noutputs = 0;
     g->microbatches = (uint32_t)scenario->batch.microbatches;
@@ -173,6 +172,8 @@ static void set_stages(struct graph *g, const struct scenario *scenario, struct 
 
 static void add_phases(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
+    if (scenario->step.update)
+        convert_outputs(g, scenario_type(scenario, scenario->types.parameters));
     set_stages(g, scenario, diag);
     if (scenario->step.update)
         add_update(g, scenario);
