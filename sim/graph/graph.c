@@ -349,7 +349,9 @@ uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dty
 {
     struct graph_node node = {.op = GRAPH_MAP, .fn = KERN_CONVERT, .ninputs = 1, .inputs = {a}};
 
-    if (!usable(graph, a) || graph->nodes[a].dtype == dtype)
+    if (!usable(graph, a))
+        return GRAPH_NONE;
+    if (graph->nodes[a].dtype == dtype)
         return a;
     if (graph->nodes[a].dtype == SHD_I32 || dtype == SHD_I32)
         return graph_fail(graph, SHD_ETYPE, "'%s' is whole numbers, which are not converted", name);

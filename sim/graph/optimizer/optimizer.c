@@ -37,8 +37,8 @@ static uint32_t add_squares(struct graph *graph, enum shd_dtype dtype, uint32_t 
     return sum;
 }
 
-/* sqrt(sum of the squares of all gradients), each multiplied by `factor` if there is one: from stage
- * to stage, one number is handed on. */
+/* sqrt(sum of the squares of all gradients), each multiplied by `factor` if there is one: from
+ * stage to stage, one number is handed on. */
 static uint32_t norm_of(struct graph *graph, enum shd_dtype dtype, const uint32_t *gradients,
                         uint32_t n, uint32_t factor)
 {
