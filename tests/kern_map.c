@@ -6,6 +6,7 @@
 
 #include "tap.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "kern/isa.h"
@@ -30,7 +31,12 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
 
     switch (fn) {
     case KERN_COPY:
+    case KERN_CONVERT:
         return x;
+    case KERN_FINITE:
+        return 1;
+    case KERN_GATE:
+        return y != 0 ? x : 0;
     case KERN_ADD:
         return x + y;
     case KERN_SUB:
@@ -86,6 +92,7 @@ static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void 
                    double scalar, void *out)
 {
     struct kern_map m = {.dtype = dtype,
+                         .in_dtype = {dtype, dtype},
                          .ndims = 1,
                          .extent = {n},
                          .out_stride = {1},
@@ -198,6 +205,10 @@ static void test_special(void)
         {KERN_RELU, -INFINITY, 0},
         {KERN_STEP, 0, 0},
         {KERN_STEP, NAN, 0},
+        {KERN_FINITE, NAN, 0},
+        {KERN_FINITE, INFINITY, 0},
+        {KERN_FINITE, -INFINITY, 0},
+        {KERN_FINITE, FLT_MAX, 1},
     };
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F64; dtype++) {
@@ -217,7 +228,7 @@ static void test_special(void)
 
 static bool drops_nan(enum kern_fn fn)
 {
-    return fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FILL;
+    return fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FILL || fn == KERN_FINITE;
 }
 
 static void test_nan(void)
@@ -233,10 +244,67 @@ static void test_nan(void)
             run_fn(fn, dtype, 1, &nan, &one, 2, &out);
             pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn));
             run_fn(fn, dtype, 1, &one, &nan, 2, &out);
-            pass = pass &&
-                   (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || kern_fns[fn].noperands < 2);
+            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || fn == KERN_GATE ||
+                            kern_fns[fn].noperands < 2);
         }
         ok(pass, "NaN is handed on, %s", shd_dtype_name(dtype));
+    }
+}
+
+static void test_gate(void)
+{
+    for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
+        double x[3], y[3], out[3];
+
+        for (int i = 0; i < 3; i++) {
+            set_elem(dtype, x, i, (double[]){NAN, INFINITY, 3}[i]);
+            set_elem(dtype, y, i, i == 2 ? 1 : 0);
+        }
+        run_fn(KERN_GATE, dtype, 3, x, y, 0, out);
+        ok(get_elem(dtype, out, 0) == 0 && get_elem(dtype, out, 1) == 0 &&
+               get_elem(dtype, out, 2) == 3,
+           "gate: what is shut out leaves 0, even where it is not finite, %s",
+           shd_dtype_name(dtype));
+    }
+}
+
+/* Every type to every other: a value is rounded to nearest, ties to even, and what is too large is
+ * infinite. */
+static void test_convert(void)
+{
+    enum { N = 4099 };
+
+    for (int pair = 0; pair < 16; pair++) {
+        enum shd_dtype from = (enum shd_dtype)(pair / 4), to = (enum shd_dtype)(pair % 4);
+        struct kern_map m = {.dtype = to,
+                             .in_dtype = {from},
+                             .ndims = 1,
+                             .extent = {N},
+                             .out_stride = {1},
+                             .ninputs = 1,
+                             .in_stride = {{1}},
+                             .ninstrs = 1,
+                             .instrs = {{KERN_CONVERT, {0, 0}, 0}}};
+        void *x = random_fractions(from, N), *out = malloc(N * sizeof(double));
+        bool exact = true, right = true;
+
+        set_elem(from, x, 0, 70000);
+        set_elem(from, x, 1, NAN);
+        for (int i = 2; i < N; i++)
+            set_elem(from, x, i, ldexp(get_elem(from, x, i), (int)random_below(28) - 14));
+        kern_map_run(&m, (const void *const[]){x}, out, 1);
+        for (int i = 0; i < N; i++) {
+            double was = get_elem(from, x, i), is = get_elem(to, out, i);
+
+            right = right && (is == rounded(to, was) || (isnan(is) && isnan(was)));
+            exact = exact && (is == was || isnan(was));
+        }
+        ok(right, "%s to %s: each element is rounded once", shd_dtype_name(from),
+           shd_dtype_name(to));
+        ok(exact == kern_holds(to, from), "%s %s all values of %s", shd_dtype_name(to),
+           exact ? "holds" : "does not hold", shd_dtype_name(from));
+        free(x);
+        free(out);
     }
 }
 
@@ -296,6 +364,14 @@ static void set_expression(struct kern_map *m)
     memcpy(m->instrs, instrs, sizeof instrs);
 }
 
+/* Operands may be of other types than the result, but for whole numbers. */
+static enum shd_dtype operand_type(enum shd_dtype dtype)
+{
+    static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};
+
+    return dtype == SHD_I32 || random_below(2) ? dtype : types[random_below(4)];
+}
+
 static bool shape_once(enum shd_dtype dtype, bool in_place, int nthreads)
 {
     struct kern_map m = {.dtype = dtype, .ndims = random_below(6)};
@@ -312,12 +388,13 @@ static bool shape_once(enum shd_dtype dtype, bool in_place, int nthreads)
     for (int i = 0; i < 3; i++) {
         uint32_t has = random_below(3) ? UINT32_MAX : random_below(1u << m.ndims);
 
+        m.in_dtype[i] = in_place && i == 0 ? dtype : operand_type(dtype);
         span = random_strides(m.ndims, m.extent, has, m.in_stride[i]);
         if (in_place && i == 0) {
             memcpy(m.in_stride[0], m.out_stride, sizeof m.out_stride);
             span = nout;
         }
-        in[i] = random_array(dtype, span, 4);
+        in[i] = random_array(m.in_dtype[i], span, 4);
     }
     out = in_place ? in[0] : random_array(dtype, nout, 9);
     want = malloc((size_t)nout * 8);
@@ -335,7 +412,7 @@ static bool shape_once(enum shd_dtype dtype, bool in_place, int nthreads)
 
             for (uint32_t d = 0; d < m.ndims; d++)
                 from += index[d] * m.in_stride[i][d];
-            x[i] = get_elem(dtype, in[i], from);
+            x[i] = get_elem(m.in_dtype[i], in[i], from);
         }
         set_elem(dtype, want, to, (x[0] + x[1]) * x[2] - x[0]);
     }
@@ -371,6 +448,7 @@ static void test_bits(void)
 {
     enum { N = 50021 };
     struct kern_map m = {.dtype = SHD_F32,
+                         .in_dtype = {SHD_F32},
                          .ndims = 1,
                          .extent = {N},
                          .out_stride = {1},
@@ -403,6 +481,7 @@ static void test_bits(void)
 static void test_counts(void)
 {
     struct kern_map m = {.dtype = SHD_BF16,
+                         .in_dtype = {SHD_BF16, SHD_BF16, SHD_BF16},
                          .ndims = 2,
                          .extent = {3, 5},
                          .out_stride = {5, 1},
@@ -429,6 +508,8 @@ int main(void)
     test_relative();
     test_special();
     test_nan();
+    test_gate();
+    test_convert();
     test_subnormal();
     test_int();
     test_shapes();

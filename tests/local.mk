@@ -46,6 +46,7 @@ check_PROGRAMS += \
 	%D%/kern_select \
 	%D%/log \
 	%D%/logical \
+	%D%/loss_scale \
 	%D%/match \
 	%D%/mesh \
 	%D%/mesh_axes \
@@ -271,6 +272,7 @@ test_scripts = \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/types.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every

@@ -84,7 +84,7 @@ static struct graph *make_graph(const struct made *made)
                                         .beta1 = 0.9,
                                         .beta2 = 0.95,
                                         .eps = 1e-8,
-                                        .dtype = SHD_F64};
+                                        .types = {SHD_F64, SHD_F64, SHD_F64, SHD_F64}};
     struct graph *g = graph_create();
     uint32_t embed, vocab, table, x, labels, dims[3];
 

@@ -357,7 +357,7 @@ int main(void)
         struct optimizer_opts opts = cases[i].opts;
 
         opts.steps = STEPS;
-        opts.dtype = SHD_F64;
+        opts.types = (struct optimizer_types){SHD_F64, SHD_F64, SHD_F64, SHD_F64};
         compare(&opts, cases[i].what, 1);
         compare(&opts, cases[i].what, 4);
         check_verification(&opts, cases[i].what);

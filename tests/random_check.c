@@ -62,8 +62,14 @@ static void count_program(const struct random_program *p, const struct program *
             random_seen.ones++;
             break;
         }
-    for (uint32_t n = 0; n < p->graph->nnodes; n++)
-        random_seen.nodes[p->graph->nodes[n].op]++;
+    for (uint32_t n = 0; n < p->graph->nnodes; n++) {
+        const struct graph_node *node = &p->graph->nodes[n];
+
+        random_seen.nodes[node->op]++;
+        random_seen.converted += node->op == GRAPH_MAP && node->fn == KERN_CONVERT;
+        random_seen.mixed_sums +=
+            node->op == GRAPH_ACCUMULATE && node->dtype != p->graph->nodes[node->inputs[0]].dtype;
+    }
     random_seen.naxes[shd_mesh_naxes(p->mesh)]++;
     random_seen.split += program->own_mesh != NULL;
     random_seen.backward += p->backward;
@@ -205,6 +211,8 @@ static void tell_seen(void)
          random_seen.tuples, random_seen.turned);
     diag("meshes of 1 to 4 axes: %u %u %u %u, with axes of size 1: %u", random_seen.naxes[1],
          random_seen.naxes[2], random_seen.naxes[3], random_seen.naxes[4], random_seen.ones);
+    diag("conversions: %u; sums over microbatches in another type: %u", random_seen.converted,
+         random_seen.mixed_sums);
     diag("meshes with axes split in parts: %u", random_seen.split);
     diag("ops: %u; programs with gradients: %u, in float32: %u", random_seen.ops,
          random_seen.backward, random_seen.f32);

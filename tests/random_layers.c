@@ -23,6 +23,8 @@ static void test_seen(void)
     ok(random_layers.blocks > 0, "occurred: blocks");
     ok(random_seen.split > 0, "occurred: axes split in parts for key heads");
     ok(random_seen.extremes > 0, "occurred: partial maxima, of sharded softmaxes");
+    ok(random_seen.converted > 0 && random_seen.mixed_sums > 0,
+       "occurred: conversions, sums in other types");
     ok(random_seen.tuples > 0, "occurred: dimensions over several axes");
     ok(random_seen.backward > 0 && random_seen.f32 > 0, "occurred: gradients, float32");
 }

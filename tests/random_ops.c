@@ -147,10 +147,29 @@ static void add_constraint(struct random_program *p)
         random_ask(p, node);
 }
 
+/* To another type and back, with a function between.  Drawn apart, so that the rest of a program is
+ * what it was for its seed. */
+static void add_types(struct random_program *p)
+{
+    static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};
+    struct random own = {p->seed ^ (p->graph->nnodes + UINT64_C(1)) * 0x9e3779b1u};
+    uint32_t a = p->graph->nnodes - 1;
+    double bound = p->bounds[a];
+
+    if (p->graph->err.status != SHD_OK || !random_chance(&own, 6) ||
+        p->graph->nodes[a].dtype != p->dtype || p->graph->nodes[a].op == GRAPH_EXTRA)
+        return;
+    a = graph_convert(p->graph, random_name(p, "to"), types[random_below(&own, 4)], a);
+    if (random_chance(&own, 50))
+        a = graph_map(p->graph, random_name(p, "scale"), KERN_SCALE, a, GRAPH_NONE, 0.75);
+    random_keep(p, graph_convert(p->graph, random_name(p, "from"), p->dtype, a), bound);
+}
+
 void random_op(struct random_program *p)
 {
     uint32_t what = random_below(&p->random, 100);
 
+    add_types(p);
     if (what < 35)
         add_einsum(p);
     else if (what < 60)

@@ -233,8 +233,13 @@ static void add_microbatches(struct random_program *p)
         if (g->nodes[n].op == GRAPH_INPUT && random_chance(&own, 75))
             g->nodes[n].source.place.per_microbatch = random_below(&own, 5000);
     g->phase = GRAPH_BACKWARD;
-    for (uint32_t o = 0; o < g->noutputs; o++)
-        g->outputs[o].node = graph_accumulate(g, g->outputs[o].name, g->outputs[o].node);
+    for (uint32_t o = 0; o < g->noutputs; o++) {
+        enum shd_dtype dtype = g->nodes[g->outputs[o].node].dtype;
+
+        if (dtype != SHD_I32 && random_chance(&own, 25))
+            dtype = (enum shd_dtype)random_below(&own, 4);
+        g->outputs[o].node = graph_accumulate(g, g->outputs[o].name, dtype, g->outputs[o].node);
+    }
     g->phase = GRAPH_OPTIMIZER;
     for (uint32_t o = 0; o < g->noutputs; o++)
         g->outputs[o].node =

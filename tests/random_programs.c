@@ -23,6 +23,8 @@ static void test_seen(void)
        "occurred: permute or exchange");
     ok(random_seen.summed > 0 && random_seen.passed > 0, "occurred: partial sums that ops pass on");
     ok(random_seen.extremes > 0, "occurred: partial maxima or minima");
+    ok(random_seen.converted > 0 && random_seen.mixed_sums > 0,
+       "occurred: conversions, sums in other types");
     ok(random_seen.tuples > 0 && random_seen.turned > 0, "occurred: tuples of axes, in any order");
     ok(random_seen.rings > 0, "occurred: rings");
     ok(random_seen.ones > 0 && random_seen.naxes[1] && random_seen.naxes[2] && random_seen.naxes[3] && random_seen.naxes[4],

@@ -403,7 +403,9 @@ static void test_training(void)
         load_good(HEAD UPDATE "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
                               "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
                               "clip: 1.5}\nzero: {stage: 3, axis: dp, reshard_after_forward: "
-                              "false}\nstrategies: [{name: a, zero: {stage: 1}}, {name: b, zero: "
+                              "false}\ntypes: {parameters: float64, moments: bfloat16, reduce: "
+                              "compute}\nloss_scale: {kind: dynamic, initial: 8, "
+                              "growth_interval: 5}\nstrategies: [{name: a, zero: {stage: 1}}, {name: b, zero: "
                               "{stage: 0, axis: null}}]\n",
                   sets, COUNT(sets));
     const struct scenario *s = &file->scenarios[0];
@@ -417,6 +419,13 @@ static void test_training(void)
     ok(s->zero.stage == 1 && !strcmp(s->zero.axis, "tp") && !s->zero.reshard &&
            file->scenarios[1].zero.stage == 0,
        "training: zero, by strategy");
+    ok(scenario_type(s, s->types.parameters) == SHD_F64 &&
+           scenario_type(s, s->types.gradients) == SHD_F64 &&
+           scenario_type(s, s->types.moments) == SHD_BF16 &&
+           scenario_type(s, s->types.reduce) == s->model.dtype &&
+           s->loss_scale.kind == SCENARIO_DYNAMIC_LOSS_SCALE && s->loss_scale.initial == 8 &&
+           s->loss_scale.growth_interval == 5,
+       "training: types and the scale of the loss");
     ok(round_trips(s), "training: printed, it loads as the same");
     scenario_file_destroy(file);
 }
@@ -503,7 +512,10 @@ static void test_print(void)
            "  microbatches: 1\n"
            "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
-           "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
+           "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
+           "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
+           "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
+           "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
            "  reshard_after_forward: true\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
            "  place: []\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
@@ -602,6 +614,16 @@ static const struct {
     {"optimizer", HEAD "optimizer: {kind: adam}\n",
      "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean "
      "'adamw'"},
+    {"masters without update", HEAD "types: {parameters: float64}\n",
+     "5:21: error: masters of parameters for a step without update; expected an optimizer and st"},
+    {"masters of what", HEAD "types: {parameters: parameters}\n",
+     "5:21: error: types.parameters is 'parameters'; expected one of float32, float64, bfloat16, "
+     "float16, compute"},
+    {"loss scale without update", HEAD "loss_scale: {kind: static}\n",
+     "5:20: error: a loss scale for a step without update; expected an optimizer and step: [forw"},
+    {"loss scale of 16 bits",
+     HEAD UPDATE TRAIN "loss_scale: {kind: static}\ntypes: {parameters: bfloat16}\n",
+     "7:20: error: a loss scale for parameters of bfloat16, which unscaled gradients need not fit"},
     {"rate below 0", HEAD "optimizer: {lr: -1}\n",
      "5:17: error: optimizer.lr is '-1'; expected a number from 0 to 1000"},
     {"rate not a number", HEAD "optimizer: {lr: .nan}\n",

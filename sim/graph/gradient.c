@@ -131,6 +131,9 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_ADD_SCALAR:
         reverse_add(r, n.inputs[0], adjoint);
         return;
+    case KERN_CONVERT:
+        reverse_add(r, n.inputs[0], graph_convert(g, name, g->nodes[n.inputs[0]].dtype, adjoint));
+        return;
     case KERN_NEG:
         reverse_add(r, n.inputs[0], graph_map(g, name, KERN_NEG, adjoint, GRAPH_NONE, 0));
         return;
@@ -138,6 +141,7 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
         reverse_add(r, n.inputs[0], graph_map(g, name, KERN_SCALE, adjoint, GRAPH_NONE, n.scalar));
         return;
     case KERN_STEP: /* constant almost everywhere */
+    case KERN_FINITE:
         return;
     default:
         reverse_add(r, n.inputs[0],
@@ -202,6 +206,10 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
         reverse_choice(r, node, adjoint);
         return;
     case KERN_EQUAL: /* constant almost everywhere */
+        return;
+    case KERN_GATE:
+        adjoint = graph_map(g, reverse_name(g, node, a), KERN_GATE, adjoint, b, 0);
+        reverse_add(r, a, sum_to(r, adjoint, node, a));
         return;
     default:
         graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n.fn].name);

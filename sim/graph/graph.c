@@ -345,6 +345,22 @@ uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint3
     return add_node(graph, &node, name);
 }
 
+uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dtype, uint32_t a)
+{
+    struct graph_node node = {.op = GRAPH_MAP, .fn = KERN_CONVERT, .ninputs = 1, .inputs = {a}};
+
+    if (!usable(graph, a))
+        return GRAPH_NONE;
+    if (graph->nodes[a].dtype == dtype)
+        return a;
+    if (graph->nodes[a].dtype == SHD_I32 || dtype == SHD_I32)
+        return graph_fail(graph, SHD_ETYPE, "'%s' is whole numbers, which are not converted", name);
+    node.dtype = dtype;
+    node.rank = graph->nodes[a].rank;
+    memcpy(node.dims, graph->nodes[a].dims, sizeof node.dims);
+    return add_node(graph, &node, name);
+}
+
 uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t a,
                       const uint32_t *dims, uint32_t rank)
 {

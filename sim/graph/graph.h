@@ -183,6 +183,10 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
 uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint32_t a, uint32_t b,
                    double scalar);
 
+/* a in another type: each element rounded to it, of a value that is a sum of parts over devices
+ * each part.  `a` itself where it is of that type. */
+uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dtype, uint32_t a);
+
 /* Reduce over all dimensions that `dims` does not list; what it lists, `a` must have.  SHD_MEAN is
  * a sum and a scaling. */
 uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t a,
@@ -231,8 +235,8 @@ uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_
                       uint32_t b_dim, uint32_t to_dim);
 
 /* The sum of x over the microbatches of a step, which is there when the last one is done: the
- * optimizer's phase reads what the others made through such sums. */
-uint32_t graph_accumulate(struct graph *graph, const char *name, uint32_t x);
+ * optimizer's phase reads what the others made through such sums.  `dtype` is that of the sum. */
+uint32_t graph_accumulate(struct graph *graph, const char *name, enum shd_dtype dtype, uint32_t x);
 
 /* x with its dimensions in another order. */
 uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,

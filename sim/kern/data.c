@@ -53,6 +53,12 @@ double kern_round(enum shd_dtype dtype, double value)
     return value;
 }
 
+bool kern_holds(enum shd_dtype dtype, enum shd_dtype other)
+{
+    return dtype == other || dtype == SHD_F64 ||
+           (dtype == SHD_F32 && (other == SHD_BF16 || other == SHD_F16));
+}
+
 bool kern_source_changes(const struct kern_source *source)
 {
     return source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0;

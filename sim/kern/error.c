@@ -60,6 +60,20 @@ double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, doubl
     return INFINITY; /* also for what is not a number */
 }
 
+double kern_mean_square(const double *values, uint64_t n)
+{
+    double sum = 0;
+    uint64_t nfinite = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        sum += values[i] * values[i];
+        nfinite++;
+    }
+    return nfinite > 0 ? sum / (double)nfinite : 0;
+}
+
 double *kern_squared(const double *values, uint64_t n)
 {
     double *out = calloc(n + 1, sizeof *out);

@@ -72,6 +72,9 @@ static inline double kern_sum_variance(const struct kern_error *e, double comput
            parts * store * store * (squares + total * total) + parts * least * least;
 }
 
+/* The mean square of the finite ones of n values; 0 where there are none. */
+double kern_mean_square(const double *values, uint64_t n);
+
 /* ---- for rules ---- */
 
 /* By how much the variances of a sum's terms add up to more than if they were independent: where

@@ -65,11 +65,15 @@ enum kern_fn {
     KERN_GELU_GRAD, /* derivative of gelu at the operand */
     KERN_SILU,      /* x*sigmoid(x) */
     KERN_SILU_GRAD,
-    KERN_STEP,       /* 1 where x > 0, else 0: the derivative of relu */
-    KERN_EQUAL,      /* 1 where a == b, else 0 */
-    KERN_SCALE,      /* x * scalar */
-    KERN_ADD_SCALAR, /* x + scalar */
-    KERN_FILL,       /* scalar; no operand */
+    KERN_STEP,                 /* 1 where x > 0, else 0: the derivative of relu */
+    KERN_EQUAL,                /* 1 where a == b, else 0 */
+    KERN_SCALE,                /* x * scalar */
+    KERN_ADD_SCALAR,           /* x + scalar */
+    KERN_FILL,                 /* scalar; no operand */
+    KERN_FINITE,               /* 1 where x is finite, else 0 */
+    KERN_GATE,                 /* a where b is not 0; else 0, whatever a is */
+    KERN_NSAME,                /* all above have operands and result of one type */
+    KERN_CONVERT = KERN_NSAME, /* a copy that is of another type than its operand */
     KERN_NFNS
 };
 
@@ -84,8 +88,8 @@ extern const struct kern_fn_info kern_fns[KERN_NFNS];
 #define KERN_MAP_INPUTS_MAX 8
 #define KERN_MAP_INSTRS_MAX 16
 
-/* Registers 0..ninputs-1 are the inputs; instruction i writes register ninputs+i; the last
- * instruction's register is the result. */
+/* Where any array is float64 all is computed in it.  Registers 0..ninputs-1 are the inputs;
+ * instruction i writes register ninputs+i; the last instruction's register is the result. */
 struct kern_instr {
     enum kern_fn fn;
     uint8_t src[2];
@@ -93,7 +97,8 @@ struct kern_instr {
 };
 
 struct kern_map {
-    enum shd_dtype dtype;
+    enum shd_dtype dtype; /* of the result */
+    enum shd_dtype in_dtype[KERN_MAP_INPUTS_MAX];
     uint32_t ndims;
     int64_t extent[KERN_DIMS_MAX];
     int64_t out_stride[KERN_DIMS_MAX];
@@ -166,6 +171,9 @@ struct kern_source {
 
 /* Whether a source has other values in each step, or in each microbatch of a step. */
 bool kern_source_changes(const struct kern_source *source);
+
+/* Whether a floating-point type has all values of another. */
+bool kern_holds(enum shd_dtype dtype, enum shd_dtype other);
 
 /* A value as a type holds it. */
 double kern_round(enum shd_dtype dtype, double value);

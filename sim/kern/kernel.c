@@ -22,6 +22,13 @@ bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc)
     return kernel->dense_flops && kernel->flops(desc, none) != kernel->dense_flops(desc);
 }
 
+void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enum shd_dtype dtype)
+{
+    desc->map.dtype = dtype; /* every description begins with its type */
+    for (uint32_t i = 0; kernel == &kern_kernel_map && i < desc->map.ninputs; i++)
+        desc->map.in_dtype[i] = dtype;
+}
+
 static uint64_t einsum_run(const union kern_desc *desc, const struct kern_args *args)
 {
     return kern_einsum_run(&desc->einsum, args->in[0], args->in[1], args->out[0], args->workspace,

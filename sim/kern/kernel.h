@@ -36,8 +36,8 @@ union kern_desc {
     struct kern_attention attention; /* forward and gradient */
     struct kern_rope rope;
     struct kern_causal causal;
-    struct kern_embed embed; /* look-up and gradient */
-    struct kern_pick pick;   /* choice and gradient */
+    struct kern_embed embed;   /* look-up and gradient */
+    struct kern_pick pick;     /* choice and gradient */
     struct kern_repeat repeat; /* copies and their sum */
     struct kern_window window; /* slice, pad, concatenation */
 };
@@ -66,6 +66,9 @@ uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_des
 /* Whether work is skipped for a mask at some offsets, so that flops depend on them.  (If any is, it
  * is at offset 0: the first query sees the fewest keys.) */
 bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc);
+
+/* Make a description that of the same kernel on arrays of one type, but whole numbers. */
+void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enum shd_dtype dtype);
 
 extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */
 extern const struct kern_kernel kern_kernel_map;

@@ -32,10 +32,20 @@ static size_t round_up(size_t n)
     return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
+/* Whether the registers are of doubles, which hold all values of every type. */
+static bool is_wide(const struct kern_map *map)
+{
+    bool wide = map->dtype == SHD_F64 || map->dtype == SHD_I32;
+
+    for (uint32_t i = 0; i < map->ninputs; i++)
+        wide |= map->in_dtype[i] == SHD_F64;
+    return wide;
+}
+
 static const char *place(const struct map_run *run, const struct kern_walk *walk, uint32_t input)
 {
     return (const char *)run->inputs[input] +
-           walk->offset[1 + input] * (int64_t)kern_size(run->map->dtype);
+           walk->offset[1 + input] * (int64_t)kern_size(run->map->in_dtype[input]);
 }
 
 static int64_t inner_stride(const struct kern_nest *nest, uint32_t array)
@@ -47,9 +57,8 @@ static int64_t inner_stride(const struct kern_nest *nest, uint32_t array)
 static void load_run(const struct map_run *run, const struct kern_walk *walk, size_t at, size_t n,
                      bool wide, union regs *regs)
 {
-    enum shd_dtype dtype = run->map->dtype;
-
     for (uint32_t i = 0; i < run->map->ninputs; i++) {
+        enum shd_dtype dtype = run->map->in_dtype[i];
         int64_t stride = inner_stride(&run->nest, 1 + i);
 
         if (wide)
@@ -137,7 +146,7 @@ static uint64_t run_block(const struct map_run *run, struct kern_walk *walk, siz
 static uint64_t task(void *arg, int64_t id)
 {
     const struct map_run *run = arg;
-    bool wide = run->map->dtype == SHD_F64 || run->map->dtype == SHD_I32;
+    bool wide = is_wide(run->map);
     int64_t block = wide ? BLOCK_F64 : BLOCK_F32;
     int64_t at = id * block * TASK_BLOCKS, end = at + block * TASK_BLOCKS;
     struct kern_walk walk;
@@ -161,9 +170,9 @@ uint64_t kern_map_flops(const struct kern_map *m)
 }
 
 /* An input that is broadcast along a dimension is read once for all of it. */
-static uint64_t input_elements(const struct kern_map *m, uint32_t input)
+static uint64_t input_bytes(const struct kern_map *m, uint32_t input)
 {
-    uint64_t count = 1;
+    uint64_t count = kern_size(m->in_dtype[input]);
 
     for (uint32_t d = 0; d < m->ndims; d++) {
         if (m->in_stride[input][d] != 0)
@@ -178,15 +187,16 @@ uint64_t kern_map_bytes(const struct kern_map *m)
 
     if (count == 0)
         return 0;
+    count = kern_sat_mul(count, kern_size(m->dtype));
     for (uint32_t i = 0; i < m->ninputs; i++)
-        count = kern_sat_add(count, input_elements(m, i));
-    return kern_sat_mul(count, kern_size(m->dtype));
+        count = kern_sat_add(count, input_bytes(m, i));
+    return count;
 }
 
 uint64_t kern_map_run(const struct kern_map *m, const void *const *inputs, void *out, int nthreads)
 {
     struct map_run run = {.map = m, .inputs = inputs, .out = out};
-    int64_t block = m->dtype == SHD_F64 || m->dtype == SHD_I32 ? BLOCK_F64 : BLOCK_F32;
+    int64_t block = is_wide(m) ? BLOCK_F64 : BLOCK_F32;
 
     if (kern_elements(m->ndims, m->extent, UINT32_MAX) == 0)
         return 0;

@@ -31,6 +31,7 @@ struct regs {
 struct map_error {
     const struct kern_map *map;
     const struct kern_error *error;
+    double mean_square;    /* of what is converted last, if it is */
     struct kern_nest nest; /* array 0 is the result, 1 + i is input i */
     int64_t count;
 };
@@ -39,7 +40,8 @@ struct map_error {
 static bool is_exact(enum kern_fn fn)
 {
     return fn == KERN_COPY || fn == KERN_NEG || fn == KERN_MAX || fn == KERN_MIN ||
-           fn == KERN_RELU || fn == KERN_STEP || fn == KERN_EQUAL;
+           fn == KERN_RELU || fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FINITE ||
+           fn == KERN_GATE;
 }
 
 /* A choice that may go the other way is off by all or nothing, and several of one sum may be at
@@ -115,6 +117,10 @@ static double binary(enum kern_fn fn, double a, double da, double b, double db, 
         if (da == 0 && a == 0)
             return 0;
         return fabs(b) > db ? (da + fabs(value) * db) / (fabs(b) - db) : INFINITY;
+    case KERN_GATE:
+        if (db == 0 && b == 0)
+            return 0;
+        return fabs(b) > db ? da : CHOICE * (a + da);
     default:
         return fmax(da, db);
     }
@@ -149,6 +155,34 @@ static double with_rounding(const struct kern_instr *instr, const struct kern_er
         lost += kern_store_loss(e->type, value);
     off = hypot(off, KERN_ERROR_SPREAD * lost);
     return fabs(value) + off <= kern_largest(e->type) ? off : INFINITY;
+}
+
+/* Whether the expression ends in a conversion, of an operand then, that devices may each do to a
+ * part. */
+static bool is_of_parts(const struct kern_map *map, const struct kern_error *e)
+{
+    return map->instrs[map->ninstrs - 1].fn == KERN_CONVERT && e->parts > 1;
+}
+
+static double mean_square_of_operand(const struct kern_map *map, const double *const *inputs)
+{
+    uint8_t converted = map->instrs[map->ninstrs - 1].src[0];
+    uint64_t n = 1;
+
+    for (uint32_t d = 0; d < map->ndims; d++)
+        n *= map->in_stride[converted][d] != 0 ? (uint64_t)map->extent[d] : 1;
+    return kern_mean_square(inputs[converted], n);
+}
+
+/* What is converted may be a sum of which each device has a part and rounds it.  The parts may be
+ * larger than the sum: as large as the array's elements are on the whole. */
+static double with_parts(const struct map_error *m, double value, double off)
+{
+    double parts = m->error->parts, store = kern_store_roundoff(m->error->type);
+    double least = kern_store_loss(m->error->type, 0);
+    double variance = parts * (store * store * (value * value + m->mean_square) + least * least);
+
+    return hypot(off, KERN_ERROR_SPREAD * sqrt(variance));
 }
 
 static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint32_t to, bool last,
@@ -197,7 +231,8 @@ static void run_block(const struct map_error *m, struct kern_walk *walk, size_t 
 {
     struct kern_walk start = *walk;
     const struct kern_map *map = m->map;
-    const double *off = regs->off[map->ninputs + map->ninstrs - 1];
+    uint32_t result = map->ninputs + map->ninstrs - 1;
+    const double *off = regs->off[result];
     size_t length;
 
     for (size_t at = 0; at < n; at += length) {
@@ -208,8 +243,9 @@ static void run_block(const struct map_error *m, struct kern_walk *walk, size_t 
         kern_walk_advance(walk, (int64_t)length);
     }
     for (uint32_t i = 0; i < map->ninstrs; i++)
-        apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs,
-              m->error);
+        apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs, m->error);
+    for (size_t j = 0; j < n && is_of_parts(map, m->error); j++)
+        regs->off[result][j] = with_parts(m, regs->value[result][j], regs->off[result][j]);
     for (size_t at = 0; at < n; at += length) {
         int64_t left = kern_walk_run(&start);
         int64_t stride = m->nest.ndims ? m->nest.stride[0][m->nest.ndims - 1] : 1;
@@ -249,6 +285,8 @@ bool kern_map_error(const union kern_desc *desc, struct kern_error *e)
         e->kept &= is_exact(map->instrs[i].fn);
     if (kern_elements(map->ndims, map->extent, UINT32_MAX) == 0)
         return true;
+    if (is_of_parts(map, e))
+        m.mean_square = mean_square_of_operand(map, (const double *const *)e->args->in);
     m.nest.narrays = 1 + map->ninputs;
     for (uint32_t d = 0; d < map->ndims; d++) {
         int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {map->out_stride[d]};

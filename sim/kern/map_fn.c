@@ -36,6 +36,9 @@ const struct kern_fn_info kern_fns[KERN_NFNS] = {
     [KERN_SCALE] = {"scale", 1, true, 1},
     [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1},
     [KERN_FILL] = {"fill", 0, true, 0},
+    [KERN_FINITE] = {"finite", 1, false, 1},
+    [KERN_GATE] = {"gate", 2, false, 1},
+    [KERN_CONVERT] = {"convert", 1, false, 0},
 };
 
 /* ---- float: whole groups of lanes ---- */
@@ -110,7 +113,11 @@ KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
         LANES(x + scalar);
     case KERN_FILL:
         LANES(scalar);
-    default: /* KERN_COPY */
+    case KERN_FINITE:
+        LANES(kern_select32(x - x == 0.0f, 1.0f, 0.0f));
+    case KERN_GATE:
+        LANES(kern_select32(y != 0.0f, x, 0.0f));
+    default: /* KERN_COPY, KERN_CONVERT */
         LANES(x);
     }
 }
@@ -230,6 +237,7 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, do
 {
     switch (fn) {
     case KERN_COPY:
+    case KERN_CONVERT:
         EACH(a[i]);
     case KERN_ADD:
         EACH(a[i] + b[i]);
@@ -261,6 +269,10 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, do
         EACH(a[i] + scalar);
     case KERN_FILL:
         EACH(scalar);
+    case KERN_FINITE:
+        EACH(isfinite(a[i]) ? 1 : 0);
+    case KERN_GATE:
+        EACH(b[i] != 0 ? a[i] : 0);
     default:
         EACH(curved_f64(fn, a[i]));
     }

@@ -227,7 +227,7 @@ void graph_text_print_help(struct text *out)
     struct text names = TEXT_INIT;
 
     text_add(out, "elementwise, of arrays and numbers\n    ");
-    for (int f = 0; f < KERN_NFNS; f++)
+    for (int f = 0; f < KERN_NSAME; f++)
         text_addf(&names, "%s%s", f ? ", " : "", kern_fns[f].name);
     wrap_add(out, HELP_COLUMNS, 4, 4, text_get(&names));
     out->failed |= names.failed;

@@ -154,7 +154,7 @@ static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
     struct nearest near;
 
     nearest_init(&near, e->name);
-    for (int f = 0; f < KERN_NFNS; f++)
+    for (int f = 0; f < KERN_NSAME; f++)
         nearest_add(&near, kern_fns[f].name);
     for (int f = 0; lines_functions[f].name; f++)
         nearest_add(&near, lines_functions[f].name);
@@ -192,7 +192,7 @@ static struct lines_value eval_call(struct lines *l, const struct expr *e,
 {
     struct lines_value value = {LINES_NOTHING, 0, GRAPH_NONE};
 
-    for (int f = 0; f < KERN_NFNS; f++)
+    for (int f = 0; f < KERN_NSAME; f++)
         if (!strcmp(kern_fns[f].name, e->name) && !(e->nargs == 1 && kern_fns[f].noperands == 2))
             return lines_elementwise(l, e, (enum kern_fn)f, target);
     for (const struct lines_function *f = lines_functions; f->name; f++) {
@@ -203,7 +203,7 @@ static struct lines_value eval_call(struct lines *l, const struct expr *e,
         value.is = value.node == GRAPH_NONE ? LINES_NOTHING : LINES_NODE;
         return value;
     }
-    for (int f = 0; f < KERN_NFNS; f++)
+    for (int f = 0; f < KERN_NSAME; f++)
         if (!strcmp(kern_fns[f].name, e->name))
             return lines_elementwise(l, e, (enum kern_fn)f, target);
     value.node = report_unknown_function(l, e);

@@ -87,6 +87,14 @@ static void change_inputs(struct graph *g)
     }
 }
 
+/* With masters of parameters the loss is of their type, and so what it is made of. */
+static void convert_outputs(struct graph *g, enum shd_dtype dtype)
+{
+    for (uint32_t o = 0; o < g->noutputs; o++)
+        if (g->outputs[o].kind == GRAPH_OUTPUT)
+            g->outputs[o].node = graph_convert(g, "loss/out", dtype, g->outputs[o].node);
+}
+
 static bool has_params(const struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++)
@@ -99,20 +107,29 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
 {
     static const enum optimizer_decay decays[] = {
         [SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT, [SCENARIO_COSINE] = OPTIMIZER_COSINE};
+    static const enum loss_scale_kind scales[] = {[SCENARIO_NO_LOSS_SCALE] = LOSS_SCALE_NONE,
+                                                  [SCENARIO_STATIC_LOSS_SCALE] = LOSS_SCALE_STATIC,
+                                                  [SCENARIO_DYNAMIC_LOSS_SCALE] =
+                                                      LOSS_SCALE_DYNAMIC};
     const struct scenario_optimizer *o = &s->optimizer;
 
-    return (struct optimizer_opts){.kind = optimizer_find(scenario_optimizer_name(o->kind)),
-                                   .rate = o->lr,
-                                   .warmup = (uint32_t)o->warmup,
-                                   .decay = decays[o->decay],
-                                   .steps = (uint32_t)s->steps,
-                                   .clip = o->clip,
-                                   .weight_decay = o->weight_decay,
-                                   .momentum = o->momentum,
-                                   .beta1 = o->betas[0],
-                                   .beta2 = o->betas[1],
-                                   .eps = o->eps,
-                                   .dtype = s->model.dtype};
+    return (struct optimizer_opts){
+        .kind = optimizer_find(scenario_optimizer_name(o->kind)),
+        .rate = o->lr,
+        .warmup = (uint32_t)o->warmup,
+        .decay = decays[o->decay],
+        .steps = (uint32_t)s->steps,
+        .clip = o->clip,
+        .weight_decay = o->weight_decay,
+        .momentum = o->momentum,
+        .beta1 = o->betas[0],
+        .beta2 = o->betas[1],
+        .eps = o->eps,
+        .types = {scenario_type(s, s->types.parameters), scenario_type(s, s->types.gradients),
+                  scenario_type(s, s->types.moments), scenario_type(s, s->types.reduce)},
+        .reduce_each = s->zero.stage >= 2,
+        .loss_scale = {scales[s->loss_scale.kind], (double)s->loss_scale.initial,
+                       (uint32_t)s->loss_scale.growth_interval}};
 }
 
 /* The backward phase for parameters alone, and their update.  Results of the forward computation
@@ -155,6 +172,8 @@ static void set_stages(struct graph *g, const struct scenario *scenario, struct 
 
 static void add_phases(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
+    if (scenario->step.update)
+        convert_outputs(g, scenario_type(scenario, scenario->types.parameters));
     set_stages(g, scenario, diag);
     if (scenario->step.update)
         add_update(g, scenario);
@@ -171,6 +190,29 @@ static const struct model_kind *find_kind(enum scenario_kind kind)
     return kinds[k];
 }
 
+/* The types that are not the one that is computed in. */
+static void describe_types(struct text *out, const struct scenario *s)
+{
+    const struct scenario_types *t = &s->types;
+    enum shd_dtype parameters = scenario_type(s, t->parameters);
+    const struct {
+        const char *what;
+        enum scenario_type type;
+    } others[] = {{"gradients summed", t->gradients},
+                  {"moments", t->moments},
+                  {"gradients reduced", t->reduce}};
+
+    if (parameters != s->model.dtype)
+        text_addf(out, "; updated in %s", shd_dtype_name(parameters));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (scenario_type(s, others[i].type) != parameters)
+            text_addf(out, ", %s in %s", others[i].what,
+                      shd_dtype_name(scenario_type(s, others[i].type)));
+    if (s->loss_scale.kind != SCENARIO_NO_LOSS_SCALE)
+        text_addf(out, ", the loss scaled by %lld%s", (long long)s->loss_scale.initial,
+                  s->loss_scale.kind == SCENARIO_DYNAMIC_LOSS_SCALE ? " at first" : "");
+}
+
 void model_describe(struct text *out, const struct scenario *scenario)
 {
     find_kind(scenario->model.kind)->describe(out, scenario);
@@ -180,6 +222,8 @@ void model_describe(struct text *out, const struct scenario *scenario)
         text_addf(out, "; forward, backward and %s, %lld step%s",
                   scenario_optimizer_name(scenario->optimizer.kind), (long long)scenario->steps,
                   scenario->steps == 1 ? "" : "s");
+    if (scenario->step.update)
+        describe_types(out, scenario);
 }
 
 int model_graph(struct graph **out, const struct scenario *scenario, struct diag *diag)

@@ -86,6 +86,10 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
+    /* With masters of parameters the loss is of their type, too. */
+    if (scenario->step.update)
+        x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
+                          x);
     w = add_tokens(&p, "labels");
     x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, w, GRAPH_NONE).loss;
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);

@@ -122,6 +122,7 @@ static bool linear_map(const struct graph_node *node, uint32_t k)
 {
     switch (node->fn) {
     case KERN_COPY:
+    case KERN_CONVERT: /* each device rounds the part that it has */
     case KERN_NEG:
     case KERN_SCALE:
     case KERN_ADD:
@@ -133,6 +134,11 @@ static bool linear_map(const struct graph_node *node, uint32_t k)
     default:
         return false;
     }
+}
+
+bool assign_converts_sum(const struct graph_node *node)
+{
+    return node->op == GRAPH_MAP && node->fn == KERN_CONVERT && node->gradient_of != GRAPH_NONE;
 }
 
 bool assign_linear(const struct graph_node *node, uint32_t k)

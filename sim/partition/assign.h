@@ -52,6 +52,10 @@ void assign_extents(int64_t *extents, const struct assigned *a);
 /* Whether the op may pass a partial sum of operand `k` on: it is linear in it. */
 bool assign_linear(const struct graph_node *node, uint32_t k);
 
+/* Whether the op converts a gradient, which is combined in the type that it becomes: a sum of parts
+ * stays one.  Other values are combined first, so that they are rounded once. */
+bool assign_converts_sum(const struct graph_node *node);
+
 /* Every factor may be cut, divides by the axes put on it, and partial sums go only where they may.
  */
 bool assign_valid(const struct assigned *a);

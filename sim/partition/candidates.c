@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Option 0 of every axis is ASSIGN_NONE. */
+/* Option 0 of every axis is ASSIGN_NONE, but where a sum of parts has to stay one. */
 static void add_option(struct candidates *cs, size_t axis, int place)
 {
     for (uint32_t i = 0; i < cs->noptions[axis]; i++)
@@ -60,12 +60,17 @@ static void add_partial(const struct placement *p, struct candidates *cs, uint32
     const struct placement_node *n = &p->nodes[node];
     const struct shd_sharding *s = price_sharding(p->price, p->nodes[g->inputs[k]].home);
     bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
+    bool stays = passes && assign_converts_sum(g);
 
     for (size_t a = 0; a < shd_mesh_naxes(p->mesh); a++) {
         if (!(s->partial >> a & 1))
             continue;
+        if (stays)
+            cs->noptions[a] = 0;
         if (passes)
             add_option(cs, a, ASSIGN_PARTIAL);
+        if (stays)
+            continue;
         for (uint32_t d = 0; d < s->rank && p->scatters; d++) {
             const struct rule_factor *f = &n->rule.factors[n->rule.operand[k][d]];
 

@@ -230,7 +230,7 @@ static bool only_sums(const struct graph_node *n)
         return n->reduce == SHD_SUM;
     case GRAPH_MAP:
         return n->fn == KERN_ADD || n->fn == KERN_SUB || n->fn == KERN_COPY || n->fn == KERN_NEG ||
-               n->fn == KERN_SCALE;
+               n->fn == KERN_SCALE || assign_converts_sum(n);
     case GRAPH_ROPE:
     case GRAPH_REPEAT_SUM:
     case GRAPH_ACCUMULATE:

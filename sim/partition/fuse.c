@@ -31,6 +31,12 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
     return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
+/* Whether the value is rounded to a smaller type: then it is an array, wherever it is read. */
+static bool is_rounded(const struct graph *graph, const struct graph_node *n)
+{
+    return n->fn == KERN_CONVERT && !kern_holds(n->stored, graph->nodes[n->inputs[0]].stored);
+}
+
 bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
 {
     const struct graph_node *r = &placement->graph->nodes[node];
@@ -39,7 +45,8 @@ bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
 
     return r->op == GRAPH_MAP && n->op == GRAPH_MAP && c->nreaders == 1 &&
            c->output == GRAPH_NONE && same_dims(n, r) && n->phase == r->phase &&
-           n->stage == r->stage && n->weights == r->weights;
+           n->stage == r->stage && n->weights == r->weights && n->stored == r->stored &&
+           !is_rounded(placement->graph, n);
 }
 
 /* Whether operand `k` of a map can be computed inside it, limits apart. */
@@ -131,9 +138,12 @@ void fuse_lower(struct program_op *op, const struct fused *fused, const struct p
     memcpy(m->extent, extents, rule->nfactors * sizeof *extents);
     rule_factor_strides(m->out_stride, n->rank, rule->result[0], extents);
     m->ninputs = fused->ninputs;
-    for (uint32_t i = 0; i < fused->ninputs; i++)
-        rule_factor_strides(m->in_stride[i], placement->graph->nodes[fused->inputs[i]].rank,
-                            fused->factors[i], extents);
+    for (uint32_t i = 0; i < fused->ninputs; i++) {
+        const struct graph_node *input = &placement->graph->nodes[fused->inputs[i]];
+
+        m->in_dtype[i] = input->dtype;
+        rule_factor_strides(m->in_stride[i], input->rank, fused->factors[i], extents);
+    }
     m->ninstrs = fused->ninstrs;
     memcpy(m->instrs, fused->instrs, sizeof m->instrs);
 }

@@ -178,7 +178,7 @@ static int read_optimizer(struct optimizer_opts *o, const json_t *in, uint32_t s
     int64_t warmup = 0;
     int status = read_string(&kind, in, "kind", "sgd", err);
 
-    *o = (struct optimizer_opts){.steps = steps, .dtype = SHD_F64};
+    *o = (struct optimizer_opts){.steps = steps, .types = {SHD_F64, SHD_F64, SHD_F64, SHD_F64}};
     if (status == SHD_OK)
         status = read_string(&decay, in, "decay", "constant", err);
     if (status == SHD_OK)

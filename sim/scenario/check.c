@@ -327,6 +327,29 @@ static void check_pipeline(struct reader *r)
                    s->zero.axis);
 }
 
+/* Types of what an update keeps, and a scale of its loss. */
+static void check_types(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    enum shd_dtype parameters = scenario_type(s, s->types.parameters);
+
+    if (parameters != s->model.dtype && !s->step.update)
+        diag_error(r->diag, scenario_place(s, "types.parameters"),
+                   "masters of parameters for a step without update; expected an optimizer and "
+                   "step: [forward, backward, update]");
+    if (s->loss_scale.kind == SCENARIO_NO_LOSS_SCALE)
+        return;
+    if (!s->step.update)
+        diag_error(r->diag, scenario_place(s, "loss_scale.kind"),
+                   "a loss scale for a step without update; expected an optimizer and step: "
+                   "[forward, backward, update]");
+    if (parameters != SHD_F32 && parameters != SHD_F64)
+        diag_error(r->diag, scenario_place(s, "loss_scale.kind"),
+                   "a loss scale for parameters of %s, which unscaled gradients need not fit; "
+                   "expected types.parameters float32",
+                   shd_dtype_name(parameters));
+}
+
 void check_scenario(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -341,6 +364,7 @@ void check_scenario(struct reader *r)
     check_logical(r);
     check_update(r);
     check_parts(r);
+    check_types(r);
     check_zero(r);
     check_pipeline(r);
     if (r->mesh_unknown)

@@ -81,6 +81,13 @@ const char *scenario_kind_name(enum scenario_kind kind)
     return option_find("model", "kind")->words[kind];
 }
 
+enum shd_dtype scenario_type(const struct scenario *scenario, enum scenario_type type)
+{
+    if (type == SCENARIO_TYPE_PARAMETERS)
+        type = scenario->types.parameters;
+    return type == SCENARIO_TYPE_COMPUTE ? scenario->model.dtype : (enum shd_dtype)type;
+}
+
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)
 {
     return option_find("optimizer", "kind")->words[kind];

@@ -160,6 +160,31 @@ struct scenario_optimizer {
     double clip; /* 0: gradients are not clipped */
 };
 
+/* Of `types`: a type by its number in shd/dtype.h, or that of something else. */
+enum scenario_type {
+    SCENARIO_TYPE_COMPUTE = SHD_I32, /* model.dtype: whole numbers are not learned */
+    SCENARIO_TYPE_PARAMETERS,        /* types.parameters */
+    SCENARIO_NTYPES
+};
+
+/* What each stands for is told by graph/optimizer/state.h. */
+struct scenario_types {
+    enum scenario_type parameters, gradients, moments, reduce;
+};
+
+enum scenario_loss_scale_kind {
+    SCENARIO_NO_LOSS_SCALE,
+    SCENARIO_STATIC_LOSS_SCALE,
+    SCENARIO_DYNAMIC_LOSS_SCALE,
+    SCENARIO_NLOSS_SCALES
+};
+
+struct scenario_loss_scale {
+    enum scenario_loss_scale_kind kind;
+    int64_t initial;
+    int64_t growth_interval; /* good steps before the scale is doubled */
+};
+
 /* Activations that the backward phase computes again: graph/recompute.h. */
 enum scenario_recompute {
     SCENARIO_RECOMPUTE_NONE,
@@ -254,7 +279,7 @@ struct scenario_algorithm {
     struct place place; /* of the algorithm's name */
 };
 
-#define SCENARIO_OPTIONS_MAX 64 /* rows of the option table, at most */
+#define SCENARIO_OPTIONS_MAX 96 /* rows of the option table, at most */
 
 struct scenario {
     char *name;         /* `name:`, or the file's name without directory and ending */
@@ -269,6 +294,8 @@ struct scenario {
     struct scenario_step step;
     int64_t steps; /* that follow each other; 1 unless they have an update */
     struct scenario_optimizer optimizer;
+    struct scenario_types types;
+    struct scenario_loss_scale loss_scale;
     struct scenario_zero zero;
     struct scenario_pipeline pipeline;
     enum scenario_recompute recompute;
@@ -362,5 +389,8 @@ const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
 const char *scenario_norm_name(enum scenario_norm norm);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
+
+/* The type that one of `types` comes to. */
+enum shd_dtype scenario_type(const struct scenario *scenario, enum scenario_type type);
 
 #endif /* SCENARIO_SCENARIO_H */

@@ -46,6 +46,32 @@ static const char *const dtypes[] = {
     NULL,
 };
 
+static const char *const parameter_types[] = {
+    [SHD_F32] = "float32",
+    [SHD_F64] = "float64",
+    [SHD_BF16] = "bfloat16",
+    [SHD_F16] = "float16",
+    [SCENARIO_TYPE_COMPUTE] = "compute",
+    NULL,
+};
+
+static const char *const update_types[] = {
+    [SHD_F32] = "float32",
+    [SHD_F64] = "float64",
+    [SHD_BF16] = "bfloat16",
+    [SHD_F16] = "float16",
+    [SCENARIO_TYPE_COMPUTE] = "compute",
+    [SCENARIO_TYPE_PARAMETERS] = "parameters",
+    NULL,
+};
+
+static const char *const loss_scales[] = {
+    [SCENARIO_NO_LOSS_SCALE] = "none",
+    [SCENARIO_STATIC_LOSS_SCALE] = "static",
+    [SCENARIO_DYNAMIC_LOSS_SCALE] = "dynamic",
+    [SCENARIO_NLOSS_SCALES] = NULL,
+};
+
 static const char *const placements[] = {
     [SCENARIO_FOLLOW] = "follow",
     [SCENARIO_SEARCH] = "search",
@@ -83,6 +109,8 @@ const struct option_section option_sections[] = {
     {"batch", "one step's input"},
     {"graph", "a computation of your own"},
     {"optimizer", "how parameters are updated"},
+    {"types", "of what is kept and updated, chosen one by one"},
+    {"loss_scale", "what keeps gradients in the range of float16"},
     {"zero", "what ZeRO cuts besides the batch"},
     {"pipeline", "layers in stages, one after the other"},
     {"limits", "what a device has"},
@@ -252,7 +280,7 @@ const struct option option_table[] = {
         .offset = AT(model.dtype),
         .words = dtypes,
         .standard = "float32",
-        .help = "element type of parameters and activations",
+        .help = "element type that is computed in, of parameters and activations",
     },
     {
         .section = "batch",
@@ -430,6 +458,74 @@ const struct option option_table[] = {
         .max = 1000000,
         .standard = "0",
         .help = "the norm that all gradients together are scaled down to; 0 does not clip",
+    },
+    {
+        .section = "types",
+        .key = "parameters",
+        .type = &value_word,
+        .offset = AT(types.parameters),
+        .words = parameter_types,
+        .standard = "compute",
+        .help = "in which parameters are updated; where model.dtype, what is computed in, is "
+                "another one, each has a master beside it, opt/master/PARAMETER",
+    },
+    {
+        .section = "types",
+        .key = "gradients",
+        .type = &value_word,
+        .offset = AT(types.gradients),
+        .words = update_types,
+        .standard = "parameters",
+        .help = "of gradients summed over microbatches",
+    },
+    {
+        .section = "types",
+        .key = "moments",
+        .type = &value_word,
+        .offset = AT(types.moments),
+        .words = update_types,
+        .standard = "parameters",
+        .help = "of the optimizer's other state; updates are computed in the parameters' type",
+    },
+    {
+        .section = "types",
+        .key = "reduce",
+        .type = &value_word,
+        .offset = AT(types.reduce),
+        .words = update_types,
+        .standard = "parameters",
+        .help = "in which gradients are combined over devices",
+    },
+    {
+        .section = "loss_scale",
+        .key = "kind",
+        .type = &value_word,
+        .offset = AT(loss_scale.kind),
+        .words = loss_scales,
+        .standard = "none",
+        .help = "whether the loss is scaled before gradients are taken; a step whose gradients "
+                "are not finite is skipped, and a dynamic scale halved",
+    },
+    {
+        .section = "loss_scale",
+        .key = "initial",
+        .type = &value_int,
+        .offset = AT(loss_scale.initial),
+        .min = 1,
+        .max = 1 << 30,
+        .standard = "65536",
+        .help = "the scale, or the one that a dynamic scale begins with",
+    },
+    {
+        .section = "loss_scale",
+        .key = "growth_interval",
+        .type = &value_int,
+        .offset = AT(loss_scale.growth_interval),
+        .min = 1,
+        .max = SCENARIO_STEPS_MAX,
+        .standard = "2000",
+        .unit = "steps",
+        .help = "that are not skipped, one after the other, until a dynamic scale is doubled",
     },
     {
         .section = "zero",

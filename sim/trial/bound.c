@@ -91,6 +91,19 @@ static bool kernel_variances(struct bound *bound, const struct program_op *op,
     return done;
 }
 
+/* The parts of a value, each rounded to another type, may be as large as an array's elements are on
+ * the whole: what is added here, squared, to the elements' own sizes.  In its own type a part was
+ * rounded when it was made, and that is known. */
+static double square_of_parts(const struct bound *bound, uint32_t to, uint32_t from,
+                              const double *sums, const double *added)
+{
+    const struct program_buffer *b = &bound->program->buffers[to];
+
+    if (b->stored == bound->program->buffers[from].stored || bound->parts <= 1)
+        return 0;
+    return 2 * kern_mean_square(sums, elements_of(b)) + kern_mean_square(added, elements_of(b));
+}
+
 /* What is added to a sum over microbatches may be off, as the sum was; and each addition rounds, in
  * the parts that devices add up apart. */
 static bool accumulate_variances(struct bound *bound, const struct program_op *op,
@@ -100,6 +113,8 @@ static bool accumulate_variances(struct bound *bound, const struct program_op *o
     const struct program_buffer *b = &bound->program->buffers[to];
     const double *sums = shards[to], *added = shards[from], *off = bound->variances[from];
     double *variances = bound->variances[to], store = kern_store_roundoff(b->stored);
+    double least = kern_store_loss(b->stored, 0);
+    double parts = square_of_parts(bound, to, from, sums, added);
 
     if (!variances)
         variances = bound->variances[to] = calloc(elements_of(b) + 1, sizeof *variances);
@@ -107,8 +122,8 @@ static bool accumulate_variances(struct bound *bound, const struct program_op *o
         return false;
     for (uint64_t i = 0; i < elements_of(b); i++) {
         double before = sums[i] - added[i], all = sqrt(variances[i]) + (off ? sqrt(off[i]) : 0);
-        double rounding = store * store * bound->parts *
-                          (before * before + added[i] * added[i] + sums[i] * sums[i]);
+        double sizes = before * before + added[i] * added[i] + sums[i] * sums[i] + parts;
+        double rounding = bound->parts * (store * store * sizes + least * least);
 
         variances[i] = isfinite(sums[i])
                            ? kern_stored_variance(b->stored, true, sums[i], all * all + rounding)

@@ -153,11 +153,11 @@ int32_t shd_graph_map(struct shd_graph *graph, const char *name, const char *fun
     struct graph *g = graph->graph;
     int fn = 0;
 
-    while (fn < KERN_NFNS && strcmp(kern_fns[fn].name, function) != 0)
+    while (fn < KERN_NSAME && strcmp(kern_fns[fn].name, function) != 0)
         fn++;
     if (!can_build(graph) || operand(g, name, a) == GRAPH_NONE)
         return SHD_GRAPH_NONE;
-    if (fn == KERN_NFNS)
+    if (fn == KERN_NSAME)
         return value_of(
             graph_fail(g, SHD_ENOTFOUND, "there is no function '%.60s' for '%s'", function, name));
     if ((kern_fns[fn].noperands == 2) != (b != SHD_GRAPH_NONE))

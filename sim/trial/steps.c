@@ -228,7 +228,7 @@ static bool again_init(struct again *a, const struct steps *s, int32_t device,
     uint64_t (*workspace_bytes)(const union kern_desc *) = op->kernel->workspace_bytes;
 
     a->desc = op->desc;
-    a->desc.map.dtype = SHD_F64; /* every description begins with its type */
+    kern_set_dtype(op->kernel, &a->desc, SHD_F64);
     program_op_offsets(s->program, op, device, a->offsets);
     for (uint32_t k = 0; k < op->noutputs; k++) {
         uint64_t n = elements_of(&s->program->buffers[op->outputs[k]]);

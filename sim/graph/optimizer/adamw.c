@@ -40,17 +40,18 @@ static void prepare(struct graph *graph, const struct optimizer_opts *opts, uint
 }
 
 /* beta * state + (1 - beta) * x, the state's next value. */
-static uint32_t moment(struct graph *graph, const char *kind, double beta,
-                       const struct optimizer_param *param, uint32_t x)
+static uint32_t moment(struct graph *graph, const struct optimizer_opts *opts, const char *kind,
+                       double beta, const struct optimizer_param *param, uint32_t x)
 {
     const char *name = graph_text(graph, "opt/%s/%s", kind, param->name);
-    uint32_t state = optimizer_state(graph, kind, param), old;
+    uint32_t state =
+        optimizer_state(graph, kind, param, opts->types.moments, (struct kern_source){.scale = 0});
+    uint32_t old = graph_convert(graph, name, opts->types.parameters, state);
 
-    old = graph_map(graph, name, KERN_SCALE, state, GRAPH_NONE, beta);
+    old = graph_map(graph, name, KERN_SCALE, old, GRAPH_NONE, beta);
     x = graph_map(graph, name, KERN_SCALE, x, GRAPH_NONE, 1 - beta);
     x = graph_map(graph, name, KERN_ADD, old, x, 0);
-    optimizer_next(graph, state, x);
-    return x;
+    return optimizer_next(graph, param, state, x);
 }
 
 static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
@@ -59,9 +60,9 @@ static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
     const char *name = graph_text(graph, "update/%s", param->name);
     uint32_t g = param->gradient, p = param->node, m, v;
 
-    m = moment(graph, "m", opts->beta1, param, g);
+    m = moment(graph, opts, "m", opts->beta1, param, g);
     g = graph_map(graph, name, KERN_MUL, g, g, 0);
-    v = moment(graph, "v", opts->beta2, param, g);
+    v = moment(graph, opts, "v", opts->beta2, param, g);
     v = graph_map(graph, name, KERN_SQRT, v, GRAPH_NONE, 0);
     v = graph_map(graph, name, KERN_MUL, v, by_step[ROOT_CORRECTION], 0);
     v = graph_map(graph, name, KERN_ADD_SCALAR, v, GRAPH_NONE, opts->eps);

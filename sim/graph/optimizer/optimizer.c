@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "graph/optimizer/loss_scale.h"
+
 const struct optimizer *const optimizers[] = {&optimizer_sgd, &optimizer_adamw, NULL};
 
 /* Added to the norm that gradients are divided by, as PyTorch's clip_grad_norm_() does. */
@@ -19,14 +21,15 @@ const struct optimizer *optimizer_find(const char *name)
 }
 
 /* Add the squares of the gradients of one stage to a sum, which may be GRAPH_NONE. */
-static uint32_t add_squares(struct graph *graph, uint32_t sum, const uint32_t *gradients,
-                            uint32_t n)
+static uint32_t add_squares(struct graph *graph, enum shd_dtype dtype, uint32_t sum,
+                            const uint32_t *gradients, uint32_t n)
 {
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
         uint32_t g = gradients[i];
 
         if (graph->nodes[g].stage != graph->stage)
             continue;
+        g = graph_convert(graph, "grad_norm/gradient", dtype, g);
         g = graph_map(graph, "grad_norm/square", KERN_MUL, g, g, 0);
         g = graph_reduce(graph, "grad_norm/sum", SHD_SUM, g, NULL, 0);
         sum = sum == GRAPH_NONE ? g : graph_map(graph, "grad_norm/total", KERN_ADD, sum, g, 0);
@@ -34,15 +37,18 @@ static uint32_t add_squares(struct graph *graph, uint32_t sum, const uint32_t *g
     return sum;
 }
 
-/* sqrt(sum of the squares of all gradients): from stage to stage, one number is handed on. */
-static uint32_t norm_of(struct graph *graph, const uint32_t *gradients, uint32_t n)
+/* sqrt(sum of the squares of all gradients), each multiplied by `factor` if there is one: from
+ * stage to stage, one number is handed on. */
+static uint32_t norm_of(struct graph *graph, enum shd_dtype dtype, const uint32_t *gradients,
+                        uint32_t n, uint32_t factor)
 {
-    uint32_t sum = GRAPH_NONE;
+    uint32_t sum = GRAPH_NONE, norm;
 
     for (graph->stage = 0; graph->stage < graph->nstages; graph->stage++)
-        sum = add_squares(graph, sum, gradients, n);
+        sum = add_squares(graph, dtype, sum, gradients, n);
     graph->stage = graph->nstages - 1;
-    return graph_map(graph, "grad_norm", KERN_SQRT, sum, GRAPH_NONE, 0);
+    norm = graph_map(graph, "grad_norm", KERN_SQRT, sum, GRAPH_NONE, 0);
+    return factor == GRAPH_NONE ? norm : graph_map(graph, "grad_norm", KERN_MUL, norm, factor, 0);
 }
 
 /* min(1, clip / (norm + eps)) */
@@ -56,49 +62,107 @@ static uint32_t clip_factor(struct graph *graph, double clip, uint32_t norm)
     return graph_map(graph, "clip/factor", KERN_MIN, limit, one, 0);
 }
 
+uint32_t optimizer_convert_gradient(struct graph *graph, uint32_t param, enum shd_dtype dtype,
+                                    uint32_t gradient)
+{
+    const char *name = graph_text(graph, "grad(%s)", graph->nodes[param].name);
+    uint32_t converted = graph_convert(graph, name, dtype, gradient);
+
+    if (converted != GRAPH_NONE && converted != gradient)
+        graph->nodes[converted].gradient_of = param;
+    return converted;
+}
+
 /* Give each gradient the name "opt/gradient/`parameter`", under which it can be asked for: where it
  * is to lie before its norm is taken, so that what is cut for the update is not made whole first.
- */
-static void name_gradients(struct graph *graph, const uint32_t *params, uint32_t *gradients,
-                           uint32_t n)
+ * Where it is combined on the way there it has the type for that. */
+static void name_gradients(struct graph *graph, const struct optimizer_opts *opts,
+                           const uint32_t *params, uint32_t *gradients, uint32_t n)
 {
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
         const char *of = graph->nodes[params[i]].name;
 
         graph->stage = graph->nodes[params[i]].stage;
+        if (graph->microbatches == 1 || !opts->reduce_each)
+            gradients[i] =
+                optimizer_convert_gradient(graph, params[i], opts->types.reduce, gradients[i]);
         gradients[i] =
             graph_constraint(graph, graph_text(graph, "opt/gradient/%s", of), gradients[i]);
-        if (gradients[i] != GRAPH_NONE)
-            graph->nodes[gradients[i]].state_of = params[i];
+        if (gradients[i] == GRAPH_NONE)
+            return;
+        graph->nodes[gradients[i]].state_of = params[i];
+        graph->nodes[gradients[i]].gradient_of = params[i];
     }
 }
 
-void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *params,
-                   uint32_t *gradients, uint32_t nparams)
+/* What all gradients are multiplied by: 1 / scale and the clipping's factor; GRAPH_NONE: nothing.
+ */
+static uint32_t factor_of(struct graph *graph, double clip, uint32_t norm, uint32_t inverse)
 {
-    uint32_t by_step[OPTIMIZER_BY_STEP_MAX], norm, clip = GRAPH_NONE;
+    uint32_t factor;
+
+    if (clip <= 0)
+        return inverse;
+    factor = clip_factor(graph, clip, norm);
+    return inverse == GRAPH_NONE ? factor
+                                 : graph_map(graph, "clip/unscaled", KERN_MUL, factor, inverse, 0);
+}
+
+/* The array that is updated: the parameter, or a master of it that begins as it does. */
+static uint32_t master_of(struct graph *graph, enum shd_dtype dtype,
+                          const struct optimizer_param *param)
+{
+    const struct graph_node *n = &graph->nodes[param->node];
+
+    if (n->dtype == dtype)
+        return param->node;
+    return optimizer_state(graph, "master", param, dtype, n->source);
+}
+
+static void update_param(struct graph *graph, const struct optimizer_opts *opts,
+                         const uint32_t *by_step, struct optimizer_param *p, uint32_t factor)
+{
+    enum shd_dtype dtype = opts->types.parameters;
+    uint32_t param = p->node, next;
+
+    p->gradient = graph_convert(graph, graph_text(graph, "clip/%s", p->name), dtype, p->gradient);
+    if (factor != GRAPH_NONE)
+        p->gradient = graph_map(graph, graph_text(graph, "clip/%s", p->name), KERN_MUL, p->gradient,
+                                factor, 0);
+    p->node = master_of(graph, dtype, p);
+    if (graph->err.status != SHD_OK)
+        return;
+    next = opts->kind->update(graph, opts, by_step, p);
+    next = optimizer_next(graph, p, p->node, next);
+    if (p->node != param)
+        optimizer_keep(graph, param,
+                       graph_convert(graph, p->name, graph->nodes[param].dtype, next));
+}
+
+void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint32_t scale,
+                   const uint32_t *params, uint32_t *gradients, uint32_t nparams)
+{
+    uint32_t by_step[OPTIMIZER_BY_STEP_MAX], norm, inverse, factor;
+    struct optimizer_skip skip;
 
     if (nparams == 0 || graph->err.status != SHD_OK)
         return;
     /* What a step does once, for its microbatches together, is the optimizer's phase. */
     graph->phase = graph->microbatches == 1 ? GRAPH_BACKWARD : GRAPH_OPTIMIZER;
-    name_gradients(graph, params, gradients, nparams);
+    name_gradients(graph, opts, params, gradients, nparams);
     graph->phase = GRAPH_OPTIMIZER;
-    norm = norm_of(graph, gradients, nparams);
+    graph->stage = graph->nstages - 1;
+    inverse = loss_scale_inverse(graph, scale);
+    norm = norm_of(graph, opts->types.parameters, gradients, nparams, inverse);
     graph_output(graph, GRAPH_OUTPUT, OPTIMIZER_NORM, norm, GRAPH_NONE);
-    if (opts->clip > 0)
-        clip = clip_factor(graph, opts->clip, norm);
+    factor = factor_of(graph, opts->clip, norm, inverse);
+    skip = loss_scale_update(graph, opts, scale, norm);
     opts->kind->prepare(graph, opts, by_step);
     for (uint32_t i = 0; i < nparams && graph->err.status == SHD_OK; i++) {
-        struct optimizer_param p = {graph->nodes[params[i]].name, params[i], gradients[i]};
-        uint32_t next;
+        struct optimizer_param p = {graph->nodes[params[i]].name, params[i], gradients[i], skip};
 
         graph->stage = graph->nodes[params[i]].stage;
-        if (clip != GRAPH_NONE)
-            p.gradient = graph_map(graph, graph_text(graph, "clip/%s", p.name), KERN_MUL,
-                                   p.gradient, clip, 0);
-        next = opts->kind->update(graph, opts, by_step, &p);
-        optimizer_next(graph, params[i], next);
+        update_param(graph, opts, by_step, &p, factor);
     }
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;

@@ -5,6 +5,10 @@
  * begin as zeros.  All of it is ordinary nodes of phase GRAPH_OPTIMIZER, so that where state and
  * updates lie (ZeRO's stages) is a matter of shardings alone.
  *
+ * Where parameters are kept in another type than the model's, what is updated is a master of each,
+ * a state that begins as the parameter; the parameter of the next step is its master's, rounded, so
+ * that what is gathered to devices is of the model's type.
+ *
  * The rate of each step, and the corrections that depend on its number, are arrays without
  * dimensions whose value changes from step to step.
  *
@@ -36,8 +40,13 @@ const struct optimizer *optimizer_find(const char *name); /* NULL: there is none
 
 /* Add the update of all parameters by their gradients, and outputs: OPTIMIZER_NORM, the norm of all
  * gradients before they are clipped, and every array's next value.  A gradient becomes the
- * constraint by which it can be asked for.  Errors stay in the graph. */
-void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *params,
-                   uint32_t *gradients, uint32_t nparams);
+ * constraint by which it can be asked for.  `scale` is what the loss was scaled by, or GRAPH_NONE.
+ * Errors stay in the graph. */
+void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint32_t scale,
+                   const uint32_t *params, uint32_t *gradients, uint32_t nparams);
+
+/* A parameter's gradient in another type. */
+uint32_t optimizer_convert_gradient(struct graph *graph, uint32_t param, enum shd_dtype dtype,
+                                    uint32_t gradient);
 
 #endif /* GRAPH_OPTIMIZER_OPTIMIZER_H */

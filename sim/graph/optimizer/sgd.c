@@ -13,16 +13,17 @@ static void prepare(struct graph *graph, const struct optimizer_opts *opts, uint
     by_step[0] = optimizer_by_step(graph, opts, "opt/rate", optimizer_rate);
 }
 
-static uint32_t with_momentum(struct graph *graph, double momentum,
+static uint32_t with_momentum(struct graph *graph, const struct optimizer_opts *opts,
                               const struct optimizer_param *param, uint32_t g)
 {
-    uint32_t state = optimizer_state(graph, "momentum", param);
-    uint32_t kept = graph_map(graph, graph_text(graph, "opt/kept/%s", param->name), KERN_SCALE,
-                              state, GRAPH_NONE, momentum);
+    const char *name = graph_text(graph, "opt/kept/%s", param->name);
+    uint32_t state = optimizer_state(graph, "momentum", param, opts->types.moments,
+                                     (struct kern_source){.scale = 0});
+    uint32_t kept = graph_convert(graph, name, opts->types.parameters, state);
 
+    kept = graph_map(graph, name, KERN_SCALE, kept, GRAPH_NONE, opts->momentum);
     g = graph_map(graph, graph_text(graph, "opt/momentum/%s", param->name), KERN_ADD, kept, g, 0);
-    optimizer_next(graph, state, g);
-    return g;
+    return optimizer_next(graph, param, state, g);
 }
 
 static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
@@ -36,7 +37,7 @@ static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
         g = graph_map(graph, name, KERN_ADD, g, decay, 0);
     }
     if (opts->momentum != 0)
-        g = with_momentum(graph, opts->momentum, param, g);
+        g = with_momentum(graph, opts, param, g);
     g = graph_map(graph, name, KERN_MUL, g, by_step[0], 0);
     return graph_map(graph, name, KERN_SUB, param->node, g, 0);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
+#include "graph/optimizer/loss_scale.h"
 #include "graph/stages.h"
 
 /* Microbatches are equal, so the mean over the batch is the mean of theirs: a sum, where each
@@ -15,14 +16,6 @@ static uint32_t part_of_mean(struct graph *graph, uint32_t loss)
     if (graph->microbatches == 1)
         return loss;
     return graph_map(graph, "loss/part", KERN_SCALE, loss, GRAPH_NONE, 1.0 / graph->microbatches);
-}
-
-static uint32_t over_microbatches(struct graph *graph, const char *name, uint32_t x)
-{
-    graph->phase = GRAPH_BACKWARD;
-    if (x != GRAPH_NONE && graph->err.status == SHD_OK)
-        graph->stage = graph->nodes[x].stage;
-    return graph->microbatches == 1 ? x : graph_accumulate(graph, name, x);
 }
 
 /* Whether a gradient is the sum of what two stages of a pipeline contribute. */
@@ -37,7 +30,8 @@ static bool is_of_two_stages(const struct graph *graph, uint32_t gradient)
 /* A gradient summed over microbatches.  Under the name "opt/sum/`parameter`" it can be asked for
  * how the sum lies, which lives as long as the step; else parts over devices are added up as parts.
  */
-static uint32_t sum_gradient(struct graph *graph, uint32_t param, uint32_t gradient)
+static uint32_t sum_gradient(struct graph *graph, const struct optimizer_opts *opts, uint32_t param,
+                             uint32_t gradient)
 {
     const char *name = graph_text(graph, "opt/sum/%s", graph->nodes[param].name);
 
@@ -45,25 +39,28 @@ static uint32_t sum_gradient(struct graph *graph, uint32_t param, uint32_t gradi
         return gradient;
     graph->phase = GRAPH_BACKWARD;
     graph->stage = graph->nodes[gradient].stage;
+    if (opts->reduce_each)
+        gradient = optimizer_convert_gradient(graph, param, opts->types.reduce, gradient);
     gradient = graph_constraint(graph, name, gradient);
     if (gradient != GRAPH_NONE)
-        graph->nodes[gradient].state_of = param;
-    return over_microbatches(graph, name, gradient);
+        graph->nodes[gradient].state_of = graph->nodes[gradient].gradient_of = param;
+    return graph_accumulate(graph, name, opts->types.gradients, gradient);
 }
 
 /* Each stage sums what it contributes itself: one sum is sent when all microbatches are done. */
-static uint32_t sum_contributions(struct graph *graph, uint32_t param, uint32_t gradient)
+static uint32_t sum_contributions(struct graph *graph, const struct optimizer_opts *opts,
+                                  uint32_t param, uint32_t gradient)
 {
     uint32_t a, b;
 
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
     if (graph->microbatches == 1 || !is_of_two_stages(graph, gradient))
-        return sum_gradient(graph, param, gradient);
+        return sum_gradient(graph, opts, param, gradient);
     a = graph->nodes[gradient].inputs[0];
     b = graph->nodes[gradient].inputs[1];
-    a = sum_contributions(graph, param, a);
-    b = sum_contributions(graph, param, b);
+    a = sum_contributions(graph, opts, param, a);
+    b = sum_contributions(graph, opts, param, b);
     graph->phase = GRAPH_OPTIMIZER;
     graph->stage = graph->nodes[param].stage;
     return graph_map(graph, graph_text(graph, "opt/stages/%s", graph->nodes[param].name), KERN_ADD,
@@ -73,7 +70,12 @@ static uint32_t sum_contributions(struct graph *graph, uint32_t param, uint32_t 
 /* Its devices' parts are added up once, when all microbatches are done. */
 static void add_loss(struct graph *graph, uint32_t loss)
 {
-    loss = over_microbatches(graph, "loss/sum", loss);
+    if (graph->err.status != SHD_OK)
+        return;
+    graph->phase = GRAPH_BACKWARD;
+    graph->stage = graph->nodes[loss].stage;
+    if (graph->microbatches > 1)
+        loss = graph_accumulate(graph, "loss/sum", graph->nodes[loss].dtype, loss);
     graph->phase = GRAPH_OPTIMIZER;
     if (graph->microbatches > 1)
         loss = graph_map(graph, "loss", KERN_COPY, loss, GRAPH_NONE, 0);
@@ -109,7 +111,7 @@ static void compute_again(struct graph *graph, enum recompute kind)
 void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opts *opts,
                   enum recompute recompute)
 {
-    uint32_t *params, *gradients, n;
+    uint32_t *params, *gradients, n, scale;
 
     if (graph->err.status != SHD_OK)
         return;
@@ -122,11 +124,12 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     n = find_params(graph, params);
     graph->stage = graph->nodes[loss].stage;
     loss = part_of_mean(graph, loss);
-    graph_gradient(graph, loss, params, n, gradients);
+    scale = loss_scale_add(graph, opts);
+    graph_gradient(graph, loss_scale_apply(graph, scale, loss), params, n, gradients);
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
-        gradients[i] = sum_contributions(graph, params[i], gradients[i]);
+        gradients[i] = sum_contributions(graph, opts, params[i], gradients[i]);
     add_loss(graph, loss);
-    optimizer_add(graph, opts, params, gradients, n);
+    optimizer_add(graph, opts, scale, params, gradients, n);
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;
     compute_again(graph, recompute);

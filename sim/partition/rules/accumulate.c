@@ -23,6 +23,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
         m->extent[f] = extents[f];
     rule_factor_strides(m->out_stride, n->rank, rule->result[0], extents);
     m->ninputs = 2;
+    m->in_dtype[0] = n->dtype;
+    m->in_dtype[1] = graph->nodes[n->inputs[0]].dtype;
     rule_factor_strides(m->in_stride[0], n->rank, rule->result[0], extents);
     rule_factor_strides(m->in_stride[1], n->rank, rule->operand[0], extents);
     m->ninstrs = 1;
