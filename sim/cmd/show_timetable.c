@@ -14,13 +14,16 @@
 
 #include "base/wrap.h"
 #include "cmd/args.h"
+#include "cmd/chosen.h"
 #include "cmd/timetable_lanes.h"
+#include "model/pipeline.h"
 #include "report/table.h"
 #include "timetable/timetable.h"
 
 struct request {
     struct canvas canvas;
-    const char *name;             /* of a schedule, or "all" */
+    const char *name;             /* of a schedule, or of a scenario's file, or "all" */
+    struct chosen chosen;         /* of a scenario */
     struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
     struct timetable_times times;
 };
@@ -34,6 +37,7 @@ static const struct argp_option option_table[] = {
     {"per-rank", 'v', "N", 0,
      "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1",
      0},
+    {"strategy", 's', "NAME", 0, "Of a scenario: the strategy whose schedule is drawn", 0},
     {"times", 't', "TIMES", 0,
      "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
      "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
@@ -99,6 +103,12 @@ static void parse_times(struct timetable_times *out, const char *arg, struct arg
     out->overlapped = given[TIME_PAIR];
 }
 
+/* Names of schedules are letters, digits, '-' and '_'. */
+static bool is_file(const char *name)
+{
+    return strpbrk(name, "./") != NULL;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct request *o = state->input;
@@ -116,6 +126,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'v':
         o->sizes.stages_per_rank = parse_count(arg, "per-rank", state);
         return 0;
+    case 's':
+        o->chosen.strategy = arg;
+        return 0;
     case 't':
         parse_times(&o->times, arg, state);
         return 0;
@@ -125,8 +138,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->name = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!o->name || !o->sizes.nranks || !o->sizes.nmicrobatches)
-            args_error(state, "expected the name of a schedule, --ranks and --microbatches");
+        if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
+            args_error(state, "expected a scenario's file, or the name of a schedule, --ranks and "
+                              "--microbatches");
+        else if (is_file(o->name) && (o->sizes.nranks || o->sizes.nmicrobatches))
+            args_error(state, "ranks and microbatches are those of the scenario");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -166,6 +182,28 @@ static int show_one(const struct request *o)
         status = show_failure("timetable", &err);
     }
     timetable_walked_fini(&walked);
+    return status;
+}
+
+/* ---- that of a scenario ---- */
+
+static int show_chosen(struct request *o)
+{
+    struct pipeline pipeline;
+    int status;
+
+    o->chosen.path = o->name;
+    status = chosen_load(&o->chosen);
+    if (status == CMD_OK && !o->chosen.trial.timetable) {
+        status = show_error(o->name, "the strategy has no pipeline; expected pipeline.axis");
+    } else if (status == CMD_OK) {
+        pipeline = pipeline_of(o->chosen.trial.scenario);
+        o->name = pipeline.schedule;
+        o->sizes = (struct timetable_sizes){
+            pipeline.nranks, (uint32_t)pipeline.stages_per_rank, pipeline.nmicrobatches};
+        status = show_one(o);
+    }
+    chosen_fini(&o->chosen);
     return status;
 }
 
@@ -274,7 +312,7 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "SCHEDULE",
+        "SCHEDULE|SCENARIO",
         "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
         "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
         "alive at the peak. Schedules are GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, "
@@ -284,6 +322,8 @@ static int run(int argc, char **argv)
         "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
         "  Two stages a rank, a backward of three forwards, as a picture:\n"
         "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
+        "  What do the ranks of a scenario's pipeline do when?\n"
+        "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
         "  Which schedule is idle least?\n"
         "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS(""),
         show_children,
@@ -293,6 +333,8 @@ static int run(int argc, char **argv)
 
     canvas_init(&o.canvas);
     args_parse(&argp, argc, argv, &o);
+    if (is_file(o.name))
+        return show_chosen(&o);
     if (strcmp(o.name, "all") != 0)
         return show_one(&o);
     if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
