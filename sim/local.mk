@@ -165,6 +165,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/xent.c \
 	%D%/graph/layers/xent.h \
 	%D%/graph/optimizer/adamw.c \
+	%D%/graph/optimizer/early.c \
+	%D%/graph/optimizer/early.h \
 	%D%/graph/optimizer/optimizer.c \
 	%D%/graph/optimizer/optimizer.h \
 	%D%/graph/optimizer/sgd.c \

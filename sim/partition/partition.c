@@ -29,6 +29,17 @@ static void keep_asked_axes(struct program *program, const struct target *target
             program->asked_axis[target->refined->first[a] + p] = a;
 }
 
+/* What follows from the order of the ops: how long arrays live, how often ops are done, and which
+ * arrays are written over others. */
+static int settle(struct program *program, uint32_t microbatches, struct shd_error *err)
+{
+    int status;
+
+    program_set_lifetimes(program);
+    status = program_set_microbatches(program, microbatches, err);
+    return status == SHD_OK ? program_update_in_place(program, err) : status;
+}
+
 static int build(struct program **out, const struct target *target, struct placement *placement,
                  bool regather, struct shd_error *err)
 {
@@ -45,12 +56,11 @@ static int build(struct program **out, const struct target *target, struct place
         return status;
     }
     program_ask_algos(program, request->algos);
-    program_set_lifetimes(program);
-    status = bucket_collectives(program, err);
+    status = settle(program, request->graph->microbatches, err);
     if (status == SHD_OK)
-        status = program_set_microbatches(program, request->graph->microbatches, err);
+        status = bucket_collectives(program, err);
     if (status == SHD_OK)
-        status = program_update_in_place(program, err);
+        status = settle(program, request->graph->microbatches, err);
     if (status == SHD_OK)
         *out = program;
     else

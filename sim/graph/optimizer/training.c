@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
+#include "graph/optimizer/early.h"
 
 /* Microbatches are equal, so the mean over the batch is the mean of theirs: a sum, where each
  * counts its part. */
@@ -95,6 +96,7 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     add_loss(graph, loss);
     optimizer_add(graph, opts, params, gradients, n);
     graph->phase = GRAPH_FORWARD;
+    graph_sum_early(graph);
     compute_again(graph, recompute);
     free(params);
 }
