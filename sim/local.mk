@@ -265,6 +265,8 @@ libsim_la_SOURCES = \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/presets.c \
+	%D%/model/recompute.c \
+	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
 	%D%/model/weights.c \
@@ -441,6 +443,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/recompute.c \
 	%D%/scenario/resolve.c \
 	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \

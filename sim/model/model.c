@@ -8,6 +8,7 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
+#include "model/recompute.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
@@ -116,12 +117,8 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
 
 /* The backward phase for parameters alone, and their update.  Results of the forward computation
  * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
-static void add_update(struct graph *g, const struct scenario *scenario)
+static void add_update(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
-    static const enum recompute recomputes[] = {[SCENARIO_RECOMPUTE_NONE] = RECOMPUTE_NONE,
-                                                [SCENARIO_RECOMPUTE_SELECTIVE] =
-                                                    RECOMPUTE_SELECTIVE,
-                                                [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
     const struct optimizer_opts opts = optimizer_options(scenario);
     uint32_t loss;
 
@@ -135,13 +132,14 @@ static void add_update(struct graph *g, const struct scenario *scenario)
     g->noutputs = 0;
     g->microbatches = (uint32_t)scenario->batch.microbatches;
     change_inputs(g);
-    training_add(g, loss, &opts, recomputes[scenario->recompute]);
+    training_add(g, loss, &opts);
+    model_recompute(g, scenario, diag);
 }
 
-static void add_phases(struct graph *g, const struct scenario *scenario)
+static void add_phases(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
     if (scenario->step.update)
-        add_update(g, scenario);
+        add_update(g, scenario, diag);
     else if (scenario->step.backward)
         model_add_backward(g, scenario->seed);
 }
@@ -179,7 +177,7 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
     if (diag->nerrors == before)
-        add_phases(g, scenario);
+        add_phases(g, scenario, diag);
     status = graph_status(g, &err);
     if (status == SHD_ENOMEM || (status != SHD_OK && diag->nerrors == before))
         diag_failure(diag, scenario->model.place, err.status, "%s", err.text);

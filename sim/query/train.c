@@ -10,6 +10,7 @@
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
 #include "graph/optimizer/training.h"
+#include "graph/recompute.h"
 #include "query/read.h"
 #include "query/train_layout.h"
 
@@ -270,6 +271,7 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
                          .config = json_object_get(in, "config"),
                          .err = {SHD_OK, ""}};
     struct optimizer_opts opts;
+    const struct recompute_layers layers = RECOMPUTE_ALL_LAYERS;
     enum recompute recompute = RECOMPUTE_NONE;
     uint32_t loss;
     int status = read_sizes(&b, t, in, err);
@@ -283,7 +285,8 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
-    training_add(t->graph, loss, &opts, recompute);
+    training_add(t->graph, loss, &opts);
+    recompute_add(t->graph, recompute, &layers);
     return graph_status(t->graph, err);
 }
 

@@ -161,11 +161,19 @@ struct scenario_optimizer {
 };
 
 /* Activations that the backward phase computes again: graph/recompute.h. */
-enum scenario_recompute {
+enum scenario_recompute_kind {
     SCENARIO_RECOMPUTE_NONE,
     SCENARIO_RECOMPUTE_SELECTIVE,
     SCENARIO_RECOMPUTE_FULL,
+    SCENARIO_RECOMPUTE_NAMED, /* values by patterns */
     SCENARIO_NRECOMPUTES
+};
+
+struct scenario_recompute {
+    enum scenario_recompute_kind kind;
+    int64_t group, every, first; /* of layers, at least 1; first 0: all */
+    size_t npatterns;            /* named: at least one */
+    struct scenario_rule *patterns; /* without specs */
 };
 
 #define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
@@ -249,7 +257,7 @@ struct scenario {
     int64_t steps; /* that follow each other; 1 unless they have an update */
     struct scenario_optimizer optimizer;
     struct scenario_zero zero;
-    enum scenario_recompute recompute;
+    struct scenario_recompute recompute;
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */
