@@ -515,7 +515,7 @@ static void test_print(void)
            "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\nzero:\n  stage: 0\n  axis: null\n"
-           "  reshard_after_forward: true\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+           "  reshard_after_forward: true\n  prefetch: 0\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),

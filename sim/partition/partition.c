@@ -9,6 +9,7 @@
 #include "partition/bucket.h"
 #include "partition/emit.h"
 #include "partition/place.h"
+#include "partition/prefetch.h"
 #include "partition/refine.h"
 
 /* What is built: the request on its own mesh, or on one with axes split. */
@@ -59,6 +60,8 @@ static int build(struct program **out, const struct target *target, struct place
     status = settle(program, request->graph->microbatches, err);
     if (status == SHD_OK)
         status = bucket_collectives(program, err);
+    if (status == SHD_OK)
+        status = prefetch_gathers(program, request->prefetch_layers, err);
     if (status == SHD_OK)
         status = settle(program, request->graph->microbatches, err);
     if (status == SHD_OK)

@@ -90,6 +90,7 @@ struct partition_request trial_request(const struct trial *trial)
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
+        .prefetch_layers = (uint32_t)trial->scenario->zero.prefetch,
     };
 }
 
