@@ -152,6 +152,8 @@ libsim_la_SOURCES = \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
 	%D%/graph/graph.h \
+	%D%/graph/layer_name.c \
+	%D%/graph/layer_name.h \
 	%D%/graph/layers/attention.c \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
@@ -165,6 +167,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/xent.c \
 	%D%/graph/layers/xent.h \
 	%D%/graph/optimizer/adamw.c \
+	%D%/graph/optimizer/early.c \
+	%D%/graph/optimizer/early.h \
 	%D%/graph/optimizer/loss_scale.c \
 	%D%/graph/optimizer/loss_scale.h \
 	%D%/graph/optimizer/optimizer.c \
@@ -269,6 +273,8 @@ libsim_la_SOURCES = \
 	%D%/model/pipeline.c \
 	%D%/model/pipeline.h \
 	%D%/model/presets.c \
+	%D%/model/recompute.c \
+	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
 	%D%/model/weights.c \
@@ -301,6 +307,8 @@ libsim_la_SOURCES = \
 	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
+	%D%/partition/prefetch.c \
+	%D%/partition/prefetch.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
@@ -447,6 +455,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/recompute.c \
 	%D%/scenario/resolve.c \
 	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \

@@ -61,6 +61,7 @@ check_PROGRAMS += \
 	%D%/partitioner \
 	%D%/pattern \
 	%D%/pipelines \
+	%D%/prefetch \
 	%D%/program \
 	%D%/random_layers \
 	%D%/random_programs \
@@ -201,6 +202,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/partition.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_prefetch_SOURCES = \
+	%D%/prefetch.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_random_layers_SOURCES = \
 	%D%/random_check.c \
 	%D%/random_check.h \
@@ -266,6 +271,7 @@ test_scripts = \
 	%D%/query_mutated.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
+	%D%/recompute.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
@@ -273,6 +279,7 @@ test_scripts = \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
 	%D%/types.sh \
+	%D%/volumes.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every

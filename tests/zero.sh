@@ -79,6 +79,26 @@ for s, p in zip(r, json.load(open("$tmp/planned"))):
 PY
 done
 
+# A layer more costs a device its part of what is cut: parameters, two moments, gradients.  Whole
+# gradients do not pile up, not even with one microbatch.
+for n in 2 4 8; do
+    for layers in 16 32; do
+        shardsim plan --json -s mesh.dp=$n -s batch.size=$n -s batch.seq=1 -s model.layers=$layers \
+            "$tmp/mlp.yaml"
+        cp "$tmp/out" "$tmp/layers_$layers"
+    done
+    is 0 "$n devices: planned with 16 and 32 layers"
+    holds "$n devices: peak memory grows by what a device has of a layer" <<PY
+import json
+n, psi = $n, 2 * 4 * 32 * 64  # of a layer
+want = {"zero-1": psi + 3 * psi // n, "zero-2": psi + 3 * psi // n, "zero-3": 4 * psi // n}
+few, many = (json.load(open("$tmp/layers_%d" % layers)) for layers in (16, 32))
+got = {a["strategy"]: (b["memory"]["peak_bytes"][0] - a["memory"]["peak_bytes"][0]) / 16
+       for a, b in zip(few, many)}
+assert {s: got[s] for s in want} == want, (got, want)
+PY
+done
+
 # Microbatches: gradients are combined once a step, but where their sum is cut; parameters that are
 # cut are gathered for each.
 microbatch_volumes() {
@@ -117,6 +137,28 @@ shardsim plan -S dp -s batch.microbatches=2 -s recompute=full -s 'step=[forward,
 is 2 "microbatches and recompute without an update: status 2"
 says err '2 microbatches for a step without update' "microbatches without an update: said"
 says err 'recompute for a step without update' "recompute without an update: said"
+
+# Gathers earlier than their readers: the same bytes, for the memory of so many layers more.
+for prefetch in 1 2 3; do
+    shardsim plan --json -S zero-3 -s model.layers=6 -s zero.prefetch=$prefetch "$tmp/mlp.yaml"
+    cp "$tmp/out" "$tmp/prefetch_$prefetch"
+done
+shardsim plan --json -S zero-3 -s model.layers=6 "$tmp/mlp.yaml"
+is 0 "prefetch: planned"
+holds "prefetch: each layer more takes what is gathered of it, and no bytes" <<PY
+import json
+plans = [json.load(open("$tmp/prefetch_%d" % n)) for n in (1, 2, 3)]
+assert all(p["received_bytes"] == r["received_bytes"] for p in plans)
+peaks = [max(p["memory"]["peak_bytes"]) for p in plans]
+assert peaks[0] > max(r["memory"]["peak_bytes"]), peaks
+assert [b - a for a, b in zip(peaks, peaks[1:])] == [2 * 4 * 32 * 64] * 2, peaks
+PY
+shardsim run -q --json -S zero-3 -s model.dtype=float64 -s tolerance=1e-10 -s model.layers=3 \
+    -s batch.microbatches=2 -s zero.prefetch=2 "$tmp/mlp.yaml"
+is 0 "prefetch: executed, with microbatches"
+shardsim plan -S zero-3 -s zero.prefetch=-1 "$tmp/mlp.yaml"
+is 2 "prefetch of no number of layers: status 2"
+says err "zero.prefetch is '-1'; expected a whole number from 0 to 1000" "prefetch of no number: said"
 
 # State by a rule of its own, and what a rule for state may not hit.
 shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"

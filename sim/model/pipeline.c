@@ -8,6 +8,7 @@
 
 #include <shd/regex.h>
 
+#include "graph/layer_name.h"
 #include "graph/stages.h"
 #include "timetable/walk.h"
 
@@ -82,37 +83,28 @@ int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
 
 /* ---- layers ---- */
 
-/* The length of "encoder/layers/3" in "encoder/layers/3/mlp/up"; 0: of no layer. */
-static size_t layer_length(const char *name)
-{
-    const char *at = strncmp(name, "layers", 6) ? strstr(name, "/layers") : name;
-    size_t digits;
-
-    if (!at)
-        return 0;
-    at += *at == '/' ? 7 : 6;
-    if (*at != '/' && *at != '.')
-        return 0;
-    digits = strspn(at + 1, "0123456789");
-    return digits > 0 ? (size_t)(at - name) + 1 + digits : 0;
-}
-
 struct staging {
     const struct pipeline *pipeline;
     uint32_t nstages;
     struct shd_regex **patterns; /* of places ... */
     bool *found;                 /* ... and whether each was */
-    /* Layers so far, by the names of nodes that lie in them; `length` of each. */
-    const char **names;
-    size_t *lengths;
+    struct graph_layer *layers; /* so far, in the order of the model */
     uint32_t nlayers;
 };
 
-static uint32_t find_layer(const struct staging *s, const char *name, size_t length)
+static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
 {
+    return a->number == b->number && a->stack_length == b->stack_length &&
+           strncmp(a->stack, b->stack, a->stack_length) == 0;
+}
+
+/* The place of a name's layer among all; GRAPH_NONE: it is of none, or of a new one. */
+static uint32_t find_layer(const struct staging *s, const char *name)
+{
+    struct graph_layer layer = graph_layer_of(name);
     uint32_t i = s->nlayers;
 
-    while (i > 0 && (s->lengths[i - 1] != length || strncmp(s->names[i - 1], name, length) != 0))
+    while (i > 0 && !same_layer(&s->layers[i - 1], &layer))
         i--;
     return i == 0 ? GRAPH_NONE : i - 1;
 }
@@ -120,13 +112,13 @@ static uint32_t find_layer(const struct staging *s, const char *name, size_t len
 static void find_layers(struct staging *s, const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->nnodes; i++) {
-        size_t length = layer_length(graph->nodes[i].name);
+        const char *name = graph->nodes[i].name;
+        struct graph_layer layer = graph_layer_of(name);
 
-        if (length == 0 || graph->nodes[i].op <= GRAPH_PARAM ||
-            find_layer(s, graph->nodes[i].name, length) != GRAPH_NONE)
+        if (layer.number == GRAPH_NO_LAYER || graph->nodes[i].op <= GRAPH_PARAM ||
+            find_layer(s, name) != GRAPH_NONE)
             continue;
-        s->names[s->nlayers] = graph->nodes[i].name;
-        s->lengths[s->nlayers++] = length;
+        s->layers[s->nlayers++] = layer;
     }
 }
 
@@ -152,8 +144,7 @@ static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
 static int64_t asked_stage(void *arg, const char *name)
 {
     const struct staging *s = arg;
-    size_t length = layer_length(name);
-    uint32_t layer = length ? find_layer(s, name, length) : GRAPH_NONE;
+    uint32_t layer = find_layer(s, name);
 
     for (size_t i = 0; i < s->pipeline->nplaces; i++) {
         struct shd_regex_match match;
@@ -229,11 +220,10 @@ void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
         graph_fail(graph, err.status, "%s", err.text);
         return;
     }
-    s.names = calloc((size_t)graph->nnodes + 1, sizeof *s.names);
-    s.lengths = calloc((size_t)graph->nnodes + 1, sizeof *s.lengths);
+    s.layers = calloc((size_t)graph->nnodes + 1, sizeof *s.layers);
     s.patterns = calloc(pipeline->nplaces + 1, sizeof *s.patterns);
     s.found = calloc(pipeline->nplaces + 1, sizeof *s.found);
-    if (s.names && s.lengths && s.patterns && s.found)
+    if (s.layers && s.patterns && s.found)
         set_stages(&s, graph);
     else
         graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
@@ -241,6 +231,5 @@ void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
         shd_regex_destroy(s.patterns[i]);
     free(s.found);
     free(s.patterns);
-    free(s.lengths);
-    free(s.names);
+    free(s.layers);
 }

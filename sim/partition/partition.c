@@ -9,6 +9,7 @@
 #include "partition/bucket.h"
 #include "partition/emit.h"
 #include "partition/place.h"
+#include "partition/prefetch.h"
 #include "partition/refine.h"
 #include "timetable/timetable.h"
 
@@ -41,6 +42,18 @@ static bool splits_backward(const struct program_stages *stages)
     return false;
 }
 
+/* What follows from the order of the ops: how long arrays live, how often ops are done, and which
+ * arrays are written over others. */
+static int settle(struct program *program, const struct partition_request *request,
+                  struct shd_error *err)
+{
+    int status;
+
+    program_set_lifetimes(program);
+    status = program_set_order(program, request->graph->microbatches, request->stages, err);
+    return status == SHD_OK ? program_update_in_place(program, err) : status;
+}
+
 static int build(struct program **out, const struct target *target, struct placement *placement,
                  bool regather, struct shd_error *err)
 {
@@ -60,12 +73,13 @@ static int build(struct program **out, const struct target *target, struct place
         return status;
     }
     program_ask_algos(program, request->algos);
-    program_set_lifetimes(program);
-    status = bucket_collectives(program, err);
+    status = settle(program, request, err);
     if (status == SHD_OK)
-        status = program_set_order(program, request->graph->microbatches, request->stages, err);
+        status = bucket_collectives(program, err);
     if (status == SHD_OK)
-        status = program_update_in_place(program, err);
+        status = prefetch_gathers(program, request->prefetch_layers, err);
+    if (status == SHD_OK)
+        status = settle(program, request, err);
     if (status == SHD_OK)
         *out = program;
     else
