@@ -152,8 +152,7 @@ for option in options:
         must(put(base, path, int(limits[1]) - 1), name + ": below its range", False)
         must(put(base, path, int(limits[2]) + 1), name + ": above its range", False)
     words = re.match(r"one of ([a-z0-9, ]+)", text)
-    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind",
-                                                               "loss_scale.kind", "types.parameters") else []:
+    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "loss_scale.kind", "types.parameters") else []:
         must(put(base, path, word), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 

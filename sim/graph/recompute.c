@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/layer_name.h"
+#include "graph/stages.h"
 
 static const char *const names[RECOMPUTE_NKINDS] = {"none", "selective", "full"};
 
@@ -227,6 +228,8 @@ void recompute_clone(struct graph *graph, const bool *again)
         move(&c, old);
     finish(graph, &c);
     free(c.moved);
+    if (graph->nstages > 1) /* what is computed again may be for gradients of parameters alone */
+        graph_mark_weights(graph);
 }
 
 void recompute_add(struct graph *graph, enum recompute kind, const struct recompute_layers *layers)

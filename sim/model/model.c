@@ -8,7 +8,6 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
-#include "graph/stages.h"
 #include "model/pipeline.h"
 #include "model/recompute.h"
 
@@ -153,7 +152,6 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     change_inputs(g);
     training_add(g, loss, &opts);
     model_recompute(g, scenario, diag);
-    graph_mark_weights(g);
 }
 
 static void set_stages(struct graph *g, const struct scenario *scenario, struct diag *diag)

@@ -30,7 +30,7 @@ static uint64_t bytes_made(const struct program *program, const struct program_o
     uint64_t bytes = 0;
 
     for (uint32_t k = 0; k < op->noutputs; k++)
-        if (program_allocates(program, op, k, 0))
+        if (program_allocates(program, op, k, true))
             bytes += program->buffers[op->outputs[k]].bytes;
     return bytes;
 }
@@ -83,7 +83,7 @@ static uint128 live_when_late(const struct buckets *b, uint32_t i, uint32_t unti
     if (at < until)
         for (uint32_t k = 0; k < op->noutputs; k++)
             if (program->buffers[op->outputs[k]].last_op >= at &&
-                program_allocates(program, op, k, 0))
+                program_allocates(program, op, k, true))
                 live -= program->buffers[op->outputs[k]].bytes;
     return live;
 }

@@ -42,16 +42,13 @@ static bool splits_backward(const struct program_stages *stages)
     return false;
 }
 
-/* What follows from the order of the ops: how long arrays live, how often ops are done, and which
- * arrays are written over others. */
-static int settle(struct program *program, const struct partition_request *request,
-                  struct shd_error *err)
+/* What follows from the order of the ops: how long arrays live, and which are written over others.
+ */
+static int settle(struct program *program, uint32_t microbatches, struct shd_error *err)
 {
-    int status;
-
+    program->microbatches = microbatches;
     program_set_lifetimes(program);
-    status = program_set_order(program, request->graph->microbatches, request->stages, err);
-    return status == SHD_OK ? program_update_in_place(program, err) : status;
+    return program_update_in_place(program, err);
 }
 
 static int build(struct program **out, const struct target *target, struct placement *placement,
@@ -73,13 +70,17 @@ static int build(struct program **out, const struct target *target, struct place
         return status;
     }
     program_ask_algos(program, request->algos);
-    status = settle(program, request, err);
+    status = settle(program, request->graph->microbatches, err);
     if (status == SHD_OK)
         status = bucket_collectives(program, err);
     if (status == SHD_OK)
         status = prefetch_gathers(program, request->prefetch_layers, err);
+    if (status == SHD_OK) {
+        program_set_lifetimes(program);
+        status = program_set_order(program, request->graph->microbatches, request->stages, err);
+    }
     if (status == SHD_OK)
-        status = settle(program, request, err);
+        status = program_update_in_place(program, err);
     if (status == SHD_OK)
         *out = program;
     else

@@ -11,7 +11,6 @@
 #include "graph/layers/xent.h"
 #include "graph/optimizer/training.h"
 #include "graph/recompute.h"
-#include "graph/stages.h"
 #include "model/pipeline.h"
 #include "query/read.h"
 #include "query/train_layout.h"
@@ -324,7 +323,6 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
         return status;
     training_add(t->graph, loss, &opts);
     recompute_add(t->graph, recompute, &layers);
-    graph_mark_weights(t->graph);
     return graph_status(t->graph, err);
 }
 

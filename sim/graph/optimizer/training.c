@@ -8,6 +8,7 @@
 #include "graph/gradient.h"
 #include "graph/optimizer/early.h"
 #include "graph/optimizer/loss_scale.h"
+#include "graph/stages.h"
 
 /* Microbatches are equal, so the mean over the batch is the mean of theirs: a sum, where each
  * counts its part. */
@@ -116,5 +117,7 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;
     graph_sum_early(graph);
+    if (graph->nstages > 1)
+        graph_mark_weights(graph);
     free(params);
 }
