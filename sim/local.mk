@@ -165,6 +165,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/xent.c \
 	%D%/graph/layers/xent.h \
 	%D%/graph/optimizer/adamw.c \
+	%D%/graph/optimizer/early.c \
+	%D%/graph/optimizer/early.h \
 	%D%/graph/optimizer/loss_scale.c \
 	%D%/graph/optimizer/loss_scale.h \
 	%D%/graph/optimizer/optimizer.c \

@@ -79,6 +79,26 @@ for s, p in zip(r, json.load(open("$tmp/planned"))):
 PY
 done
 
+# A layer more costs a device its part of what is cut: parameters, two moments, gradients.  Whole
+# gradients do not pile up, not even with one microbatch.
+for n in 2 4 8; do
+    for layers in 16 32; do
+        shardsim plan --json -s mesh.dp=$n -s batch.size=$n -s batch.seq=1 -s model.layers=$layers \
+            "$tmp/mlp.yaml"
+        cp "$tmp/out" "$tmp/layers_$layers"
+    done
+    is 0 "$n devices: planned with 16 and 32 layers"
+    holds "$n devices: peak memory grows by what a device has of a layer" <<PY
+import json
+n, psi = $n, 2 * 4 * 32 * 64  # of a layer
+want = {"zero-1": psi + 3 * psi // n, "zero-2": psi + 3 * psi // n, "zero-3": 4 * psi // n}
+few, many = (json.load(open("$tmp/layers_%d" % layers)) for layers in (16, 32))
+got = {a["strategy"]: (b["memory"]["peak_bytes"][0] - a["memory"]["peak_bytes"][0]) / 16
+       for a, b in zip(few, many)}
+assert {s: got[s] for s in want} == want, (got, want)
+PY
+done
+
 # Microbatches: gradients are combined once a step, but where their sum is cut; parameters that are
 # cut are gathered for each.
 microbatch_volumes() {

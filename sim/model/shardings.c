@@ -136,8 +136,8 @@ static void cut_from(struct binding *b, uint32_t node, int64_t stage)
     (void)zero_cut(&b->out->storage[node], shape, (uint8_t)axis); /* where none divides: whole */
 }
 
-/* As its parameter, which stands before it.  Of a gradient that would lie whole nothing is asked:
- * where it is summed is then for the partitioner to say. */
+/* As its parameter, which stands before it.  Of the sum over microbatches of a gradient that would
+ * lie whole nothing is asked: where it is added up is then for the partitioner to say. */
 static void bind_state(struct binding *b, uint32_t node)
 {
     uint32_t param = b->graph->nodes[node].state_of;
@@ -149,7 +149,7 @@ static void bind_state(struct binding *b, uint32_t node)
     b->out->storage[node] = *b->out->nodes[param];
     b->out->nodes[node] = &b->out->storage[node];
     cut_from(b, node, 1);
-    if (b->graph->nodes[node].op == GRAPH_CONSTRAINT &&
+    if (b->graph->nodes[node].op == GRAPH_CONSTRAINT && b->graph->microbatches > 1 &&
         shd_sharding_is_replicated(b->out->nodes[node]))
         b->out->nodes[node] = NULL;
 }

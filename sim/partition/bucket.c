@@ -24,6 +24,17 @@ static uint64_t bytes_of(const struct program *program, const uint32_t *buffers,
     return bytes;
 }
 
+/* What an op's results take: nothing where they are written over an argument. */
+static uint64_t bytes_made(const struct program *program, const struct program_op *op)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        if (program_allocates(program, op, k, true))
+            bytes += program->buffers[op->outputs[k]].bytes;
+    return bytes;
+}
+
 static bool is_candidate(const struct buckets *b, uint32_t i)
 {
     const struct program_op *op = &b->program->ops[i];
@@ -71,7 +82,8 @@ static uint128 live_when_late(const struct buckets *b, uint32_t i, uint32_t unti
             live += program->buffers[op->inputs[k]].bytes;
     if (at < until)
         for (uint32_t k = 0; k < op->noutputs; k++)
-            if (program->buffers[op->outputs[k]].last_op >= at)
+            if (program->buffers[op->outputs[k]].last_op >= at &&
+                program_allocates(program, op, k, true))
                 live -= program->buffers[op->outputs[k]].bytes;
     return live;
 }
@@ -152,7 +164,7 @@ static void find_live(struct buckets *b)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        live += bytes_of(program, op->outputs, op->noutputs);
+        live += bytes_made(program, op);
         b->live[i] = live + op->workspace_bytes;
         b->peak = b->live[i] > b->peak ? b->live[i] : b->peak;
         live -= bytes_of(program, dead, program_dead_buffers(program, i, dead));

@@ -41,6 +41,15 @@ static bool splits_backward(const struct program_stages *stages)
     return false;
 }
 
+/* What follows from the order of the ops: how long arrays live, and which are written over others.
+ */
+static int settle(struct program *program, uint32_t microbatches, struct shd_error *err)
+{
+    program->microbatches = microbatches;
+    program_set_lifetimes(program);
+    return program_update_in_place(program, err);
+}
+
 static int build(struct program **out, const struct target *target, struct placement *placement,
                  bool regather, struct shd_error *err)
 {
@@ -60,8 +69,9 @@ static int build(struct program **out, const struct target *target, struct place
         return status;
     }
     program_ask_algos(program, request->algos);
-    program_set_lifetimes(program);
-    status = bucket_collectives(program, err);
+    status = settle(program, request->graph->microbatches, err);
+    if (status == SHD_OK)
+        status = bucket_collectives(program, err);
     if (status == SHD_OK)
         status = program_set_order(program, request->graph->microbatches, request->stages, err);
     if (status == SHD_OK)

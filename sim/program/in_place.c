@@ -57,8 +57,9 @@ int program_update_in_place(struct program *program, struct shd_error *err)
     for (uint32_t r = 0; r < program->nresults; r++) {
         const struct program_result *result = &program->results[r];
 
-        if (result->kind == PROGRAM_NEXT && may_overwrite(program, result, last_read))
-            program->buffers[result->buffer].over = result->of;
+        if (result->kind == PROGRAM_NEXT)
+            program->buffers[result->buffer].over =
+                may_overwrite(program, result, last_read) ? result->of : PROGRAM_NONE;
     }
     free(last_read);
     return SHD_OK;

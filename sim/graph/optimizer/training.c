@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/gradient.h"
+#include "graph/optimizer/early.h"
 #include "graph/optimizer/loss_scale.h"
 #include "graph/stages.h"
 
@@ -132,6 +133,7 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     optimizer_add(graph, opts, scale, params, gradients, n);
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;
+    graph_sum_early(graph);
     compute_again(graph, recompute);
     if (graph->nstages > 1)
         graph_mark_weights(graph);

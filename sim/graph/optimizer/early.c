@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/optimizer/early.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct order {
+    const struct graph *graph; /* as it was */
+    struct graph_node *nodes;  /* in the new order, with operands of old numbers */
+    uint32_t nnodes;
+    uint32_t *moved;        /* by old node: its new number */
+    uint32_t *first, *next; /* by old node: the first that follows it, the next beside it */
+};
+
+/* Whether a node goes where its operand is: a sum over microbatches or a place where a gradient
+ * may be cut, of the backward phase as the gradient is. */
+static bool follows(const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    if (n->op != GRAPH_ACCUMULATE && (n->op != GRAPH_CONSTRAINT || n->state_of == GRAPH_NONE))
+        return false;
+    return n->phase == GRAPH_BACKWARD && graph->nodes[n->inputs[0]].phase == GRAPH_BACKWARD;
+}
+
+/* From the last to the first, so that those of one operand keep their order. */
+static void link_followers(struct order *o)
+{
+    for (uint32_t node = o->graph->nnodes; node-- > 0;) {
+        uint32_t operand;
+
+        if (!follows(o->graph, node))
+            continue;
+        operand = o->graph->nodes[node].inputs[0];
+        o->next[node] = o->first[operand];
+        o->first[operand] = node;
+    }
+}
+
+/* A node and what follows it.  The depth is that of the chain gradient, place, sum. */
+static void place(struct order *o, uint32_t node)
+{
+    o->moved[node] = o->nnodes;
+    o->nodes[o->nnodes++] = o->graph->nodes[node];
+    for (uint32_t f = o->first[node]; f != GRAPH_NONE; f = o->next[f])
+        place(o, f);
+}
+
+static void renumber(const struct order *o, uint32_t *node)
+{
+    if (*node != GRAPH_NONE)
+        *node = o->moved[*node];
+}
+
+static void finish(struct graph *graph, const struct order *o)
+{
+    for (uint32_t node = 0; node < graph->nnodes; node++) {
+        struct graph_node *n = &o->nodes[node];
+
+        for (uint32_t k = 0; k < n->ninputs; k++)
+            renumber(o, &n->inputs[k]);
+        for (uint32_t e = 0; e < n->nextras; e++)
+            renumber(o, &n->extras[e]);
+        renumber(o, &n->gradient_of);
+        renumber(o, &n->state_of);
+    }
+    for (uint32_t i = 0; i < graph->noutputs; i++) {
+        renumber(o, &graph->outputs[i].node);
+        renumber(o, &graph->outputs[i].of);
+    }
+    memcpy(graph->nodes, o->nodes, graph->nnodes * sizeof *graph->nodes);
+}
+
+void graph_sum_early(struct graph *graph)
+{
+    size_t n = graph->nnodes;
+    struct order o = {.graph = graph};
+
+    if (graph->err.status != SHD_OK)
+        return;
+    o.nodes = malloc((n + 1) * sizeof *o.nodes);
+    o.moved = malloc((3 * n + 1) * sizeof *o.moved);
+    if (o.nodes && o.moved) {
+        o.first = o.moved + n;
+        o.next = o.first + n;
+        memset(o.first, 0xff, 2 * n * sizeof *o.first);
+        link_followers(&o);
+        for (uint32_t node = 0; node < n; node++)
+            if (!follows(graph, node))
+                place(&o, node);
+        finish(graph, &o);
+    } else {
+        graph_fail(graph, SHD_ENOMEM, "no memory to order %u nodes", graph->nnodes);
+    }
+    free(o.nodes);
+    free(o.moved);
+}
