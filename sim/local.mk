@@ -271,6 +271,8 @@ libsim_la_SOURCES = \
 	%D%/model/pipeline.c \
 	%D%/model/pipeline.h \
 	%D%/model/presets.c \
+	%D%/model/recompute.c \
+	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
 	%D%/model/weights.c \
@@ -449,6 +451,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/print.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
+	%D%/scenario/recompute.c \
 	%D%/scenario/resolve.c \
 	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \

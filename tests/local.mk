@@ -266,6 +266,7 @@ test_scripts = \
 	%D%/query_mutated.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
+	%D%/recompute.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \

@@ -12,6 +12,7 @@
 #include "graph/layers/block.h"
 #include "graph/layers/xent.h"
 #include "graph/optimizer/training.h"
+#include "graph/recompute.h"
 #include "step.h"
 #include "tap.h"
 
@@ -24,7 +25,10 @@ struct made {
     uint32_t microbatches;
     enum recompute recompute;
     int32_t ndevices; /* over which the batch is cut */
+    struct recompute_layers layers;
 };
+
+#define ALL RECOMPUTE_ALL_LAYERS
 
 static uint32_t weight(struct graph *g, const char *name, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -102,7 +106,8 @@ static struct graph *make_graph(const struct made *made)
     dims[2] = vocab;
     x = graph_einsum(g, "logits", x, table, dims, 3);
     x = layer_cross_entropy(g, "loss", x, vocab, labels, GRAPH_NONE).loss;
-    training_add(g, x, &opts, made->recompute);
+    training_add(g, x, &opts);
+    recompute_add(g, made->recompute, &made->layers);
     return g;
 }
 
@@ -247,13 +252,57 @@ static void compare(const struct step *whole, const struct made *made)
     forget(&s, graph, mesh);
 }
 
+/* The work that layers computed again add to a step: of each the same. */
+static void test_layers(const struct step *whole)
+{
+    static const struct {
+        struct recompute_layers layers;
+        uint64_t times;
+        bool more; /* and what a layer gives to another one of its group */
+    } cases[] = {
+        {{1, 1, 2}, 2, false},          {{1, 1, 3}, 3, false},
+        {{1, 2, UINT32_MAX}, 2, false}, {{1, 3, UINT32_MAX}, 1, false},
+        {{2, 1, UINT32_MAX}, 3, true},  {{2, 2, UINT32_MAX}, 2, true},
+        {{3, 1, UINT32_MAX}, 3, true},
+    };
+    uint64_t one = 0;
+
+    for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
+        struct made made = {1, RECOMPUTE_FULL, 1, {1, 1, 1}};
+        struct step s = {.program = NULL};
+        struct graph *graph = NULL;
+        struct shd_mesh *mesh = NULL;
+        uint64_t added;
+        bool good;
+
+        if (i > 0)
+            made.layers = cases[i - 1].layers;
+        good = make(&s, &graph, &mesh, &made);
+        added = good ? flops(&s) - flops(whole) : 0;
+        if (i == 0) {
+            ok(added > 0, "layers: the first one alone");
+            one = added;
+        } else {
+            ok(cases[i - 1].more ? added > cases[i - 1].times * one
+                                 : added == cases[i - 1].times * one,
+               "layers: group %u, every %u, first %u: %llu flops more, one layer's %llu",
+               made.layers.group, made.layers.every, made.layers.first, (unsigned long long)added,
+               (unsigned long long)one);
+            ok(good && difference(whole, &s) < 1e-10, "layers: with the same results");
+        }
+        forget(&s, graph, mesh);
+    }
+}
+
 int main(void)
 {
-    static const struct made whole = {1, RECOMPUTE_NONE, 1};
+    static const struct made whole = {1, RECOMPUTE_NONE, 1, ALL};
     static const struct made others[] = {
-        {1, RECOMPUTE_SELECTIVE, 1}, {1, RECOMPUTE_FULL, 1}, {2, RECOMPUTE_NONE, 1},
-        {4, RECOMPUTE_NONE, 1},      {8, RECOMPUTE_FULL, 1}, {1, RECOMPUTE_NONE, 4},
-        {2, RECOMPUTE_NONE, 4},      {4, RECOMPUTE_FULL, 2}, {2, RECOMPUTE_SELECTIVE, 2},
+        {1, RECOMPUTE_SELECTIVE, 1, ALL}, {1, RECOMPUTE_FULL, 1, ALL},
+        {2, RECOMPUTE_NONE, 1, ALL},      {4, RECOMPUTE_NONE, 1, ALL},
+        {8, RECOMPUTE_FULL, 1, ALL},      {1, RECOMPUTE_NONE, 4, ALL},
+        {2, RECOMPUTE_NONE, 4, ALL},      {4, RECOMPUTE_FULL, 2, ALL},
+        {2, RECOMPUTE_SELECTIVE, 2, ALL}, {2, RECOMPUTE_FULL, 2, {2, 1, UINT32_MAX}},
     };
     struct step s = {.program = NULL};
     struct graph *graph = NULL;
@@ -263,6 +312,7 @@ int main(void)
     if (make(&s, &graph, &mesh, &whole)) {
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
             compare(&s, &others[i]);
+        test_layers(&s);
         forget(&s, graph, mesh);
     } else {
         ok(false, "the step in one microbatch on one device");

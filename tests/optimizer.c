@@ -133,7 +133,7 @@ static struct graph *make_graph(const struct optimizer_opts *opts)
     x = graph_map(g, "y", KERN_ADD, x, c, 0);
     x = graph_map(g, "square", KERN_MUL, x, x, 0);
     x = graph_reduce(g, "loss", SHD_MEAN, x, NULL, 0);
-    training_add(g, x, opts, RECOMPUTE_NONE);
+    training_add(g, x, opts);
     return g;
 }
 

@@ -451,6 +451,38 @@ static void test_pipeline(void)
     scenario_file_destroy(file);
 }
 
+static void test_recompute(void)
+{
+    static const char *const sets[] = {"recompute.first=3"};
+    struct scenario_file *file =
+        load_good(HEAD UPDATE "optimizer: {kind: sgd}\nrecompute: {every: 2}\nstrategies: [{name: "
+                              "a, recompute: full}, {name: b}, "
+                              "{name: c, recompute: ['mlp/.*', a b]}]\n",
+                  NULL, 0);
+    const struct scenario_recompute *r = &file->scenarios[2].recompute;
+
+    ok(file->scenarios[0].recompute.every == 1 && file->scenarios[1].recompute.every == 2 &&
+           file->scenarios[1].recompute.kind == SCENARIO_RECOMPUTE_FULL,
+       "recompute: a word, a map");
+    ok(r->kind == SCENARIO_RECOMPUTE_NAMED && r->npatterns == 2 &&
+           !strcmp(r->patterns[1].pattern, "a b") && r->patterns[1].place.line == 8,
+       "recompute: a list of patterns, with their places");
+    for (size_t i = 0; i < 3; i++)
+        ok(round_trips(&file->scenarios[i]), "recompute: printed, it loads as the same");
+    scenario_file_destroy(file);
+    file = load_good(
+        HEAD UPDATE
+        "optimizer: {kind: sgd}\nrecompute: [mlp]\nstrategies: [{name: a}, {name: b, recompute: "
+        "{kind: selective, group: 4}}]\n",
+        sets, COUNT(sets));
+    ok(file->scenarios[0].recompute.kind == SCENARIO_RECOMPUTE_FULL &&
+           file->scenarios[0].recompute.npatterns == 0 && file->scenarios[0].recompute.first == 3 &&
+           file->scenarios[1].recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE &&
+           file->scenarios[1].recompute.group == 4 && file->scenarios[1].recompute.first == 3,
+       "recompute: one entry that is set");
+    scenario_file_destroy(file);
+}
+
 static void test_training_errors(void)
 {
     static const char *const places[] = {
@@ -1157,6 +1189,7 @@ int main(void)
     test_partition_axis();
     test_training();
     test_pipeline();
+    test_recompute();
     test_training_errors();
     test_sets();
     test_print();

@@ -152,8 +152,7 @@ for option in options:
         must(put(base, path, int(limits[1]) - 1), name + ": below its range", False)
         must(put(base, path, int(limits[2]) + 1), name + ": above its range", False)
     words = re.match(r"one of ([a-z0-9, ]+)", text)
-    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "recompute",
-                                                               "loss_scale.kind", "types.parameters") else []:
+    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "loss_scale.kind", "types.parameters") else []:
         must(put(base, path, word), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 
@@ -205,6 +204,8 @@ for path, values in [
         (["tolerance"], [(1e-3, 1), (1, 1), (None, 1), (0, 0), (1.01, 0), ("1e-3", 0)]),
         (["seed"], [(0, 1), (2 ** 40, 1), ("0", 0)]),
         (["optimizer", "betas"], [([0, 0.5], 1), ([0.9], 0), ([0.9, 1], 0), ([-1, 0], 0), (0.9, 0)]),
+        (["recompute"], [("none", 1), ([], 0), ({}, 0), ([1, {}], 0), ({"kind": "none"}, 0), ({"every": 0}, 0),
+                         ({"first": "2"}, 0), ({"evry": 2}, 0), ("ful", 0)]),
         (["zero", "axis"], [("tp", 1), (None, 1), (["tp"], 0)]),
         (["step"], [(["forward", "update"], 0), ("forward", 1), (["backward", "forward"], 1), (["backward"], 0), ([], 0),
                     (["forward", "forward"], 0)]),
@@ -217,6 +218,10 @@ for path, value in [(["graph", "ops"], []), (["graph", "ops"], ["x" * 2001]), ([
                     (["graph", "inputs", "x", "dims"], ["b"] * 9), (["graph", "inputs", "x", "scale"], 0),
                     (["graph", "inputs", "x", "below"], 3), (["graph", "inputs", "x y"], ["b"])]:
     must(put(graph, path, value), "%s is %s" % (path, value), False)
+trained = dict(bases["mlp"], step=["forward", "backward", "update"], optimizer={"kind": "sgd"})
+for value in ["selective", "full", ["mlp/gelu"], [".*", 7], {"kind": "selective", "first": None}, {"every": 2},
+              {"group": 2, "every": 1, "first": 3}]:
+    must(put(trained, ["recompute"], value), "recompute is %s" % value, True)
 for path, value in [(["theta"], 1), (["theta"], "100"), (["interleaved"], 1)]:
     must(put(rope, ["model", "rope"] + path, value), "rope: %s is %s" % (path, value), False)
 

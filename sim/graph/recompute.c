@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/stages.h"
+
 static const char *const names[RECOMPUTE_NKINDS] = {"none", "selective", "full"};
 
 const char *recompute_name(enum recompute kind)
@@ -23,58 +25,87 @@ int recompute_find(const char *name)
 
 /* ---- which ---- */
 
-/* The length of "layers/3" in "layers/3/mlp/up"; 0: of no layer. */
-static size_t layer_length(const char *name)
-{
-    size_t length;
+/* Where a value is: "encoder/layers/3/mlp/up" in layer 3 of the first 15 bytes of its name. */
+struct layer {
+    const char *stack; /* not ended */
+    size_t stack_length;
+    uint32_t number; /* UINT32_MAX: of no layer */
+};
 
-    if (strncmp(name, "layers", 6) != 0 || (name[6] != '/' && name[6] != '.'))
-        return 0;
-    length = strspn(name + 7, "0123456789");
-    return length > 0 ? 7 + length : 0;
+static bool ends_part(char c)
+{
+    return c == '/' || c == '.';
 }
 
-static bool same_layer(const char *a, const char *b)
+static struct layer layer_of(const char *name)
 {
-    size_t length = layer_length(a);
+    for (const char *at = strstr(name, "layers"); at; at = strstr(at + 1, "layers")) {
+        const char *digits = at + 7;
+        size_t ndigits;
 
-    return length > 0 && length == layer_length(b) && !strncmp(a, b, length);
+        if ((at > name && !ends_part(at[-1])) || !ends_part(at[6]))
+            continue;
+        ndigits = strspn(digits, "0123456789");
+        if (ndigits > 0 && ndigits < 10)
+            return (struct layer){name, (size_t)(digits - name),
+                                  (uint32_t)strtoul(digits, NULL, 10)};
+    }
+    return (struct layer){name, 0, UINT32_MAX};
 }
 
-/* Forward values inside a layer: what another one reads is kept. */
-static void mark_layers(bool *again, const struct graph *graph)
+static bool is_chosen(const struct recompute_layers *layers, struct layer layer)
+{
+    return layer.number / layers->group % layers->every == 0 && layer.number < layers->first;
+}
+
+static bool same_group(const struct recompute_layers *layers, struct layer a, struct layer b)
+{
+    return a.number != UINT32_MAX && b.number != UINT32_MAX &&
+           a.number / layers->group == b.number / layers->group &&
+           a.stack_length == b.stack_length && !strncmp(a.stack, b.stack, a.stack_length) &&
+           is_chosen(layers, a) == is_chosen(layers, b);
+}
+
+/* Forward values inside a group of layers: what others read is kept. */
+static void mark_layers(bool *again, const struct graph *graph,
+                        const struct recompute_layers *layers)
 {
     for (uint32_t n = 0; n < graph->nnodes; n++)
         again[n] = graph->nodes[n].op > GRAPH_PARAM && graph->nodes[n].phase == GRAPH_FORWARD &&
-                   layer_length(graph->nodes[n].name) > 0;
+                   is_chosen(layers, layer_of(graph->nodes[n].name));
     for (uint32_t n = 0; n < graph->nnodes; n++)
         for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++) {
             uint32_t from = graph->nodes[n].inputs[k];
 
             if (graph->nodes[n].phase == GRAPH_FORWARD &&
-                !same_layer(graph->nodes[n].name, graph->nodes[from].name))
+                !same_group(layers, layer_of(graph->nodes[n].name),
+                            layer_of(graph->nodes[from].name)))
                 again[from] = false;
         }
 }
 
-static void mark_attention(bool *again, const struct graph *graph)
+static void mark_attention(bool *again, const struct graph *graph,
+                           const struct recompute_layers *layers)
 {
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
+        struct layer layer = layer_of(node->name);
 
         if (node->op == GRAPH_EXTRA)
             node = &graph->nodes[node->inputs[0]];
-        again[n] = node->op == GRAPH_ATTENTION;
+        again[n] =
+            node->op == GRAPH_ATTENTION && (layer.number == UINT32_MAX || is_chosen(layers, layer));
     }
 }
 
-void recompute_mark(bool *again, const struct graph *graph, enum recompute kind)
+void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
+                    const struct recompute_layers *layers)
 {
     memset(again, 0, graph->nnodes * sizeof *again);
     if (kind == RECOMPUTE_FULL)
-        mark_layers(again, graph);
+        mark_layers(again, graph, layers);
     else if (kind == RECOMPUTE_SELECTIVE)
-        mark_attention(again, graph);
+        mark_attention(again, graph, layers);
 }
 
 /* ---- cloning ---- */
@@ -85,6 +116,7 @@ struct cloning {
     struct graph_node *nodes; /* the new ones */
     uint32_t nnodes;
     uint32_t *moved, *clones; /* by old node: its new number, its clone's; GRAPH_NONE: none yet */
+    uint32_t *stack;
 };
 
 static uint32_t append(struct cloning *c, const struct graph_node *node)
@@ -93,26 +125,18 @@ static uint32_t append(struct cloning *c, const struct graph_node *node)
     return c->nnodes++;
 }
 
-static uint32_t clone(struct cloning *c, uint32_t old);
-
 /* What a clone, or a node of the backward phase, reads in the place of an old node. */
-static uint32_t read_again(struct cloning *c, uint32_t old)
+static uint32_t read_again(const struct cloning *c, uint32_t old)
 {
-    return c->again[old] ? clone(c, old) : c->moved[old];
+    return c->again[old] ? c->clones[old] : c->moved[old];
 }
 
-/* The depth is that of a layer: what is marked is inside one. */
-static uint32_t clone(struct cloning *c, uint32_t old)
+/* Clone one op, whose marked operands have clones, with its further results. */
+static void clone_one(struct cloning *c, uint32_t old)
 {
     struct graph_node node = c->graph->nodes[old];
     uint32_t made;
 
-    if (c->clones[old] != GRAPH_NONE)
-        return c->clones[old];
-    if (node.op == GRAPH_EXTRA) { /* made with the op whose result it is */
-        clone(c, node.inputs[0]);
-        return c->clones[old];
-    }
     for (uint32_t k = 0; k < node.ninputs; k++)
         node.inputs[k] = read_again(c, node.inputs[k]);
     node.phase = GRAPH_BACKWARD;
@@ -124,16 +148,55 @@ static uint32_t clone(struct cloning *c, uint32_t old)
         extra.phase = GRAPH_BACKWARD;
         c->clones[node.extras[e]] = c->nodes[made].extras[e] = append(c, &extra);
     }
-    return made;
+}
+
+/* The op that makes a node. */
+static uint32_t maker_of(const struct graph *graph, uint32_t node)
+{
+    return graph->nodes[node].op == GRAPH_EXTRA ? graph->nodes[node].inputs[0] : node;
+}
+
+/* The first op among the operands of one that is to be cloned before it, or GRAPH_NONE. */
+static uint32_t missing_operand(const struct cloning *c, uint32_t old)
+{
+    const struct graph_node *n = &c->graph->nodes[old];
+
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        if (c->again[n->inputs[k]] && c->clones[n->inputs[k]] == GRAPH_NONE)
+            return maker_of(c->graph, n->inputs[k]);
+    return GRAPH_NONE;
+}
+
+/* Clone the op of a node after all that it needs again, which may be all before it: so with a
+ * stack of its own. */
+static void clone(struct cloning *c, uint32_t old)
+{
+    uint32_t height = 0;
+
+    if (c->clones[old] == GRAPH_NONE)
+        c->stack[height++] = maker_of(c->graph, old);
+    while (height > 0) {
+        uint32_t top = c->stack[height - 1], before = missing_operand(c, top);
+
+        if (before != GRAPH_NONE) {
+            c->stack[height++] = before;
+        } else {
+            clone_one(c, top);
+            height--;
+        }
+    }
 }
 
 static void move(struct cloning *c, uint32_t old)
 {
     struct graph_node node = c->graph->nodes[old];
 
-    for (uint32_t k = 0; k < node.ninputs; k++)
+    for (uint32_t k = 0; k < node.ninputs; k++) {
+        if (node.phase == GRAPH_BACKWARD && c->again[node.inputs[k]])
+            clone(c, node.inputs[k]);
         node.inputs[k] =
             node.phase == GRAPH_BACKWARD ? read_again(c, node.inputs[k]) : c->moved[node.inputs[k]];
+    }
     c->moved[old] = append(c, &node);
 }
 
@@ -177,7 +240,7 @@ void recompute_clone(struct graph *graph, const bool *again)
     if (graph->err.status != SHD_OK)
         return;
     c.nodes = calloc(room_for(2 * n + 1), sizeof *c.nodes); /* each at most twice */
-    c.moved = malloc((2 * (size_t)n + 1) * sizeof *c.moved);
+    c.moved = malloc((3 * (size_t)n + 1) * sizeof *c.moved);
     if (!c.nodes || !c.moved) {
         free(c.nodes);
         free(c.moved);
@@ -185,9 +248,28 @@ void recompute_clone(struct graph *graph, const bool *again)
         return;
     }
     c.clones = c.moved + n;
+    c.stack = c.clones + n;
     memset(c.clones, 0xff, n * sizeof *c.clones);
     for (uint32_t old = 0; old < n; old++)
         move(&c, old);
     finish(graph, &c);
     free(c.moved);
+    if (graph->nstages > 1) /* what is computed again may be for gradients of parameters alone */
+        graph_mark_weights(graph);
+}
+
+void recompute_add(struct graph *graph, enum recompute kind, const struct recompute_layers *layers)
+{
+    bool *again;
+
+    if (kind == RECOMPUTE_NONE || graph->err.status != SHD_OK)
+        return;
+    again = malloc(graph->nnodes * sizeof *again);
+    if (!again) {
+        graph_fail(graph, SHD_ENOMEM, "no memory to recompute activations");
+        return;
+    }
+    recompute_mark(again, graph, kind, layers);
+    recompute_clone(graph, again);
+    free(again);
 }

@@ -21,15 +21,32 @@ enum recompute {
     RECOMPUTE_NKINDS
 };
 
+/* Of which layers.  They are taken in groups of `group`, from layer 0 on; of each `every`-th group,
+ * up to layer `first` - 1.  RECOMPUTE_FULL keeps nothing between the layers of a group.  Megatron's
+ * --recompute-method uniform is `group`, block is `first`.  All are at least 1. */
+struct recompute_layers {
+    uint32_t group, every, first;
+};
+
+#define RECOMPUTE_ALL_LAYERS \
+    {                        \
+        1, 1, UINT32_MAX     \
+    }
+
 /* "none", "selective", "full"; NULL beyond. */
 const char *recompute_name(enum recompute kind);
 int recompute_find(const char *name); /* -1: there is none of that name */
 
-/* Mark the forward values of a kind in again[node].  A layer is what the first two parts of names
- * say: "layers/3" or "layers.3". */
-void recompute_mark(bool *again, const struct graph *graph, enum recompute kind);
+/* Mark the forward values of a kind in again[node].  A layer is what names say up to a part that
+ * is "layers" and its number: "layers/3" or "encoder.layers.3". */
+void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
+                    const struct recompute_layers *layers);
 
-/* Clone what is marked.  Nodes get other numbers; errors stay in the graph. */
+/* Clone what is marked: forward values that are computed, the results of an op all or none.  Nodes
+ * get other numbers; errors stay in the graph. */
 void recompute_clone(struct graph *graph, const bool *again);
+
+/* Mark and clone. */
+void recompute_add(struct graph *graph, enum recompute kind, const struct recompute_layers *layers);
 
 #endif /* GRAPH_RECOMPUTE_H */

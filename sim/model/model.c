@@ -9,6 +9,7 @@
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
 #include "model/pipeline.h"
+#include "model/recompute.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_graph_text};
@@ -134,12 +135,8 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
 
 /* The backward phase for parameters alone, and their update.  Results of the forward computation
  * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
-static void add_update(struct graph *g, const struct scenario *scenario)
+static void add_update(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
-    static const enum recompute recomputes[] = {[SCENARIO_RECOMPUTE_NONE] = RECOMPUTE_NONE,
-                                                [SCENARIO_RECOMPUTE_SELECTIVE] =
-                                                    RECOMPUTE_SELECTIVE,
-                                                [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
     const struct optimizer_opts opts = optimizer_options(scenario);
     uint32_t loss;
 
@@ -153,7 +150,8 @@ static void add_update(struct graph *g, const struct scenario *scenario)
     g->noutputs = 0;
     g->microbatches = (uint32_t)scenario->batch.microbatches;
     change_inputs(g);
-    training_add(g, loss, &opts, recomputes[scenario->recompute]);
+    training_add(g, loss, &opts);
+    model_recompute(g, scenario, diag);
 }
 
 static void set_stages(struct graph *g, const struct scenario *scenario, struct diag *diag)
@@ -176,7 +174,7 @@ static void add_phases(struct graph *g, const struct scenario *scenario, struct 
         convert_outputs(g, scenario_type(scenario, scenario->types.parameters));
     set_stages(g, scenario, diag);
     if (scenario->step.update)
-        add_update(g, scenario);
+        add_update(g, scenario, diag);
     else if (scenario->step.backward)
         model_add_backward(g, scenario->seed);
 }

@@ -10,6 +10,7 @@
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
 #include "graph/optimizer/training.h"
+#include "graph/recompute.h"
 #include "model/pipeline.h"
 #include "query/read.h"
 #include "query/train_layout.h"
@@ -303,6 +304,7 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
                          .config = json_object_get(in, "config"),
                          .err = {SHD_OK, ""}};
     struct optimizer_opts opts;
+    const struct recompute_layers layers = RECOMPUTE_ALL_LAYERS;
     enum recompute recompute = RECOMPUTE_NONE;
     uint32_t loss;
     int status = read_sizes(&b, t, in, err);
@@ -319,7 +321,8 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     status = set_stages(t, json_object_get(in, "layout"), err);
     if (status != SHD_OK)
         return status;
-    training_add(t->graph, loss, &opts, recompute);
+    training_add(t->graph, loss, &opts);
+    recompute_add(t->graph, recompute, &layers);
     return graph_status(t->graph, err);
 }
 

@@ -286,7 +286,7 @@ static void check_parts(struct reader *r)
         diag_error(r->diag, scenario_place(s, "batch.microbatches"),
                    "%" PRId64 " microbatches do not divide a batch of %" PRId64 " sequences", n,
                    s->batch.size);
-    if (s->recompute != SCENARIO_RECOMPUTE_NONE && !s->step.update)
+    if (s->recompute.kind != SCENARIO_RECOMPUTE_NONE && !s->step.update)
         diag_error(r->diag, scenario_place(s, "recompute"),
                    "recompute for a step without update; expected an optimizer and step: [forward, "
                    "backward, update]");

@@ -114,7 +114,7 @@ static struct place *entry_places(const struct shd_spec *spec, const struct yaml
 
 /* A pattern that does not compile is a fault of the file.  It is compiled for good when there are
  * names to match. */
-static bool check_pattern(struct reader *r, const char *pattern, struct place place)
+bool rules_check_pattern(struct reader *r, const char *pattern, struct place place)
 {
     struct shd_regex *regex;
     struct shd_error err;
@@ -144,7 +144,7 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     rule->place = node->items[0]->place;
     rule->spec_place = node->items[1]->place;
     rule->pattern = value_read_name(r, "a pattern", node->items[0]);
-    bool has_pattern = rule->pattern && check_pattern(r, rule->pattern, rule->place);
+    bool has_pattern = rule->pattern && rules_check_pattern(r, rule->pattern, rule->place);
     bool has_spec = read_spec(r, &rule->spec, node->items[1]);
     if (!has_pattern || !has_spec)
         return false;

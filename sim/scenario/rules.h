@@ -17,4 +17,7 @@ void rules_check_sources(struct reader *r, const struct yaml_node *node);
 /* When all layers are read: with `rules: auto` there are no params. */
 void rules_settle(struct reader *r);
 
+/* Whether a pattern compiles; if not, that is reported. */
+bool rules_check_pattern(struct reader *r, const char *pattern, struct place place);
+
 #endif /* SCENARIO_RULES_H */

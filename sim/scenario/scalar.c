@@ -367,7 +367,6 @@ _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size"
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_placement) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_optimizer_kind) == sizeof(unsigned), "enum size");
-_Static_assert(sizeof(enum scenario_recompute) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_type) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_loss_scale_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_decay) == sizeof(unsigned), "enum size");

@@ -186,11 +186,19 @@ struct scenario_loss_scale {
 };
 
 /* Activations that the backward phase computes again: graph/recompute.h. */
-enum scenario_recompute {
+enum scenario_recompute_kind {
     SCENARIO_RECOMPUTE_NONE,
     SCENARIO_RECOMPUTE_SELECTIVE,
     SCENARIO_RECOMPUTE_FULL,
+    SCENARIO_RECOMPUTE_NAMED, /* values by patterns */
     SCENARIO_NRECOMPUTES
+};
+
+struct scenario_recompute {
+    enum scenario_recompute_kind kind;
+    int64_t group, every, first; /* of layers, at least 1; first 0: all */
+    size_t npatterns;            /* named: at least one */
+    struct scenario_rule *patterns; /* without specs */
 };
 
 #define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
@@ -298,7 +306,7 @@ struct scenario {
     struct scenario_loss_scale loss_scale;
     struct scenario_zero zero;
     struct scenario_pipeline pipeline;
-    enum scenario_recompute recompute;
+    struct scenario_recompute recompute;
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */

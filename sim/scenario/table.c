@@ -78,13 +78,6 @@ static const char *const placements[] = {
     [SCENARIO_NPLACEMENTS] = NULL,
 };
 
-static const char *const recomputes[] = {
-    [SCENARIO_RECOMPUTE_NONE] = "none",
-    [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",
-    [SCENARIO_RECOMPUTE_FULL] = "full",
-    [SCENARIO_NRECOMPUTES] = NULL,
-};
-
 static const char *const optimizer_kinds[] = {
     [SCENARIO_NO_OPTIMIZER] = "none",
     [SCENARIO_SGD] = "sgd",
@@ -603,13 +596,13 @@ const struct option option_table[] = {
     },
     {
         .key = "recompute",
-        .type = &value_word,
-        .offset = AT(recompute),
-        .words = recomputes,
+        .type = &value_recompute,
         .standard = "none",
         .help =
             "what the backward phase computes again instead of keeping it: selective attention, "
-            "full all that is inside a layer",
+            "full all that is inside a layer, or values of the forward phase whose names a pattern "
+            "is found in; in a map, of each every-th group of so many layers, up to the first so "
+            "many",
     },
     {
         .key = "placement",

@@ -93,24 +93,7 @@ static uint32_t find_params(const struct graph *graph, uint32_t *params)
     return n;
 }
 
-static void compute_again(struct graph *graph, enum recompute kind)
-{
-    bool *again;
-
-    if (kind == RECOMPUTE_NONE || graph->err.status != SHD_OK)
-        return;
-    again = malloc(graph->nnodes * sizeof *again);
-    if (!again) {
-        graph_fail(graph, SHD_ENOMEM, "no memory to recompute activations");
-        return;
-    }
-    recompute_mark(again, graph, kind);
-    recompute_clone(graph, again);
-    free(again);
-}
-
-void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opts *opts,
-                  enum recompute recompute)
+void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opts *opts)
 {
     uint32_t *params, *gradients, n, scale;
 
@@ -134,7 +117,6 @@ void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opt
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;
     graph_sum_early(graph);
-    compute_again(graph, recompute);
     if (graph->nstages > 1)
         graph_mark_weights(graph);
     free(params);

@@ -9,13 +9,11 @@
 #define GRAPH_OPTIMIZER_TRAINING_H
 
 #include "graph/optimizer/optimizer.h"
-#include "graph/recompute.h"
 
-/* Add the backward phase of `loss`, a mean over the microbatch's examples, which computes again
- * what `recompute` says, and the update of all parameters.  Nodes may get other numbers.  The
- * outputs are "loss", the mean over the whole batch, and those of optimizer_add(). Errors stay in
- * the graph. */
-void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opts *opts,
-                  enum recompute recompute);
+/* Add the backward phase of `loss`, a mean over the microbatch's examples, and the update of all
+ * parameters; graph/recompute.h may come behind it.  Nodes of these phases get other numbers than
+ * those that they were added with.  The outputs are "loss", the mean over the whole batch, and
+ * those of optimizer_add(). Errors stay in the graph. */
+void training_add(struct graph *graph, uint32_t loss, const struct optimizer_opts *opts);
 
 #endif /* GRAPH_OPTIMIZER_TRAINING_H */

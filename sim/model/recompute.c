@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/recompute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "graph/recompute.h"
+#include "model/match.h"
+
+/* A value of the forward phase that an op computes; its further results are marked with it. */
+static bool may_match(const struct graph_node *node)
+{
+    return node->phase == GRAPH_FORWARD && node->op > GRAPH_PARAM && node->op != GRAPH_EXTRA;
+}
+
+/* What is behind "layers/3/", which patterns mostly name. */
+static const char *inside_layer(const char *name)
+{
+    const char *number = strstr(name, "layers/");
+    const char *end = number ? strchr(number + 7, '/') : NULL;
+
+    return end ? end + 1 : name;
+}
+
+static void report_unused(const struct match *patterns, const struct graph *graph,
+                          struct diag *diag)
+{
+    for (size_t r = 0; r < patterns->nrules; r++) {
+        char hint[NEAREST_HINT_MAX];
+        struct nearest near;
+
+        if (patterns->found[r])
+            continue;
+        nearest_init(&near, patterns->rules[r].pattern);
+        for (uint32_t n = 0; n < graph->nnodes; n++)
+            if (may_match(&graph->nodes[n]))
+                nearest_add(&near, inside_layer(graph->nodes[n].name));
+        diag_error(diag, patterns->rules[r].place,
+                   "recompute '%s' matches no value of the forward phase of this model%s",
+                   patterns->rules[r].pattern, nearest_hint(&near, hint, sizeof hint));
+    }
+}
+
+static int mark(bool *again, const struct graph *graph, struct match *patterns, struct diag *diag)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+        const struct scenario_rule *found = NULL;
+        int status;
+
+        if (!may_match(node))
+            continue;
+        status = match_find(&found, patterns, node->name, diag);
+        if (status != SHD_OK)
+            return status;
+        again[n] = found != NULL;
+        for (uint32_t e = 0; e < node->nextras; e++)
+            again[node->extras[e]] = again[n];
+    }
+    return SHD_OK;
+}
+
+static void recompute_named(struct graph *graph, const struct scenario_recompute *recompute,
+                            struct diag *diag)
+{
+    struct match patterns = MATCH_INIT;
+    bool *again = calloc((size_t)graph->nnodes + 1, sizeof *again);
+
+    if (!again)
+        diag_no_memory(diag);
+    if (again && match_init(&patterns, recompute->patterns, recompute->npatterns, diag) == SHD_OK &&
+        mark(again, graph, &patterns, diag) == SHD_OK) {
+        report_unused(&patterns, graph, diag);
+        recompute_clone(graph, again);
+    }
+    match_fini(&patterns);
+    free(again);
+}
+
+void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag)
+{
+    static const enum recompute kinds[] = {[SCENARIO_RECOMPUTE_NONE] = RECOMPUTE_NONE,
+                                           [SCENARIO_RECOMPUTE_SELECTIVE] = RECOMPUTE_SELECTIVE,
+                                           [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
+    const struct scenario_recompute *r = &scenario->recompute;
+    struct recompute_layers layers = {(uint32_t)r->group, (uint32_t)r->every,
+                                      r->first > 0 ? (uint32_t)r->first : UINT32_MAX};
+
+    if (graph_status(graph, NULL) != SHD_OK)
+        return;
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED)
+        recompute_named(graph, r, diag);
+    else
+        recompute_add(graph, kinds[r->kind], &layers);
+}

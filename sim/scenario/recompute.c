@@ -1,0 +1,165 @@
+/* The value of recompute: a word, a list of patterns, or a map that says of which layers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+#include "scenario/rules.h"
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
+#include "scenario/value.h"
+
+static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
+                                    [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",
+                                    [SCENARIO_RECOMPUTE_FULL] = "full"};
+
+#define ALL_LAYERS(kind) ((struct scenario_recompute){kind, 1, 1, 0, 0, NULL})
+
+/* A word of the list from `first` on; false: it is none of them. */
+static bool read_word(struct scenario_recompute *out, const struct yaml_node *node,
+                      enum scenario_recompute_kind first)
+{
+    for (int kind = first; kind <= SCENARIO_RECOMPUTE_FULL; kind++)
+        if (node->kind == YAML_TEXT && strcmp(node->text, words[kind]) == 0) {
+            out->kind = (enum scenario_recompute_kind)kind;
+            return true;
+        }
+    return false;
+}
+
+static void clear(struct scenario *scenario, const struct option *option)
+{
+    (void)option;
+    scenario_free_rules(scenario->recompute.patterns, scenario->recompute.npatterns);
+    scenario->recompute = ALL_LAYERS(SCENARIO_RECOMPUTE_NONE);
+}
+
+static void read_count(struct reader *r, int64_t *out, const char *key,
+                       const struct yaml_node *node)
+{
+    char found[YAML_DESCRIPTION_MAX];
+    int64_t value;
+
+    if (yaml_read_int(node, &value) && value >= 1 && value <= INT32_MAX)
+        *out = value;
+    else
+        diag_error(r->diag, node->place, "%s is %s; expected a number of layers, at least 1", key,
+                   yaml_describe(node, found, sizeof(found)));
+}
+
+static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
+                       const struct yaml_node *node)
+{
+    static const char *const keys[] = {"kind", "group", "every", "first"};
+    struct scenario_recompute *recompute = &r->scenario->recompute;
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (recompute->kind == SCENARIO_RECOMPUTE_NONE || recompute->kind == SCENARIO_RECOMPUTE_NAMED) {
+        clear(r->scenario, option);
+        recompute->kind = SCENARIO_RECOMPUTE_FULL;
+    }
+    if (strcmp(key->text, "kind") == 0) {
+        if (!read_word(recompute, node, SCENARIO_RECOMPUTE_SELECTIVE))
+            diag_error(r->diag, node->place, "kind is %s; expected selective or full",
+                       yaml_describe(node, found, sizeof(found)));
+    } else if (strcmp(key->text, "group") == 0) {
+        read_count(r, &recompute->group, key->text, node);
+    } else if (strcmp(key->text, "every") == 0) {
+        read_count(r, &recompute->every, key->text, node);
+    } else if (strcmp(key->text, "first") == 0) {
+        recompute->first = 0;
+        if (!yaml_is_null(node))
+            read_count(r, &recompute->first, key->text, node);
+    } else {
+        value_unknown_key(r, key, "recompute", "kind, group, every or first", keys, 4);
+    }
+}
+
+static void read_pattern(struct reader *r, const struct yaml_node *node)
+{
+    struct scenario_recompute *recompute = &r->scenario->recompute;
+    char *pattern = value_read_name(r, "a pattern", node);
+    struct scenario_rule *rule = NULL;
+
+    if (pattern && rules_check_pattern(r, pattern, node->place))
+        rule = value_append(r, &recompute->patterns, &recompute->npatterns, sizeof(*rule),
+                            SCENARIO_RULES_MAX, node);
+    if (rule)
+        *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};
+    else
+        free(pattern);
+}
+
+static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    struct scenario_recompute *recompute = &r->scenario->recompute;
+
+    clear(r->scenario, option);
+    if (node->kind == YAML_LIST && node->nitems > 0) {
+        recompute->kind = SCENARIO_RECOMPUTE_NAMED;
+        for (size_t i = 0; i < node->nitems; i++)
+            read_pattern(r, node->items[i]);
+    } else if (node->kind == YAML_MAP && node->nitems > 0) {
+        for (size_t i = 0; i < node->nitems; i++)
+            read_entry(r, option, node->keys[i], node->items[i]);
+    } else if (!read_word(recompute, node, SCENARIO_RECOMPUTE_NONE)) {
+        value_error(r, option, node);
+    }
+}
+
+static void print_layers(const struct scenario_recompute *recompute, struct text *out)
+{
+    text_addf(out,
+              "{kind: %s, group: %" PRId64 ", every: %" PRId64 ", first: ", words[recompute->kind],
+              recompute->group, recompute->every);
+    if (recompute->first > 0)
+        text_addf(out, "%" PRId64 "}", recompute->first);
+    else
+        text_add(out, "null}");
+}
+
+static void print(const struct scenario *scenario, const struct option *option, struct text *out)
+{
+    const struct scenario_recompute *recompute = &scenario->recompute;
+
+    (void)option;
+    if (recompute->kind == SCENARIO_RECOMPUTE_NAMED) {
+        for (size_t i = 0; i < recompute->npatterns; i++) {
+            text_add(out, i ? ", " : "[");
+            yaml_print_string(out, recompute->patterns[i].pattern);
+        }
+        text_add_char(out, ']');
+    } else if (recompute->group == 1 && recompute->every == 1 && recompute->first == 0) {
+        text_add(out, words[recompute->kind]);
+    } else {
+        print_layers(recompute, out);
+    }
+}
+
+static void schema(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "anyOf",
+               "[{\"enum\": [\"none\", \"selective\", \"full\"]}, {\"type\": \"array\", "
+               "\"minItems\": 1, \"items\": {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}}, "
+               "{\"type\": \"object\", \"minProperties\": 1, \"properties\": {\"kind\": {\"enum\": "
+               "[\"selective\", \"full\"]}, \"group\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
+               "\"}, \"every\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
+               "\"}, \"first\": {\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": "
+               "\"#/definitions/" SCHEMA_SIZE "\"}]}}, \"additionalProperties\": false}]");
+}
+
+const struct value_type value_recompute = {
+    .expected = "none, selective, full, a list of patterns such as [mlp/gelu], or a map of kind, "
+                "group, every and first such as {kind: full, every: 2}",
+    .read = read,
+    .read_entry = read_entry,
+    .print = print,
+    .clear = clear,
+    .schema = schema,
+};

@@ -1,0 +1,110 @@
+#!/bin/sh
+# What `recompute` says: which activations are kept, to the byte, and that the results stay as they
+# are.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# A layer keeps its input, what is before gelu and what is behind it.  The peak is where the forward
+# phase ends.
+cat >"$tmp/mlp.yaml" <<'YAML'
+version: 1
+mesh: {dp: 4}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 4}
+batch: {size: 16, seq: 64}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: none}
+  - {name: full, recompute: full}
+  - {name: first, recompute: {first: 3}}
+  - {name: second, recompute: {every: 2}}
+  - {name: pairs, recompute: {group: 2}}
+  - {name: second-pairs, recompute: {group: 2, every: 2}}
+  - {name: gelu, recompute: [mlp/gelu]}
+  - {name: layers, recompute: ['layers/\d*[13579]/mlp/gelu', 'layers/0/']}
+YAML
+
+for layers in 32 64; do
+    shardsim plan --json -s model.layers=$layers "$tmp/mlp.yaml"
+    cp "$tmp/out" "$tmp/layers_$layers"
+done
+is 0 "planned with 32 and 64 layers"
+holds "a layer costs its parameters, two moments of each, and the activations that are kept" <<PY
+import json
+rows, weights = 16 // 4 * 64, 2 * 4 * 32 * 64
+narrow, wide = 4 * rows * 32, 4 * rows * 64
+kept = {"none": narrow + 2 * wide, "full": narrow, "first": narrow + 2 * wide,
+        "second": narrow + wide, "pairs": narrow / 2, "second-pairs": (1.5 * narrow + 2 * wide) / 2,
+        "gelu": narrow + wide, "layers": narrow + 1.5 * wide}
+want = {name: 3 * weights + bytes for name, bytes in kept.items()}
+few, many = (json.load(open("$tmp/layers_%d" % layers)) for layers in (32, 64))
+got = {a["strategy"]: (b["memory"]["peak_bytes"][0] - a["memory"]["peak_bytes"][0]) / 32
+       for a, b in zip(few, many)}
+assert got == want, (got, want)
+peak = {s["strategy"]: s["memory"]["peak_bytes"][0] for s in many}
+assert peak["none"] - peak["first"] == 3 * 2 * wide, peak
+PY
+holds "received bytes are the same" <<'PY'
+assert len({s["received_bytes"]["total"] for s in r}) == 1
+PY
+shardsim run -q --json -s model.dtype=float64 -s tolerance=1e-11 -s batch.seq=4 "$tmp/mlp.yaml"
+is 0 "executed: numbers as without sharding"
+cp "$tmp/out" "$tmp/executed"
+shardsim plan --json -s model.dtype=float64 -s batch.seq=4 "$tmp/mlp.yaml"
+is 0 "planned likewise"
+holds "executed: peak memory as planned, losses the same" <<PY
+import json
+for p, s in zip(r, json.load(open("$tmp/executed"))):
+    assert s["memory"]["peak_bytes"] == p["memory"]["peak_bytes"], s["strategy"]
+    assert s["training"] == json.load(open("$tmp/executed"))[0]["training"], s["strategy"]
+PY
+
+# A block with attention, whose op has two results: all of them are made again.
+cat >"$tmp/block.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: transformer, d_model: 16, d_ff: 32, layers: 2, heads: 2, vocab: 16}
+batch: {size: 4, seq: 8}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: everything, recompute: [.*]}
+  - {name: attention, recompute: [attn/, norm1]}
+  - {name: selective-first, recompute: {kind: selective, first: 1}}
+YAML
+shardsim run -q --json -s batch.microbatches=2 "$tmp/block.yaml"
+is 0 "a transformer: executed, also from nothing but the inputs"
+shardsim plan --json -S everything -s recompute=none "$tmp/block.yaml"
+cp "$tmp/out" "$tmp/without"
+shardsim plan --json "$tmp/block.yaml"
+holds "a transformer: work is done again" <<PY
+import json
+least = json.load(open("$tmp/without"))["flops"][0]
+assert [s["flops"][0] > least for s in r] == [True] * 3, r
+PY
+
+# What is wrong.
+refuse() {
+    shardsim plan -S none -s "recompute=$1" "$tmp/mlp.yaml"
+    is 2 "$1: status 2"
+    says err "^--set:1:$2: error: .*$3" "$1: said"
+}
+refuse '[mlp/gelu, mlp/glu]' 22 "recompute 'mlp/glu' matches no value.*did you mean 'mlp/gelu'"
+refuse '[layers/4/]' 12 'matches no value of the forward phase'
+refuse '["("]' 12 'missing )'
+refuse '[]' 11 'expected none, selective, full, a list'
+refuse '{}' 11 'expected none, selective, full, a list'
+refuse 'ful' 11 "recompute is 'ful'; expected none"
+refuse '{every: 0}' 19 "every is '0'; expected a number of layers, at least 1"
+refuse '{kind: none}' 18 "kind is 'none'; expected selective or full"
+refuse '{gruop: 2}' 12 "unknown key 'gruop'.*did you mean 'group'"
+shardsim plan -S gelu -s recompute.every=3 "$tmp/mlp.yaml"
+is 0 "one entry alone, in the place of patterns"
+done_testing
