@@ -274,6 +274,7 @@ test_scripts = \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
 	%D%/types.sh \
+	%D%/volumes.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every

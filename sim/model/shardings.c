@@ -27,6 +27,7 @@ struct binding {
     struct model_shardings *out;
     struct diag *diag;
     size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
+    uint32_t batch_axes; /* bit a: axis a cuts the first dimension of an input */
 };
 
 static void report_binding(struct binding *b, struct place place, const char *name,
@@ -136,6 +137,24 @@ static void cut_from(struct binding *b, uint32_t node, int64_t stage)
     (void)zero_cut(&b->out->storage[node], shape, (uint8_t)axis); /* where none divides: whole */
 }
 
+static void note_batch_axes(struct binding *b, uint32_t node)
+{
+    const struct shd_sharding *s = b->out->nodes[node];
+
+    for (uint32_t a = 0; s && s->rank > 0 && a < s->dims[0].naxes; a++)
+        b->batch_axes |= UINT32_C(1) << s->dims[0].axes[a];
+}
+
+/* A sum over microbatches stays one of parts over the axes that cut the batch and not it (of hybrid
+ * sharding the outer one): they are added up once, in the update. */
+static void leave_parts(struct binding *b, uint32_t node)
+{
+    struct shd_sharding *s = &b->out->storage[node];
+
+    s->partial = (uint16_t)(b->batch_axes & ~shd_sharding_axes(s));
+    s->partial_op = s->partial ? SHD_SUM : 0;
+}
+
 /* As its parameter, which stands before it.  Of the sum over microbatches of a gradient that would
  * lie whole nothing is asked: where it is added up is then for the partitioner to say. */
 static void bind_state(struct binding *b, uint32_t node)
@@ -149,6 +168,8 @@ static void bind_state(struct binding *b, uint32_t node)
     b->out->storage[node] = *b->out->nodes[param];
     b->out->nodes[node] = &b->out->storage[node];
     cut_from(b, node, 1);
+    if (zero_is_sum(&b->graph->nodes[node]))
+        leave_parts(b, node);
     if (b->graph->nodes[node].op == GRAPH_CONSTRAINT && b->graph->microbatches > 1 &&
         shd_sharding_is_replicated(b->out->nodes[node]))
         b->out->nodes[node] = NULL;
@@ -199,6 +220,8 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
             bind_state(b, node);
         else if (n->op == GRAPH_INPUT)
             bind_logical(b, node);
+        if (n->op == GRAPH_INPUT && !is_state(n))
+            note_batch_axes(b, node);
         if (n->op == GRAPH_PARAM)
             cut_from(b, node, 3);
     }
@@ -297,7 +320,7 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
 int model_shardings(struct model_shardings *out, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
-    struct binding b = {graph, mesh, scenario, out, diag, 0};
+    struct binding b = {graph, mesh, scenario, out, diag, 0, 0};
     struct match params = MATCH_INIT, constraints = MATCH_INIT;
     size_t before = diag->nerrors;
     int status = model_shardings_init(out, graph);

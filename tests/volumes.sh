@@ -1,0 +1,145 @@
+#!/bin/sh
+# Bytes that all devices receive in a step, against the closed forms of docs/training.md, for several
+# sizes; planned, and the smallest executed.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# ---- replicas: data parallel, ZeRO, hybrid ----
+
+# All but the loss, and under ZeRO the norm of the gradients: numbers of 4 bytes.
+cat >"$tmp/replicas.yaml" <<'YAML'
+version: 1
+mesh: {outer: 1, inner: 2}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2}
+batch: {size: 32, seq: 2}
+step: [forward, backward, update]
+steps: 2
+optimizer: {kind: adamw, lr: 0.01, clip: 1.0}
+params: [[.*, []]]
+axes: {batch: [outer, inner]}
+strategies:
+  - {name: dp}
+  - {name: zero-1, zero: {stage: 1, axis: inner}}
+  - {name: zero-2, zero: {stage: 2, axis: inner}}
+  - {name: zero-3, zero: {stage: 3, axis: inner}}
+  - {name: zero-3-kept, zero: {stage: 3, axis: inner, reshard_after_forward: false}}
+  - name: moments-over-both
+    zero: {stage: 3, axis: inner}
+    params:
+      - ['^opt/[mv]/.*/up/', [null, [inner, outer]]]
+      - ['^opt/[mv]/.*/down/', [[inner, outer]]]
+      - [.*, []]
+YAML
+
+# replicas WHAT OUTER INNER MICROBATCHES D_MODEL D_FF LAYERS: the answer in $tmp/out is the formulas'.
+replicas() {
+    holds "$1: $2 groups of $3, $4 microbatches, d_model $5, d_ff $6, $7 layers" <<PY
+o, i, m, layers = $2, $3, $4, $7
+kernel = 4 * $5 * $6
+psi = layers * 2 * kernel
+gather = o * (i - 1) * psi              # in every group of the inner axis; to scatter is the same
+again = gather - o * (i - 1) * kernel   # the first kernel is not read in the backward phase
+reduce = 2 * (o - 1) * psi              # in every group of the outer axis, of psi / i
+loss = 2 * (o * i - 1) * 4
+norm = o * 2 * (i - 1) * 4
+all = "outer,inner" if o > 1 else "inner"
+want = {"dp": {all: 2 * (o * i - 1) * psi},
+        "zero-1": {"inner": 2 * gather, "outer": reduce},
+        "zero-2": {"inner": (m + 1) * gather, "outer": reduce},
+        "zero-3": {"inner": m * (2 * gather + again), "outer": reduce},
+        "zero-3-kept": {"inner": 2 * m * gather, "outer": reduce},
+        # parameters are gathered over the outer axis after the update
+        "moments-over-both": {"inner": m * (2 * gather + again), "outer": reduce + (o - 1) * psi}}
+for s in r:
+    expected = want[s["strategy"]]
+    expected[all] = expected.get(all, 0) + loss
+    if s["strategy"] != "dp":
+        expected["inner"] += norm
+    expected = {axes: bytes for axes, bytes in expected.items() if bytes}
+    assert s["received_bytes"]["by_axis"] == expected, (s["strategy"], s["received_bytes"], expected)
+PY
+}
+
+# plan_replicas OUTER INNER D_MODEL D_FF LAYERS
+plan_replicas() {
+    for m in 1 2; do
+        shardsim plan --json -s mesh.outer="$1" -s mesh.inner="$2" -s batch.microbatches=$m \
+            -s model.d_model="$3" -s model.d_ff="$4" -s model.layers="$5" "$tmp/replicas.yaml"
+        replicas planned "$1" "$2" $m "$3" "$4" "$5"
+    done
+}
+
+for n in 2 4 8; do
+    plan_replicas 1 $n 32 64 2
+    plan_replicas 1 $n 1024 4096 4
+    plan_replicas $n 2 64 256 3
+    plan_replicas 2 $n 256 512 1
+done
+for m in 1 2; do
+    shardsim run -q --json -s mesh.outer=2 -s mesh.inner=4 -s batch.microbatches=$m \
+        "$tmp/replicas.yaml"
+    is 0 "executed, $m microbatches: hybrid sharding computes the same"
+    replicas executed 2 4 $m 32 64 2
+done
+
+# ---- layers cut: Megatron's tensor parallelism, with and without sequence parallelism ----
+
+cat >"$tmp/layers.yaml" <<'YAML'
+version: 1
+mesh: {tp: 2}
+model: {kind: block, d_model: 32, d_ff: 64, heads: 8, layers: 2}
+batch: {size: 2, seq: 8}
+step: [forward, backward]
+params:
+  - [attn/(q|k|v)/kernel, [null, tp, null]]
+  - [attn/o/kernel, [tp, null, null]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp, null]]
+  - [norm, []]
+strategies:
+  - name: tp
+    constraints:
+      - [(attn|mlp)/in, []]
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, []]
+  - name: tp-sp
+    axes: {seq: tp}
+    constraints:
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
+YAML
+
+# layers WHAT TP BATCH SEQ D_MODEL LAYERS
+layers() {
+    holds "$1: tp $2, batch $3x$4, d_model $5, $6 layers" <<PY
+t, layers = $2, $6
+activation = 4 * $3 * $4 * $5
+norms = 4 * 2 * $5 * layers
+tp, sp = r
+ops = tp["received_bytes"]["by_op"]
+assert ops == {"all-reduce": 4 * layers * 2 * (t - 1) * activation}, ops
+ops = sp["received_bytes"]["by_op"]
+assert ops == {"all-gather": 4 * layers * (t - 1) * activation,
+               "reduce-scatter": 4 * layers * (t - 1) * activation,
+               "all-reduce": 2 * (t - 1) * (norms + 4)}, ops  # and the loss
+PY
+}
+
+for t in 2 4 8; do
+    for size in "2 8 32 2" "1 64 64 3" "4 2048 4096 8"; do
+        # shellcheck disable=SC2086
+        set -- $size
+        shardsim plan --json -s mesh.tp=$t -s batch.size="$1" -s batch.seq="$2" \
+            -s model.d_model="$3" -s model.layers="$4" "$tmp/layers.yaml"
+        layers planned $t "$1" "$2" "$3" "$4"
+    done
+    shardsim run -q --json -s mesh.tp=$t "$tmp/layers.yaml"
+    is 0 "executed: tp $t computes the same"
+    layers executed $t 2 8 32 2
+done
+done_testing
