@@ -152,6 +152,8 @@ libsim_la_SOURCES = \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
 	%D%/graph/graph.h \
+	%D%/graph/layer_name.c \
+	%D%/graph/layer_name.h \
 	%D%/graph/layers/attention.c \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
@@ -305,6 +307,8 @@ libsim_la_SOURCES = \
 	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
+	%D%/partition/prefetch.c \
+	%D%/partition/prefetch.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \

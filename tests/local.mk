@@ -61,6 +61,7 @@ check_PROGRAMS += \
 	%D%/partitioner \
 	%D%/pattern \
 	%D%/pipelines \
+	%D%/prefetch \
 	%D%/program \
 	%D%/random_layers \
 	%D%/random_programs \
@@ -199,6 +200,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h
 %C%_partition_SOURCES = \
 	%D%/partition.c \
+	%D%/step.c \
+	%D%/step.h
+%C%_prefetch_SOURCES = \
+	%D%/prefetch.c \
 	%D%/step.c \
 	%D%/step.h
 %C%_random_layers_SOURCES = \

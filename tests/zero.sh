@@ -138,6 +138,28 @@ is 2 "microbatches and recompute without an update: status 2"
 says err '2 microbatches for a step without update' "microbatches without an update: said"
 says err 'recompute for a step without update' "recompute without an update: said"
 
+# Gathers earlier than their readers: the same bytes, for the memory of so many layers more.
+for prefetch in 1 2 3; do
+    shardsim plan --json -S zero-3 -s model.layers=6 -s zero.prefetch=$prefetch "$tmp/mlp.yaml"
+    cp "$tmp/out" "$tmp/prefetch_$prefetch"
+done
+shardsim plan --json -S zero-3 -s model.layers=6 "$tmp/mlp.yaml"
+is 0 "prefetch: planned"
+holds "prefetch: each layer more takes what is gathered of it, and no bytes" <<PY
+import json
+plans = [json.load(open("$tmp/prefetch_%d" % n)) for n in (1, 2, 3)]
+assert all(p["received_bytes"] == r["received_bytes"] for p in plans)
+peaks = [max(p["memory"]["peak_bytes"]) for p in plans]
+assert peaks[0] > max(r["memory"]["peak_bytes"]), peaks
+assert [b - a for a, b in zip(peaks, peaks[1:])] == [2 * 4 * 32 * 64] * 2, peaks
+PY
+shardsim run -q --json -S zero-3 -s model.dtype=float64 -s tolerance=1e-10 -s model.layers=3 \
+    -s batch.microbatches=2 -s zero.prefetch=2 "$tmp/mlp.yaml"
+is 0 "prefetch: executed, with microbatches"
+shardsim plan -S zero-3 -s zero.prefetch=-1 "$tmp/mlp.yaml"
+is 2 "prefetch of no number of layers: status 2"
+says err "zero.prefetch is '-1'; expected a whole number from 0 to 1000" "prefetch of no number: said"
+
 # State by a rule of its own, and what a rule for state may not hit.
 shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
 is 0 "rules for state: planned"

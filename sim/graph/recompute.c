@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/layer_name.h"
 #include "graph/stages.h"
 
 static const char *const names[RECOMPUTE_NKINDS] = {"none", "selective", "full"};
@@ -25,42 +26,15 @@ int recompute_find(const char *name)
 
 /* ---- which ---- */
 
-/* Where a value is: "encoder/layers/3/mlp/up" in layer 3 of the first 15 bytes of its name. */
-struct layer {
-    const char *stack; /* not ended */
-    size_t stack_length;
-    uint32_t number; /* UINT32_MAX: of no layer */
-};
-
-static bool ends_part(char c)
-{
-    return c == '/' || c == '.';
-}
-
-static struct layer layer_of(const char *name)
-{
-    for (const char *at = strstr(name, "layers"); at; at = strstr(at + 1, "layers")) {
-        const char *digits = at + 7;
-        size_t ndigits;
-
-        if ((at > name && !ends_part(at[-1])) || !ends_part(at[6]))
-            continue;
-        ndigits = strspn(digits, "0123456789");
-        if (ndigits > 0 && ndigits < 10)
-            return (struct layer){name, (size_t)(digits - name),
-                                  (uint32_t)strtoul(digits, NULL, 10)};
-    }
-    return (struct layer){name, 0, UINT32_MAX};
-}
-
-static bool is_chosen(const struct recompute_layers *layers, struct layer layer)
+static bool is_chosen(const struct recompute_layers *layers, struct graph_layer layer)
 {
     return layer.number / layers->group % layers->every == 0 && layer.number < layers->first;
 }
 
-static bool same_group(const struct recompute_layers *layers, struct layer a, struct layer b)
+static bool same_group(const struct recompute_layers *layers, struct graph_layer a,
+                       struct graph_layer b)
 {
-    return a.number != UINT32_MAX && b.number != UINT32_MAX &&
+    return a.number != GRAPH_NO_LAYER && b.number != GRAPH_NO_LAYER &&
            a.number / layers->group == b.number / layers->group &&
            a.stack_length == b.stack_length && !strncmp(a.stack, b.stack, a.stack_length) &&
            is_chosen(layers, a) == is_chosen(layers, b);
@@ -72,14 +46,14 @@ static void mark_layers(bool *again, const struct graph *graph,
 {
     for (uint32_t n = 0; n < graph->nnodes; n++)
         again[n] = graph->nodes[n].op > GRAPH_PARAM && graph->nodes[n].phase == GRAPH_FORWARD &&
-                   is_chosen(layers, layer_of(graph->nodes[n].name));
+                   is_chosen(layers, graph_layer_of(graph->nodes[n].name));
     for (uint32_t n = 0; n < graph->nnodes; n++)
         for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++) {
             uint32_t from = graph->nodes[n].inputs[k];
 
             if (graph->nodes[n].phase == GRAPH_FORWARD &&
-                !same_group(layers, layer_of(graph->nodes[n].name),
-                            layer_of(graph->nodes[from].name)))
+                !same_group(layers, graph_layer_of(graph->nodes[n].name),
+                            graph_layer_of(graph->nodes[from].name)))
                 again[from] = false;
         }
 }
@@ -89,12 +63,12 @@ static void mark_attention(bool *again, const struct graph *graph,
 {
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
-        struct layer layer = layer_of(node->name);
+        struct graph_layer layer = graph_layer_of(node->name);
 
         if (node->op == GRAPH_EXTRA)
             node = &graph->nodes[node->inputs[0]];
-        again[n] =
-            node->op == GRAPH_ATTENTION && (layer.number == UINT32_MAX || is_chosen(layers, layer));
+        again[n] = node->op == GRAPH_ATTENTION &&
+                   (layer.number == GRAPH_NO_LAYER || is_chosen(layers, layer));
     }
 }
 

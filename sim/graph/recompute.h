@@ -37,8 +37,7 @@ struct recompute_layers {
 const char *recompute_name(enum recompute kind);
 int recompute_find(const char *name); /* -1: there is none of that name */
 
-/* Mark the forward values of a kind in again[node].  A layer is what names say up to a part that
- * is "layers" and its number: "layers/3" or "encoder.layers.3". */
+/* Mark the forward values of a kind in again[node].  Names say the layer: graph/layer_name.h. */
 void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
                     const struct recompute_layers *layers);
 

@@ -18,7 +18,8 @@
 #define BUCKET_BYTES_MAX (UINT64_C(25) << 20)
 
 /* Merge what may be merged in a program whose lifetimes are set, and for what is written over what;
- * lifetimes are right again afterwards.  Peak memory does not grow.  SHD_ENOMEM, also when there was none for a text of the program. */
+ * lifetimes are right again afterwards.  Peak memory does not grow.  SHD_ENOMEM, also when there
+ * was none for a text of the program. */
 SHD_MUST_CHECK int bucket_collectives(struct program *program, struct shd_error *err);
 
 #endif /* PARTITION_BUCKET_H */

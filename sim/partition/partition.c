@@ -9,6 +9,7 @@
 #include "partition/bucket.h"
 #include "partition/emit.h"
 #include "partition/place.h"
+#include "partition/prefetch.h"
 #include "partition/refine.h"
 #include "timetable/timetable.h"
 
@@ -73,7 +74,11 @@ static int build(struct program **out, const struct target *target, struct place
     if (status == SHD_OK)
         status = bucket_collectives(program, err);
     if (status == SHD_OK)
+        status = prefetch_gathers(program, request->prefetch_layers, err);
+    if (status == SHD_OK) {
+        program_set_lifetimes(program);
         status = program_set_order(program, request->graph->microbatches, request->stages, err);
+    }
     if (status == SHD_OK)
         status = program_update_in_place(program, err);
     if (status == SHD_OK)

@@ -46,7 +46,8 @@ struct partition_request {
     /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what
      * it would otherwise keep from the forward one. */
     uint64_t memory_bytes;
-    bool regather_params; /* a parameter gathered in one phase is not kept for the next */
+    bool regather_params;     /* a parameter gathered in one phase is not kept for the next */
+    uint32_t prefetch_layers; /* how much earlier than its reader a parameter is gathered */
     /* Where the graph's stages lie, on an axis that cuts nothing; NULL where it has one. */
     const struct program_stages *stages;
 };

@@ -196,18 +196,22 @@ enum scenario_recompute_kind {
 
 struct scenario_recompute {
     enum scenario_recompute_kind kind;
-    int64_t group, every, first; /* of layers, at least 1; first 0: all */
-    size_t npatterns;            /* named: at least one */
+    int64_t group, every, first;    /* of layers, at least 1; first 0: all */
+    size_t npatterns;               /* named: at least one */
     struct scenario_rule *patterns; /* without specs */
 };
 
 #define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
 
+#define SCENARIO_PREFETCH_MAX 1000 /* layers; gathered so early, all of a model is there at once \
+                                    */
+
 /* ZeRO: what else is cut over the axis that cuts the batch; model/zero.h. */
 struct scenario_zero {
-    int64_t stage; /* 0 to 3; 0: nothing */
-    char *axis;    /* NULL: none is named, which only stage 0 allows */
-    bool reshard;  /* of stage 3: parameters gathered forward are gathered again backward */
+    int64_t stage;    /* 0 to 3; 0: nothing */
+    char *axis;       /* NULL: none is named, which only stage 0 allows */
+    bool reshard;     /* of stage 3: parameters gathered forward are gathered again backward */
+    int64_t prefetch; /* layers; partition/prefetch.h */
 };
 
 #define SCENARIO_STAGES_MAX 65536

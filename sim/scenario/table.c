@@ -551,6 +551,18 @@ const struct option option_table[] = {
                 "many bytes again), or keep them from the forward one",
     },
     {
+        .section = "zero",
+        .key = "prefetch",
+        .type = &value_int,
+        .offset = AT(zero.prefetch),
+        .min = 0,
+        .max = SCENARIO_PREFETCH_MAX,
+        .standard = "0",
+        .unit = "layers",
+        .help = "of stage 3: how much earlier than a layer needs them its parameters are gathered, "
+                "which takes memory for longer",
+    },
+    {
         .section = "pipeline",
         .key = "axis",
         .type = &value_axis,

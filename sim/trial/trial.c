@@ -92,6 +92,7 @@ struct partition_request trial_request(const struct trial *trial)
         .memory_bytes = trial->scenario->memory_limit_bytes,
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
         .stages = trial->timetable ? &trial->stages : NULL,
+        .prefetch_layers = (uint32_t)trial->scenario->zero.prefetch,
     };
 }
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/prefetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/layer_name.h"
+
+struct prefetch {
+    struct program *program;
+    uint32_t *layer;  /* [op] its layer's number, or GRAPH_NO_LAYER */
+    uint32_t *group;  /* [op] ops of one layer, and of none between layers; counted from 0 */
+    uint32_t *target; /* [op] the group at whose begin it is to be; PROGRAM_NONE: it stays */
+    uint32_t *maker;  /* [buffer] the op that writes it */
+    bool *ready;      /* [buffer] parameters, or made of them alone */
+    uint32_t ngroups;
+};
+
+/* ---- layers ---- */
+
+/* In one phase, and of a pipeline in one stage's part of it. */
+static bool same_phase(const struct program *program, uint32_t a, uint32_t b)
+{
+    const struct program_op *x = &program->ops[a], *y = &program->ops[b];
+
+    return x->phase == y->phase && x->part == y->part && x->stage == y->stage &&
+           (x->kind == PROGRAM_FILL) == (y->kind == PROGRAM_FILL);
+}
+
+/* The next layer that is named behind op `i` in its phase. */
+static uint32_t next_layer(const struct prefetch *p, uint32_t i)
+{
+    uint32_t next = i + 1;
+
+    while (next < p->program->nops && same_phase(p->program, i, next)) {
+        if (p->layer[next] != GRAPH_NO_LAYER)
+            return p->layer[next];
+        next++;
+    }
+    return GRAPH_NO_LAYER;
+}
+
+/* An op whose name tells no layer, in the middle of one, is of that. */
+static void find_layers(struct prefetch *p)
+{
+    const struct program *program = p->program;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        p->layer[i] = graph_layer_of(program->ops[i].name).number;
+    for (uint32_t i = 1; i < program->nops; i++)
+        if (p->layer[i] == GRAPH_NO_LAYER && p->layer[i - 1] != GRAPH_NO_LAYER &&
+            same_phase(program, i - 1, i) && next_layer(p, i) == p->layer[i - 1])
+            p->layer[i] = p->layer[i - 1];
+}
+
+static void find_groups(struct prefetch *p)
+{
+    find_layers(p);
+    for (uint32_t i = 0; i < p->program->nops; i++) {
+        if (i > 0 && (!same_phase(p->program, i - 1, i) || p->layer[i] != p->layer[i - 1]))
+            p->ngroups++;
+        p->group[i] = p->ngroups;
+    }
+    p->ngroups += p->program->nops > 0;
+}
+
+/* ---- what moves ---- */
+
+static bool all_ready(const struct prefetch *p, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (!p->ready[op->inputs[k]])
+            return false;
+    return op->ninputs > 0 && !op->accumulates;
+}
+
+static void find_ready(struct prefetch *p)
+{
+    for (uint32_t i = 0; i < p->program->nops; i++) {
+        const struct program_op *op = &p->program->ops[i];
+
+        for (uint32_t k = 0; k < op->noutputs; k++) {
+            const struct program_buffer *b = &p->program->buffers[op->outputs[k]];
+
+            p->maker[op->outputs[k]] = i;
+            p->ready[op->outputs[k]] = op->kind == PROGRAM_FILL
+                                           ? b->argument && b->use == PROGRAM_PARAMETERS
+                                           : all_ready(p, op);
+        }
+    }
+}
+
+static bool gathers(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD && op->phase < PROGRAM_PHASE_UPDATE &&
+           program_coll_kind(op) == COLL_ALL_GATHER;
+}
+
+/* The group `layers` before that of an op, in its phase. */
+static uint32_t earlier_group(const struct prefetch *p, uint32_t i, uint32_t layers)
+{
+    uint32_t first = i;
+
+    while (first > 0 && same_phase(p->program, first - 1, i) &&
+           p->group[i] - p->group[first - 1] <= layers)
+        first--;
+    return p->group[first];
+}
+
+/* Gathers, and backwards from them what they are made from. */
+static void find_targets(struct prefetch *p, uint32_t layers)
+{
+    for (uint32_t i = p->program->nops; i-- > 0;) {
+        const struct program_op *op = &p->program->ops[i];
+        uint32_t *target = &p->target[i];
+
+        if (*target == PROGRAM_NONE && gathers(op) && all_ready(p, op)) {
+            *target = earlier_group(p, i, layers);
+            if (*target == p->group[i])
+                *target = PROGRAM_NONE;
+        }
+        for (uint32_t k = 0; *target != PROGRAM_NONE && k < op->ninputs; k++) {
+            uint32_t maker = p->maker[op->inputs[k]];
+
+            if (p->program->ops[maker].kind != PROGRAM_FILL && *target < p->group[maker] &&
+                *target < p->target[maker])
+                p->target[maker] = *target;
+        }
+    }
+}
+
+/* ---- moving ---- */
+
+/* Where an op goes: what moves to a group comes before what is in it. */
+static uint32_t place_of(const struct prefetch *p, uint32_t i)
+{
+    return p->target[i] != PROGRAM_NONE ? 2 * p->target[i] : 2 * p->group[i] + 1;
+}
+
+/* Sort by place, by counting, so that ops of one place keep their order. */
+static void move(struct prefetch *p, struct program_op *sorted, uint32_t *begin)
+{
+    struct program *program = p->program;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        begin[place_of(p, i) + 1]++;
+    for (uint32_t g = 0; g < 2 * p->ngroups; g++)
+        begin[g + 1] += begin[g];
+    for (uint32_t i = 0; i < program->nops; i++)
+        sorted[begin[place_of(p, i)]++] = program->ops[i];
+    memcpy(program->ops, sorted, program->nops * sizeof *sorted);
+}
+
+int prefetch_gathers(struct program *program, uint32_t layers, struct shd_error *err)
+{
+    size_t nops = program->nops, nbuffers = program->nbuffers;
+    struct prefetch p = {.program = program};
+    struct program_op *sorted = malloc((nops + 1) * sizeof *sorted);
+    uint32_t *numbers = calloc(5 * nops + nbuffers + 2, sizeof *numbers);
+    int status = SHD_OK;
+
+    p.ready = calloc(nbuffers + 1, sizeof *p.ready);
+    if (!sorted || !numbers || !p.ready) {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    } else if (layers > 0) {
+        p.layer = numbers;
+        p.group = p.layer + nops;
+        p.target = p.group + nops;
+        p.maker = p.target + nops;
+        memset(p.target, 0xff, nops * sizeof *p.target);
+        find_groups(&p);
+        find_ready(&p);
+        find_targets(&p, layers);
+        move(&p, sorted, p.maker + nbuffers);
+    }
+    free(sorted);
+    free(numbers);
+    free(p.ready);
+    return status;
+}

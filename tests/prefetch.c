@@ -1,0 +1,188 @@
+/* What partition/prefetch.h promises, on a step of training whose parameters are cut over the
+ * data's axis: where gathers stand, which memory that costs, and which time it saves in replay.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "cost/replay.h"
+#include "graph/layer_name.h"
+#include "graph/optimizer/training.h"
+#include "model/zero.h"
+#include "step.h"
+#include "tap.h"
+
+enum { DEVICES = 4, LAYERS = 6, ROWS = 16, WIDTH = 16, NODES_MAX = 1024 };
+
+#define KERNEL_BYTES (WIDTH * WIDTH * sizeof(double))
+
+/* x -> x w of each layer, and the mean of the squares. */
+static struct graph *make_graph(void)
+{
+    const struct optimizer_opts opts = {
+        .kind = &optimizer_sgd, .rate = 0.1, .steps = 1, .dtype = SHD_F64};
+    struct graph *g = graph_create();
+    uint32_t batch = graph_dim(g, "batch", ROWS), x;
+
+    x = graph_input(g, "x", SHD_F64, (uint32_t[]){batch, graph_dim(g, "d0", WIDTH)}, 2,
+                    (struct kern_source){.seed = 1, .scale = 1});
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        uint32_t in = graph_dim(g, graph_text(g, "d%u", i), WIDTH), w;
+        uint32_t out = graph_dim(g, graph_text(g, "d%u", i + 1), WIDTH);
+
+        w = graph_param(g, graph_text(g, "layers/%u/w", i), SHD_F64, (uint32_t[]){in, out}, 2,
+                        (struct kern_source){.seed = 2 + i, .scale = 1});
+        x = graph_einsum(g, graph_text(g, "layers/%u/product", i), x, w, (uint32_t[]){batch, out},
+                         2);
+        x = graph_map(g, graph_text(g, "layers/%u/tanh", i), KERN_TANH, x, GRAPH_NONE, 0);
+    }
+    x = graph_map(g, "square", KERN_MUL, x, x, 0);
+    x = graph_reduce(g, "loss", SHD_MEAN, x, NULL, 0);
+    training_add(g, x, &opts);
+    return g;
+}
+
+/* The third stage of ZeRO. */
+static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
+                  const struct graph *g, const struct shd_mesh *mesh)
+{
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        bool is_data = strcmp(g->nodes[n].name, "x") == 0;
+        int64_t shape[GRAPH_RANK_MAX];
+
+        if (!is_data && g->nodes[n].op != GRAPH_PARAM && g->nodes[n].state_of == GRAPH_NONE)
+            continue;
+        shd_sharding_init(&storage[n], mesh, g->nodes[n].rank);
+        graph_shape(g, n, shape);
+        (void)zero_cut(&storage[n], shape, 0);
+        nodes[n] = &storage[n];
+    }
+}
+
+static bool is_gather(const struct program_op *op, uint8_t phase)
+{
+    return op->kind == PROGRAM_RESHARD && op->reshard.kind == SHD_RESHARD_ALL_GATHER &&
+           op->phase == phase;
+}
+
+/* The layer of the first computation behind an op, in its phase; else GRAPH_NO_LAYER. */
+static uint32_t layer_behind(const struct program *program, uint32_t i)
+{
+    uint8_t phase = program->ops[i].phase;
+
+    for (; i < program->nops && program->ops[i].phase == phase; i++)
+        if (program->ops[i].kind == PROGRAM_KERNEL)
+            return graph_layer_of(program->ops[i].name).number;
+    return GRAPH_NO_LAYER;
+}
+
+/* Each layer's kernel is gathered forward; backward, that of the first layer is not read. */
+static void check_places(const struct program *program, uint32_t prefetch)
+{
+    uint32_t forward = 0, backward = 0;
+    bool right = true;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        uint32_t layer = graph_layer_of(op->name).number;
+
+        if (is_gather(op, GRAPH_FORWARD)) {
+            right &= layer_behind(program, i) == (layer > prefetch ? layer - prefetch : 0);
+            forward++;
+        }
+        if (is_gather(op, GRAPH_BACKWARD)) {
+            /* what is of no layer, the loss, is one before the last of them */
+            uint32_t before = layer + prefetch;
+
+            right &= layer_behind(program, i) == (before < LAYERS ? before : GRAPH_NO_LAYER);
+            backward++;
+        }
+    }
+    ok(right && forward == LAYERS && backward == LAYERS - 1,
+       "prefetch %u: gathers stand so many layers before their readers", prefetch);
+}
+
+/* Every computation takes a microsecond, and a transfer as many nanoseconds as bytes come. */
+static int64_t replayed_ns(const struct program *program)
+{
+    const struct record_transfers transfers = {.bytes_per_s = UINT64_C(1000000000)};
+    struct record *record = NULL;
+    int64_t ns = -1;
+
+    if (record_create(&record, program, RECORD_EXECUTED, true, NULL) != SHD_OK)
+        return -1;
+    for (int32_t d = 0; d < DEVICES; d++)
+        for (uint32_t i = 0; i < program->nops; i++) {
+            size_t at = (size_t)d * program->nops + i;
+
+            record->times[at].cpu_ns = 1000;
+            if (program_communicates(&program->ops[i]))
+                record->op_received[at] = program_moved(program, &program->ops[i], d).received;
+        }
+    if (replay_run(record, &transfers, NULL) == SHD_OK)
+        ns = record->replay->step_ns;
+    record_destroy(record);
+    return ns;
+}
+
+struct seen {
+    uint64_t peak_bytes, received_bytes;
+    int64_t replayed_ns;
+};
+
+static bool look(struct seen *out, uint32_t prefetch)
+{
+    static const struct shd_sharding *nodes[NODES_MAX];
+    static struct shd_sharding storage[NODES_MAX];
+    const int32_t ndevices = DEVICES;
+    struct graph *graph = make_graph();
+    struct shd_mesh *mesh = NULL;
+    struct step step = {.program = NULL};
+    bool good = graph_status(graph, NULL) == SHD_OK && graph->nnodes <= NODES_MAX &&
+                shd_mesh_create(&mesh, (const char *const[]){"dp"}, &ndevices, 1, NULL) == SHD_OK;
+
+    if (good) {
+        struct partition_request request = {.graph = graph,
+                                            .mesh = mesh,
+                                            .nodes = nodes,
+                                            .regather_params = true,
+                                            .prefetch_layers = prefetch};
+
+        place(nodes, storage, graph, mesh);
+        good = step_init(&step, &request);
+    }
+    if (good) {
+        check_places(step.program, prefetch);
+        ok(!step_disagreement(step.planned, step.executed), "prefetch %u: runs as planned",
+           prefetch);
+        *out = (struct seen){(uint64_t)step.executed->peak_bytes[0], record_received(step.executed),
+                             replayed_ns(step.program)};
+        diag("prefetch %u: %llu bytes at the peak, %lld ns", prefetch,
+             (unsigned long long)out->peak_bytes, (long long)out->replayed_ns);
+    }
+    step_fini(&step);
+    shd_mesh_destroy(mesh);
+    graph_destroy(graph);
+    return good;
+}
+
+int main(void)
+{
+    struct seen seen[4] = {{0, 0, 0}};
+    bool good = true;
+
+    plan(0);
+    for (uint32_t n = 0; n < 4 && good; n++)
+        good = look(&seen[n], n);
+    ok(good, "all are built");
+    for (uint32_t n = 1; n < 4 && good; n++)
+        ok(seen[n].received_bytes == seen[0].received_bytes, "prefetch %u: the same bytes", n);
+    ok(seen[2].peak_bytes - seen[1].peak_bytes == KERNEL_BYTES &&
+           seen[3].peak_bytes - seen[2].peak_bytes == KERNEL_BYTES &&
+           seen[1].peak_bytes > seen[0].peak_bytes,
+       "a layer more takes the memory of its kernel");
+    ok(seen[1].replayed_ns < seen[0].replayed_ns, "the next layer's gather beside this one");
+    return done();
+}
