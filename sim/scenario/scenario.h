@@ -201,10 +201,8 @@ struct scenario_recompute {
     struct scenario_rule *patterns; /* without specs */
 };
 
-#define SCENARIO_STEPS_MAX 100000 /* each has a number for its loss, and a time on each device */
-
-#define SCENARIO_PREFETCH_MAX 1000 /* layers; gathered so early, all of a model is there at once \
-                                    */
+#define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
+#define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
 /* ZeRO: what else is cut over the axis that cuts the batch; model/zero.h. */
 struct scenario_zero {
