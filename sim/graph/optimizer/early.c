@@ -14,13 +14,22 @@ struct order {
     uint32_t *first, *next; /* by old node: the first that follows it, the next beside it */
 };
 
-/* Whether a node goes where its operand is: a sum over microbatches or a place where a gradient
- * may be cut, of the backward phase as the gradient is. */
+/* A parameter's gradient in another type than it was made in. */
+static bool is_converted(const struct graph *graph, const struct graph_node *n)
+{
+    return n->op == GRAPH_MAP && n->ninputs == 1 && n->gradient_of != GRAPH_NONE &&
+           graph->nodes[n->gradient_of].op == GRAPH_PARAM &&
+           graph->nodes[n->inputs[0]].gradient_of == n->gradient_of;
+}
+
+/* Whether a node goes where its operand is: a sum over microbatches, a place where a gradient may
+ * be cut or the type that it is combined in, of the backward phase as the gradient is. */
 static bool follows(const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    if (n->op != GRAPH_ACCUMULATE && (n->op != GRAPH_CONSTRAINT || n->state_of == GRAPH_NONE))
+    if (n->op != GRAPH_ACCUMULATE && (n->op != GRAPH_CONSTRAINT || n->state_of == GRAPH_NONE) &&
+        !is_converted(graph, n))
         return false;
     return n->phase == GRAPH_BACKWARD && graph->nodes[n->inputs[0]].phase == GRAPH_BACKWARD;
 }
@@ -39,7 +48,7 @@ static void link_followers(struct order *o)
     }
 }
 
-/* A node and what follows it.  The depth is that of the chain gradient, place, sum. */
+/* A node and what follows it.  The depth is that of the chain gradient, type, place, sum. */
 static void place(struct order *o, uint32_t node)
 {
     o->moved[node] = o->nnodes;
