@@ -64,7 +64,7 @@ static struct graph *make_graph(const struct optimizer_opts *opts)
     x = graph_map(g, "product", KERN_MUL, w, x, 0);
     x = graph_convert(g, "loss/out", SHD_F32, x);
     x = graph_reduce(g, "loss", SHD_SUM, x, NULL, 0);
-    training_add(g, x, opts, RECOMPUTE_NONE);
+    training_add(g, x, opts);
     return g;
 }
 
