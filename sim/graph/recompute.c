@@ -23,15 +23,17 @@ int recompute_find(const char *name)
 
 /* ---- which ---- */
 
-/* The length of "layers/3" in "layers/3/mlp/up"; 0: of no layer. */
+/* The length of "layers/3" in "layers/3/mlp/up", of "encoder/layers/3" where there is more than one
+ * stack; 0: of no layer. */
 static size_t layer_length(const char *name)
 {
+    const char *at = strstr(name, "layers");
     size_t length;
 
-    if (strncmp(name, "layers", 6) != 0 || (name[6] != '/' && name[6] != '.'))
+    if (!at || (at > name && at[-1] != '/') || (at[6] != '/' && at[6] != '.'))
         return 0;
-    length = strspn(name + 7, "0123456789");
-    return length > 0 ? 7 + length : 0;
+    length = strspn(at + 7, "0123456789");
+    return length > 0 ? (size_t)(at - name) + 7 + length : 0;
 }
 
 static bool same_layer(const char *a, const char *b)
