@@ -259,6 +259,7 @@ test_scripts = \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/whole_models.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every
