@@ -180,6 +180,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/microbatches.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_models_SOURCES = \
+	%D%/models.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
