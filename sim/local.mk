@@ -74,6 +74,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
+	%D%/cmd/show_curves.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_request.c \
@@ -130,6 +131,9 @@ libsim_la_SOURCES = \
 	%D%/cost/works.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
+	%D%/draw/curves.h \
+	%D%/draw/curves_svg.c \
+	%D%/draw/curves_text.c \
 	%D%/draw/figure.c \
 	%D%/draw/figure.h \
 	%D%/draw/figure_svg.c \
@@ -148,6 +152,8 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/family/family.c \
+	%D%/family/family.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -277,6 +283,11 @@ libsim_la_SOURCES = \
 	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
+	%D%/model/relative.c \
+	%D%/model/relative.h \
+	%D%/model/t5.c \
+	%D%/model/tokens.c \
+	%D%/model/tokens.h \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
@@ -441,6 +452,10 @@ libsim_la_SOURCES = \
 	%D%/scenario/betas.c \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/data.c \
+	%D%/scenario/data.h \
+	%D%/scenario/file.c \
+	%D%/scenario/fraction.c \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/load.c \
@@ -453,6 +468,11 @@ libsim_la_SOURCES = \
 	%D%/scenario/partition_axis.c \
 	%D%/scenario/partition_axis.h \
 	%D%/scenario/print.c \
+	%D%/scenario/published.c \
+	%D%/scenario/published.h \
+	%D%/scenario/published_config.c \
+	%D%/scenario/published_config.h \
+	%D%/scenario/published_models.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
 	%D%/scenario/recompute.c \

@@ -51,6 +51,7 @@ check_PROGRAMS += \
 	%D%/mesh \
 	%D%/mesh_axes \
 	%D%/microbatches \
+	%D%/models \
 	%D%/model \
 	%D%/optimizer \
 	%D%/parallel_groups \
@@ -194,6 +195,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h \
 	%D%/tried.c \
 	%D%/tried.h
+%C%_models_SOURCES = \
+	%D%/models.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \
@@ -280,6 +285,7 @@ test_scripts = \
 	%D%/stop.sh \
 	%D%/types.sh \
 	%D%/volumes.sh \
+	%D%/whole_models.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every

@@ -12,7 +12,8 @@
 #include "model/recompute.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
-                                                 &model_transformer, &model_graph_text};
+                                                 &model_transformer, &model_gpt2, &model_llama3,
+                                                 &model_t5, &model_graph_text};
 
 /* sum(out * ct), added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,
@@ -70,14 +71,14 @@ void model_add_backward(struct graph *g, uint64_t seed)
 }
 
 /* Each microbatch reads on in the sequence of random numbers where the one before ended, and each
- * step. */
+ * step.  Bytes have places of their own. */
 static void change_inputs(struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
         struct graph_node *n = &g->nodes[node];
         int64_t shape[GRAPH_RANK_MAX];
 
-        if (n->op != GRAPH_INPUT)
+        if (n->op != GRAPH_INPUT || n->source.bytes)
             continue;
         graph_shape(g, node, shape);
         n->source.place.per_microbatch = 1;

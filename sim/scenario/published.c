@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/published.h"
+
+#include <math.h>
+
+#include "scenario/published_config.h"
+#include "scenario/table.h"
+
+/* ---- shrinking ---- */
+
+#define WIDTH_UNIT 64   /* what divided a width by up to so many still does */
+#define HEAD_DIM_MIN 8 /* heads are not made narrower than this, but fewer */
+
+static int64_t round_up(double value, int64_t unit)
+{
+    return (int64_t)ceil(value / (double)unit) * unit;
+}
+
+/* Heads keep their number, for mesh axes that cut them, and become narrower; when they are as
+ * narrow as can be, key heads become fewer, each for as many query heads as before. */
+static void shrink_heads(struct scenario_model *m, double scale)
+{
+    double dim = (double)m->head_dim * scale;
+    int64_t group = m->heads / m->kv_heads;
+
+    if (m->head_dim > HEAD_DIM_MIN)
+        m->head_dim = dim < HEAD_DIM_MIN ? HEAD_DIM_MIN : round_up(dim, 2);
+    if (dim < HEAD_DIM_MIN) {
+        m->kv_heads = round_up((double)m->kv_heads * dim / HEAD_DIM_MIN, 1);
+        m->heads = m->kv_heads * group;
+    }
+}
+
+static void shrink(struct scenario_model *m, double scale)
+{
+    bool square = m->d_model == m->heads * m->head_dim;
+
+    if (scale >= 1)
+        return;
+    shrink_heads(m, scale);
+    m->d_model = square ? m->heads * m->head_dim : round_up((double)m->d_model * scale, WIDTH_UNIT);
+    m->d_ff = round_up((double)m->d_ff * scale, WIDTH_UNIT);
+    m->vocab = round_up((double)m->vocab * scale, WIDTH_UNIT);
+    m->layers = round_up((double)m->layers * scale, 1);
+    m->decoder_layers = round_up((double)m->decoder_layers * scale, 1);
+}
+
+/* ---- filling in ---- */
+
+static bool is_given(const struct scenario *s, const char *key)
+{
+    return s->places[option_id(option_find("model", key))].file != NULL;
+}
+
+#define FILL(key, field)                                                                           \
+    do {                                                                                           \
+        if (!is_given(s, key))                                                                     \
+            s->model.field = from->field;                                                          \
+    } while (0)
+
+/* What holds of all models of a kind. */
+static void fill_traits(struct scenario *s, const struct scenario_model *from)
+{
+    FILL("activation", activation);
+    FILL("norm", norm);
+    FILL("norm_eps", norm_eps);
+    FILL("bias", bias);
+    FILL("attention_bias", attention_bias);
+    FILL("rope", rope);
+    FILL("positions", positions);
+    FILL("tied", tied);
+    if (from->kind != SCENARIO_T5)
+        return;
+    FILL("buckets", buckets);
+    FILL("distance", distance);
+}
+
+/* Where only some of width and heads are given, the width of a head follows from them, but with T5,
+ * where it stands by itself. */
+static void fill_sizes(struct scenario *s, const struct scenario_model *from)
+{
+    FILL("d_model", d_model);
+    FILL("d_ff", d_ff);
+    FILL("layers", layers);
+    FILL("vocab", vocab);
+    FILL("decoder_layers", decoder_layers);
+    if (!is_given(s, "heads") || from->kv_heads != from->heads)
+        FILL("kv_heads", kv_heads);
+    if (from->kind == SCENARIO_T5 || (!is_given(s, "heads") && !is_given(s, "d_model")))
+        FILL("head_dim", head_dim);
+    FILL("heads", heads);
+}
+
+/* A size implies the kind, unless that is given: then it must be the same. */
+static bool settle_kind(struct reader *r, const struct scenario_model *from, const char *option)
+{
+    struct scenario *s = r->scenario;
+    size_t kind = option_id(option_find("model", "kind"));
+
+    if (!s->places[kind].file) {
+        s->places[kind] = scenario_place(s, option);
+        s->model.kind = from->kind;
+    }
+    if (s->model.kind == from->kind)
+        return true;
+    if (published_kind(s->model.kind)) /* of others it is no option */
+        diag_error(r->diag, scenario_place(s, option), "%s is of kind %s, not %s", option,
+                   scenario_kind_name(from->kind), scenario_kind_name(s->model.kind));
+    return false;
+}
+
+/* What `from` or `size` say, shrunk. */
+static void apply_sizes(struct reader *r)
+{
+    struct scenario *s = r->scenario;
+    struct scenario_model model = {.kind = SCENARIO_NKINDS};
+    const char *option = s->model.from ? "model.from" : "model.size", *name;
+
+    if (s->model.from && s->model.size > 0)
+        diag_error(r->diag, scenario_place(s, "model.size"),
+                   "both size and from; expected one of them");
+    if (s->model.from) {
+        if (!published_read_config(&model, r)) {
+            /* Any kind that a config may be of, so that no more is told than what is wrong. */
+            model.kind = SCENARIO_LLAMA3;
+            (void)settle_kind(r, &model, option);
+            return;
+        }
+    } else if (s->model.size > 0) {
+        model = *published_model((size_t)s->model.size - 1, &name);
+    } else {
+        if (s->model.scale < 1)
+            diag_error(r->diag, scenario_place(s, "model.scale"),
+                       "a scale without a size or from that it is of");
+        return;
+    }
+    if (!settle_kind(r, &model, option))
+        return;
+    shrink(&model, s->model.scale);
+    fill_traits(s, &model);
+    fill_sizes(s, &model);
+}
+
+void published_apply(struct reader *r)
+{
+    struct scenario *s = r->scenario;
+
+    if (is_given(s, "kind") && published_kind(s->model.kind))
+        fill_traits(s, published_kind(s->model.kind));
+    apply_sizes(r);
+}
