@@ -432,6 +432,8 @@ libsim_la_SOURCES = \
 	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/mailbox.c \
+	%D%/run/mailbox.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \

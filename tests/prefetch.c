@@ -22,7 +22,10 @@ enum { DEVICES = 4, LAYERS = 6, ROWS = 16, WIDTH = 16, NODES_MAX = 1024 };
 static struct graph *make_graph(void)
 {
     const struct optimizer_opts opts = {
-        .kind = &optimizer_sgd, .rate = 0.1, .steps = 1, .dtype = SHD_F64};
+        .kind = &optimizer_sgd,
+        .rate = 0.1,
+        .steps = 1,
+        .types = {SHD_F64, SHD_F64, SHD_F64, SHD_F64}};
     struct graph *g = graph_create();
     uint32_t batch = graph_dim(g, "batch", ROWS), x;
 

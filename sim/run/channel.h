@@ -1,7 +1,6 @@
 /* channel.h - messages from one device to another, with which the sender does not wait.
  *
- * A message is copied into transport memory, which is the host's and no device's: it stands for the
- * buffers of a network.  The receiver takes it by its tag, in any order, and waits where it is not
+ * A message is copied into transport memory (mailbox.h).  The receiver takes it by its tag, in any order, and waits where it is not
  * there yet.  Bytes are counted where they are copied to the receiver.
  *
  * Thread class: internally locked.
@@ -15,25 +14,18 @@
 
 #include <shd/error.h>
 
-struct channel;
+#include "run/mailbox.h"
+
 struct shd_device;
 
-/* What a message is told apart by: its kind, and which of those. */
-struct channel_tag {
-    uint64_t kind, number;
-};
-
 /* Send `bytes` to the device at position `to`, which may be the sender.  SHD_ENOMEM. */
-int channel_send(struct shd_device *dev, int32_t to, struct channel_tag tag, const void *data,
+int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, const void *data,
                  uint64_t bytes, struct shd_error *err);
 
 /* Take the message of a tag from the device at position `from`, of as many bytes (SHD_EMISMATCH).
  * `where` is what it is for, in messages.  *received is set to the bytes that came from another
  * device.  SHD_ESTOPPED, SHD_ESTUCK, SHD_ENOMEM. */
-int channel_take(struct shd_device *dev, int32_t from, struct channel_tag tag, void *out,
+int channel_take(struct shd_device *dev, int32_t from, struct message_tag tag, void *out,
                  uint64_t bytes, const char *where, uint64_t *received, struct shd_error *err);
-
-struct channel *channel_create(void); /* NULL: no memory */
-void channel_destroy(struct channel *channel); /* NULL is allowed; frees messages, too */
 
 #endif /* RUN_CHANNEL_H */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/channel.h"
 #include "run/device.h"
+#include "run/mailbox.h"
 
 /* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
 #define PAIR_NAXES UINT32_MAX
@@ -60,7 +60,7 @@ static void destroy_group(struct run_group *group)
     free(group->members);
     free(group->devices);
     free(group->calls);
-    channel_destroy(group->channel);
+    mailbox_destroy(group->mailbox);
     free(group);
 }
 
@@ -132,14 +132,14 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
 
     for (; group; group = group->next) {
-        if (group->hash == hash && group->nmembers == nmembers && channel == !!group->channel &&
+        if (group->hash == hash && group->nmembers == nmembers && channel == !!group->mailbox &&
             !memcmp(group->members, members, nmembers * sizeof(*members)))
             return group;
     }
     group = create_group(run, members, nmembers);
     if (group && channel)
-        group->channel = channel_create();
-    if (!group || (channel && !group->channel) || !reserve_lists(group)) {
+        group->mailbox = mailbox_create();
+    if (!group || (channel && !group->mailbox) || !reserve_lists(group)) {
         destroy_group(group);
         return NULL;
     }

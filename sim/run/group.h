@@ -39,7 +39,7 @@ struct run_group {
     struct shd_error error;
     enum group_way way;    /* how the call is done */
     struct fused_job job;  /* GROUP_FUSED */
-    struct channel *channel; /* NULL: members meet here; else one sends to the other (channel.h) */
+    struct mailbox *mailbox; /* NULL: members meet here; else one sends to the other (channel.h) */
 
     uint64_t hash;
     struct run_group *next;     /* in its bucket; guarded by the run's lock */

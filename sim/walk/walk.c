@@ -230,7 +230,7 @@ static int do_send(struct walker *w, const struct program_op *op, struct shd_err
 {
     const struct program *program = w->program;
     const struct program_op *recv = &program->ops[program->channels[op->channel].recv];
-    const struct channel_tag tag = {op->channel, w->microbatch};
+    const struct message_tag tag = {op->channel, w->microbatch};
 
     if (w->walk->alone >= 0)
         return SHD_OK;
@@ -243,7 +243,7 @@ static int do_receive(struct walker *w, const struct program_op *op, uint64_t *r
 {
     const struct program *program = w->program;
     const struct program_op *send = &program->ops[program->channels[op->channel].send];
-    const struct channel_tag tag = {op->channel, w->microbatch};
+    const struct message_tag tag = {op->channel, w->microbatch};
     uint64_t bytes = program->buffers[op->outputs[0]].bytes;
 
     if (w->walk->alone < 0)
