@@ -246,6 +246,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/activations.sh \
 	%D%/banned.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
