@@ -396,6 +396,8 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/fit.c \
+	%D%/report/fit.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
 	%D%/report/replayed.c \
@@ -519,6 +521,8 @@ libsim_la_SOURCES = \
 	%D%/trial/curve.c \
 	%D%/trial/curve.h \
 	%D%/trial/elements.h \
+	%D%/trial/fit.c \
+	%D%/trial/fit.h \
 	%D%/trial/graph.c \
 	%D%/trial/moved.c \
 	%D%/trial/moved.h \

@@ -260,6 +260,7 @@ test_scripts = \
 	%D%/examples.sh \
 	%D%/explain.sh \
 	%D%/exports.sh \
+	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 #include "cmd/work.h"
+#include "trial/fit.h"
 #include "trial/saving.h"
 
 struct options {
@@ -82,6 +83,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
                     struct text *text, struct json_out *json)
 {
     struct result result = {.record = NULL};
+    struct fit fit;
     struct shd_error err;
     int status, exit, measured;
     size_t whole;
@@ -90,12 +92,20 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     item->trial.nthreads = o->nthreads;
     item->trial.memory = o->memory;
     exit = work_try(&o->work, item, mode, &result);
-    if (!result.record)
-        return exit;
+    if (!result.record) {
+        int told = exit == CMD_FAILED && !trial_fits(&item->trial)
+                       ? work_tell_fit(&o->work, item)
+                       : CMD_OK;
+
+        return told > exit ? told : exit;
+    }
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
         return measured;
     status = trial_saving(&result.saving, &item->trial, &err);
+    if (status == SHD_OK)
+        status = trial_fit(&fit, &item->trial, &err);
+    result.fit = &fit;
     if (status != SHD_OK) {
         log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy,
                   err.text);
