@@ -267,6 +267,7 @@ test_scripts = \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
+	%D%/memory_kinds.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \
 	%D%/program.sh \
