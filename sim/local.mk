@@ -75,6 +75,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_matrix.c \
+	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
@@ -140,6 +141,9 @@ libsim_la_SOURCES = \
 	%D%/draw/lanes_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/draw/stack.c \
+	%D%/draw/stack.h \
+	%D%/draw/stack_svg.c \
 	%D%/draw/svg.c \
 	%D%/draw/svg.h \
 	%D%/explain/lesson.c \

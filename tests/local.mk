@@ -278,6 +278,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
+	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
