@@ -24,8 +24,8 @@ static const enum program_use order[PROGRAM_NUSES] = {
     PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
     PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
 static const char marks[PROGRAM_NUSES] = {
-    [PROGRAM_PARAMETERS] = 'P',  [PROGRAM_OPTIMIZER] = 'O', [PROGRAM_GRADIENTS] = 'G',
-    [PROGRAM_DATA] = 'd',        [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
+    [PROGRAM_PARAMETERS] = 'P', [PROGRAM_OPTIMIZER] = 'O', [PROGRAM_GRADIENTS] = 'G',
+    [PROGRAM_DATA] = 'd',       [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
     [PROGRAM_WORKSPACE] = 'w'};
 
 #define SHOWN_MICROBATCHES 2 /* the others are like the second */
@@ -216,8 +216,7 @@ static const char *array_note(struct film *f, const struct alike *a)
 
     if (a->count > 1)
         snprintf(count, sizeof count, "%u times ", a->count);
-    return figure_print(&f->texts, "%s %s: %s%s",
-                        units_print_bytes(bytes, sizeof bytes, a->bytes),
+    return figure_print(&f->texts, "%s %s: %s%s", units_print_bytes(bytes, sizeof bytes, a->bytes),
                         program_use_name(a->use), count, a->name);
 }
 
@@ -271,18 +270,21 @@ static int run(int argc, char **argv)
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     static const struct argp argp = {
-        NULL, parse_option, "SCENARIO",
+        NULL,
+        parse_option,
+        "SCENARIO",
         "Draw what a device's memory is for, from op to op of a step, on paper: parameters, the "
         "optimizer's state, gradients, data, gathered copies, activations and workspace, on top of "
         "one another; where the peak is, and the largest arrays that are alive there. It is the "
         "same on every device.\v"
         "Examples:\n"
         "  What is the memory for?\n"
-        "    shardsim show memory scenarios/train_zero.yaml -S dp\n"
+        "    shardsim show memory scenarios/fsdp.yaml\n"
         "  As a picture:\n"
-        "    shardsim show memory scenarios/train_zero.yaml -S zero-3 -o memory.svg\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct request o = {.chosen = {.path = NULL}};
     struct film film;
     int exit;

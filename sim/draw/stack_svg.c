@@ -70,8 +70,8 @@ static void add_axes(struct text *out, const struct layout *l, uint128 most)
                  units_print_bytes(bytes, sizeof bytes, most * (unsigned)t / TICKS));
     }
     for (size_t s = 0; s < l->stack->nspans; s++) {
-        double x = l->left + CHART_WIDTH * (double)l->stack->spans[s].from /
-                                 (double)l->stack->nmoments;
+        double x =
+            l->left + CHART_WIDTH * (double)l->stack->spans[s].from / (double)l->stack->nmoments;
 
         if (x < free)
             continue;

@@ -171,14 +171,15 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_FINITE:
         return;
     default:
-        reverse_add(r, n.inputs[0],
-                    graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, value_of(r, node)), 0));
+        reverse_add(
+            r, n.inputs[0],
+            graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, value_of(r, node)), 0));
         return;
     }
 }
 
-/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum, and the slope
- * of exp is its value: that is y * b, of which both are read here. */
+/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum, and the
+ * slope of exp is its value: that is y * b, of which both are read here. */
 static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;

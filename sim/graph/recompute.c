@@ -75,7 +75,8 @@ static bool is_of_scores(const bool *again, const struct graph *graph, const str
     for (uint32_t k = 0; k < n->ninputs; k++) {
         const struct graph_node *operand = &graph->nodes[n->inputs[k]];
 
-        reads |= again[n->inputs[k]] && operand->op != GRAPH_ATTENTION && operand->op != GRAPH_EXTRA;
+        reads |=
+            again[n->inputs[k]] && operand->op != GRAPH_ATTENTION && operand->op != GRAPH_EXTRA;
         outer &= operand->op != GRAPH_PARAM && widens(n, operand);
     }
     return n->op == GRAPH_EINSUM ? outer && !reads : reads;

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "report/saving.h"
 
-#define FIT_SETS_MAX 4   /* values that one change sets */
+#define FIT_SETS_MAX 4    /* values that one change sets */
 #define FIT_SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
 #define FIT_CHANGES_MAX 12
 
@@ -27,12 +27,13 @@ struct fit_change {
 };
 
 struct fit {
-    bool wanted; /* the step does not fit: the rest is set */
+    bool wanted;                                /* the step does not fit: the rest is set */
     struct fit_change changes[FIT_CHANGES_MAX]; /* that make it fit, the cheapest first */
     uint32_t nchanges;
-    struct fit_change least; /* where there are none: the one that needs least; nsets 0: none less */
-    uint32_t nplans;         /* of changed scenarios that were made for it */
-    bool cut;                /* there were more to make than are made */
+    struct fit_change
+        least;       /* where there are none: the one that needs least; nsets 0: none less */
+    uint32_t nplans; /* of changed scenarios that were made for it */
+    bool cut;        /* there were more to make than are made */
 };
 
 /* A table of a report. */

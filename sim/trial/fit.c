@@ -261,7 +261,7 @@ static int climb_all(struct search *s, bool more)
 /* ---- pairs ---- */
 
 struct pair {
-    uint32_t a, b; /* ladders */
+    uint32_t a, b;  /* ladders */
     double product; /* of what their tops need */
 };
 
