@@ -93,6 +93,21 @@ says err 'would fit with -s ' "run: and what would fit"
 shardsim compare --plan -s limits.memory=$((peak / 2)) "$tmp/mlp.yaml"
 says err 'would fit with -s ' "compare: what would make the smallest fit, where none does"
 
+# Many strategies, as a sweep has: looked for of the first eight only, which is said.
+{
+    cat "$tmp/mlp.yaml"
+    echo 'strategies:'
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        echo "  - {name: s$i}"
+    done
+} >"$tmp/many.yaml"
+shardsim plan --json -s model.layers=1 -s limits.memory=1000 "$tmp/many.yaml"
+is 1 "ten strategies: status 1"
+says err 'of the first 8 strategies only' "ten strategies: of how many it is looked for"
+holds "ten strategies: of those" <<'PY'
+assert ["would_fit" in s["memory"] for s in r] == [True] * 8 + [False] * 2
+PY
+
 # A step without an update has no microbatches, no ZeRO, nothing that is computed again.
 shardsim plan --json -s 'step=[forward, backward]' -s optimizer.kind=none \
     -s limits.memory=$((peak / 2)) "$tmp/mlp.yaml"

@@ -13,7 +13,9 @@ static int run(int argc, char **argv)
     return trials_main(
         argc, argv, RECORD_PLANNED,
         "Walk the program of every strategy on paper: bytes, flops and peak memory of each device, "
-        "equal to the byte to what 'shardsim run' would do.  Nothing is allocated or computed.\v"
+        "equal to the byte to what 'shardsim run' would do.  Nothing is allocated or computed.  "
+        "Where a step does not fit limits.memory, the smallest changes with which it would are "
+        "planned, too, and listed.\v"
         "Examples:\n"
         "  More devices than would fit here:\n"
         "    shardsim plan scenarios/fsdp.yaml -s mesh.fsdp=64 -s batch.size=64\n"
