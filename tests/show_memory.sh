@@ -103,6 +103,37 @@ python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
 ok $? "picture: heights are bytes, at the peak those of plan"
 tail -n 3 "$tmp/wrong" | diag
 
+# Ranks of a pipeline have different stages, and different numbers of microbatches under way.
+cat >"$tmp/pipeline.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2}
+batch: {size: 16, seq: 64, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw, lr: 0.01}
+params: [[.*, []]]
+pipeline: {axis: pp, schedule: 1F1B}
+YAML
+shardsim plan --json "$tmp/pipeline.yaml"
+cp "$tmp/out" "$tmp/planned"
+for rank in 0 1; do
+    shardsim show memory --rank $rank -o "$tmp/a.svg" "$tmp/pipeline.yaml"
+    is 0 "rank $rank of a pipeline: status 0"
+    python3 - "$tmp/a.svg" "$tmp/planned" $rank >"$tmp/wrong" 2>&1 <<'PY'
+import json, re, sys
+
+peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][int(sys.argv[3])]
+text = open(sys.argv[1]).read()
+assert "Most of rank %s: %d KiB in " % (sys.argv[3], round(peak / 1024)) in text, (peak, text)
+tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
+assert abs(min(tops) - 60) < 0.1, min(tops)  # the highest is as high as the chart
+PY
+    ok $? "rank $rank of a pipeline: its peak is plan's"
+    tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag
+done
+shardsim show memory --rank 2 "$tmp/pipeline.yaml"
+is 2 "a rank that there is not: status 2"
+
 shardsim show memory "$tmp/mlp.yaml"
 is 2 "several strategies and none chosen: status 2"
 shardsim show memory -S dp --color "$tmp/mlp.yaml"
