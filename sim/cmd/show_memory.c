@@ -50,7 +50,7 @@ struct film {
     uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
     struct alike *alikes;
     size_t nalikes;
-    bool found; /* the peak was passed: alikes are there */
+    bool found;               /* the peak was passed: alikes are there */
     struct stack_span *spans; /* as much room as there are moments */
     size_t nspans;
     struct figure texts; /* of the drawing */

@@ -109,7 +109,8 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     item->trial.memory = o->memory;
     exit = work_try(&o->work, item, mode, &result);
     if (!result.record) {
-        int told = exit == CMD_FAILED && wants_fit(o, item) ? work_tell_fit(&o->work, item) : CMD_OK;
+        int told =
+            exit == CMD_FAILED && wants_fit(o, item) ? work_tell_fit(&o->work, item) : CMD_OK;
 
         return told > exit ? told : exit;
     }
