@@ -76,6 +76,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_curves.c \
 	%D%/cmd/show_matrix.c \
+	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
@@ -144,6 +145,9 @@ libsim_la_SOURCES = \
 	%D%/draw/lanes_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/draw/stack.c \
+	%D%/draw/stack.h \
+	%D%/draw/stack_svg.c \
 	%D%/draw/svg.c \
 	%D%/draw/svg.h \
 	%D%/explain/lesson.c \
@@ -407,6 +411,8 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/fit.c \
+	%D%/report/fit.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
 	%D%/report/replayed.c \
@@ -541,6 +547,8 @@ libsim_la_SOURCES = \
 	%D%/trial/curve.c \
 	%D%/trial/curve.h \
 	%D%/trial/elements.h \
+	%D%/trial/fit.c \
+	%D%/trial/fit.h \
 	%D%/trial/graph.c \
 	%D%/trial/moved.c \
 	%D%/trial/moved.h \

@@ -251,6 +251,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/layout_text.h
 
 test_scripts = \
+	%D%/activations.sh \
 	%D%/banned.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
@@ -264,12 +265,14 @@ test_scripts = \
 	%D%/examples.sh \
 	%D%/explain.sh \
 	%D%/exports.sh \
+	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
+	%D%/memory_kinds.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \
 	%D%/program.sh \
@@ -280,6 +283,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/show.sh \
+	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \

@@ -137,3 +137,18 @@ int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves)
     text_fini(&text);
     return status;
 }
+
+int canvas_draw_stack(const struct canvas *canvas, const struct stack *stack)
+{
+    const struct figure_style style = style_of(canvas);
+    struct text text = TEXT_INIT;
+    int status;
+
+    if (is_picture(canvas))
+        stack_draw_svg(stack, &text);
+    else
+        stack_draw_text(stack, &style, &text);
+    status = canvas_put(canvas, &text);
+    text_fini(&text);
+    return status;
+}

@@ -241,6 +241,22 @@ static int print(struct options *o, const struct compare *compare)
     return exit;
 }
 
+/* When no strategy fits, what would make the one fit that needs least. */
+static int tell_fit(struct options *o)
+{
+    struct work *w = &o->work;
+    const struct work_item *least = &w->items[0];
+
+    for (size_t i = 0; i < w->nitems; i++) {
+        if (trial_fits(&w->items[i].trial))
+            return CMD_OK;
+        if (program_peak_bytes(w->items[i].trial.program) <
+            program_peak_bytes(least->trial.program))
+            least = &w->items[i];
+    }
+    return work_tell_fit(w, least);
+}
+
 /* Try all; what could not be tried is told and left out. */
 static int try_all(struct options *o, size_t base, struct result *results,
                    struct compare_skipped *skipped)
@@ -273,9 +289,10 @@ static int try_all(struct options *o, size_t base, struct result *results,
     exit = measured > exit ? measured : exit;
     log_progress_end(&w->log);
     if (exit < CMD_USAGE && compare.nresults > 0) {
-        int printed = print(o, &compare);
+        int printed = print(o, &compare), told = tell_fit(o);
 
         exit = printed > exit ? printed : exit;
+        exit = told > exit ? told : exit;
     }
     return exit;
 }

@@ -13,13 +13,15 @@ static int run(int argc, char **argv)
     return trials_main(
         argc, argv, RECORD_PLANNED,
         "Walk the program of every strategy on paper: bytes, flops and peak memory of each device, "
-        "equal to the byte to what 'shardsim run' would do.  Nothing is allocated or computed.\v"
+        "equal to the byte to what 'shardsim run' would do.  Nothing is allocated or computed.  "
+        "Where a step does not fit limits.memory, the smallest changes with which it would are "
+        "planned, too, and listed.\v"
         "Examples:\n"
         "  More devices than would fit here:\n"
         "    shardsim plan scenarios/fsdp.yaml -s mesh.fsdp=64 -s batch.size=64\n"
         "  Does it fit in 16 MiB on each device?\n"
-        "    shardsim plan scenarios/fsdp.yaml --set limits.memory=16MiB\n\n"
-        ARGS_EXIT_STATUS("  1    does not fit the memory limit\n"));
+        "    shardsim plan scenarios/fsdp.yaml --set limits.memory=16MiB\n\n" ARGS_EXIT_STATUS(
+            "  1    does not fit the memory limit\n"));
 }
 
 const struct cmd cmd_plan = {"plan", "the same program on paper: memory and traffic", run};

@@ -17,6 +17,7 @@ static const struct cmd *const subjects[] = {
     &show_functions,
     &show_groups,
     &show_matrix,
+    &show_memory,
     &show_mesh,
     &show_options,
     &show_schema,

@@ -17,6 +17,7 @@ extern const struct cmd show_curves;
 extern const struct cmd show_functions;
 extern const struct cmd show_groups;
 extern const struct cmd show_matrix;
+extern const struct cmd show_memory;
 extern const struct cmd show_mesh;
 extern const struct cmd show_options;
 extern const struct cmd show_schema;

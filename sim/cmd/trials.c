@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 #include "cmd/work.h"
+#include "trial/fit.h"
 #include "trial/saving.h"
 
 struct options {
@@ -17,6 +18,7 @@ struct options {
     bool json;
     int repeats, nthreads;
     const char *memory; /* NULL: the default */
+    uint32_t nfits;     /* strategies for which it was looked what would make them fit */
 };
 
 enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
@@ -25,6 +27,9 @@ enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
 #define THREADS_MAX 1024    /* of one device, far above the cores of a host */
 /* Wall time for the rounds that make the replayed step steady; small scenarios need only a part. */
 #define ROUNDS_NS INT64_C(1000000000)
+/* Strategies for which it is looked what would make them fit: each may take as long as some dozens
+ * of plans, and a sweep has hundreds. */
+#define FITS_MAX 8
 #define NRUN_OPTIONS 3 /* the first rows of the table, which `plan` does not have */
 
 static const struct argp_option option_table[] = {
@@ -77,11 +82,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* Whether it is to be looked what would make a strategy fit; says once where no more. */
+static bool wants_fit(struct options *o, const struct work_item *item)
+{
+    if (trial_fits(&item->trial) || o->nfits > FITS_MAX)
+        return false;
+    if (o->nfits++ < FITS_MAX)
+        return true;
+    log_note(&o->work.log, "what would fit is looked for of the first %d strategies only",
+             FITS_MAX);
+    return false;
+}
+
 /* Try one strategy and add its report; returns the exit status. */
 static int try_item(struct options *o, struct work_item *item, enum record_mode mode,
                     struct text *text, struct json_out *json)
 {
     struct result result = {.record = NULL};
+    struct fit fit;
     struct shd_error err;
     int status, exit, measured;
     size_t whole;
@@ -90,12 +108,20 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     item->trial.nthreads = o->nthreads;
     item->trial.memory = o->memory;
     exit = work_try(&o->work, item, mode, &result);
-    if (!result.record)
-        return exit;
+    if (!result.record) {
+        int told =
+            exit == CMD_FAILED && wants_fit(o, item) ? work_tell_fit(&o->work, item) : CMD_OK;
+
+        return told > exit ? told : exit;
+    }
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
         return measured;
     status = trial_saving(&result.saving, &item->trial, &err);
+    if (status == SHD_OK && wants_fit(o, item)) {
+        status = trial_fit(&fit, &item->trial, &err);
+        result.fit = &fit;
+    }
     if (status != SHD_OK) {
         log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy,
                   err.text);

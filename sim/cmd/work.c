@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "model/model.h"
+#include "trial/fit.h"
 
 static const struct argp_option option_table[] = {
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
@@ -227,4 +228,24 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;
     return CMD_OK;
+}
+
+int work_tell_fit(struct work *work, const struct work_item *item)
+{
+    struct text line = TEXT_INIT;
+    struct shd_error err;
+    struct fit fit;
+    int status = trial_fit(&fit, &item->trial, &err);
+
+    if (status == SHD_OK) {
+        fit_sentence(&fit, &line);
+        if (line.failed)
+            status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
+    }
+    if (status == SHD_OK)
+        log_note(&work->log, "%s: %s", item->scenario->strategy, text_get(&line));
+    else
+        log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
+    text_fini(&line);
+    return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
 }

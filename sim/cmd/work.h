@@ -60,4 +60,8 @@ int work_prepare(struct work *work);
 int work_try(struct work *work, struct work_item *item, enum record_mode mode,
              struct result *result);
 
+/* Look for what would make an item's step fit its device, and say so in a note.  Returns the exit
+ * status: CMD_OK, or CMD_CANNOT. */
+int work_tell_fit(struct work *work, const struct work_item *item);
+
 #endif /* CMD_WORK_H */

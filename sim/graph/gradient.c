@@ -4,6 +4,9 @@
  * That keeps the gradient of a sum from being written out.  Where such an adjoint is to be summed
  * over a dimension that it lacks, it is multiplied by the dimension's size instead.
  *
+ * What the backward phase reads of the forward one is kept until then, so that a value which one
+ * multiplication makes again from others that are read anyhow is made again (struct adjoint).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -84,6 +87,30 @@ static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t facto
     return scaled(g, name, adjoint, times);
 }
 
+/* What the backward phase reads for a forward value. */
+static uint32_t value_of(const struct reverse *r, uint32_t node)
+{
+    return r->adjoints[node].again ? r->adjoints[node].again : node;
+}
+
+/* A factor that is itself a product with something smaller, as a norm is before its scale: both
+ * products are one kernel forward, and the inner one's derivative reads its factors anyhow. */
+static uint32_t factor_of(struct reverse *r, uint32_t factor)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[factor];
+    uint32_t made;
+
+    if (n.op != GRAPH_MAP || n.fn != KERN_MUL || n.phase == GRAPH_BACKWARD || n.stop_gradient ||
+        n.stage != g->stage || r->adjoints[factor].again ||
+        (g->nodes[n.inputs[0]].rank == n.rank && g->nodes[n.inputs[1]].rank == n.rank))
+        return value_of(r, factor);
+    made = graph_map(g, n.name, KERN_MUL, value_of(r, n.inputs[0]), value_of(r, n.inputs[1]), 0);
+    if (made != GRAPH_NONE)
+        r->adjoints[factor].again = made;
+    return made;
+}
+
 /* d fn(x) / dx at x, given y = fn(x), of a function of one operand that is not linear. */
 static uint32_t slope(struct graph *g, const char *name, const struct graph_node *n, uint32_t y)
 {
@@ -144,13 +171,15 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_FINITE:
         return;
     default:
-        reverse_add(r, n.inputs[0],
-                    graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, node), 0));
+        reverse_add(
+            r, n.inputs[0],
+            graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, value_of(r, node)), 0));
         return;
     }
 }
 
-/* y = a / b: da = g / b, db = -g * y / b */
+/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum, and the
+ * slope of exp is its value: that is y * b, of which both are read here. */
 static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -161,6 +190,9 @@ static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
     db = graph_map(g, reverse_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
     reverse_add(r, b, times_factor(r, db, node, node, b));
     reverse_add(r, a, sum_to(r, da, node, a));
+    if (g->err.status == SHD_OK && g->nodes[a].op == GRAPH_MAP && g->nodes[a].fn == KERN_EXP &&
+        g->nodes[a].rank == n.rank && g->nodes[b].rank < n.rank && g->nodes[a].stage == n.stage)
+        r->adjoints[a].again = graph_map(g, g->nodes[a].name, KERN_MUL, node, b, 0);
 }
 
 /* y = max(a, b) or min(a, b): the gradient goes where y came from, to a when both are equal. */
@@ -195,8 +227,8 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
         reverse_add(r, b, sum_to(r, adjoint, node, b));
         return;
     case KERN_MUL:
-        reverse_add(r, a, times_factor(r, adjoint, b, node, a));
-        reverse_add(r, b, times_factor(r, adjoint, a, node, b));
+        reverse_add(r, a, times_factor(r, adjoint, factor_of(r, b), node, a));
+        reverse_add(r, b, times_factor(r, adjoint, factor_of(r, a), node, b));
         return;
     case KERN_DIV:
         reverse_div(r, node, adjoint);

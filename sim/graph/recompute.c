@@ -58,6 +58,31 @@ static void mark_layers(bool *again, const struct graph *graph,
         }
 }
 
+/* Whether a product has dimensions that its operand does not share. */
+static bool widens(const struct graph_node *product, const struct graph_node *operand)
+{
+    for (uint32_t d = 0; d < product->rank; d++)
+        if (!graph_has_dim(operand, product->dims[d]))
+            return true;
+    return false;
+}
+
+/* Of an attention that is written out: its scores, the product of two activations, and all that is
+ * made of them until the product with a third takes them up again. */
+static bool is_of_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
+{
+    bool reads = false, outer = n->op == GRAPH_EINSUM;
+
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        const struct graph_node *operand = &graph->nodes[n->inputs[k]];
+
+        reads |=
+            again[n->inputs[k]] && operand->op != GRAPH_ATTENTION && operand->op != GRAPH_EXTRA;
+        outer &= operand->op != GRAPH_PARAM && widens(n, operand);
+    }
+    return n->op == GRAPH_EINSUM ? outer && !reads : reads;
+}
+
 static void mark_attention(bool *again, const struct graph *graph,
                            const struct recompute_layers *layers)
 {
@@ -67,8 +92,9 @@ static void mark_attention(bool *again, const struct graph *graph,
 
         if (node->op == GRAPH_EXTRA)
             node = &graph->nodes[node->inputs[0]];
-        again[n] = node->op == GRAPH_ATTENTION &&
-                   (layer.number == GRAPH_NO_LAYER || is_chosen(layers, layer));
+        again[n] = node->phase == GRAPH_FORWARD &&
+                   (layer.number == GRAPH_NO_LAYER || is_chosen(layers, layer)) &&
+                   (node->op == GRAPH_ATTENTION || is_of_scores(again, graph, node));
     }
 }
 

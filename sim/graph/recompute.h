@@ -16,7 +16,8 @@
 
 enum recompute {
     RECOMPUTE_NONE,
-    RECOMPUTE_SELECTIVE, /* attention, from its queries, keys and values (arXiv 2205.05198) */
+    RECOMPUTE_SELECTIVE, /* attention, from its queries, keys and values (arXiv 2205.05198): where
+                            it is written out, its scores and what is made of them */
     RECOMPUTE_FULL,      /* all that is inside a layer, from what the layer before gave */
     RECOMPUTE_NKINDS
 };

@@ -6,36 +6,9 @@
 
 #include "program/program.h"
 
-/* Live bytes on one device, and what was live at the peak so far. */
-struct level {
-    uint128 live, uses[PROGRAM_NUSES];
-    struct program_memory peak;
-};
-
-static void take(struct level *level, const struct program_buffer *b)
-{
-    level->live += b->bytes;
-    level->uses[b->use] += b->bytes;
-}
-
-static void give_back(struct level *level, const struct program_buffer *b)
-{
-    level->live -= b->bytes;
-    level->uses[b->use] -= b->bytes;
-}
-
-static void look(struct level *level, uint64_t workspace_bytes)
-{
-    if (level->live + workspace_bytes <= level->peak.peak_bytes)
-        return;
-    level->peak.peak_bytes = level->live + workspace_bytes;
-    for (int use = 0; use < PROGRAM_NUSES; use++)
-        level->peak.uses[use] = level->uses[use];
-    level->peak.uses[PROGRAM_WORKSPACE] += workspace_bytes;
-}
-
-static void walk(struct level *level, const struct program *program, uint32_t rank, uint32_t from,
-                 uint32_t end, bool first)
+/* Ops in a row for one microbatch, whose number is told. */
+static void walk(const struct program *program, uint32_t rank, uint32_t from, uint32_t end,
+                 const struct program_action *action, const struct program_memory_watch *watch)
 {
     uint32_t dead[PROGRAM_DEAD_MAX];
 
@@ -45,29 +18,71 @@ static void walk(struct level *level, const struct program *program, uint32_t ra
         if (!program_holds(program, rank, op))
             continue;
         for (uint32_t k = 0; k < op->noutputs; k++)
-            if (program_allocates(program, op, k, first))
-                take(level, &program->buffers[op->outputs[k]]);
-        look(level, op->workspace_bytes);
+            if (program_allocates(program, op, k, action->first))
+                watch->buffer(watch->arg, op->outputs[k], true);
+        watch->op(watch->arg, i, action->microbatch);
         for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)
-            give_back(level, &program->buffers[dead[d]]);
+            watch->buffer(watch->arg, dead[d], false);
     }
 }
 
 /* In a row of microbatches all but the first are alike: accumulated sums are there from their begin
  * on. */
-void program_memory(struct program_memory *out, const struct program *program, uint32_t rank)
+void program_memory_walk(const struct program *program, uint32_t rank,
+                         const struct program_memory_watch *watch)
 {
-    struct level level = {.live = 0};
+    const struct program_action arguments = {.first = true};
 
-    walk(&level, program, rank, 0, program->first_op, true);
+    walk(program, rank, 0, program->first_op, &arguments, watch);
     for (uint32_t t = program->first_turn[rank]; t < program->first_turn[rank + 1]; t++) {
         const struct program_turn *turn = &program->turns[t];
         const struct program_segment *s = &program->segments[turn->segment];
+        struct program_action action = {.microbatch = turn->microbatch, .first = turn->first};
 
-        walk(&level, program, rank, s->first_op, s->end_op, turn->first);
-        if (turn->count > 1)
-            walk(&level, program, rank, s->first_op, s->end_op, false);
+        walk(program, rank, s->first_op, s->end_op, &action, watch);
+        if (turn->count == 1)
+            continue;
+        action = (struct program_action){.microbatch = turn->microbatch + 1};
+        walk(program, rank, s->first_op, s->end_op, &action, watch);
     }
+}
+
+/* Live bytes on one device, and what was live at the peak so far. */
+struct level {
+    const struct program *program;
+    uint128 live, uses[PROGRAM_NUSES];
+    struct program_memory peak;
+};
+
+static void change(void *arg, uint32_t buffer, bool alive)
+{
+    struct level *level = arg;
+    const struct program_buffer *b = &level->program->buffers[buffer];
+
+    level->live += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+    level->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+}
+
+static void look(void *arg, uint32_t op, uint32_t microbatch)
+{
+    struct level *level = arg;
+    uint64_t workspace_bytes = level->program->ops[op].workspace_bytes;
+
+    if (level->live + workspace_bytes <= level->peak.peak_bytes)
+        return;
+    level->peak = (struct program_memory){
+        .peak_bytes = level->live + workspace_bytes, .op = op, .microbatch = microbatch};
+    for (int use = 0; use < PROGRAM_NUSES; use++)
+        level->peak.uses[use] = level->uses[use];
+    level->peak.uses[PROGRAM_WORKSPACE] += workspace_bytes;
+}
+
+void program_memory(struct program_memory *out, const struct program *program, uint32_t rank)
+{
+    struct level level = {.program = program};
+    const struct program_memory_watch watch = {change, look, &level};
+
+    program_memory_walk(program, rank, &watch);
     *out = level.peak;
 }
 

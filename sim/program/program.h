@@ -374,8 +374,24 @@ bool program_allocates(const struct program *program, const struct program_op *o
 struct program_memory {
     uint128 peak_bytes;
     uint128 uses[PROGRAM_NUSES]; /* at the first op with that peak; they add up to it */
+    uint32_t op, microbatch;     /* that op */
 };
 void program_memory(struct program_memory *out, const struct program *program, uint32_t rank);
+
+/* What is told of the memory of a rank's devices in a step, in the order of its actions. */
+struct program_memory_watch {
+    /* A buffer is taken (alive), or freed; of different microbatches it may be taken several times
+     * before it is freed. */
+    void (*buffer)(void *arg, uint32_t buffer, bool alive);
+    /* An op, when all that it reads and writes is there; its workspace is alive, too. */
+    void (*op)(void *arg, uint32_t op, uint32_t microbatch);
+    void *arg;
+};
+
+/* Walk a step.  Of microbatches that are done in a row, one segment for all, the first two are
+ * walked: the others are like the second. */
+void program_memory_walk(const struct program *program, uint32_t rank,
+                         const struct program_memory_watch *watch);
 
 /* The rank of a pipeline that has most, and its bytes. */
 uint32_t program_peak_rank(const struct program *program);

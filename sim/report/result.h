@@ -8,6 +8,7 @@
 #include "base/json_out.h"
 #include "base/text.h"
 #include "record/record.h"
+#include "report/fit.h"
 #include "report/saving.h"
 
 struct result {
@@ -16,6 +17,7 @@ struct result {
     uint64_t memory_limit_bytes;
     const struct record *record;
     struct saving saving; /* against a search, where one was made */
+    const struct fit *fit; /* where it does not; NULL: not looked for */
 };
 
 /* One object of schema shardsim.result/1.  SHD_ENOMEM. */

@@ -422,6 +422,10 @@ static int write_memory(struct json_out *out, const struct result *result)
     else
         json_out_null(out);
     write_uses(out, result->record->program);
+    if (result->fit && result->fit->wanted) {
+        json_out_key(out, "would_fit");
+        fit_json(result->fit, out);
+    }
     json_out_end_object(out);
     return status;
 }

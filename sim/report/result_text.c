@@ -255,6 +255,8 @@ static void print_memory(const struct result *result, struct text *out)
     text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(peak, sizeof peak, b.max),
               units_print_bytes(limit, sizeof limit, result->memory_limit_bytes),
               b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
+    if (result->fit)
+        fit_text(result->fit, out);
 }
 
 /* Only where it is not what it usually is. */

@@ -52,7 +52,8 @@ void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
                                  contribution, a->node, 0);
     say_gradient_of(r->graph, contribution, into);
     r->graph->stage = stage;
-    *a = (struct adjoint){ADJOINT_NODE, contribution};
+    a->is = ADJOINT_NODE;
+    a->node = contribution;
 }
 
 void reverse_add_one(struct reverse *r, uint32_t into)
@@ -74,9 +75,10 @@ uint32_t reverse_adjoint(struct reverse *r, uint32_t of)
 {
     struct adjoint *a = &r->adjoints[of];
 
-    if (a->is == ADJOINT_ONE)
-        *a = (struct adjoint){ADJOINT_NODE, graph_map(r->graph, reverse_name(r->graph, of, of),
-                                                      KERN_FILL, of, GRAPH_NONE, 1)};
+    if (a->is == ADJOINT_ONE) {
+        a->is = ADJOINT_NODE;
+        a->node = graph_map(r->graph, reverse_name(r->graph, of, of), KERN_FILL, of, GRAPH_NONE, 1);
+    }
     return a->node;
 }
 

@@ -14,6 +14,8 @@
 struct adjoint {
     enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
     uint32_t node;
+    uint32_t again; /* a node of the backward phase with the forward node's own value, which then
+                       need not be kept; 0: none */
 };
 
 struct reverse {

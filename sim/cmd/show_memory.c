@@ -1,0 +1,338 @@
+/* shardsim show memory - what a device's memory is for, from op to op of a step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/args.h"
+#include "cmd/chosen.h"
+
+struct request {
+    struct canvas canvas;
+    struct chosen chosen;
+    int64_t rank; /* of a pipeline; -1: the one that has most */
+};
+
+/* From what stays through a step to what lives an op. */
+static const enum program_use order[PROGRAM_NUSES] = {
+    PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
+    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+static const char marks[PROGRAM_NUSES] = {
+    [PROGRAM_PARAMETERS] = 'P', [PROGRAM_OPTIMIZER] = 'O', [PROGRAM_GRADIENTS] = 'G',
+    [PROGRAM_DATA] = 'd',       [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
+    [PROGRAM_WORKSPACE] = 'w'};
+
+#define LARGEST_MAX 6 /* arrays that are told */
+
+/* Arrays of one name, alive at the peak; those of all layers and microbatches together. */
+struct alike {
+    char *name;
+    enum program_use use;
+    uint32_t count;
+    uint128 bytes;
+};
+
+/* A step as it is walked. */
+struct film {
+    const struct program *program;
+    uint32_t rank;
+    struct program_memory peak;
+    uint128 uses[PROGRAM_NUSES]; /* now */
+    uint128 *bytes;              /* [moment][kind], as struct stack's */
+    size_t nmoments, room;
+    uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
+    struct alike *alikes;
+    size_t nalikes;
+    bool found;               /* the peak was passed: alikes are there */
+    struct stack_span *spans; /* as much room as there are moments */
+    size_t nspans;
+    struct figure texts; /* of the drawing */
+    bool failed;
+};
+
+/* ---- what is alive at the peak ---- */
+
+static void add_alike(struct film *f, const struct program_buffer *b, uint32_t count)
+{
+    struct text name = TEXT_INIT;
+    size_t i = 0;
+
+    text_add_any_layer(&name, b->name);
+    while (i < f->nalikes &&
+           (f->alikes[i].use != b->use || strcmp(f->alikes[i].name, text_get(&name)) != 0))
+        i++;
+    if (i == f->nalikes) {
+        f->alikes[i] = (struct alike){.name = strdup(text_get(&name)), .use = b->use};
+        f->failed |= name.failed || !f->alikes[i].name;
+        f->nalikes += f->alikes[i].name != NULL;
+    }
+    if (!f->failed) {
+        f->alikes[i].count += count;
+        f->alikes[i].bytes += (uint128)b->bytes * count;
+    }
+    text_fini(&name);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct alike *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void keep_alive(struct film *f)
+{
+    f->found = true;
+    for (uint32_t b = 0; b < f->program->nbuffers && !f->failed; b++)
+        if (f->alive[b] > 0)
+            add_alike(f, &f->program->buffers[b], f->alive[b]);
+    qsort(f->alikes, f->nalikes, sizeof *f->alikes, by_bytes);
+}
+
+/* ---- the walk ---- */
+
+static void change(void *arg, uint32_t buffer, bool alive)
+{
+    struct film *f = arg;
+    const struct program_buffer *b = &f->program->buffers[buffer];
+
+    f->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+    f->alive[buffer] += alive ? 1 : -1U;
+}
+
+/* A new phase, or a new microbatch, which begins at a moment. */
+static void add_span(struct film *f, const struct program_op *op, uint32_t microbatch)
+{
+    const char *name = program_phase_name(op->phase);
+    char numbered[64];
+
+    if (microbatch > 0 && op->phase != PROGRAM_PHASE_UPDATE) {
+        snprintf(numbered, sizeof numbered, "%s %u", name, microbatch + 1);
+        name = numbered;
+    }
+    if (f->nspans == 0 || strcmp(f->spans[f->nspans - 1].name, name) != 0)
+        f->spans[f->nspans++] =
+            (struct stack_span){f->nmoments, figure_print(&f->texts, "%s", name)};
+}
+
+static bool make_room(struct film *f)
+{
+    size_t room = f->room ? 2 * f->room : 256;
+    struct stack_span *spans;
+    uint128 *bytes;
+
+    if (f->nmoments < f->room)
+        return true;
+    bytes = realloc(f->bytes, room * PROGRAM_NUSES * sizeof *bytes);
+    f->bytes = bytes ? bytes : f->bytes;
+    spans = realloc(f->spans, room * sizeof *spans);
+    f->spans = spans ? spans : f->spans;
+    f->failed |= !bytes || !spans;
+    f->room = room;
+    return !f->failed;
+}
+
+static void look(void *arg, uint32_t i, uint32_t microbatch)
+{
+    struct film *f = arg;
+    const struct program_op *op = &f->program->ops[i];
+    uint128 *now;
+
+    if (i < f->program->first_op || f->failed || !make_room(f))
+        return;
+    add_span(f, op, microbatch);
+    now = &f->bytes[f->nmoments++ * PROGRAM_NUSES];
+    for (int k = 0; k < PROGRAM_NUSES; k++)
+        now[k] = f->uses[order[k]] + (order[k] == PROGRAM_WORKSPACE ? op->workspace_bytes : 0);
+    if (!f->found && i == f->peak.op && microbatch == f->peak.microbatch)
+        keep_alive(f);
+}
+
+static bool film_init(struct film *f, const struct program *program, uint32_t rank)
+{
+    const struct program_memory_watch watch = {change, look, f};
+
+    *f = (struct film){.program = program, .rank = rank};
+    figure_init(&f->texts);
+    f->alive = calloc((size_t)program->nbuffers + 1, sizeof *f->alive);
+    f->alikes = calloc((size_t)program->nbuffers + 1, sizeof *f->alikes);
+    if (!f->alive || !f->alikes)
+        return false;
+    program_memory(&f->peak, program, rank);
+    program_memory_walk(program, rank, &watch);
+    return !f->failed && !f->texts.failed;
+}
+
+static void film_fini(struct film *f)
+{
+    for (size_t i = 0; i < f->nalikes; i++)
+        free(f->alikes[i].name);
+    free(f->alikes);
+    free(f->alive);
+    free(f->bytes);
+    free(f->spans);
+    figure_fini(&f->texts);
+}
+
+/* ---- words ---- */
+
+/* "Most: 1.19 MiB in layers/1/attn/heads.grad (backward of microbatch 2)." */
+static const char *peak_note(struct film *f)
+{
+    const struct program_op *op = &f->program->ops[f->peak.op];
+    char peak[UNITS_TEXT_MAX];
+    const char *of = "", *rank = "";
+
+    if (f->program->nranks > 1)
+        rank = figure_print(&f->texts, " of rank %u", f->rank);
+    if (f->program->microbatches > 1 && op->phase != PROGRAM_PHASE_UPDATE)
+        of = figure_print(&f->texts, " of microbatch %u", f->peak.microbatch + 1);
+    return figure_print(&f->texts, "Most%s: %s in %s (%s%s).", rank,
+                        units_print_bytes(peak, sizeof peak, f->peak.peak_bytes), op->name,
+                        program_phase_name(op->phase), of);
+}
+
+static const char *kinds_note(struct film *f)
+{
+    const char *note = "There", *between = ":";
+    char bytes[UNITS_TEXT_MAX];
+
+    for (int k = 0; k < PROGRAM_NUSES; k++) {
+        if (f->peak.uses[order[k]] == 0)
+            continue;
+        note = figure_print(&f->texts, "%s%s %s %s", note, between, program_use_name(order[k]),
+                            units_print_bytes(bytes, sizeof bytes, f->peak.uses[order[k]]));
+        between = ",";
+    }
+    return figure_print(&f->texts, "%s. The largest arrays:", note);
+}
+
+static const char *array_note(struct film *f, const struct alike *a)
+{
+    char bytes[UNITS_TEXT_MAX], count[32] = "";
+
+    if (a->count > 1)
+        snprintf(count, sizeof count, "%u times ", a->count);
+    return figure_print(&f->texts, "%s %s: %s%s", units_print_bytes(bytes, sizeof bytes, a->bytes),
+                        program_use_name(a->use), count, a->name);
+}
+
+static int draw(const struct request *o, struct film *f)
+{
+    const struct scenario *s = o->chosen.trial.scenario;
+    struct stack_kind kinds[PROGRAM_NUSES];
+    const char *notes[LARGEST_MAX + 3];
+    struct stack stack = {.kinds = kinds,
+                          .nkinds = PROGRAM_NUSES,
+                          .bytes = f->bytes,
+                          .nmoments = f->nmoments,
+                          .spans = f->spans,
+                          .nspans = f->nspans,
+                          .notes = notes};
+
+    for (int k = 0; k < PROGRAM_NUSES; k++)
+        kinds[k] = (struct stack_kind){marks[order[k]], program_use_name(order[k])};
+    stack.title = figure_print(&f->texts, "%s%s%s: memory of each device, from op to op", s->name,
+                               strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? ": " : "",
+                               strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? s->strategy : "");
+    notes[stack.nnotes++] = peak_note(f);
+    notes[stack.nnotes++] = kinds_note(f);
+    for (size_t i = 0; i < f->nalikes && i < LARGEST_MAX; i++)
+        notes[stack.nnotes++] = array_note(f, &f->alikes[i]);
+    if (f->program->microbatches > 2 && f->program->nranks == 1)
+        notes[stack.nnotes++] = figure_print(
+            &f->texts, "Of %u microbatches two are shown: the others are like the second.",
+            f->program->microbatches);
+    if (f->texts.failed)
+        return show_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
+    return canvas_draw_stack(&o->canvas, &stack);
+}
+
+/* ---- the command ---- */
+
+static const struct argp_option option_table[] = {
+    {"rank", 'r', "N", 0, "This rank of a pipeline; the one that has most if not given", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct request *o = state->input;
+    char *end;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->chosen;
+        state->child_inputs[1] = &o->canvas;
+        return 0;
+    case 'r':
+        o->rank = strtol(arg, &end, 10);
+        if (end == arg || *end || o->rank < 0)
+            args_error(state, "--rank is '%s'; expected a whole number of at least 0", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Film and draw the rank asked for. */
+static int draw_rank(const struct request *o)
+{
+    const struct program *program = o->chosen.trial.program;
+    struct film film;
+    int exit;
+
+    if (o->rank >= (int64_t)program->nranks) {
+        cmd_error("--rank is %lld; the pipeline has ranks 0 to %u", (long long)o->rank,
+                  program->nranks - 1);
+        return CMD_USAGE;
+    }
+    if (film_init(&film, program, o->rank < 0 ? program_peak_rank(program) : (uint32_t)o->rank))
+        exit = draw(o, &film);
+    else
+        exit = show_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
+    film_fini(&film);
+    return exit;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {
+        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "SCENARIO",
+        "Draw what a device's memory is for, from op to op of a step, on paper: parameters, the "
+        "optimizer's state, gradients, data, gathered copies, activations and workspace, on top of "
+        "one another; where the peak is, and the largest arrays that are alive there. It is the "
+        "same on every device of a rank.\v"
+        "Examples:\n"
+        "  What is the memory for?\n"
+        "    shardsim show memory scenarios/fsdp.yaml\n"
+        "  As a picture:\n"
+        "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
+    struct request o = {.rank = -1};
+    int exit;
+
+    canvas_init(&o.canvas);
+    args_parse(&argp, argc, argv, &o);
+    exit = chosen_load(&o.chosen);
+    if (exit == CMD_OK)
+        exit = draw_rank(&o);
+    chosen_fini(&o.chosen);
+    return exit;
+}
+
+const struct cmd show_memory = {"memory", "what a device's memory is for, op by op", run};

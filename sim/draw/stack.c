@@ -1,0 +1,144 @@
+/* Moments and their sums, and the drawing for the terminal.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "draw/stack.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "base/wrap.h"
+#include "draw/colour.h"
+
+#define ROWS 14
+#define LABEL_COLUMNS 11 /* "1023.9 MiB " */
+#define COLUMNS_MIN 20   /* of the drawing, however narrow the screen */
+
+uint128 stack_total(const struct stack *stack, size_t moment)
+{
+    uint128 total = 0;
+
+    for (size_t k = 0; k < stack->nkinds; k++)
+        total += stack->bytes[moment * stack->nkinds + k];
+    return total;
+}
+
+uint128 stack_most(const struct stack *stack)
+{
+    uint128 most = 0;
+
+    for (size_t m = 0; m < stack->nmoments; m++)
+        most = stack_total(stack, m) > most ? stack_total(stack, m) : most;
+    return most;
+}
+
+size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns)
+{
+    size_t best = stack->nmoments * column / ncolumns;
+    size_t end = stack->nmoments * (column + 1) / ncolumns;
+
+    for (size_t m = best + 1; m < end; m++)
+        if (stack_total(stack, m) > stack_total(stack, best))
+            best = m;
+    return best;
+}
+
+/* How the drawing lies on the terminal. */
+struct layout {
+    const struct stack *stack;
+    const struct figure_style *style;
+    size_t ncolumns;
+    uint128 most;
+};
+
+/* The kind at the middle of a row of a column; nkinds: above all. */
+static size_t kind_at(const struct layout *l, size_t moment, size_t row)
+{
+    double height = (double)l->most * ((double)(ROWS - row) - 0.5) / ROWS, sum = 0;
+    size_t k = 0;
+
+    for (; k < l->stack->nkinds; k++) {
+        sum += (double)l->stack->bytes[moment * l->stack->nkinds + k];
+        if (height < sum)
+            break;
+    }
+    return k;
+}
+
+static void add_row(struct text *out, const struct layout *l, size_t row)
+{
+    char bytes[UNITS_TEXT_MAX] = "";
+    size_t blanks = 1; /* not yet written: none end a line */
+
+    if (row % 4 == 0)
+        units_print_bytes(bytes, sizeof bytes, l->most * (ROWS - row) / ROWS);
+    text_addf(out, "%*s", LABEL_COLUMNS - 1, bytes);
+    for (size_t c = 0; c < l->ncolumns; c++) {
+        size_t k = kind_at(l, stack_moment(l->stack, c, l->ncolumns), row);
+
+        if (k == l->stack->nkinds) {
+            blanks++;
+            continue;
+        }
+        text_addf(out, "%*s", (int)blanks, "");
+        blanks = 0;
+        if (l->style->colour)
+            text_addf(out, "\033[30;48;5;%dm%c\033[0m", colour_terminal(colour_of((int32_t)k)),
+                      l->stack->kinds[k].mark);
+        else
+            text_add_char(out, l->stack->kinds[k].mark);
+    }
+    text_add(out, "\n");
+}
+
+/* The names of spans below where they begin, as far as there is room. */
+static void add_spans(struct text *out, const struct layout *l)
+{
+    size_t begin = out->length, free = 0;
+
+    for (size_t s = 0; s < l->stack->nspans; s++) {
+        size_t at = l->stack->spans[s].from * l->ncolumns / l->stack->nmoments;
+
+        if (at < free || at + strlen(l->stack->spans[s].name) + 1 > l->ncolumns + 1)
+            continue;
+        text_pad(out, begin, LABEL_COLUMNS + at);
+        text_addf(out, "|%s", l->stack->spans[s].name);
+        free = at + strlen(l->stack->spans[s].name) + 2;
+    }
+    text_add(out, "\n");
+}
+
+static void add_keys(struct text *out, const struct layout *l)
+{
+    struct text keys = TEXT_INIT;
+
+    for (size_t k = 0; k < l->stack->nkinds; k++)
+        text_addf(&keys, "%s%c %s", k ? ", " : "", l->stack->kinds[k].mark,
+                  l->stack->kinds[k].name);
+    wrap_add(out, l->style->width, 0, 0, text_get(&keys));
+    out->failed |= keys.failed;
+    text_fini(&keys);
+}
+
+void stack_draw_text(const struct stack *stack, const struct figure_style *style, struct text *out)
+{
+    struct layout l = {stack, style, COLUMNS_MIN, stack_most(stack)};
+
+    wrap_add(out, style->width, 0, 0, stack->title);
+    if (style->width > LABEL_COLUMNS + COLUMNS_MIN)
+        l.ncolumns = style->width - LABEL_COLUMNS;
+    if (l.ncolumns > stack->nmoments)
+        l.ncolumns = stack->nmoments;
+    if (l.most > 0) {
+        text_add(out, "\n");
+        for (size_t row = 0; row < ROWS; row++)
+            add_row(out, &l, row);
+        add_spans(out, &l);
+        text_add(out, "\n");
+        add_keys(out, &l);
+    }
+    for (size_t i = 0; i < stack->nnotes; i++)
+        wrap_add(out, style->width, 0, 0, stack->notes[i]);
+}

@@ -1,0 +1,406 @@
+/* Changes stand on ladders, of which each rung needs less memory than the one below, as a rule:
+ * more microbatches, more that is computed again, more that ZeRO cuts, more devices along an axis.
+ * Of each ladder the lowest rung that fits is told; where there is none on as many devices, the
+ * ladders are tried two at a time from their tops, those first whose tops need least.  More devices
+ * are tried for themselves.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "trial/fit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNGS_MAX 6
+#define LADDERS_MAX 24
+#define DOUBLINGS_MAX 3 /* of an axis */
+#define ZERO_STAGE_MAX 3
+
+/* Ladders of one kind set the same values, and are not tried together. */
+enum kind { MICROBATCHES, RECOMPUTE, ZERO, MESH, DEVICES };
+
+struct ladder {
+    enum kind kind;
+    struct fit_change rungs[RUNGS_MAX];
+    uint32_t nrungs; /* of which those that cannot be planned are left out when they are tried */
+};
+
+struct search {
+    const struct scenario *scenario;
+    struct text text; /* of the scenario */
+    struct fit *fit;
+    struct ladder ladders[LADDERS_MAX];
+    uint32_t nladders;
+    struct shd_error *err;
+};
+
+/* ---- ladders ---- */
+
+static struct ladder *add_ladder(struct search *s, enum kind kind)
+{
+    struct ladder *ladder = &s->ladders[s->nladders];
+
+    if (s->nladders == LADDERS_MAX) {
+        s->fit->cut = true;
+        return NULL;
+    }
+    s->nladders++;
+    ladder->kind = kind;
+    return ladder;
+}
+
+static void add_set(struct fit_change *rung, const char *key, const char *sub, const char *value)
+{
+    snprintf(rung->sets[rung->nsets++], FIT_SET_BYTES, "%s%s=%s", key, sub, value);
+}
+
+static void add_number(struct fit_change *rung, const char *key, const char *sub, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, value);
+    add_set(rung, key, sub, text);
+}
+
+/* Of a batch that is cut into them; a graph's own dimensions are those of a microbatch. */
+static void add_microbatches(struct search *s)
+{
+    const struct scenario_batch *batch = &s->scenario->batch;
+    struct ladder *ladder = batch->size > 0 ? add_ladder(s, MICROBATCHES) : NULL;
+    int64_t n = batch->microbatches;
+
+    while (ladder && ladder->nrungs < RUNGS_MAX && n <= batch->size / 2)
+        add_number(&ladder->rungs[ladder->nrungs++], "batch.microbatches", "", n *= 2);
+}
+
+static void add_recompute(struct search *s)
+{
+    static const char *const kinds[] = {"selective", "full"};
+    struct ladder *ladder = add_ladder(s, RECOMPUTE);
+
+    for (size_t k = 0; ladder && k < sizeof kinds / sizeof kinds[0]; k++)
+        add_set(&ladder->rungs[ladder->nrungs++], "recompute", "", kinds[k]);
+}
+
+static void add_zero_over(struct search *s, const char *axis)
+{
+    struct ladder *ladder = add_ladder(s, ZERO);
+
+    for (int64_t stage = s->scenario->zero.stage + 1; ladder && stage <= ZERO_STAGE_MAX; stage++) {
+        struct fit_change *rung = &ladder->rungs[ladder->nrungs++];
+
+        add_number(rung, "zero.stage", "", stage);
+        if (axis)
+            add_set(rung, "zero.axis", "", axis);
+    }
+}
+
+/* Over the axis that it has, or one that cuts the batch, or in a graph, which does not say which
+ * dimension that is, any. */
+static void add_zero(struct search *s)
+{
+    const struct scenario_logical *batch = scenario_find_logical(s->scenario, "batch");
+
+    if (s->scenario->zero.stage > 0) {
+        add_zero_over(s, NULL);
+        return;
+    }
+    for (size_t a = 0; batch && a < batch->naxes; a++)
+        add_zero_over(s, batch->axes[a]);
+    for (size_t a = 0; !batch && a < s->scenario->nmesh; a++)
+        if (s->scenario->mesh[a].size > 1)
+            add_zero_over(s, s->scenario->mesh[a].name);
+}
+
+/* An axis doubled, with as many devices by halving another (NULL: with more devices). */
+static void add_doublings(struct search *s, const struct scenario_axis *axis,
+                          const struct scenario_axis *halved)
+{
+    struct ladder *ladder = add_ladder(s, halved ? MESH : DEVICES);
+
+    for (int d = 1; ladder && d <= DOUBLINGS_MAX; d++) {
+        struct fit_change *rung = &ladder->rungs[ladder->nrungs];
+
+        if (halved && halved->size % (1 << d) != 0)
+            return;
+        ladder->nrungs++;
+        add_number(rung, "mesh.", axis->name, (int64_t)axis->size << d);
+        if (halved)
+            add_number(rung, "mesh.", halved->name, halved->size >> d);
+    }
+}
+
+static void add_mesh(struct search *s)
+{
+    const struct scenario_axis *mesh = s->scenario->mesh;
+
+    for (size_t a = 0; a < s->scenario->nmesh; a++)
+        for (size_t b = 0; b < s->scenario->nmesh; b++)
+            if (a != b && mesh[b].size % 2 == 0)
+                add_doublings(s, &mesh[a], &mesh[b]);
+    for (size_t a = 0; a < s->scenario->nmesh; a++)
+        add_doublings(s, &mesh[a], NULL);
+}
+
+/* ---- plans ---- */
+
+static void keep_totals(struct saving_totals *out, const struct record *record)
+{
+    *out = (struct saving_totals){
+        .received_bytes = record_received(record),
+        .peak_bytes = record_balance_of(record, record->peak_bytes).max,
+        .flops = record_sum(record, record->flops),
+    };
+}
+
+static int plan(struct trial *trial, struct saving_totals *totals, int32_t *ndevices,
+                struct shd_error *err)
+{
+    int status = trial_plan(trial, err);
+
+    if (status != SHD_OK)
+        return status;
+    keep_totals(totals, trial->record);
+    *ndevices = trial->record->ndevices;
+    return SHD_OK;
+}
+
+/* Plan the scenario with a change; *planned is false where the change is none that it can have, or
+ * where enough plans are made. */
+static int try_change(struct search *s, struct fit_change *change, bool *planned)
+{
+    const char *sets[FIT_SETS_MAX];
+    struct diag diag = DIAG_INIT;
+    struct scenario_file *file = NULL;
+    struct trial trial;
+    int status;
+
+    *planned = false;
+    if (s->fit->nplans == FIT_PLANS_MAX) {
+        s->fit->cut = true;
+        return SHD_OK;
+    }
+    for (uint32_t i = 0; i < change->nsets; i++)
+        sets[i] = change->sets[i];
+    status = scenario_parse(&file, s->scenario->place.file, text_get(&s->text), s->text.length,
+                            sets, change->nsets, &diag);
+    if (status == SHD_OK)
+        status = trial_init(&trial, &file->scenarios[0], &diag);
+    if (status == SHD_OK) {
+        s->fit->nplans++;
+        status = plan(&trial, &change->totals, &change->ndevices, s->err);
+        *planned = status == SHD_OK;
+        trial_fini(&trial);
+    } else if (diag.no_memory) {
+        status = shd_error_set(s->err, SHD_ENOMEM, "no memory to look for what would fit");
+    } else {
+        status = SHD_OK;
+    }
+    scenario_file_destroy(file);
+    diag_fini(&diag);
+    return status;
+}
+
+static bool fits(const struct search *s, const struct fit_change *change)
+{
+    return change->totals.peak_bytes <= s->scenario->memory_limit_bytes;
+}
+
+static void keep(struct search *s, const struct fit_change *change)
+{
+    struct fit *fit = s->fit;
+
+    if (fit->nchanges < FIT_CHANGES_MAX)
+        fit->changes[fit->nchanges++] = *change;
+}
+
+/* ---- single changes ---- */
+
+/* Up a ladder to the first rung that fits; those above it are not looked at. */
+static int climb(struct search *s, struct ladder *ladder)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < ladder->nrungs; r++) {
+        struct fit_change *rung = &ladder->rungs[r];
+        bool planned;
+        int status = try_change(s, rung, &planned);
+
+        if (status != SHD_OK)
+            return status;
+        if (!planned)
+            continue;
+        ladder->rungs[n++] = *rung;
+        rung = &ladder->rungs[n - 1];
+        if (fits(s, rung)) {
+            keep(s, rung);
+            break;
+        }
+        if (rung->totals.peak_bytes < s->fit->least.totals.peak_bytes)
+            s->fit->least = *rung;
+    }
+    ladder->nrungs = n;
+    return SHD_OK;
+}
+
+/* Those for as many devices, or those for more. */
+static int climb_all(struct search *s, bool more)
+{
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < s->nladders && status == SHD_OK; i++)
+        if ((s->ladders[i].kind == DEVICES) == more)
+            status = climb(s, &s->ladders[i]);
+    return status;
+}
+
+/* ---- pairs ---- */
+
+struct pair {
+    uint32_t a, b;  /* ladders */
+    double product; /* of what their tops need */
+};
+
+static int by_product(const void *left, const void *right)
+{
+    double a = ((const struct pair *)left)->product, b = ((const struct pair *)right)->product;
+
+    return (a > b) - (a < b);
+}
+
+static double top_of(const struct ladder *ladder)
+{
+    return (double)ladder->rungs[ladder->nrungs - 1].totals.peak_bytes;
+}
+
+static size_t list_pairs(struct pair *pairs, const struct search *s)
+{
+    size_t n = 0;
+
+    for (uint32_t a = 0; a < s->nladders; a++)
+        for (uint32_t b = a + 1; b < s->nladders; b++) {
+            const struct ladder *la = &s->ladders[a], *lb = &s->ladders[b];
+
+            if (la->kind != lb->kind && lb->kind != DEVICES && la->nrungs > 0 && lb->nrungs > 0)
+                pairs[n++] = (struct pair){a, b, top_of(la) * top_of(lb)};
+        }
+    qsort(pairs, n, sizeof *pairs, by_product);
+    return n;
+}
+
+static int try_both(struct search *s, const struct fit_change *a, const struct fit_change *b,
+                    struct fit_change *both, bool *good)
+{
+    int status;
+
+    *both = *a;
+    for (uint32_t i = 0; i < b->nsets; i++)
+        memcpy(both->sets[both->nsets++], b->sets[i], FIT_SET_BYTES);
+    status = try_change(s, both, good);
+    if (status != SHD_OK || !*good)
+        return status;
+    *good = fits(s, both);
+    if (!*good && both->totals.peak_bytes < s->fit->least.totals.peak_bytes)
+        s->fit->least = *both;
+    return SHD_OK;
+}
+
+/* From the tops of two ladders down, first the one, then the other, as far as it still fits. */
+static int descend(struct search *s, const struct pair *pair)
+{
+    const struct ladder *la = &s->ladders[pair->a], *lb = &s->ladders[pair->b];
+    uint32_t a = la->nrungs - 1, b = lb->nrungs - 1;
+    struct fit_change best, next;
+    bool good;
+    int status = try_both(s, &la->rungs[a], &lb->rungs[b], &best, &good);
+
+    if (status != SHD_OK || !good)
+        return status;
+    while (status == SHD_OK && good && b > 0) {
+        status = try_both(s, &la->rungs[a], &lb->rungs[b - 1], &next, &good);
+        if (status == SHD_OK && good) {
+            best = next;
+            b--;
+        }
+    }
+    for (good = true; status == SHD_OK && good && a > 0;) {
+        status = try_both(s, &la->rungs[a - 1], &lb->rungs[b], &next, &good);
+        if (status == SHD_OK && good) {
+            best = next;
+            a--;
+        }
+    }
+    keep(s, &best);
+    return status;
+}
+
+static int try_pairs(struct search *s)
+{
+    struct pair pairs[LADDERS_MAX * (LADDERS_MAX - 1) / 2];
+    size_t n = list_pairs(pairs, s);
+    int status = SHD_OK;
+
+    for (size_t i = 0; i < n && status == SHD_OK && s->fit->nchanges < FIT_CHANGES_MAX; i++)
+        status = descend(s, &pairs[i]);
+    return status;
+}
+
+/* ---- all ---- */
+
+/* With as few devices as may be, then bytes moved, then work. */
+static int by_cost(const void *left, const void *right)
+{
+    const struct fit_change *a = left, *b = right;
+
+    if (a->ndevices != b->ndevices)
+        return a->ndevices < b->ndevices ? -1 : 1;
+    if (a->totals.received_bytes != b->totals.received_bytes)
+        return a->totals.received_bytes < b->totals.received_bytes ? -1 : 1;
+    return (a->totals.flops > b->totals.flops) - (a->totals.flops < b->totals.flops);
+}
+
+static int look(struct search *s)
+{
+    int status;
+
+    add_microbatches(s);
+    add_recompute(s);
+    add_zero(s);
+    add_mesh(s);
+    status = climb_all(s, false);
+    if (status == SHD_OK && s->fit->nchanges == 0)
+        status = try_pairs(s);
+    if (status == SHD_OK)
+        status = climb_all(s, true);
+    qsort(s->fit->changes, s->fit->nchanges, sizeof s->fit->changes[0], by_cost);
+    return status;
+}
+
+int trial_fit(struct fit *out, const struct trial *trial, struct shd_error *err)
+{
+    struct search *s;
+    int status = SHD_OK;
+
+    *out = (struct fit){.wanted = !trial_fits(trial)};
+    if (!out->wanted)
+        return SHD_OK;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to look for what would fit");
+    s->scenario = trial->scenario;
+    s->fit = out;
+    s->err = err;
+    out->least.totals.peak_bytes = program_peak_bytes(trial->program);
+    scenario_print(s->scenario, &s->text);
+    if (s->text.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to look for what would fit");
+    else
+        status = look(s);
+    text_fini(&s->text);
+    free(s);
+    return status;
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# show memory: the bytes of each kind from op to op, in the terminal and as a picture, against what
+# plan tells and what sums by hand are.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+COLUMNS=80
+export COLUMNS
+unset NO_COLOR
+
+cat >"$tmp/mlp.yaml" <<'YAML'
+version: 1
+name: small
+mesh: {dp: 2}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 3}
+batch: {size: 16, seq: 64, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw, lr: 0.01}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: dp}
+  - {name: zero, zero: {stage: 1, axis: dp}}
+YAML
+shardsim plan --json -S dp "$tmp/mlp.yaml"
+cp "$tmp/out" "$tmp/planned"
+
+shardsim show memory -S dp "$tmp/mlp.yaml"
+is 0 "text: status 0"
+cp "$tmp/out" "$tmp/drawn"
+cat >"$tmp/text.py" <<'PY'
+import json, re, sys
+
+drawn, memory = open(sys.argv[1]).read(), json.load(open(sys.argv[2]))["memory"]
+peak, kinds = memory["peak_bytes"][0], memory["by_kind"]
+lines = drawn.splitlines()
+
+def shown(n):  # three digits
+    for unit in ("B", "KiB", "MiB"):
+        if n < 1024:
+            return "%d B" % n if unit == "B" else "%.*f %s" % (2 - (n >= 10) - (n >= 100), n, unit)
+        n /= 1024
+
+assert all(len(line) <= 80 and line == line.rstrip() for line in lines), lines
+assert "Most: %s in " % shown(peak) in drawn
+words = " ".join(lines)
+for kind, n in kinds.items():
+    assert n == 0 or re.search(r"[:,] %s %s[,.]" % (kind, re.escape(shown(n))), words), (kind, n)
+rows = [line[11:].ljust(69) for line in lines[2:16]]
+assert lines[2].split("KiB")[0].strip() == shown(peak).split(" ")[0], lines[2]
+columns = ["".join(c) for c in zip(*rows)]
+highest = max(columns, key=lambda c: len(c.strip()))
+assert len(highest.strip()) == 14, highest
+# In the column of the peak each kind has its part of the rows, to within one.
+marks = {"P": "parameters", "O": "optimizer", "G": "gradients", "d": "data", "a": "activations"}
+for mark, kind in marks.items():
+    assert abs(highest.count(mark) - 14 * kinds[kind] / peak) < 1, (mark, highest)
+order = [c for c in highest[::-1] if c != " "]
+assert order == sorted(order, key="POGdcaw".index), highest
+# Three layers of two kernels of 32 x 64 float32.
+assert "24.0 KiB parameters: 3 times layers/*/mlp/up/kernel" in lines
+# A microbatch has 2 x 64 tokens on a device: hidden values before and behind gelu, of 64 float32.
+assert "96.0 KiB activations: 3 times layers/*/mlp/up" in lines
+assert "96.0 KiB activations: 3 times layers/*/mlp/gelu" in lines
+PY
+python3 "$tmp/text.py" "$tmp/drawn" "$tmp/planned" >"$tmp/wrong" 2>&1
+ok $? "text: the peak, its kinds and arrays, and rows of their height"
+tail -n 3 "$tmp/wrong" | diag
+says out '^ *|forward  *|forward 2  *|optimizer$' "text: phases of microbatches"
+says out '^Of 4 microbatches two are shown' "text: which microbatches are not shown"
+
+shardsim show memory -S zero -o "$tmp/a.svg" "$tmp/mlp.yaml"
+is 0 "picture: status 0"
+shardsim plan --json -S zero "$tmp/mlp.yaml"
+cat >"$tmp/svg.py" <<'PY'
+import json, re, sys
+import xml.etree.ElementTree as tree
+
+memory = json.load(open(sys.argv[2]))["memory"]
+svg = "{http://www.w3.org/2000/svg}"
+tops = {}
+for path in tree.parse(sys.argv[1]).getroot().iter(svg + "path"):
+    if path.get("fill"):
+        numbers = [float(n) for n in re.findall(r"V([0-9.]+)", path.get("d"))]
+        n = len(numbers) // 2
+        tops[path.find(svg + "title").text] = (numbers[:n], numbers[n:][::-1])
+assert set(tops) == set(memory["by_kind"]), tops.keys()
+peak = memory["peak_bytes"][0]
+heights = {k: [(b - a) / 300 * peak for a, b in zip(*v)] for k, v in tops.items()}
+totals = [sum(column) for column in zip(*heights.values())]
+at = totals.index(max(totals))
+assert abs(totals[at] - peak) < peak / 300, (totals[at], peak)
+for kind, n in memory["by_kind"].items():
+    assert abs(heights[kind][at] - n) < peak / 300, (kind, heights[kind][at], n)
+# What stays from step to step is there at every moment.
+for kind in ("parameters", "optimizer"):
+    assert abs(min(heights[kind]) - memory["by_kind"][kind]) < peak / 300, kind
+assert heights["gradients"][0] == 0 and heights["activations"][-1] == 0
+PY
+python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
+ok $? "picture: heights are bytes, at the peak those of plan"
+tail -n 3 "$tmp/wrong" | diag
+
+# Ranks of a pipeline have different stages, and different numbers of microbatches under way.
+cat >"$tmp/pipeline.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2}
+batch: {size: 16, seq: 64, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw, lr: 0.01}
+params: [[.*, []]]
+pipeline: {axis: pp, schedule: 1F1B}
+YAML
+shardsim plan --json "$tmp/pipeline.yaml"
+cp "$tmp/out" "$tmp/planned"
+for rank in 0 1; do
+    shardsim show memory --rank $rank -o "$tmp/a.svg" "$tmp/pipeline.yaml"
+    is 0 "rank $rank of a pipeline: status 0"
+    python3 - "$tmp/a.svg" "$tmp/planned" $rank >"$tmp/wrong" 2>&1 <<'PY'
+import json, re, sys
+
+peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][int(sys.argv[3])]
+text = open(sys.argv[1]).read()
+assert "Most of rank %s: %d KiB in " % (sys.argv[3], round(peak / 1024)) in text, (peak, text)
+tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
+assert abs(min(tops) - 60) < 0.1, min(tops)  # the highest is as high as the chart
+PY
+    ok $? "rank $rank of a pipeline: its peak is plan's"
+    tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag
+done
+shardsim show memory --rank 2 "$tmp/pipeline.yaml"
+is 2 "a rank that there is not: status 2"
+
+shardsim show memory "$tmp/mlp.yaml"
+is 2 "several strategies and none chosen: status 2"
+shardsim show memory -S dp --color "$tmp/mlp.yaml"
+grep -q "$(printf '\033')\\[30;48;5;" "$tmp/out"
+ok $? "in colours, if asked for"
+shardsim show memory -S dp -s 'step=[forward]' -s optimizer.kind=none -s batch.microbatches=1 \
+    "$tmp/mlp.yaml"
+is 0 "a step without update: status 0"
+done_testing
