@@ -277,6 +277,8 @@ libsim_la_SOURCES = \
 	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
+	%D%/model/tokens.c \
+	%D%/model/tokens.h \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
@@ -441,6 +443,9 @@ libsim_la_SOURCES = \
 	%D%/scenario/betas.c \
 	%D%/scenario/check.c \
 	%D%/scenario/check.h \
+	%D%/scenario/data.c \
+	%D%/scenario/data.h \
+	%D%/scenario/file.c \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/load.c \

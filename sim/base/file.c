@@ -4,10 +4,13 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/units.h"
 
@@ -71,4 +74,43 @@ int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_e
     }
     text_fini(&text);
     return status;
+}
+
+static int map_open(const uint8_t **out, uint64_t *nbytes, int fd, struct shd_error *err)
+{
+    struct stat info;
+    void *bytes;
+
+    if (fstat(fd, &info) < 0)
+        return shd_error_set(err, SHD_ESYSTEM, "cannot be read: %s", strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return shd_error_set(err, SHD_ESYSTEM, "no regular file");
+    *out = NULL;
+    *nbytes = 0;
+    if (info.st_size == 0) /* which mmap() refuses */
+        return SHD_OK;
+    bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return shd_error_set(err, errno == ENOMEM ? SHD_ENOMEM : SHD_ESYSTEM,
+                             "cannot be mapped: %s", strerror(errno));
+    *out = bytes;
+    *nbytes = (uint64_t)info.st_size;
+    return SHD_OK;
+}
+
+int file_map(const uint8_t **out, uint64_t *nbytes, const char *path, struct shd_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status; /* a pipe may have no writer */
+
+    if (fd < 0)
+        return shd_error_set(err, SHD_ESYSTEM, "cannot be opened: %s", strerror(errno));
+    status = map_open(out, nbytes, fd, err);
+    close(fd);
+    return status;
+}
+
+void file_unmap(const uint8_t *bytes, uint64_t nbytes)
+{
+    if (bytes)
+        munmap((void *)(uintptr_t)bytes, (size_t)nbytes);
 }

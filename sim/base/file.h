@@ -1,4 +1,4 @@
-/* base/file.h - a whole file into memory, with a limit.
+/* base/file.h - a whole file into memory, with a limit; or mapped.
  *
  * Thread class: pure functions.
  *
@@ -8,6 +8,7 @@
 #define BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <shd/error.h>
 
@@ -18,5 +19,13 @@
  * reading the rest), SHD_ENOMEM. */
 SHD_MUST_CHECK int file_read(struct text *out, const char *path, size_t max_bytes,
                              struct shd_error *err);
+
+/* The bytes of a regular file, as they lie in the system's cache: mapped many times it takes the
+ * memory of one.  What is mapped must not be cut short while it is in use.  An empty file is NULL.
+ * Free them with file_unmap().  SHD_ESYSTEM (not there, no regular file, not readable),
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int file_map(const uint8_t **out, uint64_t *nbytes, const char *path,
+                            struct shd_error *err);
+void file_unmap(const uint8_t *bytes, uint64_t nbytes); /* NULL is allowed */
 
 #endif /* BASE_FILE_H */

@@ -85,6 +85,8 @@ static double source_value(const struct kern_source *source, uint64_t index)
     uint32_t u = (uint32_t)(index * 2654435761u + source->seed);
     double value = (double)(float)((u / 4294967296.0 - 0.5) * source->scale) + source->offset;
 
+    if (source->bytes)
+        return source->bytes[index % source->nbytes];
     if (source->index)
         return (double)index;
     if (source->modulus > 0)

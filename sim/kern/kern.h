@@ -146,7 +146,8 @@ void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count);
 
 /* An array's elements in a longer sequence: element i is number
  * first + step * per_step + microbatch * per_microbatch + (i / columns) * row + i % columns of
- * that, or with columns = 0 ... + i.  So the rows of a batch of tokens, and those of the next. */
+ * that, modulo 2^64, or with columns = 0 ... + i.  So the rows of a batch of tokens, and those of
+ * the next; or with row = -1 the distances between places of two sequences. */
 struct kern_place {
     uint64_t first, per_step, per_microbatch, columns, row;
 };
@@ -156,7 +157,8 @@ struct kern_place {
  * to float32, then to `rounded`, then to the array's own type: so that a float64 array can hold
  * exactly what a bfloat16 one does.
  * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i; with
- * `by_step` the value of that step in every element, rounded as above. */
+ * `by_step` the value of that step in every element, rounded as above; with `bytes` the byte at
+ * that place, as whole numbers that follow each other in a ring. */
 struct kern_source {
     uint32_t seed;
     double scale, offset;
@@ -166,6 +168,8 @@ struct kern_source {
     struct kern_place place;
     const double *by_step; /* not owned; the last of `nsteps` values holds for all later steps */
     uint32_t nsteps;
+    const uint8_t *bytes; /* not owned; NULL: none */
+    uint64_t nbytes;
     uint32_t step, microbatch; /* which it is filled for, from 0 */
 };
 

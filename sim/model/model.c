@@ -70,14 +70,14 @@ void model_add_backward(struct graph *g, uint64_t seed)
 }
 
 /* Each microbatch reads on in the sequence of random numbers where the one before ended, and each
- * step. */
+ * step.  Bytes have places of their own. */
 static void change_inputs(struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
         struct graph_node *n = &g->nodes[node];
         int64_t shape[GRAPH_RANK_MAX];
 
-        if (n->op != GRAPH_INPUT)
+        if (n->op != GRAPH_INPUT || n->source.bytes)
             continue;
         graph_shape(g, node, shape);
         n->source.place.per_microbatch = 1;

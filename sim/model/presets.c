@@ -6,6 +6,7 @@
 
 #include "graph/layers/xent.h"
 #include "model/model.h"
+#include "model/tokens.h"
 #include "model/weights.h"
 
 struct preset {
@@ -53,16 +54,6 @@ static void build_layers(struct graph *graph, const struct scenario *scenario, s
     graph_output(graph, GRAPH_OUTPUT, "out", add_layers(&p, x), GRAPH_NONE);
 }
 
-/* Whole numbers below the size of the vocabulary, for each token. */
-static uint32_t add_tokens(const struct preset *p, const char *name)
-{
-    const uint32_t dims[2] = {p->dims.batch, p->dims.seq};
-    struct kern_source source = model_source(p->scenario->seed, name, 0);
-
-    source.modulus = (uint32_t)p->scenario->model.vocab;
-    return graph_input(p->graph, name, SHD_I32, dims, 2, source);
-}
-
 static void build_transformer(struct graph *graph, const struct scenario *scenario,
                               struct diag *diag)
 {
@@ -73,7 +64,8 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     uint32_t x, w;
 
     (void)diag; /* errors stay in the graph */
-    x = add_tokens(&p, "tokens");
+    x = tokens_add(graph, scenario, "tokens", p.dims.batch, p.dims.seq,
+                   (struct tokens_part){0, (uint64_t)scenario->batch.seq});
     w = graph_param(graph, "embed/table", scenario->model.dtype, table, 2,
                     model_source(scenario->seed, "embed/table", 2));
     x = graph_embed(graph, "embed", w, x);
@@ -90,7 +82,8 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     if (scenario->step.update)
         x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
                           x);
-    w = add_tokens(&p, "labels");
+    w = tokens_add(graph, scenario, "labels", p.dims.batch, p.dims.seq,
+                   (struct tokens_part){1, (uint64_t)scenario->batch.seq});
     x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, w, GRAPH_NONE).loss;
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
 }

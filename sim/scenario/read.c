@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scenario/check.h"
+#include "scenario/data.h"
 #include "scenario/resolve.h"
 #include "scenario/rules.h"
 #include "scenario/types.h"
@@ -201,6 +202,7 @@ void read_scenario(struct reader *r, const struct yaml_node *file,
     for (size_t i = 0; i < nsets; i++)
         read_set(r, &sets[i]);
     derive_defaults(r);
+    data_load(r);
     rules_settle(r);
     resolve_names(r);
     if (r->scenario->strategy)

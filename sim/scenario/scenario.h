@@ -134,6 +134,13 @@ struct scenario_batch {
     int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
 };
 
+/* A text whose bytes are the tokens of a model that has a vocabulary. */
+struct scenario_data {
+    char *path;           /* from the working directory; NULL: tokens are random numbers */
+    const uint8_t *bytes; /* mapped: model/tokens.h has the places where sequences begin */
+    uint64_t nbytes;
+};
+
 struct scenario_step {
     bool forward; /* always true */
     bool backward;
@@ -300,6 +307,7 @@ struct scenario {
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
     struct scenario_batch batch;
+    struct scenario_data data;
     struct scenario_graph graph;
     struct scenario_step step;
     int64_t steps; /* that follow each other; 1 unless they have an update */

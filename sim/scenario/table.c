@@ -25,6 +25,7 @@ static const char *const kinds[] = {
 #define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_TRANSFORMER)
 #define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS)
 #define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS)
+#define OF_TOKENS OF_TRANSFORMER
 #define OF_PRESETS (OF(SCENARIO_MLP) | OF_ATTENTION)
 
 static const char *const norms[] = {
@@ -310,6 +311,16 @@ const struct option option_table[] = {
         .standard = "1",
         .help =
             "done one after the other, gradients summed and combined once; they divide the size",
+    },
+    {
+        .key = "data",
+        .type = &value_file,
+        .kinds = OF_TOKENS,
+        .offset = AT(data.path),
+        .standard = "null",
+        .help = "a text whose bytes are the tokens, the next byte a token's label; a path from "
+                "this file's directory.  Sequence r of b begins at r/b of the text and reads on in "
+                "each step, in a ring; null: random tokens",
     },
     {
         .section = "graph",

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/data.h"
+
+#include <inttypes.h>
+
+#include "base/file.h"
+
+#define BYTE_VALUES 256 /* the vocabulary of a model of bytes */
+
+/* Every sequence of a step begins at a place of its own, and its last label is one byte behind it;
+ * in 128 bits, as sizes are what the file says. */
+static bool is_too_short(const struct scenario *s, uint64_t nbytes)
+{
+    unsigned __int128 tokens = (unsigned __int128)(uint64_t)s->batch.size * (uint64_t)s->batch.seq;
+
+    return s->batch.size > 0 && s->batch.seq > 0 && nbytes < tokens + 1;
+}
+
+void data_load(struct reader *r)
+{
+    struct scenario *s = r->scenario;
+    struct scenario_data *data = &s->data;
+    struct place place = scenario_place(s, "data");
+    struct shd_error err;
+    int status;
+
+    if (!data->path)
+        return;
+    status = file_map(&data->bytes, &data->nbytes, data->path, &err);
+    if (status != SHD_OK) {
+        diag_failure(r->diag, place, status, "'%s': %s", data->path, err.text);
+        return;
+    }
+    if (is_too_short(s, data->nbytes))
+        diag_error(r->diag, place,
+                   "'%s' has %" PRIu64 " bytes; expected more than the %" PRId64 " x %" PRId64
+                   " tokens of a step",
+                   data->path, data->nbytes, s->batch.size, s->batch.seq);
+    if (s->model.vocab > 0 && s->model.vocab < BYTE_VALUES)
+        diag_error(r->diag, scenario_place(s, "model.vocab"),
+                   "a vocabulary of %" PRId64 " for bytes of a text; expected at least %d",
+                   s->model.vocab, BYTE_VALUES);
+}
+
+void data_unload(struct scenario *scenario)
+{
+    file_unmap(scenario->data.bytes, scenario->data.nbytes);
+    scenario->data.bytes = NULL;
+}

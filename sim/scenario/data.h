@@ -1,0 +1,17 @@
+/* scenario/data.h - the text that a scenario's tokens are read from.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_DATA_H
+#define SCENARIO_DATA_H
+
+#include "scenario/value.h"
+
+/* Map the file that `data:` names, if any, into memory.  Reports one that cannot be read, or that
+ * is too short for a step; a model whose vocabulary lacks bytes. */
+void data_load(struct reader *r);
+
+/* Give the memory back; the path stays. */
+void data_unload(struct scenario *scenario);
+
+#endif /* SCENARIO_DATA_H */

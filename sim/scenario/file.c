@@ -1,0 +1,82 @@
+/* The path of a file: relative to the directory of the scenario's file, as it is kept and printed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/schema_part.h"
+#include "scenario/types.h"
+#include "scenario/value.h"
+
+static char **field_of(struct scenario *scenario, const struct option *option)
+{
+    return (char **)(void *)((char *)scenario + option->offset);
+}
+
+/* `path` seen from the directory of the file that names it; absolute paths are as they are.
+ * Standard input and --set have no directory. */
+static char *resolve(const char *file, const char *path)
+{
+    const char *slash = path[0] == '/' ? NULL : strrchr(file, '/');
+    size_t length = slash ? (size_t)(slash - file) + 1 : 0;
+    char *whole = malloc(length + strlen(path) + 1);
+
+    if (!whole)
+        return NULL;
+    memcpy(whole, file, length);
+    memcpy(whole + length, path, strlen(path) + 1);
+    return whole;
+}
+
+static void clear(struct scenario *scenario, const struct option *option)
+{
+    free(*field_of(scenario, option));
+    *field_of(scenario, option) = NULL;
+}
+
+static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    char *path = NULL, *whole = NULL;
+
+    if (!yaml_is_null(node)) {
+        path = value_read_name(r, option->key, node);
+        if (!path)
+            return;
+        whole = resolve(node->place.file, path);
+        free(path);
+        if (!whole) {
+            value_no_memory(r);
+            return;
+        }
+    }
+    clear(r->scenario, option);
+    *field_of(r->scenario, option) = whole;
+}
+
+static void print(const struct scenario *scenario, const struct option *option, struct text *out)
+{
+    const char *path = *(char *const *)(const void *)((const char *)scenario + option->offset);
+
+    if (path)
+        yaml_print_string(out, path);
+    else
+        text_add(out, "null");
+}
+
+static void schema(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_add(out, "anyOf",
+               "[{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]");
+}
+
+const struct value_type value_file = {
+    .expected = "the path of a file, or null",
+    .read = read,
+    .print = print,
+    .clear = clear,
+    .schema = schema,
+};
