@@ -148,6 +148,8 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/family/family.c \
+	%D%/family/family.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -277,6 +279,9 @@ libsim_la_SOURCES = \
 	%D%/model/recompute.h \
 	%D%/model/shardings.c \
 	%D%/model/source.c \
+	%D%/model/relative.c \
+	%D%/model/relative.h \
+	%D%/model/t5.c \
 	%D%/model/tokens.c \
 	%D%/model/tokens.h \
 	%D%/model/weights.c \
@@ -446,6 +451,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/data.c \
 	%D%/scenario/data.h \
 	%D%/scenario/file.c \
+	%D%/scenario/fraction.c \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/load.c \
@@ -458,6 +464,10 @@ libsim_la_SOURCES = \
 	%D%/scenario/partition_axis.c \
 	%D%/scenario/partition_axis.h \
 	%D%/scenario/print.c \
+	%D%/scenario/published.c \
+	%D%/scenario/published.h \
+	%D%/scenario/published_config.c \
+	%D%/scenario/published_config.h \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
 	%D%/scenario/recompute.c \

@@ -272,7 +272,7 @@ static uint32_t build_block(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
     bool centred = variant & 1, gated = variant & 2;
-    const struct attention_opts opts = {true, variant & 4 ? 100 : 0, false};
+    const struct attention_opts opts = {.causal = true, .rope_theta = variant & 4 ? 100 : 0};
     struct block_weights w = {.centred = centred};
     uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");
     uint32_t head_dim = graph_dim(m->graph, "A", 2), kv_heads = graph_dim(m->graph, "B", 3);

@@ -64,10 +64,10 @@ static uint32_t add_block(struct graph *g, const char *name, uint32_t x, uint32_
     uint32_t mlp = graph_dim(g, "mlp", 32), heads = graph_dim(g, "heads", 4);
     uint32_t head_dim = graph_dim(g, "head_dim", 4);
     struct block_weights w = {
-        .attn = {weight(g, graph_text(g, "%s/q", name), embed, heads, head_dim),
-                 weight(g, graph_text(g, "%s/k", name), embed, heads, head_dim),
-                 weight(g, graph_text(g, "%s/v", name), embed, heads, head_dim),
-                 weight(g, graph_text(g, "%s/o", name), heads, head_dim, embed)},
+        .attn = {.q = weight(g, graph_text(g, "%s/q", name), embed, heads, head_dim),
+                 .k = weight(g, graph_text(g, "%s/k", name), embed, heads, head_dim),
+                 .v = weight(g, graph_text(g, "%s/v", name), embed, heads, head_dim),
+                 .o = weight(g, graph_text(g, "%s/o", name), heads, head_dim, embed)},
         .mlp = {GRAPH_NONE, weight(g, graph_text(g, "%s/up", name), embed, mlp, GRAPH_NONE),
                 weight(g, graph_text(g, "%s/down", name), mlp, embed, GRAPH_NONE), GRAPH_NONE,
                 GRAPH_NONE},

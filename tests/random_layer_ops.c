@@ -359,9 +359,9 @@ static void add_block(struct random_program *p)
     static const uint32_t of_x[3] = {BATCH, SEQ, EMBED}, of_q[3] = {EMBED, HEADS, HEAD_DIM},
                           of_k[3] = {EMBED, KV_HEADS, HEAD_DIM}, of_o[3] = {HEADS, HEAD_DIM, EMBED},
                           of_up[2] = {EMBED, CLASSES}, of_down[2] = {CLASSES, EMBED}, embed = EMBED;
-    struct attention_opts opts = {random_chance(&p->random, 50),
-                                  random_chance(&p->random, 50) ? 100 : 0,
-                                  random_chance(&p->random, 50)};
+    struct attention_opts opts = {.causal = random_chance(&p->random, 50),
+                                  .rope_theta = random_chance(&p->random, 50) ? 100 : 0,
+                                  .rope_interleaved = random_chance(&p->random, 50)};
     bool gated = random_chance(&p->random, 50);
     struct block_weights w = {.centred = random_chance(&p->random, 50)};
     uint32_t x = fit(p, of_x, 3), before;

@@ -82,19 +82,30 @@ const char *graph_text(struct graph *graph, const char *fmt, ...)
     return text->chars;
 }
 
-double *graph_numbers(struct graph *graph, size_t count)
+/* Room of so many bytes behind a link of the graph's list; NULL: none, or the size overflowed. */
+static void *add_room(struct graph *graph, size_t count, size_t size)
 {
     struct graph_text *text = NULL;
 
-    if (count < SIZE_MAX / sizeof(double) / 2)
-        text = malloc(sizeof *text + count * sizeof(double));
+    if (count < SIZE_MAX / size / 2)
+        text = malloc(sizeof *text + count * size);
     if (!text) {
         graph_fail(graph, SHD_ENOMEM, "no memory for %zu numbers", count);
         return NULL;
     }
     text->next = graph->texts;
     graph->texts = text;
-    return (double *)(void *)text->chars;
+    return text->chars;
+}
+
+double *graph_numbers(struct graph *graph, size_t count)
+{
+    return add_room(graph, count, sizeof(double));
+}
+
+uint8_t *graph_bytes(struct graph *graph, size_t count)
+{
+    return add_room(graph, count, 1);
 }
 
 /* Room for one more element behind `count`: capacities are powers of two. */

@@ -159,6 +159,7 @@ const char *graph_text(struct graph *graph, const char *fmt, ...) SHD_PRINTF(2, 
 
 /* Room for numbers that live as long as the graph; NULL, and an error in the graph: no memory. */
 double *graph_numbers(struct graph *graph, size_t count);
+uint8_t *graph_bytes(struct graph *graph, size_t count);
 
 /* The dimension of a name; added when new.  An error when it has another size already. */
 uint32_t graph_dim(struct graph *graph, const char *name, int64_t size);

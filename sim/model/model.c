@@ -12,7 +12,8 @@
 #include "model/recompute.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
-                                                 &model_transformer, &model_graph_text};
+                                                 &model_transformer, &model_gpt2, &model_llama3,
+                                                 &model_t5, &model_graph_text};
 
 /* sum(out * ct), added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,

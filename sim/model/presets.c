@@ -1,4 +1,4 @@
-/* The models that have a name: mlp, attention, block, transformer.
+/* The models that are a stack of layers: mlp, attention, block, transformer, gpt2, llama3.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,27 +54,35 @@ static void build_layers(struct graph *graph, const struct scenario *scenario, s
     graph_output(graph, GRAPH_OUTPUT, "out", add_layers(&p, x), GRAPH_NONE);
 }
 
+/* A learned vector for each place, the same in all sequences. */
+static uint32_t add_positions(const struct preset *p, uint32_t x)
+{
+    struct graph *g = p->graph;
+    uint32_t table;
+
+    if (p->dims.positions == GRAPH_NONE)
+        return x;
+    table = weights_table(g, p->scenario, "embed/positions", p->dims.positions, p->dims.embed);
+    table = graph_slice(g, "embed/places", table, p->dims.positions, p->dims.seq, 0);
+    return graph_map(g, "embed/sum", KERN_ADD, x, table, 0);
+}
+
 static void build_transformer(struct graph *graph, const struct scenario *scenario,
                               struct diag *diag)
 {
     struct preset p = {graph, scenario, weights_dims(graph, scenario)};
-    const uint32_t table[2] = {p.dims.vocab, p.dims.embed};
-    const uint32_t head[2] = {p.dims.embed, p.dims.vocab};
-    const uint32_t logits[3] = {p.dims.batch, p.dims.seq, p.dims.vocab};
-    uint32_t x, w;
+    const struct tokens_part tokens = {0, (uint64_t)scenario->batch.seq};
+    const struct tokens_part labels = {1, (uint64_t)scenario->batch.seq};
+    uint32_t x, table;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens_add(graph, scenario, "tokens", p.dims.batch, p.dims.seq,
-                   (struct tokens_part){0, (uint64_t)scenario->batch.seq});
-    w = graph_param(graph, "embed/table", scenario->model.dtype, table, 2,
-                    model_source(scenario->seed, "embed/table", 2));
-    x = graph_embed(graph, "embed", w, x);
-    x = graph_constraint(graph, "embed/out", x);
+    x = tokens_add(graph, scenario, "tokens", p.dims.batch, p.dims.seq, tokens);
+    table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
+    x = graph_embed(graph, "embed", table, x);
+    x = graph_constraint(graph, "embed/out", add_positions(&p, x));
     x = add_layers(&p, x);
-    x = weights_final_norm(graph, scenario, x, &p.dims);
-    w = weights_param(graph, scenario, "head/kernel", head, 2, 1);
-    x = graph_einsum(graph, "head", x, w, logits, 3);
-    x = graph_constraint(graph, "head/out", x);
+    x = weights_final_norm(graph, scenario, "final_norm", x, &p.dims);
+    x = weights_head(graph, scenario, x, scenario->model.tied ? table : GRAPH_NONE, &p.dims);
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
@@ -82,9 +90,8 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     if (scenario->step.update)
         x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
                           x);
-    w = tokens_add(graph, scenario, "labels", p.dims.batch, p.dims.seq,
-                   (struct tokens_part){1, (uint64_t)scenario->batch.seq});
-    x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, w, GRAPH_NONE).loss;
+    table = tokens_add(graph, scenario, "labels", p.dims.batch, p.dims.seq, labels);
+    x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, table, GRAPH_NONE).loss;
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
 }
 
@@ -114,7 +121,7 @@ static void describe(struct text *out, const struct scenario *s)
         }
         text_addf(out, "%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "");
     }
-    if (m->kind == SCENARIO_TRANSFORMER)
+    if (m->vocab > 0)
         text_addf(out, ", vocab %lld", (long long)m->vocab);
     text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
               (long long)s->batch.seq);
@@ -124,3 +131,5 @@ const struct model_kind model_mlp = {SCENARIO_MLP, build_layers, describe};
 const struct model_kind model_attention = {SCENARIO_ATTENTION, build_layers, describe};
 const struct model_kind model_block = {SCENARIO_BLOCK, build_layers, describe};
 const struct model_kind model_transformer = {SCENARIO_TRANSFORMER, build_transformer, describe};
+const struct model_kind model_gpt2 = {SCENARIO_GPT2, build_transformer, describe};
+const struct model_kind model_llama3 = {SCENARIO_LLAMA3, build_transformer, describe};

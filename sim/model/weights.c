@@ -4,6 +4,7 @@
 #include "model/weights.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "graph/layers/norm.h"
 #include "model/model.h"
@@ -27,7 +28,8 @@ struct weights_dims weights_dims(struct graph *graph, const struct scenario *sce
     d.heads = dim(graph, "heads", heads ? m->heads : 0);
     d.kv_heads = dim(graph, "kv_heads", heads ? m->kv_heads : 0);
     d.head_dim = dim(graph, "head_dim", heads ? m->head_dim : 0);
-    d.vocab = dim(graph, "vocab", m->kind == SCENARIO_TRANSFORMER ? m->vocab : 0);
+    d.vocab = dim(graph, "vocab", m->vocab);
+    d.positions = dim(graph, "positions", m->positions);
     return d;
 }
 
@@ -51,13 +53,68 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
     return weights_param(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, nsummed);
 }
 
+/* What training begins with.  The presets that are no model of their own have random numbers
+ * everywhere, so that an element in the wrong place is seen; whole models begin as they did when
+ * they were trained: scales 1, biases 0, and the spread of the tables as published. */
+static bool is_published(const struct scenario *s)
+{
+    return s->model.kind == SCENARIO_GPT2 || s->model.kind == SCENARIO_LLAMA3 ||
+           s->model.kind == SCENARIO_T5;
+}
+
+static uint32_t vector(struct graph *g, const struct scenario *s, const char *name,
+                       const uint32_t *dims, uint32_t rank, double standard, double spread)
+{
+    struct kern_source source = model_source(s->seed, name, spread);
+
+    if (is_published(s))
+        source = (struct kern_source){.offset = standard};
+    return graph_param(g, name, s->model.dtype, dims, rank, source);
+}
+
 /* Scales about 1, so that what is normalised keeps about its size. */
 static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
                             const char *part, uint32_t embed)
 {
-    const char *name = graph_text(g, "%s/%s", layer, part);
+    double standard = strcmp(part, "scale") == 0 || strstr(part, "/scale") ? 1 : 0;
 
-    return graph_param(g, name, s->model.dtype, &embed, 1, model_source(s->seed, name, 2));
+    return vector(g, s, graph_text(g, "%s/%s", layer, part), &embed, 1, standard, 2);
+}
+
+static uint32_t bias(struct graph *g, const struct scenario *s, const char *layer, const char *part,
+                     const uint32_t *dims, uint32_t rank)
+{
+    return vector(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, 0, 0.2);
+}
+
+uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, const char *name,
+                      uint32_t embed)
+{
+    return norm_vector(graph, scenario, name, "scale", embed);
+}
+
+/* Spread evenly with the deviation 0.02 of GPT-2 and Llama, 1 of T5. */
+uint32_t weights_table(struct graph *graph, const struct scenario *scenario, const char *name,
+                       uint32_t rows, uint32_t embed)
+{
+    const uint32_t dims[2] = {rows, embed};
+    double deviation = scenario->model.kind == SCENARIO_T5 ? 1 : 0.02;
+    double spread = is_published(scenario) ? deviation * sqrt(12) : 2;
+
+    return graph_param(graph, name, scenario->model.dtype, dims, 2,
+                       model_source(scenario->seed, name, spread));
+}
+
+uint32_t weights_head(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                      uint32_t table, const struct weights_dims *dims)
+{
+    const uint32_t head[2] = {dims->embed, dims->vocab};
+    const uint32_t logits[3] = {dims->batch, dims->seq, dims->vocab};
+
+    if (table == GRAPH_NONE)
+        table = weights_param(graph, scenario, "head/kernel", head, 2, 1);
+    x = graph_einsum(graph, "head", x, table, logits, 3);
+    return graph_constraint(graph, "head/out", x);
 }
 
 struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scenario,
@@ -66,15 +123,28 @@ struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scena
     const uint32_t in[2] = {dims->embed, dims->mlp}, out[2] = {dims->mlp, dims->embed};
     struct mlp_weights w = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
 
-    if (scenario->model.activation == SCENARIO_SWIGLU)
+    if (scenario->model.activation == SCENARIO_SWIGLU ||
+        scenario->model.activation == SCENARIO_GEGLU)
         w.gate = kernel(graph, scenario, name, "gate/kernel", in, 2, 1);
     w.up = kernel(graph, scenario, name, "up/kernel", in, 2, 1);
     if (scenario->model.bias)
-        w.up_bias = kernel(graph, scenario, name, "up/bias", in + 1, 1, 0);
+        w.up_bias = bias(graph, scenario, name, "up/bias", in + 1, 1);
     w.down = kernel(graph, scenario, name, "down/kernel", out, 2, 1);
     if (scenario->model.bias)
-        w.down_bias = kernel(graph, scenario, name, "down/bias", out + 1, 1, 0);
+        w.down_bias = bias(graph, scenario, name, "down/bias", out + 1, 1);
     return w;
+}
+
+/* Where scores are not scaled, queries are smaller by as much. */
+static uint32_t query_kernel(struct graph *g, const struct scenario *s, const char *layer,
+                             const uint32_t dims[3])
+{
+    const char *name = graph_text(g, "%s/q/kernel", layer);
+    double spread = sqrt(12 / ((double)s->model.d_model * (double)s->model.head_dim));
+
+    if (s->model.kind != SCENARIO_T5)
+        return weights_param(g, s, name, dims, 3, 1);
+    return graph_param(g, name, s->model.dtype, dims, 3, model_source(s->seed, name, spread));
 }
 
 struct attention_weights weights_attention(struct graph *graph, const struct scenario *scenario,
@@ -83,12 +153,21 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     const uint32_t q[3] = {dims->embed, dims->heads, dims->head_dim};
     const uint32_t kv[3] = {dims->embed, dims->kv_heads, dims->head_dim};
     const uint32_t o[3] = {dims->heads, dims->head_dim, dims->embed};
-    struct attention_weights w;
+    struct attention_weights w = {.biased = scenario->model.attention_bias != SCENARIO_BIAS_NONE,
+                                  .o_biased =
+                                      scenario->model.attention_bias == SCENARIO_BIAS_ALL};
 
-    w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
+    w.q = query_kernel(graph, scenario, name, q);
     w.k = kernel(graph, scenario, name, "k/kernel", kv, 3, 1);
     w.v = kernel(graph, scenario, name, "v/kernel", kv, 3, 1);
     w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
+    if (w.biased) {
+        w.q_bias = bias(graph, scenario, name, "q/bias", q + 1, 2);
+        w.k_bias = bias(graph, scenario, name, "k/bias", kv + 1, 2);
+        w.v_bias = bias(graph, scenario, name, "v/bias", kv + 1, 2);
+    }
+    if (w.o_biased)
+        w.o_bias = bias(graph, scenario, name, "o/bias", &dims->embed, 1);
     return w;
 }
 
@@ -98,6 +177,7 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
     struct block_weights w;
 
     w.centred = scenario->model.norm == SCENARIO_LAYER_NORM;
+    w.norm_eps = scenario->model.norm_eps;
     w.norm1 = norm_vector(graph, scenario, name, "norm1/scale", dims->embed);
     w.norm1_bias = w.norm2_bias = GRAPH_NONE;
     if (w.centred)
@@ -110,16 +190,17 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
     return w;
 }
 
-uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, uint32_t x,
-                            const struct weights_dims *dims)
+uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,
+                            uint32_t x, const struct weights_dims *dims)
 {
     bool centred = scenario->model.norm == SCENARIO_LAYER_NORM;
-    uint32_t scale = norm_vector(graph, scenario, "final_norm", "scale", dims->embed), bias;
+    double eps = scenario->model.norm_eps;
+    uint32_t scale = norm_vector(graph, scenario, name, "scale", dims->embed), shift;
 
     if (!centred)
-        return layer_rms_norm(graph, "final_norm", x, scale, BLOCK_NORM_EPS);
-    bias = norm_vector(graph, scenario, "final_norm", "bias", dims->embed);
-    return layer_layer_norm(graph, "final_norm", x, scale, bias, 1e-5);
+        return layer_rms_norm(graph, name, x, scale, eps > 0 ? eps : BLOCK_NORM_EPS);
+    shift = norm_vector(graph, scenario, name, "bias", dims->embed);
+    return layer_layer_norm(graph, name, x, scale, shift, eps > 0 ? eps : BLOCK_LAYER_NORM_EPS);
 }
 
 enum kern_fn weights_activation(const struct scenario *scenario)
@@ -129,6 +210,7 @@ enum kern_fn weights_activation(const struct scenario *scenario)
         [SCENARIO_SWIGLU] = KERN_SILU,
         [SCENARIO_RELU] = KERN_RELU,
         [SCENARIO_SILU] = KERN_SILU,
+        [SCENARIO_GEGLU] = KERN_GELU,
     };
 
     return functions[scenario->model.activation];

@@ -15,8 +15,22 @@
 
 /* The logical axes of the presets; GRAPH_NONE for those that a kind of model has not. */
 struct weights_dims {
-    uint32_t batch, seq, embed, mlp, heads, kv_heads, head_dim, vocab;
+    uint32_t batch, seq, embed, mlp, heads, kv_heads, head_dim, vocab, positions;
 };
+
+/* x[..., embed] to logits[batch, seq, vocab], by a head of its own or by the embedding's table
+ * (GRAPH_NONE: it is not tied). */
+uint32_t weights_head(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                      uint32_t table, const struct weights_dims *dims);
+
+/* The table of the embedding, [vocab, embed]. */
+uint32_t weights_table(struct graph *graph, const struct scenario *scenario, const char *name,
+                       uint32_t rows, uint32_t embed);
+
+/* The scale of the norm `name`, [embed]. */
+uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, const char *name,
+                      uint32_t embed);
+
 
 struct weights_dims weights_dims(struct graph *graph, const struct scenario *scenario);
 
@@ -33,9 +47,9 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
                                    const char *name, const struct weights_dims *dims);
 
-/* The norm before the head, with its parameters. */
-uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, uint32_t x,
-                            const struct weights_dims *dims);
+/* The norm `name`, after all layers, with its parameters. */
+uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,
+                            uint32_t x, const struct weights_dims *dims);
 
 /* How the scenario's mlp and attention layers compute. */
 enum kern_fn weights_activation(const struct scenario *scenario);

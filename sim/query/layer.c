@@ -63,7 +63,8 @@ static uint32_t as_out(struct graph *g, uint32_t y)
 
 static uint32_t build_attention(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
-    const struct attention_weights w = {nodes[1], nodes[2], nodes[3], nodes[4]};
+    const struct attention_weights w = {
+        .q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]};
     const struct attention_opts opts = attention_of(attrs);
 
     return as_out(g, layer_attention(g, "attn", nodes[0], &w, &opts));
@@ -74,7 +75,7 @@ static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t
 {
     bool gated = nodes[6] != GRAPH_NONE;
     const struct block_weights w = {
-        .attn = {nodes[1], nodes[2], nodes[3], nodes[4]},
+        .attn = {.q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]},
         .mlp = {nodes[6], gated ? nodes[7] : nodes[5], nodes[8], GRAPH_NONE, GRAPH_NONE},
         .norm1 = nodes[9],
         .norm2 = nodes[10]};

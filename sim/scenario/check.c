@@ -25,13 +25,19 @@ static struct place missing_place(const struct scenario *s, const struct option 
     return s->place;
 }
 
+/* A published size or a config says it. */
+static bool is_sized(const struct scenario *s, const struct option *option)
+{
+    return (s->model.size > 0 || s->model.from) && (option->sized >> s->model.kind & 1);
+}
+
 static void check_required(struct reader *r)
 {
     char path[OPTION_PATH_MAX];
 
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (!option->required || r->scenario->places[i].file ||
+        if (!option->required || r->scenario->places[i].file || is_sized(r->scenario, option) ||
             !option_is_of(option, r->scenario->model.kind))
             continue;
         struct text expected = TEXT_INIT;
@@ -75,6 +81,29 @@ static void check_heads(struct reader *r)
     if (m->rope.used && m->head_dim % 2 != 0)
         diag_error(r->diag, scenario_place(r->scenario, "model.rope"),
                    "rope on heads of width %" PRId64 "; expected an even head_dim", m->head_dim);
+}
+
+/* Every token has a place that something was learned of. */
+static void check_positions(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_model *m = &s->model;
+
+    if (m->positions > 0 && s->batch.seq > m->positions)
+        diag_error(r->diag, scenario_place(s, "batch.seq"),
+                   "sequences of %" PRId64 " tokens for %" PRId64 " positions; expected at most as "
+                   "many",
+                   s->batch.seq, m->positions);
+    if (m->kind == SCENARIO_T5 && m->buckets % 4 != 0)
+        diag_error(r->diag, scenario_place(s, "model.buckets"),
+                   "%" PRId64 " buckets; expected a multiple of 4: half for each direction, and "
+                   "half of those for near places",
+                   m->buckets);
+    if (m->kind == SCENARIO_T5 && m->distance <= m->buckets / 2)
+        diag_error(r->diag, scenario_place(s, "model.distance"),
+                   "a distance of %" PRId64 " for %" PRId64 " buckets; expected more than half of "
+                   "them",
+                   m->distance, m->buckets);
 }
 
 static void check_mesh(struct reader *r)
@@ -151,6 +180,8 @@ static const struct {
     {"batch", "batch.size"},        {"seq", "batch.seq"},     {"embed", "model.d_model"},
     {"mlp", "model.d_ff"},          {"heads", "model.heads"}, {"kv_heads", "model.kv_heads"},
     {"head_dim", "model.head_dim"}, {"vocab", "model.vocab"},
+    {"positions", "model.positions"}, {"buckets", "model.buckets"},
+    {"source", "batch.source"},
 };
 
 /* The n-th logical axis of the model, or NULL behind the last; "" for one of another kind. */
@@ -360,6 +391,7 @@ void check_scenario(struct reader *r)
     check_required(r);
     check_kind(r);
     check_heads(r);
+    check_positions(r);
     check_mesh(r);
     check_logical(r);
     check_update(r);

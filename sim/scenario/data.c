@@ -13,7 +13,9 @@
  * in 128 bits, as sizes are what the file says. */
 static bool is_too_short(const struct scenario *s, uint64_t nbytes)
 {
-    unsigned __int128 tokens = (unsigned __int128)(uint64_t)s->batch.size * (uint64_t)s->batch.seq;
+    int64_t encoded = s->model.kind == SCENARIO_T5 ? s->batch.source : 0;
+    unsigned __int128 tokens =
+        (unsigned __int128)(uint64_t)s->batch.size * (uint64_t)(s->batch.seq + encoded);
 
     return s->batch.size > 0 && s->batch.seq > 0 && nbytes < tokens + 1;
 }
@@ -35,8 +37,8 @@ void data_load(struct reader *r)
     }
     if (is_too_short(s, data->nbytes))
         diag_error(r->diag, place,
-                   "'%s' has %" PRIu64 " bytes; expected more than the %" PRId64 " x %" PRId64
-                   " tokens of a step",
+                   "'%s' has %" PRIu64 " bytes; expected more than the tokens of a step, whose "
+                   "batch is %" PRId64 " x %" PRId64,
                    data->path, data->nbytes, s->batch.size, s->batch.seq);
     if (s->model.vocab > 0 && s->model.vocab < BYTE_VALUES)
         diag_error(r->diag, scenario_place(s, "model.vocab"),

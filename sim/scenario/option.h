@@ -41,6 +41,7 @@ struct option {
     const char *key;
     const struct value_type *type;
     bool required;
+    unsigned sized; /* bit k: of models of kind k `size` or `from` say it, too */
     unsigned kinds; /* bit k: an option of models of kind k; 0: of all */
     size_t offset;  /* in struct scenario; 0 for the types that stand for one field */
     int64_t min;    /* of whole numbers */

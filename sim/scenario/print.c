@@ -57,7 +57,7 @@ static void print_option_help(const struct option *option, struct text *out)
         if (option_is_of(option, k))
             text_addf(out, "%s%s", n++ ? ", " : " ", scenario_kind_name(k));
     if (option->required)
-        text_add(out, "; required");
+        text_add(out, option->sized ? "; required without size or from" : "; required");
     else if (option->standard)
         text_addf(out, "; default %s", option->standard);
     text_addf(out, "\n    %s\n", option->help);

@@ -8,6 +8,7 @@
 
 #include "scenario/check.h"
 #include "scenario/data.h"
+#include "scenario/published.h"
 #include "scenario/resolve.h"
 #include "scenario/rules.h"
 #include "scenario/types.h"
@@ -158,8 +159,9 @@ static bool is_given(const struct scenario *s, const char *section, const char *
 }
 
 /* A graph section implies the kind of model; the number of heads implies their width. */
-static void derive_model(struct scenario *s)
+static void derive_model(struct reader *r)
 {
+    struct scenario *s = r->scenario;
     struct scenario_model *m = &s->model;
     struct place graph = s->places[option_section_id(option_find_section("graph"))];
 
@@ -167,10 +169,15 @@ static void derive_model(struct scenario *s)
         m->kind = SCENARIO_GRAPH;
         s->places[option_id(option_find("model", "kind"))] = graph;
     }
-    if (!is_given(s, "model", "kv_heads"))
+    published_apply(r);
+    if (m->kv_heads == 0)
         m->kv_heads = m->heads > 0 ? m->heads : 1;
-    if (!is_given(s, "model", "head_dim"))
+    if (m->head_dim == 0)
         m->head_dim = m->heads > 0 && m->d_model % m->heads == 0 ? m->d_model / m->heads : 0;
+    if (m->decoder_layers == 0)
+        m->decoder_layers = m->layers;
+    if (s->batch.source == 0)
+        s->batch.source = s->batch.seq;
     m->place = scenario_place(s, m->kind == SCENARIO_GRAPH ? "graph" : "model");
 }
 
@@ -183,7 +190,7 @@ static void derive_defaults(struct reader *r)
         s->name = stem(s->place.file);
     if (!s->name)
         value_no_memory(r);
-    derive_model(s);
+    derive_model(r);
 }
 
 void read_scenario(struct reader *r, const struct yaml_node *file,

@@ -41,6 +41,9 @@ enum scenario_kind {
     SCENARIO_ATTENTION,
     SCENARIO_BLOCK,       /* pre-norm: attention and mlp, each with its residual sum */
     SCENARIO_TRANSFORMER, /* embedding, blocks, norm, head, cross-entropy */
+    SCENARIO_GPT2,        /* a transformer: learned positions, layer norms, biases, tied head */
+    SCENARIO_LLAMA3,      /* a transformer: rope, grouped queries, swiglu, RMS norms */
+    SCENARIO_T5,          /* encoder and decoder: relative positions, cross attention */
     SCENARIO_GRAPH,       /* the scenario's own, in its `graph:` section */
     SCENARIO_NKINDS
 };
@@ -52,7 +55,16 @@ enum scenario_activation {
     SCENARIO_SWIGLU, /* gated: silu(x * gate) times (x * up) */
     SCENARIO_RELU,
     SCENARIO_SILU,
+    SCENARIO_GEGLU, /* gated: gelu(x * gate) times (x * up) */
     SCENARIO_NACTIVATIONS
+};
+
+/* Which kernels of attention have a bias beside them. */
+enum scenario_attention_bias {
+    SCENARIO_BIAS_NONE,
+    SCENARIO_BIAS_QKV,
+    SCENARIO_BIAS_ALL,
+    SCENARIO_NATTENTION_BIASES
 };
 
 struct scenario_rope {
@@ -83,6 +95,15 @@ struct scenario_model {
     int64_t head_dim;
     int64_t vocab;
     struct scenario_rope rope;
+    enum scenario_attention_bias attention_bias;
+    double norm_eps; /* 0: that of the kind of norm */
+    int64_t positions; /* that have a learned vector each; 0: none has */
+    bool tied; /* the head is the embedding's table */
+    int64_t decoder_layers;
+    int64_t buckets, distance; /* of relative positions: model/relative.h */
+    int64_t size; /* a published one: scenario/published.h; 0: as the other options say */
+    double scale; /* of that size, above 0 to 1 */
+    char *from;   /* a config.json whose sizes these are, or NULL */
 };
 
 struct scenario_dim {
@@ -131,6 +152,7 @@ struct scenario_graph {
 struct scenario_batch {
     int64_t size;         /* sequences, over all devices */
     int64_t seq;          /* tokens of each */
+    int64_t source;       /* tokens of each that an encoder reads */
     int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
 };
 

@@ -169,17 +169,36 @@ static void print_definitions(struct json_out *out)
 
 /* ---- what a model of a kind needs and has not ---- */
 
-/* The keys of a section, or of the top, that a kind needs; the kind itself is asked for
- * elsewhere. */
+/* The keys of a section, or of the top, that a kind needs whatever its size; the kind itself is
+ * asked for elsewhere. */
 static void print_required(struct json_out *out, const char *section, unsigned kind)
 {
     json_out_key(out, "required");
     json_out_begin_flat_array(out);
     for (size_t i = 0; i < option_count; i++)
         if (option_is_in(&option_table[i], section) && option_table[i].required &&
-            option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0)
+            option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0 &&
+            !(option_table[i].sized >> kind & 1))
             json_out_string(out, option_table[i].key);
     json_out_end_array(out);
+}
+
+/* What a kind needs that a published size or a config may say in its place. */
+static void print_sized(struct json_out *out, const char *section, unsigned kind)
+{
+    struct text keys = TEXT_INIT;
+
+    for (size_t i = 0; i < option_count; i++)
+        if (option_is_in(&option_table[i], section) && option_table[i].sized >> kind & 1)
+            text_addf(&keys, "%s\"%s\"", keys.length ? ", " : "", option_table[i].key);
+    if (keys.length > 0)
+        add_type(out, "anyOf",
+                 "[{\"required\": [\"size\"], \"properties\": {\"size\": {\"not\": {\"const\": "
+                 "\"custom\"}}}}, {\"required\": [\"from\"], \"properties\": {\"from\": {\"not\": "
+                 "{\"type\": \"null\"}}}}, {\"required\": [%s]}]",
+                 text_get(&keys));
+    out->text->failed |= keys.failed;
+    text_fini(&keys);
 }
 
 static bool needs_section(const char *section, unsigned kind)
@@ -196,6 +215,7 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
     json_out_key(out, section);
     json_out_begin_flat_object(out);
     print_required(out, section, kind);
+    print_sized(out, section, kind);
     json_out_key(out, "properties");
     json_out_begin_flat_object(out);
     for (size_t i = 0; i < option_count; i++)
@@ -248,7 +268,8 @@ static void print_whole(struct json_out *out)
     schema_add(out, "if", "{\"not\": {\"required\": [\"graph\"]}}");
     schema_add(
         out, "then",
-        "{\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]}}}");
+        "{\"required\": [\"model\"], \"properties\": {\"model\": {\"anyOf\": [{\"required\": [\"kind\"]}, "
+        "{\"required\": [\"size\"]}, {\"required\": [\"from\"]}]}}}");
     json_out_key(out, "allOf");
     json_out_begin_array(out);
     for (unsigned kind = 0; kind < SCENARIO_NKINDS; kind++)

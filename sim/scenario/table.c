@@ -15,17 +15,22 @@
 static const char *const kinds[] = {
     [SCENARIO_MLP] = "mlp",     [SCENARIO_ATTENTION] = "attention",
     [SCENARIO_BLOCK] = "block", [SCENARIO_TRANSFORMER] = "transformer",
-    [SCENARIO_GRAPH] = "graph", [SCENARIO_NKINDS] = NULL,
+    [SCENARIO_GPT2] = "gpt2",   [SCENARIO_LLAMA3] = "llama3",
+    [SCENARIO_T5] = "t5",       [SCENARIO_GRAPH] = "graph",
+    [SCENARIO_NKINDS] = NULL,
 };
 
 /* Which options go with which kinds. */
 #define OF(kind) (1u << (kind))
 #define OF_GRAPH OF(SCENARIO_GRAPH)
 #define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)
-#define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_TRANSFORMER)
-#define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS)
-#define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS)
-#define OF_TOKENS OF_TRANSFORMER
+#define OF_T5 OF(SCENARIO_T5)
+#define OF_PUBLISHED (OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_T5)
+#define OF_DECODERS (OF_TRANSFORMER | OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3))
+#define OF_TOKENS (OF_DECODERS | OF_T5)
+#define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_DECODERS)
+#define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS | OF_T5)
+#define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS | OF_T5)
 #define OF_PRESETS (OF(SCENARIO_MLP) | OF_ATTENTION)
 
 static const char *const norms[] = {
@@ -36,7 +41,15 @@ static const char *const norms[] = {
 
 static const char *const activations[] = {
     [SCENARIO_GELU] = "gelu", [SCENARIO_SWIGLU] = "swiglu",   [SCENARIO_RELU] = "relu",
-    [SCENARIO_SILU] = "silu", [SCENARIO_NACTIVATIONS] = NULL,
+    [SCENARIO_SILU] = "silu", [SCENARIO_GEGLU] = "geglu",
+    [SCENARIO_NACTIVATIONS] = NULL,
+};
+
+static const char *const attention_biases[] = {
+    [SCENARIO_BIAS_NONE] = "none",
+    [SCENARIO_BIAS_QKV] = "qkv",
+    [SCENARIO_BIAS_ALL] = "all",
+    [SCENARIO_NATTENTION_BIASES] = NULL,
 };
 
 static const char *const dtypes[] = {
@@ -147,6 +160,7 @@ const struct option option_table[] = {
         .key = "d_model",
         .type = &value_int,
         .required = true,
+        .sized = OF_PUBLISHED,
         .kinds = OF_PRESETS,
         .offset = AT(model.d_model),
         .min = 1,
@@ -159,6 +173,7 @@ const struct option option_table[] = {
         .key = "d_ff",
         .type = &value_int,
         .required = true,
+        .sized = OF_PUBLISHED,
         .kinds = OF_MLPS,
         .offset = AT(model.d_ff),
         .min = 1,
@@ -174,7 +189,7 @@ const struct option option_table[] = {
         .offset = AT(model.activation),
         .words = activations,
         .standard = "gelu",
-        .help = "between the matrix products; swiglu adds a gate kernel",
+        .help = "between the matrix products; swiglu and geglu add a gate kernel",
     },
     {
         .section = "model",
@@ -185,13 +200,13 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .help = "how many, one after the other",
+        .help = "how many, one after the other; of t5 in the encoder",
     },
     {
         .section = "model",
         .key = "bias",
         .type = &value_bool,
-        .kinds = OF_MLPS,
+        .kinds = OF_MLPS & ~OF_T5,
         .offset = AT(model.bias),
         .standard = "false",
         .help = "whether kernels of mlp layers have a bias beside them",
@@ -201,6 +216,7 @@ const struct option option_table[] = {
         .key = "heads",
         .type = &value_int,
         .required = true,
+        .sized = OF_PUBLISHED,
         .kinds = OF_ATTENTION,
         .offset = AT(model.heads),
         .min = 1,
@@ -211,7 +227,7 @@ const struct option option_table[] = {
         .section = "model",
         .key = "kv_heads",
         .type = &value_int,
-        .kinds = OF_ATTENTION,
+        .kinds = OF_ATTENTION & ~OF_T5,
         .offset = AT(model.kv_heads),
         .min = 1,
         .max = 65536,
@@ -232,7 +248,7 @@ const struct option option_table[] = {
         .section = "model",
         .key = "causal",
         .type = &value_bool,
-        .kinds = OF_ATTENTION,
+        .kinds = OF_ATTENTION & ~OF_PUBLISHED,
         .offset = AT(model.causal),
         .standard = "true",
         .help = "whether a token sees only itself and those before it",
@@ -241,7 +257,7 @@ const struct option option_table[] = {
         .section = "model",
         .key = "rope",
         .type = &value_rope,
-        .kinds = OF_ATTENTION,
+        .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
         .standard = "null",
         .help = "rotary embedding of queries and keys; {} is theta 10000 with pairs of halves",
     },
@@ -260,12 +276,116 @@ const struct option option_table[] = {
         .key = "vocab",
         .type = &value_int,
         .required = true,
-        .kinds = OF_TRANSFORMER,
+        .sized = OF_PUBLISHED,
+        .kinds = OF_TOKENS,
         .offset = AT(model.vocab),
         .min = 1,
         .max = INT32_MAX,
         .unit = "tokens",
         .help = "that there are (logical axis vocab)",
+    },
+    {
+        .section = "model",
+        .key = "attention_bias",
+        .type = &value_word,
+        .kinds = OF_ATTENTION & ~OF_T5,
+        .offset = AT(model.attention_bias),
+        .words = attention_biases,
+        .standard = "none",
+        .help = "which kernels of attention have a bias beside them",
+    },
+    {
+        .section = "model",
+        .key = "norm_eps",
+        .type = &value_number,
+        .kinds = OF_BLOCKS | OF_T5,
+        .offset = AT(model.norm_eps),
+        .max = 1,
+        .standard = "null",
+        .help = "added to variances; null: 1e-6 of RMS norms, 1e-5 of layer norms",
+    },
+    {
+        .section = "model",
+        .key = "positions",
+        .type = &value_int,
+        .kinds = OF_TRANSFORMER | OF(SCENARIO_GPT2),
+        .offset = AT(model.positions),
+        .min = 0,
+        .max = INT32_MAX,
+        .standard = "0",
+        .unit = "tokens",
+        .help = "that have a learned vector each (logical axis positions), at least seq; 0: none",
+    },
+    {
+        .section = "model",
+        .key = "tied",
+        .type = &value_bool,
+        .kinds = OF_TOKENS,
+        .offset = AT(model.tied),
+        .standard = "false",
+        .help = "whether the head is the embedding's table",
+    },
+    {
+        .section = "model",
+        .key = "decoder_layers",
+        .type = &value_int,
+        .kinds = OF_T5,
+        .offset = AT(model.decoder_layers),
+        .min = 1,
+        .max = 65536,
+        .help = "by default as many as layers",
+    },
+    {
+        .section = "model",
+        .key = "buckets",
+        .type = &value_int,
+        .kinds = OF_T5,
+        .offset = AT(model.buckets),
+        .min = 4,
+        .max = 256,
+        .standard = "32",
+        .help = "of relative positions, each with a number for each head (logical axis buckets)",
+    },
+    {
+        .section = "model",
+        .key = "distance",
+        .type = &value_int,
+        .kinds = OF_T5,
+        .offset = AT(model.distance),
+        .min = 2,
+        .max = INT32_MAX,
+        .standard = "128",
+        .unit = "tokens",
+        .help = "from which on all places are in the last bucket",
+    },
+    {
+        .section = "model",
+        .key = "size",
+        .type = &value_size,
+        .kinds = OF_PUBLISHED,
+        .offset = AT(model.size),
+        .standard = "custom",
+        .help = "a published one, which says all that is not given here, and the kind; custom: none",
+    },
+    {
+        .section = "model",
+        .key = "scale",
+        .type = &value_fraction,
+        .kinds = OF_PUBLISHED,
+        .offset = AT(model.scale),
+        .standard = "1",
+        .help = "of what size or from say: layers, widths and vocabulary shrink, heads only when "
+                "they are as narrow as can be; rounded up so that mesh axes still divide them",
+    },
+    {
+        .section = "model",
+        .key = "from",
+        .type = &value_file,
+        .kinds = OF_PUBLISHED,
+        .offset = AT(model.from),
+        .standard = "null",
+        .help = "a Hugging Face config.json (gpt2, llama, mistral, qwen2, t5), which says all that "
+                "is not given here, and the kind; a path from this file's directory",
     },
     {
         .section = "model",
@@ -299,6 +419,17 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .unit = "tokens",
         .help = "of each sequence (logical axis seq)",
+    },
+    {
+        .section = "batch",
+        .key = "source",
+        .type = &value_int,
+        .kinds = OF_T5,
+        .offset = AT(batch.source),
+        .min = 1,
+        .max = INT32_MAX,
+        .unit = "tokens",
+        .help = "of each sequence that the encoder reads (logical axis source); by default seq",
     },
     {
         .section = "batch",

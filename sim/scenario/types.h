@@ -30,6 +30,8 @@ extern const struct value_type value_rope;                             /* rope.c
 extern const struct value_type value_betas;                            /* betas.c */
 extern const struct value_type value_layers, value_places;             /* stages.c */
 extern const struct value_type value_recompute;                        /* recompute.c */
+extern const struct value_type value_size;     /* published.c: int64_t, a row of its table */
+extern const struct value_type value_fraction; /* fraction.c: double, above 0 to 1 */
 extern const struct value_type value_file; /* file.c: char *, owned: a path; null is NULL */
 extern const struct value_type value_dims, value_ops, value_outputs;   /* graph.c */
 extern const struct value_type value_arrays; /* graph.c: struct scenario_arrays, at the offset */

@@ -5,50 +5,114 @@
 
 #include <math.h>
 
+#include "graph/layers/softmax.h"
+
+#define MASKED (-1e30) /* a score that is no part of its row's softmax */
+
+/* A projection of the layer `name`. */
+struct projection {
+    const char *part, *place;
+    uint32_t weights; /* [embed, heads, head_dim] */
+    bool biased;
+    uint32_t bias;
+};
+
 /* x[batch, seq, embed] times [embed, heads, head_dim], with positions rotated in if asked for. */
-static uint32_t project(struct graph *g, const char *name, const char *part, const char *place,
-                        uint32_t x, uint32_t w, const struct attention_opts *rope)
+static uint32_t project(struct graph *g, const char *name, const struct projection *p, uint32_t x,
+                        const struct attention_opts *rope)
 {
-    const char *full = graph_text(g, "%s/%s", name, part);
+    const char *full = graph_text(g, "%s/%s", name, p->part);
     const struct graph_node *n, *m;
     uint32_t y;
 
-    if (g->err.status != SHD_OK || x == GRAPH_NONE || w == GRAPH_NONE)
+    if (g->err.status != SHD_OK || x == GRAPH_NONE || p->weights == GRAPH_NONE)
         return GRAPH_NONE;
     n = &g->nodes[x];
-    m = &g->nodes[w];
+    m = &g->nodes[p->weights];
     if (n->rank != 3 || m->rank != 3)
         return graph_fail(g, SHD_EINVAL,
                           "'%s' wants x[batch, seq, embed] and weights[embed, heads, head_dim]",
                           full);
     const uint32_t dims[4] = {n->dims[0], n->dims[1], m->dims[1], m->dims[2]};
 
-    y = graph_einsum(g, full, x, w, dims, 4);
-    y = graph_constraint(g, graph_text(g, "%s/%s", name, place), y);
+    y = graph_einsum(g, full, x, p->weights, dims, 4);
+    if (p->biased)
+        y = graph_map(g, graph_text(g, "%s/bias", full), KERN_ADD, y, p->bias, 0);
+    y = graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
     if (rope && rope->rope_theta > 0)
         y = graph_rope(g, graph_text(g, "%s/rope", full), y, dims[1], dims[3], 0, rope->rope_theta,
                        rope->rope_interleaved);
     return y;
 }
 
+/* Attention with a bias[seq, keys, heads] on its scores.  q, k, v: [batch, seq, heads, head_dim]. */
+static uint32_t biased_heads(struct graph *g, const char *name, const uint32_t qkv[3],
+                             const struct attention_opts *opts, double scale)
+{
+    uint32_t q = qkv[0], k, v, s, dims[4], scores[4], keys;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    if (g->nodes[opts->bias].rank != 3)
+        return graph_fail(g, SHD_EINVAL, "'%s' wants a bias[seq, keys, heads]", name);
+    for (int d = 0; d < 4; d++)
+        dims[d] = g->nodes[q].dims[d];
+    keys = g->nodes[opts->bias].dims[1];
+    scores[0] = dims[0];
+    scores[1] = dims[2];
+    scores[2] = dims[1];
+    scores[3] = keys;
+    k = graph_repeat(g, graph_text(g, "%s/k", name), qkv[1], dims[1], keys);
+    v = graph_repeat(g, graph_text(g, "%s/v", name), qkv[2], dims[1], keys);
+    s = graph_einsum(g, graph_text(g, "%s/scores", name), q, k, scores, 4);
+    if (scale != 1)
+        s = graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, s, GRAPH_NONE, scale);
+    s = graph_map(g, graph_text(g, "%s/biased", name), KERN_ADD, s, opts->bias, 0);
+    if (opts->causal)
+        s = graph_causal_mask(g, graph_text(g, "%s/masked", name), s, dims[1], keys, MASKED);
+    s = layer_softmax(g, graph_text(g, "%s/softmax", name), s, keys);
+    return graph_einsum(g, name, s, v, dims, 4);
+}
+
+static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t memory,
+                       const struct attention_weights *w, const struct attention_opts *opts)
+{
+    const struct projection parts[3] = {{"q", "q", w->q, w->biased, w->q_bias},
+                                        {"k", "kv", w->k, w->biased, w->k_bias},
+                                        {"v", "kv", w->v, w->biased, w->v_bias}};
+    const char *heads = graph_text(g, "%s/heads", name);
+    uint32_t qkv[3], o, dims[3];
+    double scale = 1;
+
+    qkv[0] = project(g, name, &parts[0], x, opts);
+    qkv[1] = project(g, name, &parts[1], memory, opts);
+    qkv[2] = project(g, name, &parts[2], memory, NULL);
+    if (g->err.status != SHD_OK || qkv[0] == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (!opts->unscaled)
+        scale = 1 / sqrt((double)g->dims[g->nodes[qkv[0]].dims[3]].size);
+    for (int d = 0; d < 3; d++)
+        dims[d] = g->nodes[x].dims[d];
+    o = opts->relative ? biased_heads(g, heads, qkv, opts, scale)
+                       : graph_attention(g, heads, qkv[0], qkv[1], qkv[2], opts->causal, scale);
+    o = graph_constraint(g, graph_text(g, "%s/q", name), o);
+    o = graph_einsum(g, graph_text(g, "%s/o", name), o, w->o, dims, 3);
+    if (w->o_biased)
+        o = graph_map(g, graph_text(g, "%s/o/bias", name), KERN_ADD, o, w->o_bias, 0);
+    return graph_constraint(g, graph_text(g, "%s/out", name), o);
+}
+
 uint32_t layer_attention(struct graph *graph, const char *name, uint32_t x,
                          const struct attention_weights *weights, const struct attention_opts *opts)
 {
-    uint32_t q, k, v, o, dims[3];
-    double head_dim;
-
     x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
-    q = project(graph, name, "q", "q", x, weights->q, opts);
-    k = project(graph, name, "k", "kv", x, weights->k, opts);
-    v = project(graph, name, "v", "kv", x, weights->v, NULL);
-    if (graph->err.status != SHD_OK || q == GRAPH_NONE)
-        return GRAPH_NONE;
-    head_dim = (double)graph->dims[graph->nodes[q].dims[3]].size;
-    for (int d = 0; d < 3; d++)
-        dims[d] = graph->nodes[x].dims[d];
-    o = graph_attention(graph, graph_text(graph, "%s/heads", name), q, k, v, opts->causal,
-                        1 / sqrt(head_dim));
-    o = graph_constraint(graph, graph_text(graph, "%s/q", name), o);
-    o = graph_einsum(graph, graph_text(graph, "%s/o", name), o, weights->o, dims, 3);
-    return graph_constraint(graph, graph_text(graph, "%s/out", name), o);
+    return attend(graph, name, x, x, weights, opts);
+}
+
+uint32_t layer_cross_attention(struct graph *graph, const char *name, uint32_t x, uint32_t memory,
+                               const struct attention_weights *weights,
+                               const struct attention_opts *opts)
+{
+    x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
+    return attend(graph, name, x, memory, weights, opts);
 }

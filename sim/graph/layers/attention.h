@@ -1,7 +1,10 @@
-/* attention.h - multi-head and grouped-query self-attention.
+/* attention.h - multi-head and grouped-query attention, of a sequence to itself or to another.
  *
  * Places where a sharding may be asked for, under the layer's name: in, q (on q and on the heads'
  * outputs), kv (on k and v), out.
+ *
+ * Without relative positions attention is one fused kernel that keeps no scores.  With them it is
+ * made of products and a softmax, whose scores are kept for the backward phase.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +17,31 @@ struct attention_weights {
     uint32_t q;    /* [embed, heads, head_dim] */
     uint32_t k, v; /* [embed, kv_heads, head_dim] */
     uint32_t o;    /* [heads, head_dim, embed] */
+    bool biased;   /* q, k and v have the biases below */
+    uint32_t q_bias;         /* [heads, head_dim] */
+    uint32_t k_bias, v_bias; /* [kv_heads, head_dim] */
+    bool o_biased;
+    uint32_t o_bias; /* [embed] */
 };
 
 struct attention_opts {
     bool causal;
     double rope_theta; /* 0: no rotary embedding */
     bool rope_interleaved;
+    bool unscaled; /* scores are as they are; else scaled by head_dim^-1/2 */
+    bool relative; /* what lies between two places is added to their scores, which has no kernel of
+                      its own; kv_heads are heads then */
+    uint32_t bias; /* [seq, keys, heads], keys as long as seq and named otherwise */
 };
 
-/* x[batch, seq, embed] -> [batch, seq, embed]; scores are scaled by head_dim^-1/2. */
+/* x[batch, seq, embed] -> [batch, seq, embed]. */
 uint32_t layer_attention(struct graph *graph, const char *name, uint32_t x,
                          const struct attention_weights *weights,
                          const struct attention_opts *opts);
+
+/* The same, to the keys and values of memory[batch, keys, embed]; without relative positions. */
+uint32_t layer_cross_attention(struct graph *graph, const char *name, uint32_t x, uint32_t memory,
+                               const struct attention_weights *weights,
+                               const struct attention_opts *opts);
 
 #endif /* GRAPH_LAYERS_ATTENTION_H */

@@ -9,8 +9,9 @@ static uint32_t norm(struct graph *g, const char *name, uint32_t x, const struct
                      uint32_t scale, uint32_t bias)
 {
     if (w->centred)
-        return layer_layer_norm(g, name, x, scale, bias, 1e-5);
-    return layer_rms_norm(g, name, x, scale, BLOCK_NORM_EPS);
+        return layer_layer_norm(g, name, x, scale, bias,
+                                w->norm_eps > 0 ? w->norm_eps : BLOCK_LAYER_NORM_EPS);
+    return layer_rms_norm(g, name, x, scale, w->norm_eps > 0 ? w->norm_eps : BLOCK_NORM_EPS);
 }
 
 uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,

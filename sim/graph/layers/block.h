@@ -17,9 +17,11 @@ struct block_weights {
     uint32_t norm1, norm2; /* scales, [embed] */
     bool centred;          /* layer norms with the biases below, else RMS norms */
     uint32_t norm1_bias, norm2_bias;
+    double norm_eps; /* 0: that of the kind of norm */
 };
 
-#define BLOCK_NORM_EPS 1e-6 /* of RMS norms; of layer norms 1e-5 */
+#define BLOCK_NORM_EPS 1e-6 /* of RMS norms */
+#define BLOCK_LAYER_NORM_EPS 1e-5
 
 /* x[batch, seq, embed] -> [batch, seq, embed]. */
 uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,

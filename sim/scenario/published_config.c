@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "scenario/published_config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "family/family.h"
+
+struct config {
+    const struct yaml_node *root;
+    struct family_config family;
+    struct diag *diag;
+};
+
+static bool fault(const struct config *c, const struct yaml_node *node, const char *what)
+{
+    diag_error(c->diag, node ? node->place : c->root->place, "%s", what);
+    return false;
+}
+
+/* Exact and approximate GELU are one here: the approximate one. */
+static bool read_activation(enum scenario_activation *out, const struct config *c, const char *key,
+                            const char *standard, bool gated)
+{
+    static const struct {
+        const char *name;
+        enum scenario_activation plain, gated; /* SCENARIO_NACTIVATIONS: not here */
+    } known[] = {
+        {"relu", SCENARIO_RELU, SCENARIO_NACTIVATIONS},
+        {"silu", SCENARIO_SILU, SCENARIO_SWIGLU},
+        {"gelu", SCENARIO_GELU, SCENARIO_GEGLU},
+        {"gelu_new", SCENARIO_GELU, SCENARIO_GEGLU},
+        {"gelu_pytorch_tanh", SCENARIO_GELU, SCENARIO_GEGLU},
+    };
+    const struct yaml_node *node = yaml_find(c->root, key);
+    const char *name = node && node->kind == YAML_TEXT ? node->text : standard;
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (!strncmp(name, "gated-", 6)) {
+        name += 6;
+        gated = true;
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        enum scenario_activation activation = gated ? known[i].gated : known[i].plain;
+
+        if (strcmp(name, known[i].name) != 0 || activation == SCENARIO_NACTIVATIONS)
+            continue;
+        *out = activation;
+        return true;
+    }
+    diag_error(c->diag, node ? node->place : c->root->place,
+               "%s is %s; expected relu, silu or gelu of some kind, and relu without a gate", key,
+               node ? yaml_describe(node, found, sizeof(found)) : standard);
+    return false;
+}
+
+static bool read_gpt2(struct scenario_model *m, const struct config *c)
+{
+    m->kind = SCENARIO_GPT2;
+    m->norm = SCENARIO_LAYER_NORM;
+    m->bias = true;
+    m->attention_bias = SCENARIO_BIAS_ALL;
+    m->positions = c->family.sizes[FAMILY_POSITIONS];
+    return family_read_number(&m->norm_eps, c->root, "layer_norm_epsilon", 1e-5, c->diag) &&
+           read_activation(&m->activation, c, "activation_function", "gelu_new", false);
+}
+
+/* Attention to a window is that to all before where no sequence is longer. */
+static bool check_window(const struct config *c, int64_t seq)
+{
+    const struct yaml_node *window = yaml_find(c->root, "sliding_window");
+    const struct yaml_node *used = yaml_find(c->root, "use_sliding_window");
+    int64_t size;
+    bool on = c->family.family != FAMILY_QWEN2;
+
+    if (used)
+        (void)yaml_read_bool(used, &on);
+    if (!on || !window || !yaml_read_int(window, &size) || size >= seq)
+        return true;
+    diag_error(c->diag, window->place,
+               "attention to a window of %" PRId64 " in sequences of %" PRId64
+               " is not modelled; expected no longer ones",
+               size, seq);
+    return false;
+}
+
+/* Llama, and what has the same blocks. */
+static bool read_llama(struct scenario_model *m, const struct config *c, int64_t seq)
+{
+    m->kind = SCENARIO_LLAMA3;
+    m->norm = SCENARIO_RMS;
+    m->rope.used = true;
+    if (c->family.traits & FAMILY_BIAS)
+        m->attention_bias =
+            c->family.family == FAMILY_QWEN2 ? SCENARIO_BIAS_QKV : SCENARIO_BIAS_ALL;
+    if (c->family.traits & FAMILY_MLP_BIAS)
+        return fault(c, yaml_find(c->root, "mlp_bias"),
+                     "mlp_bias: a gate with a bias is not modelled");
+    return check_window(c, seq) &&
+           family_read_number(&m->norm_eps, c->root, "rms_norm_eps", 1e-6, c->diag) &&
+           family_read_number(&m->rope.theta, c->root, "rope_theta", 10000, c->diag) &&
+           read_activation(&m->activation, c, "hidden_act", "silu", true);
+}
+
+static bool read_t5(struct scenario_model *m, const struct config *c)
+{
+    double distance;
+
+    m->kind = SCENARIO_T5;
+    m->norm = SCENARIO_RMS;
+    m->buckets = c->family.sizes[FAMILY_BUCKETS];
+    m->decoder_layers = c->family.sizes[FAMILY_DECODER_LAYERS];
+    if (!family_read_number(&distance, c->root, "relative_attention_max_distance", 128, c->diag))
+        return false;
+    m->distance = distance < INT32_MAX ? (int64_t)distance : INT32_MAX;
+    return family_read_number(&m->norm_eps, c->root, "layer_norm_epsilon", 1e-6, c->diag) &&
+           read_activation(&m->activation, c, "feed_forward_proj", "relu", false);
+}
+
+/* Sizes have the limits that the scenario's own options have. */
+static bool read_sizes(struct scenario_model *m, const struct config *c)
+{
+    const int64_t *s = c->family.sizes;
+    const struct {
+        enum family_size from;
+        int64_t max, *to;
+    } sizes[] = {
+        {FAMILY_HIDDEN, INT32_MAX, &m->d_model},  {FAMILY_FF, INT32_MAX, &m->d_ff},
+        {FAMILY_LAYERS, 65536, &m->layers},       {FAMILY_HEADS, 65536, &m->heads},
+        {FAMILY_KV_HEADS, 65536, &m->kv_heads},   {FAMILY_HEAD_DIM, INT32_MAX, &m->head_dim},
+        {FAMILY_VOCAB, INT32_MAX, &m->vocab},     {FAMILY_DECODER_LAYERS, 65536, NULL},
+        {FAMILY_POSITIONS, INT32_MAX, NULL},      {FAMILY_BUCKETS, 256, NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (s[sizes[i].from] > sizes[i].max)
+            return fault(c, NULL, "a size is larger than any that a scenario may have");
+        if (sizes[i].to)
+            *sizes[i].to = s[sizes[i].from];
+    }
+    m->tied = !(c->family.traits & FAMILY_UNTIED);
+    return true;
+}
+
+static bool read_config(struct scenario_model *m, const struct config *c, int64_t seq)
+{
+    if (!read_sizes(m, c))
+        return false;
+    switch (c->family.family) {
+    case FAMILY_LLAMA:
+    case FAMILY_QWEN2:
+        return read_llama(m, c, seq);
+    case FAMILY_GPT2:
+        return read_gpt2(m, c);
+    case FAMILY_T5:
+        return read_t5(m, c);
+    default:
+        return fault(c, yaml_find(c->root, "model_type"),
+                     "blocks of this model_type are not modelled; expected llama, mistral, qwen2, "
+                     "gpt2 or t5");
+    }
+}
+
+/* The text of a config, for messages at `from` when there is none. */
+static bool read_text(struct text *text, struct reader *r)
+{
+    struct shd_error err;
+    const char *path = r->scenario->model.from;
+    int status = file_read(text, path, YAML_DOC_BYTES_MAX, &err);
+
+    if (status == SHD_OK)
+        return true;
+    diag_failure(r->diag, scenario_place(r->scenario, "model.from"), status, "'%s': %s", path,
+                 err.text);
+    return false;
+}
+
+bool published_read_config(struct scenario_model *out, struct reader *r)
+{
+    struct config c = {.diag = r->diag};
+    struct text text = TEXT_INIT;
+    struct yaml_doc *doc;
+    bool good = false;
+
+    if (read_text(&text, r) &&
+        yaml_doc_parse(&doc, (struct place){r->scenario->model.from, 1, 1}, text_get(&text),
+                       text.length, r->diag) == SHD_OK) {
+        c.root = yaml_doc_root(doc);
+        good = family_read(&c.family, c.root, r->diag) == SHD_OK &&
+               read_config(out, &c, r->scenario->batch.seq);
+        yaml_doc_destroy(doc);
+    }
+    text_fini(&text);
+    return good;
+}

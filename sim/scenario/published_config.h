@@ -1,0 +1,14 @@
+/* scenario/published_config.h - a config.json as a model of one of the published kinds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_PUBLISHED_CONFIG_H
+#define SCENARIO_PUBLISHED_CONFIG_H
+
+#include "scenario/value.h"
+
+/* Read the config that the scenario's `from` names.  False after an error, which is reported at its
+ * place in the config, or at `from` when there is no such file. */
+bool published_read_config(struct scenario_model *out, struct reader *r);
+
+#endif /* SCENARIO_PUBLISHED_CONFIG_H */
