@@ -74,6 +74,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
+	%D%/cmd/show_curves.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_request.c \
@@ -130,6 +131,9 @@ libsim_la_SOURCES = \
 	%D%/cost/works.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
+	%D%/draw/curves.h \
+	%D%/draw/curves_svg.c \
+	%D%/draw/curves_text.c \
 	%D%/draw/figure.c \
 	%D%/draw/figure.h \
 	%D%/draw/figure_svg.c \

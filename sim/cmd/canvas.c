@@ -123,3 +123,17 @@ int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes)
     text_fini(&text);
     return status;
 }
+
+int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves)
+{
+    struct text text = TEXT_INIT;
+    int status;
+
+    if (is_picture(canvas))
+        curves_draw_svg(curves, &text);
+    else
+        curves_draw_text(curves, &text);
+    status = canvas_put(canvas, &text);
+    text_fini(&text);
+    return status;
+}

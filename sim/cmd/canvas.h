@@ -9,6 +9,7 @@
 
 #include <argp.h>
 
+#include "draw/curves.h"
 #include "draw/figure.h"
 #include "draw/lanes.h"
 
@@ -25,9 +26,10 @@ extern const struct argp canvas_output_argp;
 /* What the environment says: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);
 
-/* Draw a figure, or lanes, where they are wanted; returns the exit status. */
+/* Draw a figure, lanes or curves, where they are wanted; returns the exit status. */
 int canvas_draw(const struct canvas *canvas, const struct figure *figure);
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes);
+int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves);
 
 /* Write text where a drawing would go, to the same end. */
 int canvas_put(const struct canvas *canvas, const struct text *text);

@@ -13,6 +13,7 @@
 
 static const struct cmd *const subjects[] = {
     &show_array,
+    &show_curves,
     &show_functions,
     &show_groups,
     &show_matrix,

@@ -11,6 +11,7 @@
 #include "cost/plan.h"
 #include "model/pipeline.h"
 #include "partition/partition.h"
+#include "trial/curve.h"
 #include "trial/verify.h"
 
 /* The algorithms that a scenario asks for, by collective. */
@@ -252,6 +253,26 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (status == SHD_OK && is_timed(trial))
         status = trial_replay(trial, 0, err);
     return status;
+}
+
+/* A walk_stepped_fn. */
+static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    curve_keep(arg, position, step, shards);
+}
+
+int trial_train(struct trial *trial, const int *stop_request, struct shd_error *err)
+{
+    struct walk_opts opts = walk_options(trial, stop_request);
+    int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, true, err);
+
+    if (status == SHD_OK)
+        status = record_train(trial->record, opts.repeats, err);
+    if (status != SHD_OK)
+        return status;
+    opts.stepped = keep_numbers;
+    opts.stepped_arg = trial->record;
+    return walk_run(trial->record, &opts, err);
 }
 
 int trial_time(struct trial *trial, uint32_t round, const int *stop_request, struct shd_error *err)

@@ -62,6 +62,10 @@ SHD_MUST_CHECK int trial_time(struct trial *trial, uint32_t round, const int *st
 /* Replay the step from all that was measured in so many rounds.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err);
 
+/* Execute a step that trains as often as the scenario says, for its losses alone: nothing is
+ * measured or verified.  Errors as shd_run(). */
+SHD_MUST_CHECK int trial_train(struct trial *trial, const int *stop_request, struct shd_error *err);
+
 /* Walk the program on paper. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
 

@@ -1,0 +1,195 @@
+/* shardsim show curves - the losses of a training, a line for each strategy.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+#include "cmd/args.h"
+#include "cmd/work.h"
+#include "draw/curves.h"
+
+#define NOTE_MAX 200
+
+struct request {
+    struct canvas canvas;
+    struct work work;
+    bool json;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct request *o = state->input;
+
+    (void)arg;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->work;
+        state->child_inputs[1] = &o->canvas;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* All curves have the steps of the first. */
+static int check_steps(struct request *o)
+{
+    const struct work_item *items = o->work.items;
+
+    for (size_t i = 0; i < o->work.nitems; i++) {
+        const struct scenario *s = items[i].scenario;
+
+        if (!s->step.update)
+            return show_error(s->name, "the scenario trains nothing; expected step: [forward, "
+                                       "backward, update]");
+        if (s->steps != items[0].scenario->steps)
+            return show_error(s->strategy, "other steps than the first strategy has; expected as "
+                                           "many");
+    }
+    return CMD_OK;
+}
+
+static int train_all(struct request *o)
+{
+    struct shd_error err;
+
+    for (size_t i = 0; i < o->work.nitems; i++) {
+        struct work_item *item = &o->work.items[i];
+        int status = trial_train(&item->trial, &cmd_stop_request, &err);
+
+        if (status != SHD_OK) {
+            (void)show_error(item->scenario->strategy, err.text);
+            return cmd_stop_request ? CMD_INTERRUPTED : cmd_exit_of(status);
+        }
+        log_note(&o->work.log, "%s: loss %.5f after %u steps", item->scenario->strategy,
+                 item->trial.record->training.losses[item->trial.record->training.nsteps - 1],
+                 item->trial.record->training.nsteps);
+    }
+    return CMD_OK;
+}
+
+static void write_json(const struct curves *curves, struct text *text)
+{
+    struct json_out out;
+    uint32_t step;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_array(&out);
+    for (uint32_t i = 0; i < curves->nseries; i++) {
+        json_out_begin_object(&out);
+        json_out_key(&out, "strategy");
+        json_out_string(&out, curves->series[i].name);
+        json_out_key(&out, "distance");
+        json_out_double(&out, curves_distance(curves, i, &step));
+        json_out_key(&out, "distance_step");
+        json_out_int(&out, step);
+        json_out_key(&out, "losses");
+        json_out_begin_flat_array(&out);
+        for (uint32_t s = 0; s < curves->nsteps; s++)
+            json_out_double(&out, curves->series[i].values[s]);
+        json_out_end_array(&out);
+        json_out_end_object(&out);
+    }
+    json_out_end_array(&out);
+    json_out_newline(&out);
+    text->failed |= json_out_fini(&out) != SHD_OK;
+}
+
+static int put(const struct request *o, const struct curves *curves)
+{
+    struct text text = TEXT_INIT;
+    int status;
+
+    if (!o->json)
+        return canvas_draw_curves(&o->canvas, curves);
+    write_json(curves, &text);
+    status = canvas_put(&o->canvas, &text);
+    text_fini(&text);
+    return status;
+}
+
+/* How far a series is from the first, as a sentence. */
+static void describe_distance(char note[NOTE_MAX], const struct curves *curves, uint32_t series)
+{
+    uint32_t step;
+    double distance = curves_distance(curves, series, &step);
+
+    snprintf(note, NOTE_MAX, "%s is at most %.2g from %s, in step %u.", curves->series[series].name,
+             distance, curves->series[0].name, step);
+}
+
+static int draw(const struct request *o)
+{
+    const struct work *w = &o->work;
+    struct curves_series *series = calloc(w->nitems, sizeof *series);
+    char(*texts)[NOTE_MAX] = calloc(w->nitems, sizeof *texts);
+    const char **notes = calloc(w->nitems, sizeof *notes);
+    struct curves curves = {.title = w->items[0].scenario->name,
+                            .what = "loss",
+                            .nsteps = w->items[0].trial.record->training.nsteps,
+                            .series = series,
+                            .notes = notes};
+    int status = CMD_CANNOT;
+
+    for (size_t i = 0; series && i < w->nitems; i++)
+        series[curves.nseries++] = (struct curves_series){
+            w->items[i].scenario->strategy, w->items[i].trial.record->training.losses};
+    for (uint32_t i = 1; series && texts && notes && i < curves.nseries; i++) {
+        describe_distance(texts[i], &curves, i);
+        notes[curves.nnotes++] = texts[i];
+    }
+    if (series && texts && notes)
+        status = put(o, &curves);
+    else
+        (void)show_error("cannot draw", "no memory for the curves");
+    free(series);
+    free(texts);
+    free(notes);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"json", 'j', NULL, 0, "Print all losses as JSON, an object a strategy", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {
+        {&work_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table, parse_option, "SCENARIO...",
+        "Train with every strategy and draw the loss of each step, and how far each strategy is "
+        "from the first: as a table of some steps, or with -o FILE.svg as lines. Nothing is "
+        "verified beside that, which 'shardsim run' does.\v"
+        "Examples:\n"
+        "  Do layouts learn the same?\n"
+        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n"
+        ARGS_EXIT_STATUS(""),
+        children, NULL, NULL};
+    struct request o = {.json = false};
+    int status;
+
+    if (!work_init(&o.work, argc))
+        return CMD_CANNOT;
+    canvas_init(&o.canvas);
+    args_parse(&argp, argc, argv, &o);
+    status = work_prepare(&o.work);
+    if (status == CMD_OK)
+        status = check_steps(&o);
+    if (status == CMD_OK)
+        status = train_all(&o);
+    if (status == CMD_OK)
+        status = draw(&o);
+    work_fini(&o.work);
+    return status;
+}
+
+const struct cmd show_curves = {"curves", "the losses of a training, by strategy", run};

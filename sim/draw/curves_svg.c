@@ -1,0 +1,174 @@
+/* Curves as SVG.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "draw/colour.h"
+#include "draw/curves.h"
+#include "draw/svg.h"
+
+/* Lengths are pixels of the picture. */
+#define CHART_WIDTH 640
+#define CHART_HEIGHT 260
+#define LEFT 80 /* for the numbers of an axis */
+#define CHART_GAP 64
+#define KEY_LENGTH 24
+#define NTICKS 5
+
+struct chart {
+    double top;        /* of the picture */
+    double low, high;  /* values at its bottom and top; of a logarithmic one their logarithms */
+    bool logarithmic;  /* powers of ten */
+};
+
+/* Lines are drawn darker than boxes, which have text on them. */
+static struct colour line_colour(uint32_t series)
+{
+    struct colour c = colour_of((int32_t)series);
+
+    return (struct colour){c.red * 3 / 5, c.green * 3 / 5, c.blue * 3 / 5};
+}
+
+static double x_of(const struct curves *curves, uint32_t step)
+{
+    return LEFT + (double)step * CHART_WIDTH / (curves->nsteps > 1 ? curves->nsteps - 1 : 1);
+}
+
+static double y_of(const struct chart *chart, double value)
+{
+    double at = chart->logarithmic ? log10(value) : value;
+
+    at = fmin(fmax(at, chart->low), chart->high);
+    return chart->top + CHART_HEIGHT * (chart->high - at) / (chart->high - chart->low);
+}
+
+static void draw_frame(const struct curves *curves, const struct chart *chart, const char *what,
+                       struct text *out)
+{
+    char label[32];
+
+    svg_text(out, LEFT, chart->top - 10, "h", "start", what);
+    for (int i = 0; i <= NTICKS; i++) {
+        double at = chart->low + (chart->high - chart->low) * i / NTICKS;
+        double y = chart->top + CHART_HEIGHT * (double)(NTICKS - i) / NTICKS;
+        uint32_t step = (uint32_t)((uint64_t)(curves->nsteps - 1) * (uint64_t)i / NTICKS);
+
+        snprintf(label, sizeof label, chart->logarithmic ? "1e%.0f" : "%.2f", at);
+        svg_text(out, LEFT - 6, y + 4, "l", "end", label);
+        text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y, CHART_WIDTH);
+        snprintf(label, sizeof label, "%u", step);
+        svg_text(out, x_of(curves, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
+                 "middle", label);
+    }
+}
+
+/* A line through all values that can be drawn: on a logarithmic chart 0 has no place. */
+static void draw_line(const struct curves *curves, const struct chart *chart, uint32_t series,
+                      struct text *out)
+{
+    struct colour c = line_colour(series);
+    const double *first = curves->series[0].values, *values = curves->series[series].values;
+    bool drawing = false;
+
+    text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
+    for (uint32_t s = 0; s < curves->nsteps; s++) {
+        double value = chart->logarithmic ? fabs(values[s] - first[s]) : values[s];
+
+        if (!isfinite(value) || (chart->logarithmic && value <= 0)) {
+            drawing = false;
+            continue;
+        }
+        text_addf(out, "%c%.1f %.1f", drawing ? 'L' : 'M', x_of(curves, s), y_of(chart, value));
+        drawing = true;
+    }
+    text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
+}
+
+static void draw_keys(const struct curves *curves, double top, struct text *out)
+{
+    for (uint32_t i = 0; i < curves->nseries; i++) {
+        double x = LEFT + CHART_WIDTH + SVG_MARGIN, y = top + i * (double)SVG_LINE_HEIGHT;
+
+        svg_box(out, x, y, KEY_LENGTH, 3, line_colour(i));
+        svg_text(out, x + KEY_LENGTH + 6, y + 6, "l", "start", curves->series[i].name);
+    }
+}
+
+/* From whole numbers to whole numbers, with room for the ticks between. */
+static void fit_values(struct chart *chart, const struct curves *curves)
+{
+    chart->low = INFINITY;
+    chart->high = -INFINITY;
+    for (uint32_t i = 0; i < curves->nseries; i++)
+        for (uint32_t s = 0; s < curves->nsteps; s++) {
+            chart->low = fmin(chart->low, curves->series[i].values[s]);
+            chart->high = fmax(chart->high, curves->series[i].values[s]);
+        }
+    chart->low = isfinite(chart->low) ? floor(chart->low) : 0;
+    chart->high = isfinite(chart->high) ? ceil(chart->high) : 1;
+    if (chart->high <= chart->low)
+        chart->high = chart->low + 1;
+}
+
+/* NTICKS decades, the highest that some distance is in. */
+static void fit_distances(struct chart *chart, const struct curves *curves)
+{
+    double most = 0;
+    uint32_t step;
+
+    for (uint32_t i = 1; i < curves->nseries; i++)
+        most = fmax(most, curves_distance(curves, i, &step));
+    chart->logarithmic = true;
+    chart->high = most > 0 && isfinite(most) ? ceil(log10(most)) : 0;
+    chart->low = chart->high - NTICKS;
+}
+
+static double page_width(const struct curves *curves)
+{
+    size_t longest = 0;
+    double width;
+
+    for (uint32_t i = 0; i < curves->nseries; i++)
+        longest = strlen(curves->series[i].name) > longest ? strlen(curves->series[i].name)
+                                                           : longest;
+    width = LEFT + CHART_WIDTH + 2 * SVG_MARGIN + KEY_LENGTH + 6 +
+            (double)longest * SVG_CHAR_WIDTH;
+    for (size_t i = 0; i < curves->nnotes; i++)
+        svg_widen(&width, curves->notes[i], 6);
+    return width;
+}
+
+void curves_draw_svg(const struct curves *curves, struct text *out)
+{
+    bool both = curves->nseries > 1;
+    struct chart values = {.top = SVG_MARGIN + 3 * SVG_LINE_HEIGHT};
+    struct chart distances = {.top = values.top + CHART_HEIGHT + CHART_GAP};
+    double bottom = (both ? distances.top : values.top) + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT;
+    char what[160];
+
+    fit_values(&values, curves);
+    svg_begin(out, page_width(curves),
+              bottom + (double)(curves->nnotes + 1) * SVG_LINE_HEIGHT + SVG_MARGIN);
+    svg_text(out, SVG_MARGIN, SVG_MARGIN + 10, "t", "start", curves->title);
+    draw_frame(curves, &values, curves->what, out);
+    for (uint32_t i = curves->nseries; i-- > 0;)
+        draw_line(curves, &values, i, out);
+    draw_keys(curves, values.top, out);
+    if (both) {
+        fit_distances(&distances, curves);
+        snprintf(what, sizeof what, "|%s - %s of %s|", curves->what, curves->what,
+                 curves->series[0].name);
+        draw_frame(curves, &distances, what, out);
+        for (uint32_t i = 1; i < curves->nseries; i++)
+            draw_line(curves, &distances, i, out);
+    }
+    for (size_t i = 0; i < curves->nnotes; i++)
+        svg_text(out, SVG_MARGIN, bottom + (double)(i + 1) * SVG_LINE_HEIGHT, "n", "start",
+                 curves->notes[i]);
+    text_add(out, "</svg>\n");
+}
