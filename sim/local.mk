@@ -472,6 +472,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/published.h \
 	%D%/scenario/published_config.c \
 	%D%/scenario/published_config.h \
+	%D%/scenario/published_models.c \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
 	%D%/scenario/recompute.c \

@@ -115,14 +115,14 @@ completes "the commands" \
 completes "a command that is begun" 'compare check' c
 completes "nothing begins so" '' xyz
 for command in run plan compare check bench explain query 'show array' 'show groups' 'show matrix' \
-    'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' 'show tree' 'explain collective'; do
+    'show curves' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' 'show tree' 'explain collective'; do
     # Words are meant to split.
     # shellcheck disable=SC2086
     completes "options of $command" "$(said $command)" $command --
 done
 [ "$(said run)" = "--json --memory --quiet --repeat --set --strategy --threads --help --usage" ]
 ok $? "options of run: all of them"
-completes "subjects of show" 'array functions groups matrix mesh options schema strategies timetable tree' show ''
+completes "subjects of show" 'array curves functions groups matrix mesh options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''
 completes "scenarios of explain" 'dp_tp.yaml' explain d
 completes "folders" 'layouts' check ''

@@ -609,7 +609,8 @@ static const struct {
      " m: 1, n: 1, o: 1, p: 1, q: 1}\n" MODEL BATCH,
      "2:104: error: too many entries; at most 16"},
     {"kind", "version: 1\n" MESH BATCH "model: {kind: mpl, d_model: 1, d_ff: 1}\n",
-     "4:15: error: model.kind is 'mpl'; expected one of mlp, attention, block, transformer, graph; "
+     "4:15: error: model.kind is 'mpl'; expected one of mlp, attention, block, transformer, "
+     "gpt2, llama3, t5, graph; "
      "did you mean 'mlp'?"},
     {"d_model 0", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 0, d_ff: 1}\n",
      "4:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647"},
@@ -771,6 +772,42 @@ static const struct {
      "4:48: error: model.heads is not an option of a model of kind mlp"},
     {"no heads", "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 8}\n",
      "4:8: error: no 'model.heads'; expected a whole number from 1 to 65536"},
+    {"an unknown size", "version: 1\n" MESH BATCH "model: {kind: gpt2, size: gpt2-smal}\n",
+     "4:27: error: model.size is 'gpt2-smal'; expected a published one, such as gpt2-small; did "
+     "you mean 'gpt2-small'?"},
+    {"a size of another kind", "version: 1\n" MESH BATCH "model: {kind: gpt2, size: t5-small}\n",
+     "4:27: error: model.size is of kind t5, not gpt2"},
+    {"a size of no published kind",
+     "version: 1\n" MESH BATCH "model: {kind: mlp, size: t5-small, d_model: 8, d_ff: 8}\n",
+     "4:26: error: model.size is not an option of a model of kind mlp"},
+    {"a scale of nothing",
+     "version: 1\n" MESH BATCH
+     "model: {kind: gpt2, scale: 1/2, d_model: 8, d_ff: 8, heads: 2, vocab: 9}\n",
+     "4:28: error: a scale without a size or from that it is of"},
+    {"a scale above 1", "version: 1\n" MESH BATCH "model: {size: gpt2-small, scale: 1.5}\n",
+     "4:34: error: model.scale is '1.5'; expected a number above 0 and at most 1, or one such as "
+     "1/8"},
+    {"a scale by nothing", "version: 1\n" MESH BATCH "model: {size: gpt2-small, scale: 1/0}\n",
+     "4:34: error: model.scale is '1/0'"},
+    {"sequences beyond the positions",
+     "version: 1\n" MESH "batch: {size: 8, seq: 1025}\nmodel: {size: gpt2-small}\n",
+     "3:23: error: sequences of 1025 tokens for 1024 positions; expected at most as many"},
+    {"buckets that do not divide", "version: 1\n" MESH BATCH "model: {size: t5-small, buckets: 6}\n",
+     "4:34: error: 6 buckets; expected a multiple of 4"},
+    {"a distance within the buckets",
+     "version: 1\n" MESH BATCH "model: {size: t5-small, distance: 16}\n",
+     "4:35: error: a distance of 16 for 32 buckets; expected more than half of them"},
+    {"no such config", "version: 1\n" MESH BATCH "model: {from: none.json}\n",
+     "4:15: error: 'dir/none.json': cannot be opened: No such file or directory"},
+    {"both a size and a config",
+     "version: 1\n" MESH BATCH "model: {from: none.json, size: gpt2-small}\n",
+     "4:32: error: both size and from; expected one of them"},
+    {"no such text", "version: 1\n" MESH BATCH "model: {size: gpt2-small}\ndata: none.txt\n",
+     "5:7: error: 'dir/none.txt': cannot be opened: No such file or directory"},
+    {"a directory for a text", "version: 1\n" MESH BATCH "model: {size: gpt2-small}\ndata: /\n",
+     "5:7: error: '/': no regular file"},
+    {"text for a model without tokens", HEAD "data: null\n",
+     "5:7: error: data is not an option of a model of kind mlp"},
     {"no vocab",
      "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 8, d_ff: 8, heads: 2}\n",
      "4:8: error: no 'model.vocab'; expected a whole number from 1"},
@@ -1087,7 +1124,8 @@ static void test_options(void)
     }
     ok(nbad == 0, "options: every row is found, and in the help");
     ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; of mlp, "
-                              "attention, block, transformer; default 1\n") != NULL,
+                              "attention, block, transformer, gpt2, llama3, t5; "
+                              "default 1\n") != NULL,
        "options: help tells type, range and default");
     text_fini(&help);
 }

@@ -94,6 +94,9 @@ bases = {
     "attention": dict(MESH, model=ATTENTION),
     "block": dict(MESH, model=BLOCK),
     "transformer": dict(MESH, model=dict(BLOCK, kind="transformer", vocab=32)),
+    "gpt2": dict(MESH, model=dict(BLOCK, kind="gpt2", vocab=32)),
+    "llama3": dict(MESH, model=dict(BLOCK, kind="llama3", vocab=32)),
+    "t5": dict(MESH, model=dict(BLOCK, kind="t5", vocab=32)),
     "graph": dict(MESH, graph={"dims": {"b": 2}, "inputs": {"x": ["b"]}, "ops": ["y[b] = gelu(x[b])"]}),
 }
 for kind, base in bases.items():
@@ -107,10 +110,10 @@ for line in open(options_path, encoding="utf-8"):
     found = re.match(r"([a-z_.]+): (.*)", line)
     if found:
         text = found[2]
-        kinds = re.search(r"; of ([a-z, ]+)", text)
+        kinds = re.search(r"; of ([a-z0-9, ]+)", text)
         standard = re.search(r"; default (.*)", text)
         options.append({
-            "path": found[1].split("."), "text": text, "required": text.endswith("; required"),
+            "path": found[1].split("."), "text": text, "required": "; required" in text,
             "kinds": kinds[1].split(", ") if kinds else list(bases),
             "default": yaml.load(standard[1], Loader=Core) if standard else ...})
 in_schema = {(k,) for k in schema["properties"]} - {("version",), ("strategies",), ("sweep",)}
@@ -120,6 +123,7 @@ for section in {o["path"][0] for o in options if len(o["path"]) == 2}:
 if in_schema != {tuple(o["path"]) for o in options}:
     wrong.append("the schema and 'show options' have other options")
 
+FILES = ("data", "model.from") # which there are no schema knows
 MAP, LIST = {"no": {"such": ["thing"]}}, [["no", {"such": "thing"}], 7]
 for option in options:
     path, text = option["path"], option["text"]
@@ -137,22 +141,22 @@ for option in options:
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # Which axes the mesh has no schema knows, nor which schedules there are.
-    if name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule"):
+    if name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number from 0 to (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
-    if name not in ("zero.axis", "pipeline.axis"):
+    if name not in ("zero.axis", "pipeline.axis", *FILES):
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule"):
+    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:
         must(put(base, path, int(limits[1]) - 1), name + ": below its range", False)
         must(put(base, path, int(limits[2]) + 1), name + ": above its range", False)
-    words = re.match(r"one of ([a-z0-9, ]+)", text)
-    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "loss_scale.kind", "types.parameters") else []:
+    words = re.match(r"one of ([a-z0-9., -]+)", text)
+    for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "loss_scale.kind", "types.parameters", "model.size") else []:
         must(put(base, path, word), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 

@@ -45,9 +45,3 @@ void data_load(struct reader *r)
                    "a vocabulary of %" PRId64 " for bytes of a text; expected at least %d",
                    s->model.vocab, BYTE_VALUES);
 }
-
-void data_unload(struct scenario *scenario)
-{
-    file_unmap(scenario->data.bytes, scenario->data.nbytes);
-    scenario->data.bytes = NULL;
-}

@@ -8,10 +8,8 @@
 #include "scenario/value.h"
 
 /* Map the file that `data:` names, if any, into memory.  Reports one that cannot be read, or that
- * is too short for a step; a model whose vocabulary lacks bytes. */
+ * is too short for a step; a model whose vocabulary lacks bytes.  Give them back with
+ * file_unmap(). */
 void data_load(struct reader *r);
-
-/* Give the memory back; the path stays. */
-void data_unload(struct scenario *scenario);
 
 #endif /* SCENARIO_DATA_H */

@@ -18,4 +18,7 @@ void published_apply(struct reader *r);
  * last; its name in *name. */
 const struct scenario_model *published_model(size_t n, const char **name);
 
+/* What holds of a kind whatever its size; NULL: of none that is published. */
+const struct scenario_model *published_kind(enum scenario_kind kind);
+
 #endif /* SCENARIO_PUBLISHED_H */

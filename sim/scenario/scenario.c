@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/data.h"
+#include "base/file.h"
 #include "scenario/table.h"
 
 static void fini(struct scenario *scenario)
 {
-    data_unload(scenario);
+    file_unmap(scenario->data.bytes, scenario->data.nbytes);
     for (size_t i = 0; i < option_count; i++) {
         const struct value_type *type = option_table[i].type;
         if (type->clear)

@@ -251,6 +251,9 @@ static void print_kind(struct json_out *out, unsigned kind)
     json_out_begin_object(out);
     for (size_t i = 0; i < option_section_count; i++)
         print_kind_section(out, option_sections[i].key, kind);
+    for (size_t i = 0; i < option_count; i++)
+        if (!option_table[i].section && !option_is_of(&option_table[i], kind))
+            schema_add(out, option_table[i].key, "false");
     json_out_end_object(out);
     json_out_end_object(out);
     json_out_end_object(out);
