@@ -282,6 +282,7 @@ test_scripts = \
 	%D%/stop.sh \
 	%D%/types.sh \
 	%D%/volumes.sh \
+	%D%/whole_models.sh \
 	%D%/zero.sh
 
 # Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every

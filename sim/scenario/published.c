@@ -122,8 +122,12 @@ static void apply_sizes(struct reader *r)
         diag_error(r->diag, scenario_place(s, "model.size"),
                    "both size and from; expected one of them");
     if (s->model.from) {
-        if (!published_read_config(&model, r))
+        if (!published_read_config(&model, r)) {
+            /* Any kind that a config may be of, so that no more is told than what is wrong. */
+            model.kind = SCENARIO_LLAMA3;
+            (void)settle_kind(r, &model, option);
             return;
+        }
     } else if (s->model.size > 0) {
         model = *published_model((size_t)s->model.size - 1, &name);
     } else {

@@ -1,0 +1,173 @@
+#!/bin/sh
+# Whole models: a config.json as a model, a vocabulary that is cut, and a text that is learned.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# ---- a config.json ----
+
+# config NAME: what stands on stdin, and a scenario beside it that is from it
+config() {
+    cat >"$tmp/$1.json"
+    cat >"$tmp/$1.yaml" <<YAML
+version: 1
+mesh: {dp: 2}
+model: {from: $1.json}
+batch: {size: 2, seq: 16}
+params: [[.*, []]]
+axes: {batch: dp}
+YAML
+}
+
+config llama <<'JSON'
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "rope_theta": 5000.0,
+ "rms_norm_eps": 1e-05, "hidden_act": "silu", "tie_word_embeddings": true}
+JSON
+config qwen2 <<'JSON'
+{"model_type": "qwen2", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "sliding_window": 8, "use_sliding_window": false}
+JSON
+config gpt2 <<'JSON'
+{"model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 100,
+ "n_positions": 64, "activation_function": "gelu_new"}
+JSON
+config t5 <<'JSON'
+{"model_type": "t5", "d_model": 32, "num_layers": 2, "num_heads": 4, "d_kv": 16, "d_ff": 48,
+ "vocab_size": 100, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false}
+JSON
+
+# By hand: vocabulary, positions, layers (norms, attention, mlp), last norm, head.
+want() {
+    case $1 in
+    llama) echo $((100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48) + 32)) ;;
+    qwen2) echo $((2 * 100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 64 + 3 * 32 * 48) + 32)) ;;
+    gpt2) echo $((164 * 32 + 2 * (12 * 32 * 32 + 13 * 32) + 64)) ;;
+    t5) echo $((2 * 100 * 32 + 2 * (2 * 32 + 4 * 32 * 64 + 3 * 32 * 48) + 2 * (3 * 32 + 8 * 32 * 64 + \
+        3 * 32 * 48) + 2 * 32 * 4 + 64)) ;;
+    esac
+}
+
+for model in llama qwen2 gpt2 t5; do
+    shardsim plan --json "$tmp/$model.yaml"
+    is 0 "from $model: planned"
+    holds "from $model: as many parameters as by hand" <<PY
+kinds = r["memory"]["by_kind"]
+assert kinds["parameters"] == 4 * $(want $model), (kinds, $(want $model))
+PY
+    shardsim run -q --json "$tmp/$model.yaml"
+    is 0 "from $model: executed, and right"
+done
+shardsim compare --plan --json "$tmp/llama.yaml" "$tmp/gpt2.yaml"
+is 0 "from: compared"
+
+# refused CONFIG WHERE-AND-WHAT TEXT: stdin is the config
+refused() {
+    config "$1"
+    shardsim plan "$tmp/$1.yaml"
+    is 2 "$3: status 2"
+    grep -qF "$1.json:$2" "$tmp/err"
+    ok $? "$3: told with its place"
+    ! grep -qF "$1.yaml" "$tmp/err"
+    ok $? "$3: nothing else is told"
+    grep -qF "$1.yaml" "$tmp/err" && diag <"$tmp/err"
+}
+refused mixtral "1:16: error: blocks of this model_type are not modelled" "mixtral" <<'JSON'
+{"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100}
+JSON
+refused window "2:20: error: attention to a window of 8 in sequences of 16" "a window" <<'JSON'
+{"model_type": "mistral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "sliding_window": 8, "intermediate_size": 48, "vocab_size": 100}
+JSON
+refused sizes "1:1: error: 'n" "no sizes" <<'JSON'
+{"model_type": "llama", "hidden_size": 32}
+JSON
+refused act "2:25: error: activation_function is 'tanhish'" "an activation" <<'JSON'
+{"model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4,
+ "activation_function": "tanhish"}
+JSON
+
+# ---- a vocabulary that is cut ----
+
+# Cut over n, the embedding sums its rows over the devices, the loss a maximum, and a sum with the
+# label's logit, for each token, and the gradient of what the head reads is summed.  Logits stay.
+cat >"$tmp/vocab.yaml" <<'YAML'
+version: 1
+mesh: {tp: 4}
+model: {kind: llama3, d_model: 16, d_ff: 32, heads: 2, vocab: 512}
+batch: {size: 2, seq: 8}
+YAML
+for n in 2 4 8; do
+    for tied in false true; do
+        head='[head/kernel, [null, tp]],'
+        [ $tied = true ] && head=
+        shardsim run -q --json "$tmp/vocab.yaml" -s "mesh.tp=$n" -s "model.tied=$tied" \
+            -s "params=[[embed/table, [tp]], $head [.*, []]]"
+        is 0 "vocabulary over $n, tied $tied: right"
+        holds "vocabulary over $n, tied $tied: bytes are the formula's" <<PY
+n, tokens, width = $n, 2 * 8, 16
+want = 2 * (n - 1) * 4 * (2 * tokens * width + 3 * tokens)
+assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
+PY
+        holds "vocabulary over $n, tied $tied: nothing of the size of logits is sent" <<PY
+tokens, vocab = 2 * 8, 512
+for c in r["collectives"]:
+    assert c["result_bytes"] < 4 * tokens * vocab // $n, c
+PY
+    done
+done
+
+# ---- a text ----
+
+i=0
+while [ $i -lt 200 ]; do
+    echo "the cat sat on the mat, and the dog sat by the cat; line $((i % 7))"
+    i=$((i + 1))
+done >"$tmp/text"
+cat >"$tmp/text.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 32, d_ff: 64, heads: 2, vocab: 256}
+batch: {size: 4, seq: 16}
+data: text
+step: [forward, backward, update]
+steps: 40
+optimizer: {kind: adamw, lr: 0.01, warmup: 4}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: one, mesh: {dp: 1}}
+  - {name: dp}
+  - {name: micro, batch: {microbatches: 2}}
+YAML
+shardsim show curves -q --json "$tmp/text.yaml"
+is 0 "text: learned"
+holds "text: the loss falls from that of even chances to far below, the same with every layout" <<'PY'
+import math
+for s in r:
+    assert abs(s["losses"][0] - math.log(256)) < 0.5, s["losses"][0]
+    assert s["losses"][-1] < 2, s["losses"]
+    assert len(s["losses"]) == 40
+    far = max(abs(a - b) for a, b in zip(s["losses"], r[0]["losses"]))
+    assert far == s["distance"] < 1e-4, (s["strategy"], far)
+PY
+shardsim run -q --json -s steps=2 -S micro "$tmp/text.yaml"
+is 0 "text: verified"
+shardsim show curves -q "$tmp/text.yaml" -s steps=3 -o "$tmp/curves.svg"
+is 0 "curves: drawn"
+python3 - "$tmp/curves.svg" <<'PY'
+import sys, xml.dom.minidom as dom
+page = dom.parse(sys.argv[1])
+lines = [p for p in page.getElementsByTagName("path") if p.getAttribute("stroke-width")]
+assert len(lines) == 3 + 2, len(lines) # losses, and distances from the first
+assert all(p.getAttribute("d").startswith("M") or not p.getAttribute("d") for p in lines)
+assert len([l for l in lines[0].getAttribute("d").split("L")]) == 3
+PY
+ok $? "curves: a line of three steps for each strategy"
+shardsim show curves -q "$tmp/llama.yaml"
+is 2 "curves: of a scenario that does not train"
+done_testing
