@@ -196,6 +196,10 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/step.h \
 	%D%/tried.c \
 	%D%/tried.h
+%C%_models_SOURCES = \
+	%D%/models.c \
+	%D%/step.c \
+	%D%/step.h
 %C%_parity_SOURCES = \
 	%D%/parity.c \
 	%D%/step.c \

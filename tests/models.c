@@ -6,13 +6,16 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/layers/attention.h"
 #include "model/model.h"
 #include "model/relative.h"
 #include "scenario/scenario.h"
+#include "step.h"
 #include "tap.h"
 
 /* As published with the weights (the sum over all arrays; a tied head counts once). */
@@ -211,6 +214,87 @@ static void test_buckets(void)
     scenario_file_destroy(file);
 }
 
+static uint32_t leaf(struct graph *g, const char *name, const char *const *names, uint32_t rank,
+                     double scale)
+{
+    const struct kern_source source = {.seed = (uint32_t)(unsigned char)name[0] << 20,
+                                       .scale = scale};
+    uint32_t dims[4];
+
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = graph_find_dim(g, names[d]);
+    return graph_input(g, name, SHD_F64, dims, rank, source);
+}
+
+#define LEAF(g, name, scale, ...)                                                                  \
+    leaf(g, name, (const char *const[]){__VA_ARGS__},                                              \
+         sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), scale)
+
+/* The result of attention of the fused kernel less that of products and a softmax, whose bias is
+ * random numbers of a spread. */
+static struct graph *make_difference(bool causal, bool unscaled, double spread)
+{
+    static const struct {
+        const char *name;
+        int64_t size;
+    } sizes[] = {{"batch", 2}, {"seq", 6}, {"keys", 6}, {"embed", 8},
+                 {"heads", 4}, {"kv_heads", 2}, {"head_dim", 4}};
+    struct attention_opts opts = {.causal = causal, .unscaled = unscaled};
+    struct graph *g = graph_create();
+    struct attention_weights w = {.biased = false};
+    uint32_t x, fused, made;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        graph_dim(g, sizes[i].name, sizes[i].size);
+    x = LEAF(g, "x", 2, "batch", "seq", "embed");
+    w.q = LEAF(g, "q", 2, "embed", "heads", "head_dim");
+    w.k = LEAF(g, "k", 2, "embed", "kv_heads", "head_dim");
+    w.v = LEAF(g, "v", 2, "embed", "kv_heads", "head_dim");
+    w.o = LEAF(g, "o", 2, "heads", "head_dim", "embed");
+    fused = layer_attention(g, "fused", x, &w, &opts);
+    opts.relative = true;
+    opts.bias = LEAF(g, "bias", spread, "seq", "keys", "heads");
+    made = layer_attention(g, "made", x, &w, &opts);
+    made = graph_map(g, "difference", KERN_SUB, fused, made, 0);
+    graph_output(g, GRAPH_OUTPUT, "difference", made, GRAPH_NONE);
+    return g;
+}
+
+/* The largest difference of any element; infinity when it could not be computed. */
+static double difference(bool causal, bool unscaled, double spread)
+{
+    struct graph *g = make_difference(causal, unscaled, spread);
+    struct partition_request request = {.graph = g};
+    struct shd_mesh *mesh = NULL;
+    double most = INFINITY;
+    struct step step;
+
+    if (graph_status(g, NULL) == SHD_OK && shd_mesh_create(&mesh, NULL, NULL, 0, NULL) == SHD_OK) {
+        request.mesh = mesh;
+        if (step_init(&step, &request)) {
+            most = 0;
+            for (int64_t i = 0; i < 2 * 6 * 8; i++)
+                most = fmax(most, fabs(step_value(&step, 0, i)));
+        }
+        step_fini(&step);
+    }
+    shd_mesh_destroy(mesh);
+    graph_destroy(g);
+    return most;
+}
+
+/* Two ways to the same attention, of fewer key heads than heads. */
+static void test_biased_attention(void)
+{
+    for (int variant = 0; variant < 4; variant++) {
+        bool causal = variant & 1, unscaled = variant & 2;
+
+        ok(difference(causal, unscaled, 0) < 1e-12,
+           "attention without a bias is that of the kernel, %d", variant);
+        ok(difference(causal, unscaled, 2) > 1e-3, "attention with a bias is not, %d", variant);
+    }
+}
+
 #define TEXT_PATH "models-text.tmp"
 enum { TEXT_BYTES = 1003, STEPS = 40 };
 
@@ -307,6 +391,7 @@ int main(void)
     test_given();
     test_relative();
     test_buckets();
+    test_biased_attention();
     test_text();
     test_text_t5();
     return done();

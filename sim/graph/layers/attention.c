@@ -45,6 +45,17 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     return y;
 }
 
+/* k or v[batch, seq, kv_heads, head_dim] with the heads of q, and `keys` in the place of seq. */
+static uint32_t as_queries(struct graph *g, const char *name, uint32_t x, uint32_t q, uint32_t keys)
+{
+    if (g->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    x = graph_repeat(g, name, x, g->nodes[x].dims[1], keys);
+    if (x == GRAPH_NONE || g->nodes[x].dims[2] == g->nodes[q].dims[2])
+        return x;
+    return graph_repeat(g, name, x, g->nodes[x].dims[2], g->nodes[q].dims[2]);
+}
+
 /* Attention with a bias[seq, keys, heads] on its scores.  q, k, v: [batch, seq, heads, head_dim]. */
 static uint32_t biased_heads(struct graph *g, const char *name, const uint32_t qkv[3],
                              const struct attention_opts *opts, double scale)
@@ -62,8 +73,8 @@ static uint32_t biased_heads(struct graph *g, const char *name, const uint32_t q
     scores[1] = dims[2];
     scores[2] = dims[1];
     scores[3] = keys;
-    k = graph_repeat(g, graph_text(g, "%s/k", name), qkv[1], dims[1], keys);
-    v = graph_repeat(g, graph_text(g, "%s/v", name), qkv[2], dims[1], keys);
+    k = as_queries(g, graph_text(g, "%s/k", name), qkv[1], q, keys);
+    v = as_queries(g, graph_text(g, "%s/v", name), qkv[2], q, keys);
     s = graph_einsum(g, graph_text(g, "%s/scores", name), q, k, scores, 4);
     if (scale != 1)
         s = graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, s, GRAPH_NONE, scale);

@@ -30,7 +30,7 @@ struct attention_opts {
     bool rope_interleaved;
     bool unscaled; /* scores are as they are; else scaled by head_dim^-1/2 */
     bool relative; /* what lies between two places is added to their scores, which has no kernel of
-                      its own; kv_heads are heads then */
+                      its own */
     uint32_t bias; /* [seq, keys, heads], keys as long as seq and named otherwise */
 };
 
