@@ -63,6 +63,9 @@ done
 chmod -R u+w "$tmp/here"
 cp -r "$tmp/here/scenarios" "$tmp/here/layouts"
 cp -r "$tmp/here/results/baselines/scenarios" "$tmp/here/results/baselines/layouts"
+# A training in a folder of its own, as `check` need not repeat it.
+mkdir -p "$tmp/here/training"
+cp "$scenarios/train_zero.yaml" "$tmp/here/training"
 cat >"$tmp/here/llama/config.json" <<'END'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
  "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
