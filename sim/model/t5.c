@@ -146,6 +146,10 @@ static void build(struct graph *graph, const struct scenario *scenario, struct d
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
+    /* With masters of parameters the loss is of their type, too. */
+    if (scenario->step.update)
+        x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
+                          x);
     labels = tokens_add(graph, scenario, "labels", t.dims.batch, t.dims.seq, decoder_part(&t, 1));
     x = layer_cross_entropy(graph, "loss", x, t.dims.vocab, labels, GRAPH_NONE).loss;
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
