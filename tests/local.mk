@@ -51,9 +51,8 @@ check_PROGRAMS += \
 	%D%/mesh \
 	%D%/mesh_axes \
 	%D%/microbatches \
-	%D%/pipelines \
-	%D%/models \
 	%D%/model \
+	%D%/models \
 	%D%/optimizer \
 	%D%/parallel_groups \
 	%D%/params \
