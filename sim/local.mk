@@ -415,6 +415,8 @@ libsim_la_SOURCES = \
 	%D%/report/fit.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
+	%D%/report/ranks.c \
+	%D%/report/ranks.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/ranks.h"
 #include "report/replayed.h"
 #include "report/traffic.h"
 
@@ -396,17 +397,18 @@ static int write_time(struct json_out *out, const struct record *r, struct shd_e
     return status;
 }
 
-/* What is alive on a device at the peak, which is the same on all. */
+/* What is alive at the peak on a device, which is the same on all of a rank of a pipeline. */
 static void write_uses(struct json_out *out, const struct program *program)
 {
     struct program_memory memory;
 
     program_memory(&memory, program, program_peak_rank(program));
     json_out_key(out, "by_kind");
-    json_out_begin_flat_object(out);
-    for (int use = 0; use < PROGRAM_NUSES; use++)
-        key_uint(out, program_use_name((enum program_use)use), memory.uses[use]);
-    json_out_end_object(out);
+    ranks_kinds_json(&memory, out);
+    if (program->nranks == 1)
+        return;
+    json_out_key(out, "by_rank");
+    ranks_json(program, out);
 }
 
 static int write_memory(struct json_out *out, const struct result *result)

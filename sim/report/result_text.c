@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/units.h"
+#include "report/ranks.h"
 #include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
@@ -173,7 +174,7 @@ static void print_uses(const struct program *program, struct text *out)
     struct program_memory memory;
     struct text line = TEXT_INIT;
 
-    program_memory(&memory, program, program_peak_rank(program));
+    program_memory(&memory, program, 0);
     for (uint128 bound = ~(uint128)0; bound > 0;) {
         uint128 next = 0;
 
@@ -205,7 +206,9 @@ static void print_balances(const struct record *r, struct text *out)
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
-    if (program_has_state(r->program))
+    if (r->program->nranks > 1)
+        ranks_text(r->program, out);
+    else if (program_has_state(r->program))
         print_uses(r->program, out);
 }
 

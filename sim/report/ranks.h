@@ -1,0 +1,27 @@
+/* ranks.h - what each rank of a pipeline holds: its stages, and its memory at the peak by kind.
+ *
+ * Thread class: pure functions of the program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_RANKS_H
+#define REPORT_RANKS_H
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "program/program.h"
+
+/* Most microbatches that are under way on a rank at once, counted for each of its stages: their
+ * forward is done and what is made of it in the backward phase is not. */
+uint32_t ranks_alive(const struct program *program, uint32_t rank);
+
+/* A table, a rank a row; of many the first, the last and the one with most memory. */
+void ranks_text(const struct program *program, struct text *out);
+
+/* [{"rank": 0, "stages": [0], "microbatches_alive": 2, "peak_bytes": 1, "by_kind": {...}}, ...] */
+void ranks_json(const struct program *program, struct json_out *out);
+
+/* {"parameters": 1, ...} of a device at its peak. */
+void ranks_kinds_json(const struct program_memory *memory, struct json_out *out);
+
+#endif /* REPORT_RANKS_H */
