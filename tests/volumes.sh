@@ -142,4 +142,69 @@ for t in 2 4 8; do
     is 0 "executed: tp $t computes the same"
     layers executed $t 2 8 32 2
 done
+
+# ---- between the stages of a pipeline ----
+
+cat >"$tmp/stages.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1, pp: 2, tp: 1}
+model: {kind: transformer, d_model: 16, d_ff: 32, layers: 4, heads: 2, vocab: 32}
+batch: {size: 8, seq: 8, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+axes: {batch: dp}
+params:
+  - [(q|k|v)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp]]
+  - [.*, []]
+pipeline: {axis: pp}
+strategies:
+  - {name: 1f1b}
+  - {name: gpipe, pipeline: {schedule: GPipe}}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zb-h1, pipeline: {schedule: ZBH1}}
+  - {name: zbv, pipeline: {schedule: ZBVZeroBubble}}
+  - {name: sequence-parallel, constraints: [['(embed/out|out)$', [dp, tp]]]}
+YAML
+
+# stages WHAT PP TP DP MICROBATCHES BATCH SEQ D_MODEL: forward and backward, each activation between
+# two ranks is sent once.  A tensor-parallel device sends what it has: all of it, or with sequence
+# parallelism its part.
+stages() {
+    holds "$1: pp $2, tp $3, dp $4, $5 microbatches, batch $6x$7, d_model $8" <<PY
+p, t = $2, $3
+activations = 4 * $6 * $7 * $8
+passes = {"1f1b": p - 1, "gpipe": p - 1, "interleaved": 2 * p - 1, "zb-h1": p - 1,
+          "zbv": 2 * (p - 1), "sequence-parallel": p - 1}
+for s in r:
+    copies = 1 if s["strategy"] == "sequence-parallel" else t
+    rows = [row for row in s["collectives"] if row["op"] == "send-recv"]
+    for phase in "forward", "backward":
+        got = sum(row["received_bytes"] for row in rows if row["phase"] == phase)
+        assert got == passes[s["strategy"]] * copies * activations, (s["strategy"], phase, got)
+    # the norm of the gradients is a number that goes from stage to stage
+    assert sum(row["received_bytes"] for row in rows if row["phase"] == "optimizer") <= 64 * p * t * $4
+    ranks = s["memory"]["by_rank"]
+    assert max(rank["peak_bytes"] for rank in ranks) == max(s["memory"]["peak_bytes"])
+    assert all(sum(rank["by_kind"].values()) == rank["peak_bytes"] for rank in ranks)
+    alive = {"1f1b": min(p, $5), "gpipe": $5}.get(s["strategy"])
+    assert alive is None or ranks[0]["microbatches_alive"] == alive, ranks
+PY
+}
+
+for p in 2 4 8; do
+    for size in "1 1 8 8 8 16" "2 2 16 32 16 64"; do
+        # shellcheck disable=SC2086
+        set -- $size
+        shardsim plan --json -s mesh.pp=$p -s mesh.tp="$1" -s mesh.dp="$2" \
+            -s batch.microbatches="$3" -s batch.size="$4" -s batch.seq="$5" -s model.d_model="$6" \
+            -s model.layers=$((2 * p)) "$tmp/stages.yaml"
+        stages planned $p "$@"
+    done
+done
+shardsim run -q --json -s mesh.tp=2 "$tmp/stages.yaml"
+is 0 "executed: stages compute the same"
+stages executed 2 2 1 4 8 8 16
 done_testing
