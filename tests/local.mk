@@ -287,6 +287,7 @@ test_scripts = \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/twenty_steps.sh \
 	%D%/types.sh \
 	%D%/volumes.sh \
 	%D%/whole_models.sh \
