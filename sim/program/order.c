@@ -151,28 +151,43 @@ static bool is_once(const struct program_segment *segment)
     return segment->part == PROGRAM_START || segment->part == PROGRAM_UPDATE;
 }
 
-static uint32_t find_segment(const struct program *program, enum program_part part, uint32_t stage)
-{
-    for (uint32_t s = 0; s < program->nsegments; s++)
-        if (program->segments[s].part == part &&
-            (is_once(&program->segments[s]) || program->segments[s].stage == stage))
-            return s;
-    return PROGRAM_NONE;
-}
-
 /* ---- turns ---- */
 
 struct turns {
     struct program *program;
     uint32_t nturns;
-    bool *seen; /* by segment */
+    uint32_t *segments; /* by part and stage; PROGRAM_NONE: there is nothing to do */
+    bool *seen;         /* by segment */
 };
+
+/* What is done once a step is found as stage 0's. */
+static uint32_t *segment_at(const struct turns *t, enum program_part part, uint32_t stage)
+{
+    return &t->segments[(size_t)part * t->program->nstages + stage];
+}
+
+static bool find_parts(struct turns *t)
+{
+    const struct program *program = t->program;
+    size_t n = (size_t)PROGRAM_NPARTS * program->nstages;
+
+    t->segments = malloc(n * sizeof *t->segments);
+    if (!t->segments)
+        return false;
+    memset(t->segments, 0xff, n * sizeof *t->segments); /* PROGRAM_NONE */
+    for (uint32_t s = program->nsegments; s-- > 0;) {
+        const struct program_segment *segment = &program->segments[s];
+
+        *segment_at(t, segment->part, is_once(segment) ? 0 : segment->stage) = s;
+    }
+    return true;
+}
 
 /* Add a turn, in which there may be nothing to do. */
 static void add_turn(struct turns *t, enum program_part part, uint32_t stage, uint32_t microbatch,
                      uint32_t count)
 {
-    uint32_t segment = find_segment(t->program, part, stage);
+    uint32_t segment = *segment_at(t, part, stage);
 
     if (segment == PROGRAM_NONE)
         return;
@@ -231,7 +246,7 @@ static int set_turns(struct program *program, const struct timetable *timetable,
     program->turns = malloc(room_for_turns(program, timetable) * sizeof *program->turns);
     program->first_turn = calloc((size_t)program->nranks + 1, sizeof *program->first_turn);
     t.seen = calloc((size_t)program->nsegments + 1, sizeof *t.seen);
-    if (!program->turns || !program->first_turn || !t.seen) {
+    if (!program->turns || !program->first_turn || !t.seen || !find_parts(&t)) {
         free(t.seen);
         return shd_error_set(err, SHD_ENOMEM, "no memory for the order of a step");
     }
@@ -241,6 +256,7 @@ static int set_turns(struct program *program, const struct timetable *timetable,
         add_rank(&t, timetable, rank);
     }
     program->first_turn[program->nranks] = t.nturns;
+    free(t.segments);
     free(t.seen);
     return SHD_OK;
 }
@@ -264,11 +280,17 @@ static int take_stages(struct program *program, const struct timetable *timetabl
 
 static uint32_t segment_of(const struct program *program, uint32_t op)
 {
-    uint32_t s = 0;
+    uint32_t low = 0, high = program->nsegments; /* behind the last: at the end of the step */
 
-    while (s < program->nsegments && program->segments[s].end_op <= op)
-        s++;
-    return s; /* behind the last: at the end of the step */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (program->segments[middle].end_op <= op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static bool is_of_microbatch(const struct program *program, uint32_t segment)
