@@ -18,6 +18,7 @@ check_PROGRAMS += \
 	%D%/block \
 	%D%/bucket \
 	%D%/chunk \
+	%D%/channel \
 	%D%/classes \
 	%D%/coll \
 	%D%/create_mesh \
