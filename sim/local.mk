@@ -347,6 +347,7 @@ libsim_la_SOURCES = \
 	%D%/partition/share.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/program/bubble.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \

@@ -378,6 +378,37 @@ static void test_bubbles(void)
             }
 }
 
+/* By flops: layers alone are stages of equal work, but for the first, which makes no gradient of
+ * its input, so that input and weight gradients are not quite as long (which tells on ZBV). */
+static void test_bubble_by_flops(void)
+{
+    static const struct {
+        const char *schedule;
+        double formula; /* F 1, B 2 */
+    } cases[] = {{"1F1B", 9.0 / 33}, {"Interleaved1F1B", 4.5 / 28.5}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text text = TEXT_INIT;
+        struct tried t;
+        double bubble = -1;
+
+        text_addf(&text,
+                  "version: 1\nmesh: {pp: 4}\nmodel: {kind: mlp, d_model: 16, d_ff: 64, layers: "
+                  "32}\nbatch: {size: 8, seq: 16, microbatches: 8}\nstep: [forward, backward, "
+                  "update]\noptimizer: {kind: sgd}\nparams: [[.*, []]]\npipeline: {axis: pp, "
+                  "schedule: %s}\n",
+                  cases[i].schedule);
+        if (!tried_init(&t, text_get(&text), text.length) ||
+            program_bubble(&bubble, t.trial.program, NULL) != SHD_OK)
+            diag("%s: no bubble", cases[i].schedule);
+        if (!ok(fabs(bubble - cases[i].formula) <= 0.1 * cases[i].formula,
+                "%s: idle as the formula says, by flops", cases[i].schedule))
+            diag("%.4f, not %.4f", bubble, cases[i].formula);
+        tried_fini(&t);
+        text_fini(&text);
+    }
+}
+
 /* ---- memory ---- */
 
 static void test_memory(void)
@@ -473,6 +504,7 @@ int main(void)
     test_schedules();
     test_layouts();
     test_bubbles();
+    test_bubble_by_flops();
     test_memory();
     test_many();
     test_refused();

@@ -397,6 +397,11 @@ void program_memory_walk(const struct program *program, uint32_t rank,
 uint32_t program_peak_rank(const struct program *program);
 uint128 program_peak_bytes(const struct program *program);
 
+/* The part of the microbatches' time that ranks of a pipeline are idle, on average: 0 to 1, where a
+ * flop is the unit of time and transfers take none.  0 with one rank.  SHD_ENOMEM. */
+SHD_MUST_CHECK int program_bubble(double *out, const struct program *program,
+                                  struct shd_error *err);
+
 const char *program_use_name(enum program_use use); /* "activations", "parameters", ... */
 
 const char *program_kind_name(enum program_op_kind kind);

@@ -37,6 +37,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
     [COMPARE_EFFICIENCY] = {"flops_efficiency", "flops", "efficiency", COMPARE_RATIO, 1, NULL,
                             NULL},
+    [COMPARE_BUBBLE] = {"pipeline_bubble", "flops", "bubble", COMPARE_SHARE, -1, NULL, NULL},
     [COMPARE_PEAK] = {"peak_memory_bytes", "peak memory", "most", COMPARE_BYTES, -1, NULL, NULL},
     [COMPARE_PEAK_BALANCE] = {"peak_memory_balance", "peak memory", "balance", COMPARE_RATIO, 1,
                               NULL, NULL},
@@ -120,6 +121,20 @@ static int set_traffic(struct compare_row *row, const struct record *r, struct s
     return SHD_OK;
 }
 
+static int set_bubble(struct compare_row *row, const struct program *program,
+                      struct shd_error *err)
+{
+    double bubble;
+    int status;
+
+    if (program->nranks == 1)
+        return SHD_OK;
+    status = program_bubble(&bubble, program, err);
+    if (status == SHD_OK)
+        set_number(row, COMPARE_BUBBLE, bubble);
+    return status;
+}
+
 static void set_devices(struct compare_row *row, const struct record *r)
 {
     struct record_balance flops = record_balance_of(r, r->flops);
@@ -173,6 +188,7 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
 {
     const struct record *r = result->record;
     char mesh[256];
+    int status;
 
     shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
     set_text(row, COMPARE_SCENARIO, result->scenario);
@@ -183,7 +199,8 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
     set_devices(row, r);
     set_times(row, r);
     set_verdicts(row, result);
-    return set_traffic(row, r, err);
+    status = set_bubble(row, r->program, err);
+    return status == SHD_OK ? set_traffic(row, r, err) : status;
 }
 
 /* ---- one strategy against the others ---- */
@@ -262,10 +279,15 @@ static void mark_best(struct compare_rows *rows, size_t c)
             drop_ties(rows, c, i);
 }
 
+/* Flops of the device that has most, and what it waits for others in a pipeline. */
+static double span_of(const struct compare_row *row)
+{
+    return row->values[COMPARE_FLOPS].number / (1 - row->values[COMPARE_BUBBLE].number);
+}
+
 static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
 {
-    static const enum compare_id criteria[] = {COMPARE_DEVICES, COMPARE_RECEIVED, COMPARE_PEAK,
-                                               COMPARE_FLOPS};
+    static const enum compare_id criteria[] = {COMPARE_DEVICES, COMPARE_RECEIVED, COMPARE_PEAK};
     const struct compare_row *x = &rows->rows[a], *y = &rows->rows[b];
     bool less = false;
 
@@ -276,7 +298,7 @@ static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
             return false;
         less |= x->values[criteria[i]].whole < y->values[criteria[i]].whole;
     }
-    return less;
+    return span_of(x) <= span_of(y) && (less || span_of(x) < span_of(y));
 }
 
 /* Of several strategies that dominate this one, that of the fewest bytes is named. */

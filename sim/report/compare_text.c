@@ -370,6 +370,9 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
             out,
             "* the best of its column; balance: mean / max over devices, 1 is even\n"
             "efficiency: unsharded flops / flops of all devices; below 1 some are redundant\n");
+    if (compare_is_used(rows, COMPARE_BUBBLE))
+        text_add(out, "bubble: part of the step that ranks of a pipeline are idle, where a flop is "
+                      "the unit\n  of time and transfers take none\n");
     if (compare_is_used(rows, COMPARE_STEP))
         text_add(out,
                  "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
@@ -378,8 +381,8 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
                  "  what differs by no more than the larger spread, or by 1 %\n");
     print_verdict(rows, out);
     if (dominated)
-        text_add(out, "dominated: another has no more devices, bytes, peak memory and flops, and\n"
-                      "  less of one\n");
+        text_add(out, "dominated: another has no more devices, bytes, peak memory and flops (with\n"
+                      "  what a pipeline is idle), and less of one\n");
     if (differ)
         print_kinds(rows, out);
     print_skipped(c, out);

@@ -73,6 +73,19 @@ static void add_rank(struct table *table, const struct program *program, uint32_
         table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, memory.uses[uses[i]]));
 }
 
+static void add_bubble(const struct program *program, struct text *out)
+{
+    double bubble;
+
+    if (program_bubble(&bubble, program, NULL) == SHD_OK)
+        text_addf(out,
+                  "  idle %.1f %% of the microbatches' time on average, were a flop the unit of "
+                  "time\n  and transfers took none\n",
+                  100 * bubble);
+    else
+        out->failed = true;
+}
+
 void ranks_text(const struct program *program, struct text *out)
 {
     static const char *const heads[] = {"rank",       "stages",    "alive",     "peak",
@@ -90,6 +103,7 @@ void ranks_text(const struct program *program, struct text *out)
     table_print(&table, 2, out);
     if (n > RANKS_TOLD_MAX)
         text_addf(out, "  (the first, the last, and the one with most of %u)\n", n);
+    add_bubble(program, out);
     table_fini(&table);
 }
 

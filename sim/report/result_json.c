@@ -208,6 +208,25 @@ static void write_balances(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
+/* The part of the microbatches' time that ranks are idle; nothing without a pipeline. */
+static int write_bubble(struct json_out *out, const struct program *program)
+{
+    double bubble;
+
+    if (program->nranks == 1)
+        return SHD_OK;
+    if (program_bubble(&bubble, program, NULL) != SHD_OK)
+        return SHD_ENOMEM;
+    json_out_key(out, "pipeline");
+    json_out_begin_flat_object(out);
+    key_uint(out, "ranks", program->nranks);
+    key_uint(out, "stages", program->nstages);
+    key_uint(out, "microbatches", program->microbatches);
+    key_double(out, "bubble", bubble);
+    json_out_end_object(out);
+    return SHD_OK;
+}
+
 static void write_work(struct json_out *out, const struct record *r)
 {
     const struct shd_mesh *mesh = r->program->asked_mesh;
@@ -468,6 +487,8 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         status = write_devices(out, "flops", r->flops, r);
     if (status == SHD_OK)
         write_work(out, r);
+    if (status == SHD_OK)
+        status = write_bubble(out, r->program);
     if (status != SHD_OK)
         (void)shd_error_set(err, status, "no memory for the report");
     else
