@@ -175,8 +175,8 @@ test_help() {
 }
 
 test_bad_input() {
-    bad "nothing" 'expected the name of a schedule, --ranks and --microbatches'
-    bad "no microbatches" 'expected the name of a schedule' 1F1B -r 4
+    bad "nothing" 'the name of a schedule, --ranks and --microbatches'
+    bad "no microbatches" 'the name of a schedule' 1F1B -r 4
     bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
     bad "two schedules" "one schedule at a time; 'GPipe' is too much" 1F1B GPipe -r 2 -m 2
     bad "no number" "--ranks is 'x'; expected a whole number" 1F1B -r x -m 2
