@@ -22,16 +22,16 @@ static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
         graph->nodes[node].gradient_of = of;
 }
 
-/* Contributions of one stage of a pipeline are added up there, so that their sum alone is sent;
- * those of several, where the value lies. */
+/* Of two contributions of different stages the sum is that of the earlier: what comes back from the
+ * last stage goes from stage to stage, each of which adds its own and sends one sum. */
 static uint32_t stage_of_sum(const struct reverse *r, uint32_t into, uint32_t contribution)
 {
     const struct adjoint *a = &r->adjoints[into];
     const struct graph_node *nodes = r->graph->nodes;
 
     if (a->is == ADJOINT_NODE && a->node != GRAPH_NONE &&
-        nodes[a->node].stage != nodes[contribution].stage)
-        return nodes[into].stage;
+        nodes[a->node].stage < nodes[contribution].stage)
+        return nodes[a->node].stage;
     return nodes[contribution].stage;
 }
 

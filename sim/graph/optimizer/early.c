@@ -57,6 +57,15 @@ static void place(struct order *o, uint32_t node)
         place(o, f);
 }
 
+/* All nodes of some phases, in their order. */
+static void place_phases(struct order *o, enum graph_phase first, enum graph_phase last)
+{
+    for (uint32_t node = 0; node < o->graph->nnodes; node++)
+        if (o->graph->nodes[node].phase >= first && o->graph->nodes[node].phase <= last &&
+            !follows(o->graph, node))
+            place(o, node);
+}
+
 static void renumber(const struct order *o, uint32_t *node)
 {
     if (*node != GRAPH_NONE)
@@ -96,9 +105,8 @@ void graph_sum_early(struct graph *graph)
         o.next = o.first + n;
         memset(o.first, 0xff, 2 * n * sizeof *o.first);
         link_followers(&o);
-        for (uint32_t node = 0; node < n; node++)
-            if (!follows(graph, node))
-                place(&o, node);
+        place_phases(&o, GRAPH_FORWARD, GRAPH_BACKWARD);
+        place_phases(&o, GRAPH_OPTIMIZER, GRAPH_OPTIMIZER);
         finish(graph, &o);
     } else {
         graph_fail(graph, SHD_ENOMEM, "no memory to order %u nodes", graph->nnodes);

@@ -4,7 +4,8 @@
  * where it is asked to lie as the optimizer reads it, move from behind the backward phase to right
  * behind the gradient.  Where they cut it, a device does not keep whole gradients until the
  * phase ends; where they sum over devices, that happens beside what is left of the phase (as
- * PyTorch's DistributedDataParallel and FSDP do).
+ * PyTorch's DistributedDataParallel and FSDP do).  What the optimizer does once a step comes behind
+ * all that is done for each microbatch.
  *
  * Thread class: as graph.h, which is changed.
  *

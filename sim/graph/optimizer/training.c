@@ -19,13 +19,50 @@ static uint32_t part_of_mean(struct graph *graph, uint32_t loss)
     return graph_map(graph, "loss/part", KERN_SCALE, loss, GRAPH_NONE, 1.0 / graph->microbatches);
 }
 
-/* Whether a gradient is the sum of what two stages of a pipeline contribute. */
-static bool is_of_two_stages(const struct graph *graph, uint32_t gradient)
+/* Whether a node adds up contributions to the gradient of a parameter. */
+static bool is_sum(const struct graph *graph, uint32_t node, uint32_t param)
 {
-    const struct graph_node *n = &graph->nodes[gradient];
+    const struct graph_node *n = &graph->nodes[node];
 
-    return graph->err.status == SHD_OK && n->op == GRAPH_MAP && n->fn == KERN_ADD &&
-           graph->nodes[n->inputs[0]].stage != graph->nodes[n->inputs[1]].stage;
+    return n->op == GRAPH_MAP && n->fn == KERN_ADD && n->gradient_of == param;
+}
+
+/* Whether a gradient is a sum of what several stages of a pipeline contribute: sums are made one
+ * after the other, the one before being the second operand. */
+static bool is_of_stages(const struct graph *graph, uint32_t gradient, uint32_t param)
+{
+    uint32_t stage = graph->nodes[gradient].stage;
+
+    for (; is_sum(graph, gradient, param); gradient = graph->nodes[gradient].inputs[1])
+        if (graph->nodes[graph->nodes[gradient].inputs[0]].stage != stage)
+            return true;
+    return graph->nodes[gradient].stage != stage;
+}
+
+/* Add a contribution to the sum of its stage, if it is one of `stage`. */
+static uint32_t add_of_stage(struct graph *graph, uint32_t sum, uint32_t contribution,
+                             uint32_t param)
+{
+    if (graph->err.status != SHD_OK || graph->nodes[contribution].stage != graph->stage)
+        return sum;
+    if (sum == GRAPH_NONE)
+        return contribution;
+    sum = graph_map(graph, graph->nodes[contribution].name, KERN_ADD, contribution, sum, 0);
+    if (sum != GRAPH_NONE)
+        graph->nodes[sum].gradient_of = param;
+    return sum;
+}
+
+/* What one stage contributes to a gradient of several; GRAPH_NONE: nothing. */
+static uint32_t of_stage(struct graph *graph, uint32_t gradient, uint32_t param, uint32_t stage)
+{
+    uint32_t sum = GRAPH_NONE;
+
+    graph->phase = GRAPH_BACKWARD;
+    graph->stage = stage;
+    for (; is_sum(graph, gradient, param); gradient = graph->nodes[gradient].inputs[1])
+        sum = add_of_stage(graph, sum, graph->nodes[gradient].inputs[0], param);
+    return add_of_stage(graph, sum, gradient, param);
 }
 
 /* A gradient summed over microbatches.  Under the name "opt/sum/`parameter`" it can be asked for
@@ -48,24 +85,31 @@ static uint32_t sum_gradient(struct graph *graph, const struct optimizer_opts *o
     return graph_accumulate(graph, name, opts->types.gradients, gradient);
 }
 
-/* Each stage sums what it contributes itself: one sum is sent when all microbatches are done. */
+/* Each stage sums what it contributes itself: one sum of each is sent when all microbatches are
+ * done. */
 static uint32_t sum_contributions(struct graph *graph, const struct optimizer_opts *opts,
                                   uint32_t param, uint32_t gradient)
 {
-    uint32_t a, b;
+    uint32_t total = GRAPH_NONE;
 
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
-    if (graph->microbatches == 1 || !is_of_two_stages(graph, gradient))
+    if (graph->microbatches == 1 || !is_of_stages(graph, gradient, param))
         return sum_gradient(graph, opts, param, gradient);
-    a = graph->nodes[gradient].inputs[0];
-    b = graph->nodes[gradient].inputs[1];
-    a = sum_contributions(graph, opts, param, a);
-    b = sum_contributions(graph, opts, param, b);
-    graph->phase = GRAPH_OPTIMIZER;
-    graph->stage = graph->nodes[param].stage;
-    return graph_map(graph, graph_text(graph, "opt/stages/%s", graph->nodes[param].name), KERN_ADD,
-                     a, b, 0);
+    for (uint32_t stage = 0; stage < graph->nstages && graph->err.status == SHD_OK; stage++) {
+        uint32_t part = of_stage(graph, gradient, param, stage);
+
+        if (part == GRAPH_NONE)
+            continue;
+        part = sum_gradient(graph, opts, param, part);
+        graph->phase = GRAPH_OPTIMIZER;
+        graph->stage = graph->nodes[param].stage;
+        total = total == GRAPH_NONE
+                    ? part
+                    : graph_map(graph, graph_text(graph, "opt/stages/%s", graph->nodes[param].name),
+                                KERN_ADD, total, part, 0);
+    }
+    return total;
 }
 
 /* Its devices' parts are added up once, when all microbatches are done. */
