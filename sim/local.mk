@@ -199,8 +199,10 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/window.c \
 	%D%/graph/recompute.c \
+	%D%/graph/stage_copies.c \
 	%D%/graph/stages.c \
 	%D%/graph/recompute.h \
+	%D%/graph/stage_copies.h \
 	%D%/graph/stages.h \
 	%D%/import/array.c \
 	%D%/import/config.c \

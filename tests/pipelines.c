@@ -21,24 +21,30 @@
 
 static const char model[] =
     "version: 1\n"
-    "model: {kind: transformer, d_model: 16, d_ff: 32, layers: %u, heads: 2, vocab: 32}\n"
+    "model: {kind: %s, d_model: 16, d_ff: 32, layers: %u, heads: 2, vocab: 32}\n"
     "batch: {size: %u, seq: 8, microbatches: %u}\n"
     "step: [forward, backward, update]\n"
     "steps: 2\n"
     "optimizer: {kind: adamw, lr: 1e-2, clip: 1}\n";
 
 /* `rest`: mesh, params, axes, pipeline. */
-static bool make(struct tried *out, uint32_t layers, uint32_t microbatches, uint32_t each,
-                 const char *rest)
+static bool make_kind(struct tried *out, const char *kind, uint32_t layers, uint32_t microbatches,
+                      uint32_t each, const char *rest)
 {
     struct text text = TEXT_INIT;
     bool good;
 
-    text_addf(&text, model, layers, microbatches * each, microbatches);
+    text_addf(&text, model, kind, layers, microbatches * each, microbatches);
     text_add(&text, rest);
     good = tried_init(out, text_get(&text), text.length);
     text_fini(&text);
     return good;
+}
+
+static bool make(struct tried *out, uint32_t layers, uint32_t microbatches, uint32_t each,
+                 const char *rest)
+{
+    return make_kind(out, "transformer", layers, microbatches, each, rest);
 }
 
 /* ---- the order ---- */
@@ -49,7 +55,7 @@ struct seen {
     struct segment_done {
         enum program_part part;
         uint32_t stage;
-    } *done; /* [device][at] */
+    } * done; /* [device][at] */
     size_t *ndone, room;
     uint32_t *last; /* [device]: the op before */
 };
@@ -95,8 +101,7 @@ static size_t expect(struct segment_done *out, const struct program *program,
     for (size_t a = t->first[rank]; a < t->first[rank + 1]; a++)
         for (int k = 0; k < 2; k++)
             if (has(program, parts[t->actions[a].kind][k], t->actions[a].stage))
-                out[n++] = (struct segment_done){parts[t->actions[a].kind][k],
-                                                 t->actions[a].stage};
+                out[n++] = (struct segment_done){parts[t->actions[a].kind][k], t->actions[a].stage};
     return n;
 }
 
@@ -173,10 +178,10 @@ static bool execute_in_order(struct tried *m)
     s.last = calloc(n, sizeof *s.last);
     if (timetable_walk(&walk, m->trial.timetable, &unit, NULL) != SHD_OK)
         return false;
-    good = record_create(&m->trial.record, m->trial.program, RECORD_EXECUTED, false, NULL) ==
-               SHD_OK &&
-           walk_run(m->trial.record, &opts, NULL) == SHD_OK && same_order(m, &s, &walk) &&
-           in_one_order(m->trial.timetable);
+    good =
+        record_create(&m->trial.record, m->trial.program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+        walk_run(m->trial.record, &opts, NULL) == SHD_OK && same_order(m, &s, &walk) &&
+        in_one_order(m->trial.timetable);
     record_destroy(m->trial.record);
     m->trial.record = NULL;
     timetable_walk_fini(&walk);
@@ -229,8 +234,9 @@ static void test_schedules(void)
 
 /* ---- with other strategies inside the stages ---- */
 
-#define MEGATRON                                                                                 \
-    "params: [['(q|k|v)/kernel', [null, tp]], [attn/o/kernel, [tp]], [mlp/up/kernel, [null, tp]], " \
+#define MEGATRON                                                                              \
+    "params: [['(q|k|v)/kernel', [null, tp]], [attn/o/kernel, [tp]], [mlp/up/kernel, [null, " \
+    "tp]], "                                                                                  \
     "[mlp/down/kernel, [tp]], [embed/table, [tp]], [head/kernel, [null, tp]], [.*, []]]\n"
 
 static const struct {
@@ -255,8 +261,9 @@ static const struct {
      "mesh: {dp: 2, pp: 2}\naxes: {batch: dp}\nparams: [[.*, []]]\n"
      "pipeline: {axis: pp, schedule: Interleaved1F1B}\nzero: {stage: 3, axis: dp}\n",
      4, 2},
-    {"full recomputation", "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp}\n"
-                           "recompute: full\n",
+    {"full recomputation",
+     "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp}\n"
+     "recompute: full\n",
      4, 4},
     {"uneven stages, the head on the first rank",
      "mesh: {pp: 2}\nparams: [[.*, []]]\n"
@@ -280,6 +287,120 @@ static void test_layouts(void)
             (void)tried_check(&m, layouts[i].what);
         tried_fini(&m);
     }
+}
+
+/* ---- whole models ---- */
+
+#define ONLY_STAGES "mesh: {pp: 2}\nparams: [[.*, []]]\n"
+
+static const struct {
+    const char *kind, *what, *rest; /* a kind, and more keys of the model */
+    uint32_t layers, microbatches;
+} models[] = {
+    {"gpt2, positions: 8", "1F1B", ONLY_STAGES "pipeline: {axis: pp}\n", 2, 4},
+    {"gpt2, positions: 8", "interleaved",
+     ONLY_STAGES "pipeline: {axis: pp, schedule: Interleaved1F1B}\n", 4, 2},
+    {"gpt2, positions: 8", "table and head on one rank",
+     ONLY_STAGES "pipeline: {axis: pp, schedule: ZBVZeroBubble}\n", 4, 4},
+    {"gpt2, positions: 8", "one microbatch, zero bubble",
+     ONLY_STAGES "pipeline: {axis: pp, schedule: ZBVZeroBubble}\n", 4, 1},
+    {"gpt2, positions: 8, dtype: float16", "masters, a scale and recomputation",
+     ONLY_STAGES "pipeline: {axis: pp, schedule: ZBH1}\nrecompute: full\n"
+                 "types: {parameters: float32}\n"
+                 "loss_scale: {kind: dynamic, initial: 256}\n",
+     2, 2},
+    {"llama3, tied: true", "ZeRO of stage 2 in stages",
+     "mesh: {dp: 2, pp: 2}\naxes: {batch: dp}\nparams: [[.*, []]]\n"
+     "pipeline: {axis: pp}\nzero: {stage: 2, axis: dp}\n",
+     2, 2},
+    {"llama3", "tensor parallel, interleaved",
+     "mesh: {pp: 2, tp: 2}\npipeline: {axis: pp, schedule: Interleaved1F1B}\n" MEGATRON, 4, 2},
+    {"t5", "1F1B, encoder and decoder each of two stages",
+     "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp}\n", 2, 4},
+    {"t5", "interleaved", ONLY_STAGES "pipeline: {axis: pp, schedule: Interleaved1F1B}\n", 2, 2},
+    {"t5", "zero bubble, recomputation",
+     ONLY_STAGES "pipeline: {axis: pp, schedule: ZBH1}\nrecompute: full\n", 1, 4},
+    {"t5, dtype: bfloat16", "tensor parallel, masters",
+     "mesh: {pp: 2, tp: 2}\npipeline: {axis: pp, schedule: InterleavedZeroBubble}\n"
+     "types: {parameters: float32}\n"
+     "params: [['(q|k|v)/kernel', [null, tp]], ['(attn|cross)/o/kernel', [tp]], "
+     "[mlp/up/kernel, [null, tp]], [mlp/down/kernel, [tp]], [embed/table, [tp]], "
+     "[relative/table, [null, tp]], [.*, []]]\n",
+     2, 2},
+};
+
+static void test_models(void)
+{
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        char what[128];
+        struct tried m;
+
+        snprintf(what, sizeof what, "%.*s: %s", (int)strcspn(models[i].kind, ","), models[i].kind,
+                 models[i].what);
+        if (ok(make_kind(&m, models[i].kind, models[i].layers, models[i].microbatches, 2,
+                         models[i].rest),
+               "%s: is built", what))
+            (void)tried_check(&m, what);
+        tried_fini(&m);
+    }
+}
+
+/* What is sent from stage to stage in a step. */
+static uint64_t sent_bytes(const struct program *program)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        if (program->ops[i].kind == PROGRAM_SEND)
+            bytes += program->buffers[program->ops[i].inputs[0]].bytes * program->ops[i].times;
+    return bytes;
+}
+
+/* Bytes of each array that stages share, d = 16, 2 heads, 2 sequences of 8, 32 words. */
+enum {
+    WORDS = 4 * 32 * 16,     /* the table of embeddings, which is the head, too */
+    HIDDEN = 4 * 2 * 8 * 16, /* of a microbatch, between layers */
+    BUCKETS = 4 * 32 * 2,    /* the table of relative positions */
+    BUCKET_IDS = 4 * 8 * 8,  /* which of them, for each two places */
+    NUMBERS = 2 * 4          /* to the next stage the norm, back what gradients are scaled by */
+};
+
+static const struct {
+    const char *kind;
+    uint32_t layers, stages;
+    uint64_t each, once; /* for each microbatch, and for the step */
+} volumes[] = {
+    {"gpt2, positions: 8", 2, 2, 2 * HIDDEN, 2 * WORDS + NUMBERS},
+    {"gpt2, positions: 8", 4, 4, 3 * 2 * HIDDEN, 2 * WORDS + 3 * NUMBERS},
+    {"llama3", 4, 4, 3 * 2 * HIDDEN, 3 * NUMBERS},
+    /* The encoder's result alone goes on; the decoder's stage looks its words up itself. */
+    {"t5", 1, 2, 2 * HIDDEN, 2 * WORDS + NUMBERS},
+    /* It goes to both stages of the decoder; the table to both, and gradients back, and those of
+     * positions from the second stage of each side to the first. */
+    {"t5", 2, 4, 2 * (1 + 2 + 1) * HIDDEN,
+     2 * 2 * WORDS + 2 * (2 * BUCKETS + BUCKET_IDS) + 3 * NUMBERS},
+};
+
+/* Tables are sent, and their gradients sent back, once a step, activations for each microbatch. */
+static void test_volumes(void)
+{
+    for (size_t i = 0; i < sizeof volumes / sizeof volumes[0]; i++)
+        for (uint32_t m = 2; m <= 8; m *= 2) {
+            uint64_t want = volumes[i].each * m + volumes[i].once, sent = 0;
+            struct tried tried;
+            char rest[128];
+
+            snprintf(rest, sizeof rest,
+                     "mesh: {pp: %u}\nparams: [[.*, []]]\npipeline: {axis: pp}\n",
+                     volumes[i].stages);
+            if (make_kind(&tried, volumes[i].kind, volumes[i].layers, m, 2, rest))
+                sent = sent_bytes(tried.trial.program);
+            if (!ok(sent == want, "%.*s of %u stages, %u microbatches: %" PRIu64 " bytes are sent",
+                    (int)strcspn(volumes[i].kind, ","), volumes[i].kind, volumes[i].stages, m,
+                    want))
+                diag("%" PRIu64, sent);
+            tried_fini(&tried);
+        }
 }
 
 /* ---- bubbles ---- */
@@ -331,7 +452,8 @@ static double replayed_bubble(const struct tried *m)
 }
 
 /* The same by the schedule's formula; negative: it says nothing of these sizes. */
-static double formula_bubble(const struct timetable_schedule *s, const struct timetable_sizes *sizes)
+static double formula_bubble(const struct timetable_schedule *s,
+                             const struct timetable_sizes *sizes)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     double work = (unit.forward + unit.backward) * sizes->nmicrobatches * sizes->stages_per_rank;
@@ -457,13 +579,13 @@ static void refuse(const char *what, uint32_t layers, uint32_t microbatches, con
     struct trial trial = {.scenario = NULL};
     bool built;
 
-    text_addf(&text, model, layers, microbatches, microbatches);
+    text_addf(&text, model, "transformer", layers, microbatches, microbatches);
     text_add(&text, rest);
     built = scenario_parse(&file, "test.yaml", text_get(&text), text.length, NULL, 0, &errors) ==
                 SHD_OK &&
             trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
-    if (!ok(!built && errors.nmessages == 1 && strstr(errors.messages[0].text, message), "refused: %s",
-            what))
+    if (!ok(!built && errors.nmessages == 1 && strstr(errors.messages[0].text, message),
+            "refused: %s", what))
         diag("%s", errors.nmessages ? errors.messages[0].text : "no error");
     trial_fini(&trial);
     scenario_file_destroy(file);
@@ -503,6 +625,8 @@ int main(void)
 {
     test_schedules();
     test_layouts();
+    test_models();
+    test_volumes();
     test_bubbles();
     test_bubble_by_flops();
     test_memory();

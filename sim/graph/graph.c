@@ -108,6 +108,15 @@ uint8_t *graph_bytes(struct graph *graph, size_t count)
     return add_room(graph, count, 1);
 }
 
+size_t graph_room(uint32_t n)
+{
+    size_t room = 1;
+
+    while (room < n)
+        room *= 2;
+    return room;
+}
+
 /* Room for one more element behind `count`: capacities are powers of two. */
 static void *grown(struct graph *graph, void *array, uint32_t count, size_t size)
 {

@@ -148,6 +148,10 @@ struct graph {
 struct graph *graph_create(void);
 void graph_destroy(struct graph *graph); /* NULL is allowed */
 
+/* For how many nodes an array must have room that takes the place of `nodes` and holds `n`: a power of
+ * two, in which the graph can grow further. */
+size_t graph_room(uint32_t n);
+
 /* SHD_OK, or the first error of the building calls. */
 int graph_status(const struct graph *graph, struct shd_error *err);
 

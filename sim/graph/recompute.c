@@ -222,16 +222,6 @@ static void finish(struct graph *graph, struct cloning *c)
     graph->nnodes = c->nnodes;
 }
 
-/* Room that the graph can grow further in: a power of two. */
-static size_t room_for(uint32_t n)
-{
-    size_t room = 1;
-
-    while (room < n)
-        room *= 2;
-    return room;
-}
-
 void recompute_clone(struct graph *graph, const bool *again)
 {
     uint32_t n = graph->nnodes;
@@ -239,7 +229,7 @@ void recompute_clone(struct graph *graph, const bool *again)
 
     if (graph->err.status != SHD_OK)
         return;
-    c.nodes = calloc(room_for(2 * n + 1), sizeof *c.nodes); /* each at most twice */
+    c.nodes = calloc(graph_room(2 * n + 1), sizeof *c.nodes); /* each at most twice */
     c.moved = malloc((3 * (size_t)n + 1) * sizeof *c.moved);
     if (!c.nodes || !c.moved) {
         free(c.nodes);

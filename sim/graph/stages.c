@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/stage_copies.h"
+
 static bool is_leaf(const struct graph_node *node)
 {
     return node->op <= GRAPH_PARAM;
@@ -25,12 +27,15 @@ static uint32_t last_read(const struct graph *graph, const struct graph_node *no
     return stage;
 }
 
-static void set_node(struct graph *graph, uint32_t node, graph_stage_fn asked, void *arg)
+/* A loose node stays in stage 0 until its readers are known. */
+static void set_node(struct graph *graph, uint32_t node, bool *loose, graph_stage_fn asked,
+                     void *arg)
 {
     struct graph_node *n = &graph->nodes[node];
     uint32_t last = last_read(graph, n);
     int64_t stage = n->op == GRAPH_EXTRA ? -1 : asked(arg, n->name);
 
+    loose[node] = stage < 0 && graph_is_loose(graph, loose, node);
     n->stage = stage < 0 ? last : (uint32_t)stage;
     if (n->stage < last)
         graph_fail(graph, SHD_EINVAL,
@@ -62,8 +67,7 @@ static void check_used(struct graph *graph)
     for (uint32_t stage = 0; stage < graph->nstages; stage++) {
         uint32_t i = 0;
 
-        while (i < graph->nnodes &&
-               (is_leaf(&graph->nodes[i]) || graph->nodes[i].stage != stage))
+        while (i < graph->nnodes && (is_leaf(&graph->nodes[i]) || graph->nodes[i].stage != stage))
             i++;
         if (i == graph->nnodes) {
             graph_fail(graph, SHD_EINVAL, "stage %u of %u has nothing to do", stage,
@@ -75,14 +79,21 @@ static void check_used(struct graph *graph)
 
 void graph_set_stages(struct graph *graph, uint32_t nstages, graph_stage_fn asked, void *arg)
 {
+    bool *loose = calloc((size_t)graph->nnodes + 1, sizeof *loose);
+
     graph->nstages = nstages;
+    if (!loose)
+        graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
     for (uint32_t i = 0; i < graph->nnodes && graph->err.status == SHD_OK; i++)
         if (!is_leaf(&graph->nodes[i]))
-            set_node(graph, i, asked, arg);
+            set_node(graph, i, loose, asked, arg);
+    if (graph->err.status == SHD_OK)
+        graph_copy_to_stages(graph, loose);
     if (graph->err.status == SHD_OK)
         set_leaves(graph);
     if (graph->err.status == SHD_OK)
         check_used(graph);
+    free(loose);
 }
 
 /* Whether a node is the gradient of a value, not of a parameter. */

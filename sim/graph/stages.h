@@ -19,7 +19,8 @@ typedef int64_t (*graph_stage_fn)(void *arg, const char *name);
 
 /* Give every node of the forward phase its stage, before there is a backward one: what is asked
  * for, else the last stage of what the node reads; inputs and parameters the first of their
- * readers.  Errors stay in the graph: SHD_EINVAL where a node reads a later stage's, or a stage has
+ * readers.  What reads nothing but these is made in each stage that reads it (stage_copies.h), so
+ * that nodes get other numbers.  Errors stay in the graph: SHD_EINVAL where a node reads a later stage's, or a stage has
  * nothing to do. */
 void graph_set_stages(struct graph *graph, uint32_t nstages, graph_stage_fn asked, void *arg);
 

@@ -318,9 +318,15 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
-    status = set_stages(t, json_object_get(in, "layout"), err);
+    /* As an output it is found again when nodes have other numbers. */
+    graph_output(t->graph, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
+    status = graph_status(t->graph, err);
+    if (status == SHD_OK)
+        status = set_stages(t, json_object_get(in, "layout"), err);
     if (status != SHD_OK)
         return status;
+    loss = t->graph->outputs[0].node;
+    t->graph->noutputs = 0;
     training_add(t->graph, loss, &opts);
     recompute_add(t->graph, recompute, &layers);
     return graph_status(t->graph, err);
