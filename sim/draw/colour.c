@@ -14,10 +14,24 @@ static uint8_t channel(double hue, double shift, double light, double chroma)
     return (uint8_t)lround(255 * (light - chroma * ramp));
 }
 
+/* Steps of the golden section leave neighbours far apart, and never come round. */
+static double hue_of(int32_t number)
+{
+    return fmod(0.58 + 0.618033988749895 * number, 1);
+}
+
+struct colour colour_line(int32_t number)
+{
+    /* Hues of numbers 5, 8 or 13 apart are near each other; three shades keep those apart. */
+    double hue = hue_of(number), light = 0.28 + 0.13 * (number % 3), chroma = 0.26;
+
+    return (struct colour){channel(hue, 0, light, chroma), channel(hue, 8, light, chroma),
+                           channel(hue, 4, light, chroma)};
+}
+
 struct colour colour_of(int32_t number)
 {
-    /* Steps of the golden section leave neighbours far apart, and never come round. */
-    double hue = fmod(0.58 + 0.618033988749895 * number, 1);
+    double hue = hue_of(number);
     double light = number / 8 % 2 ? 0.68 : 0.80, chroma = 0.17;
 
     return (struct colour){channel(hue, 0, light, chroma), channel(hue, 8, light, chroma),

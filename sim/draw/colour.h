@@ -1,6 +1,6 @@
 /* colour.h - a colour for every number, told apart from its neighbours', and shades of one.
  *
- * All are light, to be read with dark text on them.
+ * Those of boxes are light, to be read with dark text on them, those of lines dark.
  *
  * Thread class: pure functions.
  *
@@ -15,8 +15,9 @@ struct colour {
     uint8_t red, green, blue;
 };
 
-/* The colour of a number from 0. */
+/* The colour of a number from 0: of a box, and of a line. */
 struct colour colour_of(int32_t number);
+struct colour colour_line(int32_t number);
 
 /* From white (0) to a full blue (1). */
 struct colour colour_shade(double shade);

@@ -19,20 +19,14 @@
 #define CHART_GAP 64
 #define KEY_LENGTH 24
 #define NTICKS 5
+#define DECADES_MAX 10
 
 struct chart {
-    double top;        /* of the picture */
-    double low, high;  /* values at its bottom and top; of a logarithmic one their logarithms */
-    bool logarithmic;  /* powers of ten */
+    double top;       /* of the picture */
+    double low, high; /* values at its bottom and top; of a logarithmic one their logarithms */
+    bool logarithmic; /* powers of ten */
+    int nticks;       /* parts that it is ruled into */
 };
-
-/* Lines are drawn darker than boxes, which have text on them. */
-static struct colour line_colour(uint32_t series)
-{
-    struct colour c = colour_of((int32_t)series);
-
-    return (struct colour){c.red * 3 / 5, c.green * 3 / 5, c.blue * 3 / 5};
-}
 
 static double x_of(const struct curves *curves, uint32_t step)
 {
@@ -53,32 +47,39 @@ static void draw_frame(const struct curves *curves, const struct chart *chart, c
     char label[32];
 
     svg_text(out, LEFT, chart->top - 10, "h", "start", what);
-    for (int i = 0; i <= NTICKS; i++) {
-        double at = chart->low + (chart->high - chart->low) * i / NTICKS;
-        double y = chart->top + CHART_HEIGHT * (double)(NTICKS - i) / NTICKS;
-        uint32_t step = (uint32_t)((uint64_t)(curves->nsteps - 1) * (uint64_t)i / NTICKS);
+    for (int i = 0; i <= chart->nticks; i++) {
+        double at = chart->low + (chart->high - chart->low) * i / chart->nticks;
+        double y = chart->top + CHART_HEIGHT * (double)(chart->nticks - i) / chart->nticks;
 
         snprintf(label, sizeof label, chart->logarithmic ? "1e%.0f" : "%.2f", at);
         svg_text(out, LEFT - 6, y + 4, "l", "end", label);
         text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y, CHART_WIDTH);
+    }
+    for (int i = 0; i <= NTICKS; i++) {
+        uint32_t step = (uint32_t)((uint64_t)(curves->nsteps - 1) * (uint64_t)i / NTICKS);
+
         snprintf(label, sizeof label, "%u", step);
         svg_text(out, x_of(curves, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
                  "middle", label);
     }
 }
 
-/* A line through all values that can be drawn: on a logarithmic chart 0 has no place. */
+/* A line through all values that can be drawn; on a logarithmic chart through the largest distance
+ * from the first series so far, which has no place there while it is 0. */
 static void draw_line(const struct curves *curves, const struct chart *chart, uint32_t series,
                       struct text *out)
 {
-    struct colour c = line_colour(series);
+    struct colour c = colour_line((int32_t)series);
     const double *first = curves->series[0].values, *values = curves->series[series].values;
+    double farthest = 0;
     bool drawing = false;
 
     text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
     for (uint32_t s = 0; s < curves->nsteps; s++) {
-        double value = chart->logarithmic ? fabs(values[s] - first[s]) : values[s];
+        double value = values[s];
 
+        if (chart->logarithmic)
+            value = farthest = fmax(farthest, fabs(values[s] - first[s]));
         if (!isfinite(value) || (chart->logarithmic && value <= 0)) {
             drawing = false;
             continue;
@@ -94,7 +95,7 @@ static void draw_keys(const struct curves *curves, double top, struct text *out)
     for (uint32_t i = 0; i < curves->nseries; i++) {
         double x = LEFT + CHART_WIDTH + SVG_MARGIN, y = top + i * (double)SVG_LINE_HEIGHT;
 
-        svg_box(out, x, y, KEY_LENGTH, 3, line_colour(i));
+        svg_box(out, x, y, KEY_LENGTH, 3, colour_line((int32_t)i));
         svg_text(out, x + KEY_LENGTH + 6, y + 6, "l", "start", curves->series[i].name);
     }
 }
@@ -102,6 +103,7 @@ static void draw_keys(const struct curves *curves, double top, struct text *out)
 /* From whole numbers to whole numbers, with room for the ticks between. */
 static void fit_values(struct chart *chart, const struct curves *curves)
 {
+    chart->nticks = NTICKS;
     chart->low = INFINITY;
     chart->high = -INFINITY;
     for (uint32_t i = 0; i < curves->nseries; i++)
@@ -115,17 +117,34 @@ static void fit_values(struct chart *chart, const struct curves *curves)
         chart->high = chart->low + 1;
 }
 
-/* NTICKS decades, the highest that some distance is in. */
+/* The least distance that is one; INFINITY: none is. */
+static double least_distance(const struct curves *curves)
+{
+    double least = INFINITY;
+
+    for (uint32_t i = 1; i < curves->nseries; i++)
+        for (uint32_t s = 0; s < curves->nsteps; s++) {
+            double distance = fabs(curves->series[i].values[s] - curves->series[0].values[s]);
+
+            if (distance > 0)
+                least = fmin(least, distance);
+        }
+    return least;
+}
+
+/* All decades that some distance is in, up to DECADES_MAX of them: the highest. */
 static void fit_distances(struct chart *chart, const struct curves *curves)
 {
-    double most = 0;
+    double most = 0, least = least_distance(curves);
     uint32_t step;
 
     for (uint32_t i = 1; i < curves->nseries; i++)
         most = fmax(most, curves_distance(curves, i, &step));
     chart->logarithmic = true;
     chart->high = most > 0 && isfinite(most) ? ceil(log10(most)) : 0;
-    chart->low = chart->high - NTICKS;
+    chart->low = isfinite(least) ? floor(log10(least)) : chart->high - NTICKS;
+    chart->low = fmin(fmax(chart->low, chart->high - DECADES_MAX), chart->high - 1);
+    chart->nticks = (int)(chart->high - chart->low);
 }
 
 static double page_width(const struct curves *curves)
@@ -134,10 +153,9 @@ static double page_width(const struct curves *curves)
     double width;
 
     for (uint32_t i = 0; i < curves->nseries; i++)
-        longest = strlen(curves->series[i].name) > longest ? strlen(curves->series[i].name)
-                                                           : longest;
-    width = LEFT + CHART_WIDTH + 2 * SVG_MARGIN + KEY_LENGTH + 6 +
-            (double)longest * SVG_CHAR_WIDTH;
+        longest =
+            strlen(curves->series[i].name) > longest ? strlen(curves->series[i].name) : longest;
+    width = LEFT + CHART_WIDTH + 2 * SVG_MARGIN + KEY_LENGTH + 6 + (double)longest * SVG_CHAR_WIDTH;
     for (size_t i = 0; i < curves->nnotes; i++)
         svg_widen(&width, curves->notes[i], 6);
     return width;
@@ -161,7 +179,7 @@ void curves_draw_svg(const struct curves *curves, struct text *out)
     draw_keys(curves, values.top, out);
     if (both) {
         fit_distances(&distances, curves);
-        snprintf(what, sizeof what, "|%s - %s of %s|", curves->what, curves->what,
+        snprintf(what, sizeof what, "largest |%s - %s of %s| so far", curves->what, curves->what,
                  curves->series[0].name);
         draw_frame(curves, &distances, what, out);
         for (uint32_t i = 1; i < curves->nseries; i++)
