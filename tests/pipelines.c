@@ -492,7 +492,11 @@ static void test_refused(void)
            "the model has 4 layers");
     refuse("a name that there is not", 4, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, place: [[lm_head, 1]]}\n",
-           "'lm_head' is placed in a stage, but matches nothing");
+           "'lm_head' places nothing");
+    refuse("more stages than there are numbers", 4, 4,
+           "mesh: {pp: 1073741825}\nparams: [[.*, []]]\n"
+           "pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 4}\n",
+           "1073741825 ranks of 4 stages are too many");
     refuse("microbatches that a schedule cannot do", 4, 5,
            "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: "
            "Interleaved1F1B}\n",
