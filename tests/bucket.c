@@ -197,8 +197,13 @@ static void test_limits(void)
     p = new_program(a, 3, 10000);
     ok(bucket_collectives(p, NULL) == SHD_OK &&
            !strcmp(p->ops[p->nops - 1].name, "sum and 2 more") &&
-           !strcmp(p->ops[p->nops - 1].why, "so; with it: so; with it: so"),
-       "the step is named for its arrays, with all reasons");
+           !strcmp(p->ops[p->nops - 1].why, "so; with it: 2 more arrays"),
+       "three arrays: the step is named for the last, with its reason, and says how many more");
+    program_destroy(p);
+    p = new_program(a, 2, 10000);
+    ok(bucket_collectives(p, NULL) == SHD_OK &&
+           !strcmp(p->ops[p->nops - 1].why, "so; with it: so"),
+       "two arrays: with both reasons");
     program_destroy(p);
 }
 

@@ -154,6 +154,10 @@ test_screen() {
     ok $? "--color: the same text with and without"
     ! grep -q -e replayed -e measured "$tmp/out"
     ok $? "--plan: nothing replayed or measured"
+    # The heading of a group is wider than the one column of it that is left in a line.
+    COLUMNS=80 shardsim compare --plan "$scenarios/train_mixed.yaml"
+    awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
+    ok $? "a heading wider than its column: no line is wider"
 }
 
 test_output() {

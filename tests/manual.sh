@@ -63,9 +63,6 @@ done
 chmod -R u+w "$tmp/here"
 cp -r "$tmp/here/scenarios" "$tmp/here/layouts"
 cp -r "$tmp/here/results/baselines/scenarios" "$tmp/here/results/baselines/layouts"
-# A training in a folder of its own, as `check` need not repeat it.
-mkdir -p "$tmp/here/training"
-cp "$scenarios/train_zero.yaml" "$tmp/here/training"
 cat >"$tmp/here/llama/config.json" <<'END'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
  "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -74,6 +71,9 @@ END
 echo '{"id": 1, "op": "re.search", "in": {"pattern": "up", "string": "mlp/up"}}' \
     >"$tmp/here/questions.jsonl"
 printf -- '- [proj.weight, [null, tp]]\n- [.*, []]\n' >"$tmp/here/rules.yaml"
+# Trainings, which `check` need not repeat.
+cp -r "$tmp/here" "$tmp/checked"
+cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"
 
 {
     "$shardsim" --help
@@ -98,7 +98,11 @@ PATH=$top_builddir:$PATH
 export PATH
 unset CI GITHUB_ACTIONS
 while read -r example; do
-    (cd "$tmp/here" && exec timeout "$LIMIT" sh -c "$example") >"$tmp/out" 2>"$tmp/err" </dev/null
+    case $example in
+        'shardsim check'*) folder=$tmp/checked ;;
+        *) folder=$tmp/here ;;
+    esac
+    (cd "$folder" && exec timeout "$LIMIT" sh -c "$example") >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
     is 0 "example: $example"
 done <"$tmp/examples"

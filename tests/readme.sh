@@ -55,4 +55,28 @@ while read -r folder; do
     [ -d "$top_srcdir/$folder" ]
     ok $? "README: $folder is there"
 done <"$tmp/folders"
+
+# Pages: a block ```console has a command and what it prints; `...` stands for lines left out.
+cat >"$tmp/blocks.py" <<'PY'
+import re, shlex, subprocess, sys
+
+program, source, page = sys.argv[1:]
+blocks = re.findall(r"^```console\n\$ (?:\./build/)?shardsim (.*)\n((?:.*\n)*?)```$", open(page).read(), re.M)
+assert blocks, "no blocks"
+for command, shown in blocks:
+    real = subprocess.run([program, *shlex.split(command)], cwd=source, text=True,
+                          capture_output=True).stdout
+    at = 0
+    for part in re.split(r"^\.\.\.\n", shown, flags=re.M):
+        found = real.find(part, at)
+        assert found >= 0, f"{command}: not printed:\n{part}"
+        assert at > 0 or shown.startswith("...") or found == 0, f"{command}: not the first lines"
+        at = found + len(part)
+    assert shown.endswith("...\n") or at == len(real), f"{command}: more is printed"
+PY
+for page in README docs/memory docs/pipeline; do
+    python3 "$tmp/blocks.py" "$shardsim" "$top_srcdir" "$top_srcdir/$page.md" 2>"$tmp/wrong"
+    ok $? "$page.md: commands print what is shown"
+    tail -n 12 "$tmp/wrong" | diag
+done
 done_testing

@@ -185,6 +185,12 @@ test_bad_input() {
     bad "stages" '1F1B takes 1 stage a rank, not 2' 1F1B -r 2 -m 2 -v 2
     bad "rounds" 'the nearest that do are 8 and 10' Interleaved1F1B -r 4 -m 9
     bad "too large" 'too large' GPipe -r 2000000000 -m 2000000000
+    bad "a schedule with --strategy" "are for a scenario's file, not for '1F1B'" \
+        1F1B -r 2 -m 2 --strategy a
+    bad "a scenario with --ranks" 'are those of the scenario; --set changes them' \
+        "$scenarios/train_pipeline.yaml" -r 2
+    bad "a scenario with --per-rank" 'are those of the scenario; --set changes them' \
+        "$scenarios/train_pipeline.yaml" -v 2
     for times in X=1 F F= F=-1 'F=1,' 'F=1,,B=2' '' F=nan F=1xB=2; do
         bad "times '$times'" "expected e.g. F=1,B=2" 1F1B -r 2 -m 2 --times "$times"
     done

@@ -207,4 +207,35 @@ done
 shardsim run -q --json -s mesh.tp=2 "$tmp/stages.yaml"
 is 0 "executed: stages compute the same"
 stages executed 2 2 1 4 8 8 16
+
+# An embedding that the head reads, too: once a step a copy there and a sum of gradients back,
+# however many microbatches; nothing where both are on one rank.
+cat >"$tmp/tied.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2}
+model: {kind: gpt2, d_model: 16, d_ff: 32, layers: 8, heads: 2, vocab: 48, positions: 8}
+batch: {size: 8, seq: 8, microbatches: 8}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+params: [[.*, []]]
+pipeline: {axis: pp}
+strategies:
+  - {name: 1f1b}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zbv, pipeline: {schedule: ZBVZeroBubble}}
+YAML
+tied() {
+    holds "$1: tied embeddings, pp $2" <<PY
+table = 4 * 48 * 16
+for s in r:
+    rows = [row for row in s["collectives"] if row["operand_bytes"] == table]
+    assert [row["count"] for row in rows] == [1, 1], (s["strategy"], rows)
+    want = 0 if s["strategy"] == "zbv" else 2 * table
+    assert sum(row["received_bytes"] for row in rows) == want, (s["strategy"], rows)
+PY
+}
+for p in 2 4; do
+    shardsim plan --json -s mesh.pp=$p "$tmp/tied.yaml"
+    tied planned $p
+done
 done_testing

@@ -171,7 +171,7 @@ static int run(int argc, char **argv)
         "verified beside that, which 'shardsim run' does.\v"
         "Examples:\n"
         "  Do layouts learn the same?\n"
-        "    shardsim show curves training/train_zero.yaml --set steps=5\n\n"
+        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n"
         ARGS_EXIT_STATUS(""),
         children, NULL, NULL};
     struct request o = {.json = false};

@@ -37,7 +37,11 @@ static const struct argp_option option_table[] = {
     {"per-rank", 'v', "N", 0,
      "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1",
      0},
-    {"strategy", 's', "NAME", 0, "Of a scenario: the strategy whose schedule is drawn", 0},
+    {"set", 's', "KEY=VALUE", 0,
+     "Of a scenario: override a value, e.g. --set pipeline.schedule=ZBH1; may be given several "
+     "times",
+     0},
+    {"strategy", 'S', "NAME", 0, "Of a scenario: the strategy whose schedule is drawn", 0},
     {"times", 't', "TIMES", 0,
      "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
      "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
@@ -127,6 +131,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->sizes.stages_per_rank = parse_count(arg, "per-rank", state);
         return 0;
     case 's':
+        if (o->chosen.nsets == CHOSEN_SETS_MAX)
+            args_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
+        else
+            o->chosen.sets[o->chosen.nsets++] = arg;
+        return 0;
+    case 'S':
         o->chosen.strategy = arg;
         return 0;
     case 't':
@@ -141,8 +151,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
             args_error(state, "expected a scenario's file, or the name of a schedule, --ranks and "
                               "--microbatches");
-        else if (is_file(o->name) && (o->sizes.nranks || o->sizes.nmicrobatches))
-            args_error(state, "ranks and microbatches are those of the scenario");
+        else if (is_file(o->name) &&
+                 (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
+            args_error(state, "ranks, stages and microbatches are those of the scenario; --set "
+                              "changes them");
+        else if (!is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
+            args_error(state, "--set and --strategy are for a scenario's file, not for '%s'",
+                       o->name);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -155,6 +155,16 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     model_recompute(g, scenario, diag);
 }
 
+/* What a message about stages is likely to be about: `err` is what pipeline_set_stages() says. */
+static const char *stages_key(const struct scenario_pipeline *pipeline, const struct shd_error *err)
+{
+    if (err->status == SHD_ENOTFOUND)
+        return "pipeline.schedule";
+    if (pipeline->nplaces > 0)
+        return "pipeline.place";
+    return pipeline->nlayers > 0 ? "pipeline.layers" : "pipeline.axis";
+}
+
 static void set_stages(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
     struct pipeline pipeline = pipeline_of(scenario);
@@ -165,8 +175,8 @@ static void set_stages(struct graph *g, const struct scenario *scenario, struct 
         (void)add_loss(g, scenario->seed);
     pipeline_set_stages(g, &pipeline);
     if (g->err.status != SHD_OK && g->err.status != SHD_ENOMEM)
-        diag_failure(diag, scenario_place(scenario, "pipeline.axis"), g->err.status, "%s",
-                     g->err.text);
+        diag_failure(diag, scenario_place(scenario, stages_key(&scenario->pipeline, &g->err)),
+                     g->err.status, "%s", g->err.text);
 }
 
 static void add_phases(struct graph *g, const struct scenario *scenario, struct diag *diag)

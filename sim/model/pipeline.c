@@ -52,9 +52,12 @@ int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline, struct shd_
     struct timetable_sizes sizes;
     int status = find_sizes(&sizes, &schedule, pipeline, err);
 
-    if (status == SHD_OK)
-        *out = sizes.nranks * sizes.stages_per_rank;
-    return status;
+    if (status != SHD_OK)
+        return status;
+    if (__builtin_mul_overflow(sizes.nranks, sizes.stages_per_rank, out))
+        return shd_error_set(err, SHD_ERANGE, "%u ranks of %u stages are too many",
+                             (unsigned)sizes.nranks, (unsigned)sizes.stages_per_rank);
+    return SHD_OK;
 }
 
 int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
@@ -196,7 +199,9 @@ static void check_found(const struct staging *s, struct graph *graph)
 {
     for (size_t i = 0; i < s->pipeline->nplaces && graph->err.status == SHD_OK; i++)
         if (!s->found[i])
-            graph_fail(graph, SHD_EINVAL, "'%.60s' is placed in a stage, but matches nothing new",
+            graph_fail(graph, SHD_EINVAL,
+                       "'%.60s' places nothing: no value of the model has it in its name that is "
+                       "not placed already",
                        s->pipeline->places[i].pattern);
 }
 

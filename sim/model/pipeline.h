@@ -32,7 +32,7 @@ struct pipeline {
 /* What a scenario with a pipeline asks for; it points into the scenario. */
 struct pipeline pipeline_of(const struct scenario *scenario);
 
-/* How many stages there are.  SHD_ENOTFOUND: no such schedule. */
+/* How many stages there are.  SHD_ENOTFOUND: no such schedule; SHD_ERANGE: too many to count. */
 SHD_MUST_CHECK int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline,
                                     struct shd_error *err);
 

@@ -111,9 +111,12 @@ static void merge(struct buckets *b, uint32_t i, uint32_t into)
     memmove(to->outputs + from->noutputs, to->outputs, to->noutputs * sizeof *to->outputs);
     memcpy(to->inputs, from->inputs, from->ninputs * sizeof *to->inputs);
     memcpy(to->outputs, from->outputs, from->noutputs * sizeof *to->outputs);
+    /* The reasons of all gradients of a layer would be a page. */
+    to->why = from->ninputs == 1
+                  ? program_text(program, "%s; with it: %s", to->why, from->why)
+                  : program_text(program, "%s; with it: %u more arrays", to->why, from->ninputs);
     to->ninputs += from->ninputs;
     to->noutputs += from->noutputs;
-    to->why = program_text(program, "%s; with it: %s", to->why, from->why);
     b->gone[i] = true;
 }
 

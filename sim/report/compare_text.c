@@ -164,6 +164,16 @@ static size_t heading_room(const struct block *b, size_t c)
     return needed > width ? needed - width : 0;
 }
 
+/* How many columns of the screen a column takes at least: a group's heading may be wider than its
+ * first column, and begins above that. */
+static size_t least_width(const struct block *b, size_t c, size_t width)
+{
+    const char *group = compare_columns[c].group;
+    bool first = strcmp(group, compare_columns[b->columns[b->n - 1]].group) != 0;
+
+    return first && strlen(group) > width ? strlen(group) : width;
+}
+
 /* The group's name over its columns. */
 static void print_groups(const struct block *b, struct text *out)
 {
@@ -425,7 +435,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
             continue;
         width = column_width(rows, c, out);
         room = heading_room(&b, c);
-        if (b.n > 1 && used + room + 2 + width > screen->columns) {
+        if (b.n > 1 && used + room + 2 + least_width(&b, c, width) > screen->columns) {
             print_block(rows, &b, screen->colour, out);
             b.n = 1;
             used = name;

@@ -413,20 +413,24 @@ static void print_verify(const struct record *r, struct text *out)
 static void print_training(const struct record_training *t, struct text *out)
 {
     double least = t->losses ? t->losses[0] : 0;
+    struct text line = TEXT_INIT;
 
     if (t->nsteps == 0)
         return;
-    text_addf(out, "\n%-*s%.4f", VALUE_COLUMN, "loss", t->losses[0]);
+    text_addf(&line, "%.4f", t->losses[0]);
     if (t->nsteps > 1) {
         for (uint32_t i = 1; i < t->nsteps; i++)
             least = fmin(least, t->losses[i]);
-        text_addf(out, " -> %.4f over %u steps, the least %.4f", t->losses[t->nsteps - 1],
+        text_addf(&line, " -> %.4f over %u steps, the least %.4f", t->losses[t->nsteps - 1],
                   t->nsteps, least);
     }
-    text_addf(out, "; norm of all gradients %.4g", t->grad_norms[0]);
+    text_addf(&line, "; norm of all gradients %.4g", t->grad_norms[0]);
     if (t->nsteps > 1)
-        text_addf(out, " -> %.4g", t->grad_norms[t->nsteps - 1]);
-    text_add_char(out, '\n');
+        text_addf(&line, " -> %.4g", t->grad_norms[t->nsteps - 1]);
+    text_addf(out, "\n%-*s", VALUE_COLUMN, "loss");
+    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
 }
 
 static void print_measured(const struct record *r, struct text *out)
