@@ -176,6 +176,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/softmax.h \
 	%D%/graph/layers/xent.c \
 	%D%/graph/layers/xent.h \
+	%D%/graph/names.c \
+	%D%/graph/names.h \
 	%D%/graph/optimizer/adamw.c \
 	%D%/graph/optimizer/early.c \
 	%D%/graph/optimizer/early.h \

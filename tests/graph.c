@@ -169,6 +169,24 @@ static uint32_t bad_name_twice(struct fixture *f)
     return graph_input(f->graph, "w", SHD_F32, &f->b, 1, source);
 }
 
+/* All of 1000 names are taken; the first of them is not there again, not even in a copy. */
+static uint32_t bad_name_of_many(struct fixture *f)
+{
+    struct graph *copy;
+
+    for (uint32_t i = 0; i < 1000; i++)
+        (void)graph_param(f->graph, graph_text(f->graph, "many%u", i), SHD_F32, &f->b, 1, source);
+    copy = graph_in_dtype(f->graph, SHD_F64);
+    if (copy && copy->err.status == SHD_OK)
+        (void)graph_input(copy, "new", SHD_F32, &f->b, 1, source);
+    if (!copy || copy->err.status != SHD_OK)
+        graph_fail(f->graph, SHD_EUNSUPPORTED, "a name that is new was refused");
+    else if (graph_input(copy, "many1", SHD_F32, &f->b, 1, source) != GRAPH_NONE)
+        graph_fail(f->graph, SHD_EUNSUPPORTED, "the copy has a name twice");
+    graph_destroy(copy);
+    return graph_param(f->graph, "many0", SHD_F32, &f->b, 1, source);
+}
+
 static uint32_t many_dims(struct fixture *f, uint32_t dims[GRAPH_RANK_MAX + 1])
 {
     for (uint32_t d = 0; d <= GRAPH_RANK_MAX; d++)
@@ -255,6 +273,7 @@ static const struct {
     {"a dimension that is not there", bad_unknown_dim, SHD_EINVAL, "'y'"},
     {"a dimension twice", bad_dim_twice, SHD_EINVAL, "'y' has dimension 'b' twice"},
     {"a name twice", bad_name_twice, SHD_EINVAL, "two arrays named 'w'"},
+    {"one of many names twice", bad_name_of_many, SHD_EINVAL, "two arrays named 'many0'"},
     {"an array of too many dimensions", bad_leaf_rank, SHD_ERANGE, "9 dimensions"},
     {"a map of too many dimensions", bad_map_rank, SHD_ERANGE, "'y'"},
     {"an einsum of too many dimensions", bad_einsum_rank, SHD_ERANGE, "'y' has 9 dimensions"},

@@ -451,6 +451,70 @@ static double replayed_bubble(const struct tried *m)
     return 1 - busy / step;
 }
 
+/* The first kernel that reads a buffer, or (`writes`) that wrote it; PROGRAM_NONE: there is none. */
+static uint32_t kernel_of(const struct program *program, uint32_t buffer, bool writes)
+{
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        const uint32_t *operands = writes ? op->outputs : op->inputs;
+        uint32_t n = writes ? op->noutputs : op->ninputs;
+
+        for (uint32_t k = 0; k < n && op->kind == PROGRAM_KERNEL; k++)
+            if (operands[k] == buffer)
+                return i;
+    }
+    return PROGRAM_NONE;
+}
+
+/* Replay a step in which only the two kernels at the ends of a channel take time: 1 ms each, and 2
+ * ms together, as one waits for the other. */
+static bool waits_for_send(struct record *record, const struct program_channel *c)
+{
+    const struct record_transfers fast = {UINT64_C(1) << 62, 0};
+    const struct program *program = record->program;
+    const uint32_t kernels[] = {kernel_of(program, program->ops[c->send].inputs[0], true),
+                                kernel_of(program, program->ops[c->recv].outputs[0], false)};
+    int64_t want_ns = 0;
+
+    memset(record->times, 0,
+           (size_t)record->ndevices * program->nops * sizeof *record->times);
+    for (int k = 0; k < 2; k++)
+        for (int32_t d = 0; d < record->ndevices && kernels[k] != PROGRAM_NONE; d++)
+            if (program_holds(program, program_rank(program, d), &program->ops[kernels[k]]))
+                record->times[(size_t)d * program->nops + kernels[k]].cpu_ns = 1000000;
+    for (int k = 0; k < 2; k++)
+        want_ns += kernels[k] != PROGRAM_NONE ? 1000000 : 0;
+    return replay_run(record, &fast, NULL) == SHD_OK && record->replay->step_ns == want_ns;
+}
+
+/* What goes from stage to stage once a step, after all microbatches: parts of the norm, gradients of
+ * an array of two stages. */
+static void test_update_waits(void)
+{
+    struct record *record = NULL;
+    struct tried m;
+    uint32_t nsent = 0, nwaited = 0;
+
+    if (!make(&m, 4, 4, 1, "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp}\n") ||
+        record_create(&record, m.trial.program, RECORD_EXECUTED, true, NULL) != SHD_OK) {
+        ok(false, "update: a program");
+        tried_fini(&m);
+        return;
+    }
+    for (uint32_t c = 0; c < m.trial.program->nchannels; c++) {
+        const struct program_channel *channel = &m.trial.program->channels[c];
+
+        if (m.trial.program->ops[channel->send].part != PROGRAM_UPDATE)
+            continue;
+        nsent++;
+        nwaited += waits_for_send(record, channel);
+    }
+    ok(nsent > 0 && nwaited == nsent, "update: replay: who receives waits for who sends, %" PRIu32
+       " of %" PRIu32 " times", nwaited, nsent);
+    record_destroy(record);
+    tried_fini(&m);
+}
+
 /* The same by the schedule's formula; negative: it says nothing of these sizes. */
 static double formula_bubble(const struct timetable_schedule *s,
                              const struct timetable_sizes *sizes)
@@ -632,6 +696,7 @@ int main(void)
     test_volumes();
     test_bubbles();
     test_bubble_by_flops();
+    test_update_waits();
     test_memory();
     test_many();
     test_refused();

@@ -66,11 +66,19 @@ static const struct program_op *op_at(const struct replay *r, const struct rank 
     return &r->program->ops[rank->actions[action].op];
 }
 
+/* Where `when` has the action of a rank that does an op, for a microbatch or once a step. */
+static uint64_t number_of(const struct replay *r, const struct rank *rank, uint32_t op,
+                          uint32_t microbatch)
+{
+    return rank->base[op] + (r->program->ops[op].times > 1 ? microbatch : 0);
+}
+
 /* The action of a rank that does an op for a microbatch; NONE: it is an argument's, or was not done
  * yet. */
-static uint32_t action_of(const struct rank *rank, uint32_t op, uint32_t microbatch)
+static uint32_t action_of(const struct replay *r, const struct rank *rank, uint32_t op,
+                          uint32_t microbatch)
 {
-    return rank->base[op] == UINT64_MAX ? NONE : rank->when[rank->base[op] + microbatch];
+    return rank->base[op] == UINT64_MAX ? NONE : rank->when[number_of(r, rank, op, microbatch)];
 }
 
 /* The last of the microbatches for which an op was done. */
@@ -79,7 +87,7 @@ static uint32_t last_action_of(const struct replay *r, const struct rank *rank, 
     uint32_t last = NONE;
 
     for (uint32_t m = 0; m < r->program->ops[op].times; m++) {
-        uint32_t action = action_of(rank, op, m);
+        uint32_t action = action_of(r, rank, op, m);
 
         if (action != NONE && (last == NONE || action > last))
             last = action;
@@ -94,10 +102,8 @@ static uint32_t maker_of(const struct replay *r, const struct rank *rank, uint32
     const struct program_action *a = &rank->actions[action];
     uint32_t first = r->program->buffers[r->program->ops[a->op].inputs[k]].first_op;
 
-    if (r->program->ops[first].times == 1)
-        return action_of(rank, first, 0);
-    if (r->program->ops[a->op].times > 1)
-        return action_of(rank, first, a->microbatch);
+    if (r->program->ops[first].times == 1 || r->program->ops[a->op].times > 1)
+        return action_of(r, rank, first, a->microbatch);
     return last_action_of(r, rank, first);
 }
 
@@ -109,7 +115,7 @@ static uint32_t send_of(const struct replay *r, const struct program_op *recv, u
     uint32_t send = r->program->channels[recv->channel].send;
 
     *source = program_doer(r->program, &r->program->ops[send], device);
-    return action_of(rank_of(r, *source), send, microbatch);
+    return action_of(r, rank_of(r, *source), send, microbatch);
 }
 
 static int64_t max_ns(int64_t a, int64_t b)
@@ -430,7 +436,7 @@ static void do_action(struct replay *r, struct rank *rank, const struct program_
     uint32_t *resource = moves ? &rank->network : &rank->core;
 
     rank->actions[i] = *a;
-    rank->when[rank->base[a->op] + (r->program->ops[a->op].times > 1 ? a->microbatch : 0)] = i;
+    rank->when[number_of(r, rank, a->op, a->microbatch)] = i;
     rank->before[i] = *resource;
     *resource = i;
     if (moves)

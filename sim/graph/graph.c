@@ -33,6 +33,7 @@ void graph_destroy(struct graph *graph)
         free(graph->texts);
         graph->texts = next;
     }
+    graph_names_fini(&graph->leaves);
     free(graph->dims);
     free(graph->nodes);
     free(graph->outputs);
@@ -242,17 +243,20 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
                          struct kern_source source)
 {
     struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
+    uint32_t added;
 
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
         return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
                           name);
     node.source.rounded = dtype; /* also when the graph is computed in another type */
-    for (uint32_t n = 0; n < graph->nnodes; n++)
-        if (graph->nodes[n].op <= GRAPH_PARAM && !strcmp(graph->nodes[n].name, name))
-            return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);
+    if (graph_names_has(&graph->leaves, name))
+        return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);
     for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++)
         node.dims[d] = dims[d];
-    return add_node(graph, &node, name);
+    added = add_node(graph, &node, name);
+    if (usable(graph, added) && !graph_names_add(&graph->leaves, graph->nodes[added].name))
+        return graph_fail(graph, SHD_ENOMEM, "no memory for a graph of %u nodes", added);
+    return added;
 }
 
 uint32_t graph_input(struct graph *graph, const char *name, enum shd_dtype dtype,
@@ -447,6 +451,15 @@ static void *copied(const void *from, size_t bytes)
     return to;
 }
 
+static bool add_leaf_names(struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->nnodes; i++)
+        if (graph->nodes[i].op <= GRAPH_PARAM &&
+            !graph_names_add(&graph->leaves, graph->nodes[i].name))
+            return false;
+    return true;
+}
+
 struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
 {
     struct graph *copy = graph_create();
@@ -455,10 +468,11 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
         return NULL;
     *copy = *graph;
     copy->texts = NULL;
+    copy->leaves = (struct graph_names){.slots = NULL};
     copy->dims = copied(graph->dims, graph->ndims * sizeof *graph->dims);
     copy->nodes = copied(graph->nodes, graph->nnodes * sizeof *graph->nodes);
     copy->outputs = copied(graph->outputs, graph->noutputs * sizeof *graph->outputs);
-    if (!copy->dims || !copy->nodes || !copy->outputs) {
+    if (!copy->dims || !copy->nodes || !copy->outputs || !add_leaf_names(copy)) {
         graph_destroy(copy);
         return NULL;
     }

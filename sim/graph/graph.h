@@ -23,6 +23,7 @@
 #include <shd/error.h>
 #include <shd/sharding.h>
 
+#include "graph/names.h"
 #include "kern/kern.h"
 
 #define GRAPH_NONE UINT32_MAX
@@ -142,6 +143,7 @@ struct graph {
     uint32_t microbatches;  /* how often a step does all but the optimizer's phase, on other data */
     struct shd_error err;   /* the first error, or SHD_OK */
     struct graph_text *texts;
+    struct graph_names leaves; /* of inputs and parameters: each has one of its own */
 };
 
 /* Returns NULL when the host has no memory. */

@@ -326,15 +326,20 @@ static int set_frames(struct program *program, struct shd_error *err)
     return status;
 }
 
+/* `op` may be behind the last, which is the end of the step. */
+static bool is_of_start(const struct program *program, uint32_t op)
+{
+    return op < program->nops && program->ops[op].part == PROGRAM_START;
+}
+
 /* What is made once before the first microbatch stays for all of them. */
 static void keep_started(struct program *program)
 {
     for (uint32_t b = 0; b < program->nbuffers; b++) {
         struct program_buffer *buffer = &program->buffers[b];
 
-        if (!buffer->argument && buffer->first_op < program->nops && program->ops[buffer->first_op].part == PROGRAM_START &&
-            program->ops[buffer->last_op < program->nops ? buffer->last_op : 0].part !=
-                PROGRAM_START)
+        if (!buffer->argument && is_of_start(program, buffer->first_op) &&
+            !is_of_start(program, buffer->last_op))
             buffer->last_op = program->nops;
     }
 }
