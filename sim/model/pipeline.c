@@ -46,7 +46,7 @@ static int find_sizes(struct timetable_sizes *out, const struct timetable_schedu
     return status;
 }
 
-int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline, struct shd_error *err)
+static int count_stages(uint32_t *out, const struct pipeline *pipeline, struct shd_error *err)
 {
     const struct timetable_schedule *schedule;
     struct timetable_sizes sizes;
@@ -221,7 +221,7 @@ void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
 
     if (graph->err.status != SHD_OK)
         return;
-    if (pipeline_nstages(&s.nstages, pipeline, &err) != SHD_OK) {
+    if (count_stages(&s.nstages, pipeline, &err) != SHD_OK) {
         graph_fail(graph, err.status, "%s", err.text);
         return;
     }

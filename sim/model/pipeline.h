@@ -32,10 +32,6 @@ struct pipeline {
 /* What a scenario with a pipeline asks for; it points into the scenario. */
 struct pipeline pipeline_of(const struct scenario *scenario);
 
-/* How many stages there are.  SHD_ENOTFOUND: no such schedule; SHD_ERANGE: too many to count. */
-SHD_MUST_CHECK int pipeline_nstages(uint32_t *out, const struct pipeline *pipeline,
-                                    struct shd_error *err);
-
 /* The schedule's timetable, walked without data, so that it is known to end.  SHD_ENOTFOUND: no
  * such schedule; SHD_EINVAL, SHD_EINDIVISIBLE: what does not fit; SHD_ESTUCK; SHD_ENOMEM.  Free it
  * with timetable_destroy(). */

@@ -137,8 +137,9 @@ static int find_segments(struct program *program, struct shd_error *err)
 
         for (end = i + 1; end < program->nops && same_segment(program, op, &program->ops[end]);)
             end++;
-        if (n == 3 * program->nstages + 3)
-            return shd_error_set(err, SHD_EUNSUPPORTED, "'%.100s' is after the update",
+        if (n == 3 * program->nstages + 3 || (n > 0 && segments[n - 1].part == PROGRAM_UPDATE))
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "'%.100s' of a microbatch is after the update",
                                  program->ops[i].name);
         segments[n++] = (struct program_segment){(enum program_part)op->part, op->stage, i, end};
     }

@@ -19,7 +19,9 @@ static enum program_part last_part(const struct program *program, uint32_t stage
     return PROGRAM_BACKWARD;
 }
 
-uint32_t ranks_alive(const struct program *program, uint32_t rank)
+/* Most microbatches that are under way on a rank at once, counted for each of its stages: their
+ * forward is done and what is made of it in the backward phase is not. */
+static uint32_t most_alive(const struct program *program, uint32_t rank)
 {
     uint32_t alive = 0, most = 0;
 
@@ -67,7 +69,7 @@ static void add_rank(struct table *table, const struct program *program, uint32_
     program_memory(&memory, program, rank);
     table_add(table, "%u", rank);
     add_stages(table, program, rank);
-    table_add(table, "%u", ranks_alive(program, rank));
+    table_add(table, "%u", most_alive(program, rank));
     table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, memory.peak_bytes));
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
         table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, memory.uses[uses[i]]));
@@ -134,7 +136,7 @@ static void rank_json(const struct program *program, uint32_t rank, struct json_
             json_out_uint(out, s);
     json_out_end_array(out);
     json_out_key(out, "microbatches_alive");
-    json_out_uint(out, ranks_alive(program, rank));
+    json_out_uint(out, most_alive(program, rank));
     json_out_key(out, "peak_bytes");
     json_out_uint(out, memory.peak_bytes);
     json_out_key(out, "by_kind");

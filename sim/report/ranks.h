@@ -11,10 +11,6 @@
 #include "base/text.h"
 #include "program/program.h"
 
-/* Most microbatches that are under way on a rank at once, counted for each of its stages: their
- * forward is done and what is made of it in the backward phase is not. */
-uint32_t ranks_alive(const struct program *program, uint32_t rank);
-
 /* A table, a rank a row; of many the first, the last and the one with most memory. */
 void ranks_text(const struct program *program, struct text *out);
 

@@ -8,16 +8,19 @@
 
 struct mailbox {
     pthread_mutex_t lock;
-    struct message *sent;  /* not yet taken, the newest first */
-    struct message *spare; /* to be used again */
+    /* Not yet taken, the oldest first: mostly that one is wanted. */
+    struct message *sent, **end; /* `end`: where the next goes */
+    struct message *spare;       /* to be used again */
 };
 
 struct mailbox *mailbox_create(void)
 {
     struct mailbox *mailbox = calloc(1, sizeof *mailbox);
 
-    if (mailbox)
-        pthread_mutex_init(&mailbox->lock, NULL);
+    if (!mailbox)
+        return NULL;
+    pthread_mutex_init(&mailbox->lock, NULL);
+    mailbox->end = &mailbox->sent;
     return mailbox;
 }
 
@@ -41,38 +44,30 @@ void mailbox_destroy(struct mailbox *mailbox)
     free(mailbox);
 }
 
-/* Take a message off a list: one with a tag, or (NULL) one with room for `bytes`. */
+/* Take a message out of a list: one with a tag, or (NULL) one with room for `bytes`. */
 static struct message *take_off(struct mailbox *mailbox, struct message **list,
                                 const struct message_tag *tag, uint64_t bytes)
 {
-    struct message *found = NULL;
+    struct message *m;
 
-    pthread_mutex_lock(&mailbox->lock);
-    for (struct message **at = list; *at && !found; at = &(*at)->next) {
-        struct message *m = *at;
-
-        if (tag ? m->tag.kind != tag->kind || m->tag.number != tag->number : m->room < bytes)
-            continue;
-        found = m;
-        *at = m->next;
-        break;
-    }
-    pthread_mutex_unlock(&mailbox->lock);
-    return found;
-}
-
-static void put(struct mailbox *mailbox, struct message **list, struct message *m)
-{
-    pthread_mutex_lock(&mailbox->lock);
-    m->next = *list;
-    *list = m;
-    pthread_mutex_unlock(&mailbox->lock);
+    while ((m = *list) &&
+           (tag ? m->tag.kind != tag->kind || m->tag.number != tag->number : m->room < bytes))
+        list = &m->next;
+    if (!m)
+        return NULL;
+    *list = m->next;
+    if (mailbox->end == &m->next)
+        mailbox->end = list;
+    return m;
 }
 
 struct message *mailbox_room(struct mailbox *mailbox, uint64_t bytes)
 {
-    struct message *m = take_off(mailbox, &mailbox->spare, NULL, bytes);
+    struct message *m;
 
+    pthread_mutex_lock(&mailbox->lock);
+    m = take_off(mailbox, &mailbox->spare, NULL, bytes);
+    pthread_mutex_unlock(&mailbox->lock);
     if (m || bytes > SIZE_MAX - sizeof *m)
         return m;
     m = malloc(sizeof *m + bytes);
@@ -83,15 +78,27 @@ struct message *mailbox_room(struct mailbox *mailbox, uint64_t bytes)
 
 void mailbox_send(struct mailbox *mailbox, struct message *message)
 {
-    put(mailbox, &mailbox->sent, message);
+    pthread_mutex_lock(&mailbox->lock);
+    message->next = NULL;
+    *mailbox->end = message;
+    mailbox->end = &message->next;
+    pthread_mutex_unlock(&mailbox->lock);
 }
 
 struct message *mailbox_find(struct mailbox *mailbox, const struct message_tag *tag)
 {
-    return take_off(mailbox, &mailbox->sent, tag, 0);
+    struct message *m;
+
+    pthread_mutex_lock(&mailbox->lock);
+    m = take_off(mailbox, &mailbox->sent, tag, 0);
+    pthread_mutex_unlock(&mailbox->lock);
+    return m;
 }
 
 void mailbox_give_back(struct mailbox *mailbox, struct message *message)
 {
-    put(mailbox, &mailbox->spare, message);
+    pthread_mutex_lock(&mailbox->lock);
+    message->next = mailbox->spare;
+    mailbox->spare = message;
+    pthread_mutex_unlock(&mailbox->lock);
 }

@@ -95,11 +95,6 @@ const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)
     return option_find("optimizer", "kind")->words[kind];
 }
 
-const char *scenario_norm_name(enum scenario_norm norm)
-{
-    return option_find("model", "norm")->words[norm];
-}
-
 const char *scenario_activation_name(enum scenario_activation activation)
 {
     return option_find("model", "activation")->words[activation];

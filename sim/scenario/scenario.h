@@ -427,7 +427,6 @@ void scenario_print_options(struct text *out);
 
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
-const char *scenario_norm_name(enum scenario_norm norm);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
 
 /* The type that one of `types` comes to. */
