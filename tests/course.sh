@@ -1,6 +1,5 @@
 #!/bin/sh
-# What the course shows is what the program prints: every command of every lesson is run, and those
-# of docs/pipeline.md.
+# What the course shows is what the program prints: every command of every lesson is run.
 #
 # COURSE_UPDATE=1 writes what was printed into the lessons instead of comparing.
 #
@@ -73,7 +72,7 @@ COLUMNS=80
 export PATH COLUMNS
 unset NO_COLOR
 cd "$top_srcdir" || exit 1
-for lesson in docs/course/[0-9]_*.md docs/pipeline.md; do
+for lesson in docs/course/[0-9]_*.md; do
     python3 "$tmp/lesson.py" "$lesson" >"$tmp/wrong" 2>&1
     ok $? "course: $lesson"
     diag <"$tmp/wrong"
