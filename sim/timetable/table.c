@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/nearest.h"
 
@@ -38,19 +39,50 @@ static bool same_name(const char *a, const char *b)
     }
 }
 
-int timetable_find(const struct timetable_schedule **out, const char *name, struct shd_error *err)
+/* Whether a name is the beginning of a schedule's: "zbv". */
+static bool begins(const char *whole, const char *name)
 {
-    char hint[NEAREST_HINT_MAX];
+    for (;;) {
+        whole = skip_dashes(whole);
+        name = skip_dashes(name);
+        if (!*name)
+            return true;
+        if (tolower((unsigned char)*whole) != tolower((unsigned char)*name))
+            return false;
+        whole++;
+        name++;
+    }
+}
+
+static int not_found(const char *name, struct shd_error *err)
+{
+    char hint[NEAREST_HINT_MAX], names[160] = "";
+    size_t length = 0;
     struct nearest near;
 
     nearest_init(&near, name);
     for (size_t i = 0; timetable_schedules[i]; i++) {
+        const char *known = timetable_schedules[i]->name;
+
+        if (*name && begins(known, name))
+            return shd_error_set(err, SHD_ENOTFOUND,
+                                 "there is no schedule '%.60s'; did you mean '%s'?", name, known);
+        nearest_add(&near, known);
+        if (length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                       length ? ", " : "", known);
+    }
+    nearest_hint(&near, hint, sizeof hint);
+    return shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'%s%s", name,
+                         *hint ? hint : "; expected one of ", *hint ? "" : names);
+}
+
+int timetable_find(const struct timetable_schedule **out, const char *name, struct shd_error *err)
+{
+    for (size_t i = 0; timetable_schedules[i]; i++)
         if (same_name(timetable_schedules[i]->name, name)) {
             *out = timetable_schedules[i];
             return SHD_OK;
         }
-        nearest_add(&near, timetable_schedules[i]->name);
-    }
-    return shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'%s", name,
-                         nearest_hint(&near, hint, sizeof hint));
+    return not_found(name, err);
 }
