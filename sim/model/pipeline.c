@@ -191,7 +191,8 @@ static bool check_counts(const struct staging *s, struct graph *graph)
                    "model has %u layers",
                    s->pipeline->nlayers, (long long)sum, s->nstages, s->nlayers);
     else if (!s->pipeline->layers && s->pipeline->nplaces == 0 && s->nlayers < s->nstages)
-        graph_fail(graph, SHD_EINVAL, "%u layers do not fill %u stages", s->nlayers, s->nstages);
+        graph_fail(graph, SHD_EINVAL, "%u layers do not fill %u stages%s", s->nlayers, s->nstages,
+                   s->nlayers ? "" : "; pipeline.place says by name what is in which");
     return graph->err.status == SHD_OK;
 }
 
