@@ -24,6 +24,9 @@
 /* What it takes to judge an op that has no elements. */
 #define WORK_OF_OP 4096
 
+/* Of the microbatches of a step the first is judged, and one other. */
+#define SENT_KEPT 2
+
 struct steps {
     const struct program *program;
     uint32_t *step; /* by device: which of the steps that follow each other it is in */
@@ -32,8 +35,8 @@ struct steps {
     const void *const **shards;    /* [device][buffer]; each device's own array, known from the
                                       first op on */
     struct kern_difference *found; /* [device][op] */
-    void **sent;        /* [device][channel]: copies of what it sent first in the step at hand */
-    bool *done;         /* [device][op]; for the first microbatch: others are not judged */
+    void **sent;        /* [device][channel][SENT_KEPT]: copies of what it sent and is judged */
+    uint32_t *times;    /* [device][op]: that it was done in the step at hand */
     uint32_t *judged_arguments; /* by device: the step of which it has judged them */
     int32_t *number;    /* by device: its number among those of its rank */
     bool *judged;       /* [op]; written by the lowest device that judges it */
@@ -144,7 +147,7 @@ static void end_step(void *arg, int32_t device, uint32_t step, const void *const
         if (!*left)
             atomic_store(&s->failed, true);
     }
-    memset(s->done + (size_t)device * program->nops, 0, program->nops * sizeof *s->done);
+    memset(s->times + (size_t)device * program->nops, 0, program->nops * sizeof *s->times);
     s->step[device] = step + 1;
 }
 
@@ -345,26 +348,34 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
 
 /* ---- steps between stages ---- */
 
-static bool keep_sent(struct steps *s, int32_t device, uint32_t i)
+/* Where a device keeps what it sends the `time`-th time. */
+static void **sent_by(const struct steps *s, int32_t device, const struct program_op *op,
+                      uint32_t time)
+{
+    size_t at = (size_t)device * s->program->nchannels + op->channel;
+
+    return &s->sent[at * SENT_KEPT + (time > 0)];
+}
+
+static bool keep_sent(struct steps *s, int32_t device, uint32_t i, uint32_t time)
 {
     const struct program_op *op = &s->program->ops[i];
-    void **sent = &s->sent[(size_t)device * s->program->nchannels + op->channel];
+    void **sent = sent_by(s, device, op, time);
 
     free(*sent);
     *sent = copy_of(s->shards[device][op->inputs[0]], s->program->buffers[op->inputs[0]].bytes);
     return *sent != NULL;
 }
 
-/* Ranks do microbatches in the same order: what is received first was sent first. */
-static bool judge_received(const struct steps *s, int32_t device, uint32_t i)
+/* Ranks do microbatches in the same order: what is received n-th was sent n-th. */
+static bool judge_received(const struct steps *s, int32_t device, uint32_t i, uint32_t time)
 {
     const struct program *program = s->program;
     const struct program_op *op = &program->ops[i];
     const struct program_op *send = &program->ops[program->channels[op->channel].send];
-    int32_t source = program_doer(program, send, device);
 
     return judge_exact(s, device, i, op->outputs[0],
-                       s->sent[(size_t)source * program->nchannels + op->channel]);
+                       *sent_by(s, program_doer(program, send, device), op, time));
 }
 
 /* ---- all steps ---- */
@@ -391,7 +402,21 @@ static bool judge_arguments(struct steps *s, int32_t device)
     return done;
 }
 
-static bool judge_op(struct steps *s, int32_t device, uint32_t i)
+/* Which time, besides the first (0), an op is judged: another for each op, device and step; the two
+ * ends of a channel agree.  0: no other, where what is to come of it depends on the microbatch
+ * (data), or on those before (sums). */
+static uint32_t other_time(const struct steps *s, int32_t device, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    bool between = op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV;
+    uint32_t n = between ? op->channel : i + (uint32_t)s->number[device];
+
+    if (op->times == 1 || op->accumulates || op->kind == PROGRAM_FILL)
+        return 0;
+    return 1 + (n + s->step[device]) % (op->times - 1);
+}
+
+static bool judge_op(struct steps *s, int32_t device, uint32_t i, uint32_t time)
 {
     const struct program_op *op = &s->program->ops[i];
     bool done = true;
@@ -402,7 +427,7 @@ static bool judge_op(struct steps *s, int32_t device, uint32_t i)
     case PROGRAM_KERNEL:
         return judge_kernel(s, device, i);
     case PROGRAM_RECV:
-        return judge_received(s, device, i);
+        return judge_received(s, device, i, time);
     default:
         for (uint32_t k = 0; k < op->noutputs && done; k++)
             done = judge_part(s, device, i, k);
@@ -415,6 +440,7 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
     struct steps *s = arg;
     size_t at = (size_t)device * s->program->nops + i;
     bool sends = s->program->ops[i].kind == PROGRAM_SEND, done;
+    uint32_t time = s->times[at]++;
 
     if (!s->shards[device]) /* written at the first op, where devices do not meet, and only read
                                where they do */
@@ -422,10 +448,10 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
     done = judge_arguments(s, device);
     if (!done)
         atomic_store(&s->failed, true);
-    if (!done || !(sends || is_judge(s, device, i)) || s->done[at])
+    if (!done || !(sends || is_judge(s, device, i)) ||
+        (time > 0 && time != other_time(s, device, i)))
         return;
-    s->done[at] = true;
-    done = sends ? keep_sent(s, device, i) : judge_op(s, device, i);
+    done = sends ? keep_sent(s, device, i, time) : judge_op(s, device, i, time);
     if (!done)
         atomic_store(&s->failed, true);
     else if (s->number[device] < s->stride)
@@ -515,21 +541,21 @@ static void number_devices(int32_t *number, const struct program *program)
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
-    size_t nleft = n * record->program->nresults, nsent = n * record->program->nchannels;
+    size_t nleft = n * record->program->nresults, nsent = n * record->program->nchannels * SENT_KEPT;
     struct steps s = {.program = record->program, .stride = stride_of(record->program)};
     int status;
 
     atomic_init(&s.failed, false);
     s.shards = calloc(n, sizeof *s.shards);
     s.found = calloc(n * nops + 1, sizeof *s.found);
-    s.done = calloc(n * nops + 1, sizeof *s.done);
+    s.times = calloc(n * nops + 1, sizeof *s.times);
     s.judged = calloc(nops + 1, sizeof *s.judged);
     s.step = calloc(n, sizeof *s.step);
     s.left = calloc(nleft + 1, sizeof *s.left);
     s.sent = calloc(nsent + 1, sizeof *s.sent);
     s.judged_arguments = calloc(n, sizeof *s.judged_arguments);
     s.number = calloc(n, sizeof *s.number);
-    if (s.shards && s.found && s.done && s.judged && s.step && s.left && s.sent &&
+    if (s.shards && s.found && s.times && s.judged && s.step && s.left && s.sent &&
         s.judged_arguments && s.number) {
         number_devices(s.number, s.program);
         status = run_again(record, &s, opts, err);
@@ -547,7 +573,7 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
     free(s.step);
     free(s.shards);
     free(s.found);
-    free(s.done);
+    free(s.times);
     free(s.judged);
     return status;
 }
