@@ -442,12 +442,13 @@ void graph_output(struct graph *graph, enum graph_output_kind kind, const char *
         (struct graph_output){kind, graph_text(graph, "%s", name), node, of};
 }
 
-static void *copied(const void *from, size_t bytes)
+/* A copy that can grow as the original can. */
+static void *copied(const void *from, uint32_t count, size_t size)
 {
-    void *to = malloc(bytes + 1);
+    void *to = malloc(graph_room(count) * size);
 
-    if (to && bytes)
-        memcpy(to, from, bytes);
+    if (to && count)
+        memcpy(to, from, count * size);
     return to;
 }
 
@@ -469,9 +470,9 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
     *copy = *graph;
     copy->texts = NULL;
     copy->leaves = (struct graph_names){.slots = NULL};
-    copy->dims = copied(graph->dims, graph->ndims * sizeof *graph->dims);
-    copy->nodes = copied(graph->nodes, graph->nnodes * sizeof *graph->nodes);
-    copy->outputs = copied(graph->outputs, graph->noutputs * sizeof *graph->outputs);
+    copy->dims = copied(graph->dims, graph->ndims, sizeof *graph->dims);
+    copy->nodes = copied(graph->nodes, graph->nnodes, sizeof *graph->nodes);
+    copy->outputs = copied(graph->outputs, graph->noutputs, sizeof *graph->outputs);
     if (!copy->dims || !copy->nodes || !copy->outputs || !add_leaf_names(copy)) {
         graph_destroy(copy);
         return NULL;
