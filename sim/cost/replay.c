@@ -17,6 +17,7 @@ struct span {
 
 /* A device's resources. */
 struct clock {
+    struct rank *rank;
     int64_t core_ns, network_ns; /* free from then on */
     uint32_t head;               /* the first transfer that ends after core_ns, in transfers[] */
 };
@@ -52,7 +53,7 @@ struct rank {
 
 static struct rank *rank_of(const struct replay *r, int32_t device)
 {
-    return &r->ranks[program_rank(r->program, device)];
+    return r->clocks[device].rank;
 }
 
 static struct span *span_of(const struct replay *r, int32_t device, uint32_t action)
@@ -523,6 +524,8 @@ static bool allocate(struct replay *r)
     if (!r->out || !r->spans || !r->clocks || !r->arrival)
         return false;
     r->last = r->arrival + n;
+    for (int32_t d = 0; d < r->ndevices; d++)
+        r->clocks[d].rank = &r->ranks[program_rank(r->program, d)];
     return true;
 }
 

@@ -25,16 +25,6 @@ struct bubble {
     double *sent;         /* [channel][microbatch] when */
 };
 
-static const struct program_segment *segment_of(const struct program *program, uint32_t turn)
-{
-    return &program->segments[program->turns[turn].segment];
-}
-
-static bool is_once(const struct program_segment *segment)
-{
-    return segment->part == PROGRAM_START || segment->part == PROGRAM_UPDATE;
-}
-
 static double *sent_at(const struct bubble *b, const struct program_op *op, uint32_t microbatch)
 {
     return &b->sent[(size_t)op->channel * b->program->microbatches + microbatch];
@@ -81,10 +71,10 @@ static bool advance(struct bubble *b, uint32_t rank)
 
     while (c->turn < program->first_turn[rank + 1]) {
         const struct program_turn *turn = &program->turns[c->turn];
-        const struct program_segment *segment = segment_of(program, c->turn);
+        const struct program_segment *segment = &program->segments[turn->segment];
         double when = 0;
 
-        if (!is_once(segment)) {
+        if (!program_segment_is_once(segment)) {
             when = ready(b, segment, turn->microbatch + c->microbatch);
             if (when < 0)
                 break;

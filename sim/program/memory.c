@@ -86,31 +86,37 @@ void program_memory(struct program_memory *out, const struct program *program, u
     *out = level.peak;
 }
 
-static uint128 peak_of(const struct program *program, uint32_t rank)
-{
-    struct program_memory memory;
-
-    program_memory(&memory, program, rank);
-    return memory.peak_bytes;
-}
-
-uint32_t program_peak_rank(const struct program *program)
+/* The rank that has most, and its bytes. */
+static uint32_t find_peak(const struct program *program, uint128 *bytes)
 {
     uint32_t most = 0;
-    uint128 peak = 0;
 
+    *bytes = 0;
     for (uint32_t rank = 0; rank < program->nranks; rank++) {
-        uint128 bytes = peak_of(program, rank);
+        struct program_memory memory;
 
-        most = bytes > peak ? rank : most;
-        peak = bytes > peak ? bytes : peak;
+        program_memory(&memory, program, rank);
+        if (memory.peak_bytes <= *bytes)
+            continue;
+        most = rank;
+        *bytes = memory.peak_bytes;
     }
     return most;
 }
 
+uint32_t program_peak_rank(const struct program *program)
+{
+    uint128 bytes;
+
+    return find_peak(program, &bytes);
+}
+
 uint128 program_peak_bytes(const struct program *program)
 {
-    return peak_of(program, program_peak_rank(program));
+    uint128 bytes;
+
+    (void)find_peak(program, &bytes);
+    return bytes;
 }
 
 const char *program_use_name(enum program_use use)

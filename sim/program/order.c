@@ -147,11 +147,6 @@ static int find_segments(struct program *program, struct shd_error *err)
     return SHD_OK;
 }
 
-static bool is_once(const struct program_segment *segment)
-{
-    return segment->part == PROGRAM_START || segment->part == PROGRAM_UPDATE;
-}
-
 /* ---- turns ---- */
 
 struct turns {
@@ -179,7 +174,8 @@ static bool find_parts(struct turns *t)
     for (uint32_t s = program->nsegments; s-- > 0;) {
         const struct program_segment *segment = &program->segments[s];
 
-        *segment_at(t, segment->part, is_once(segment) ? 0 : segment->stage) = s;
+        *segment_at(t, segment->part,
+                    program_segment_is_once(segment) ? 0 : segment->stage) = s;
     }
     return true;
 }
@@ -216,7 +212,7 @@ static void add_row(struct turns *t)
     const struct program *program = t->program;
 
     for (uint32_t s = 0; s < program->nsegments; s++)
-        if (!is_once(&program->segments[s]))
+        if (!program_segment_is_once(&program->segments[s]))
             add_turn(t, program->segments[s].part, 0, 0, program->microbatches);
 }
 
@@ -296,19 +292,19 @@ static uint32_t segment_of(const struct program *program, uint32_t op)
 
 static bool is_of_microbatch(const struct program *program, uint32_t segment)
 {
-    return segment < program->nsegments && !is_once(&program->segments[segment]);
+    return segment < program->nsegments && !program_segment_is_once(&program->segments[segment]);
 }
 
 /* What a microbatch leaves must be a sum over all of them. */
-static int set_frame(struct program *program, struct program_buffer *b, struct shd_error *err)
+static int set_frame(struct program *program, uint32_t buffer, struct shd_error *err)
 {
+    const struct program_buffer *b = &program->buffers[buffer];
     uint32_t from = segment_of(program, b->first_op), to = segment_of(program, b->last_op);
 
-    b->frame = PROGRAM_NONE;
     if (b->argument || !is_of_microbatch(program, from) || from == to)
         return SHD_OK;
     if (is_of_microbatch(program, to)) {
-        b->frame = program->nframes++;
+        program->frames[program->nframes++] = buffer;
         return SHD_OK;
     }
     if (program->microbatches == 1 || program->ops[b->first_op].accumulates)
@@ -321,9 +317,13 @@ static int set_frames(struct program *program, struct shd_error *err)
 {
     int status = SHD_OK;
 
+    free(program->frames);
+    program->frames = malloc(((size_t)program->nbuffers + 1) * sizeof *program->frames);
     program->nframes = 0;
+    if (!program->frames)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the order of a step");
     for (uint32_t b = 0; b < program->nbuffers && status == SHD_OK; b++)
-        status = set_frame(program, &program->buffers[b], err);
+        status = set_frame(program, b, err);
     return status;
 }
 

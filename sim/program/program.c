@@ -55,6 +55,7 @@ void program_destroy(struct program *program)
     free(program->turns);
     free(program->first_turn);
     free(program->channels);
+    free(program->frames);
     shd_mesh_destroy(program->own_mesh);
     free(program);
 }
@@ -103,8 +104,7 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                                .dtype = dtype,
                                .stored = dtype,
                                .rank = sharding->rank,
-                               .over = PROGRAM_NONE,
-                               .frame = PROGRAM_NONE};
+                               .over = PROGRAM_NONE};
     void *buffers = program->buffers;
     struct shd_error why;
     int status = shd_sharding_check(sharding, shape, &why);

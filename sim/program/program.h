@@ -66,8 +66,6 @@ struct program_buffer {
     bool argument;              /* filled before the step begins */
     uint32_t over; /* an argument whose memory it takes: written over what the next step
                       does not want; else PROGRAM_NONE */
-    uint32_t frame; /* its number among those of which each microbatch that is under way has one of
-                       its own, from one segment to another; else PROGRAM_NONE */
 };
 
 #define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
@@ -143,6 +141,12 @@ struct program_segment {
     uint32_t first_op, end_op;
 };
 
+/* Whether a segment is done once a step, not for each microbatch. */
+static inline bool program_segment_is_once(const struct program_segment *segment)
+{
+    return segment->part == PROGRAM_START || segment->part == PROGRAM_UPDATE;
+}
+
 /* A segment for `count` microbatches, one after the other. */
 struct program_turn {
     uint32_t segment, microbatch, count;
@@ -186,7 +190,9 @@ struct program {
         uint32_t send, recv; /* ops */
     } * channels;
     uint32_t nchannels;
-    uint32_t nframes; /* buffers that outlive the segment that writes them; see `frame` */
+    uint32_t *frames; /* buffers of which each microbatch that is under way has one of its own, from
+                         one segment to another */
+    uint32_t nframes;
     struct program_result *results;
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */

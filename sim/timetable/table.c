@@ -25,32 +25,17 @@ static const char *skip_dashes(const char *s)
     return s;
 }
 
-static bool same_name(const char *a, const char *b)
+/* What follows a name in a longer one: "" where they are the same, "ZeroBubble" for "zbv"; NULL: it
+ * does not begin so. */
+static const char *behind(const char *whole, const char *name)
 {
-    for (;;) {
-        a = skip_dashes(a);
-        b = skip_dashes(b);
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-        if (!*a)
-            return true;
-        a++;
-        b++;
-    }
-}
-
-/* Whether a name is the beginning of a schedule's: "zbv". */
-static bool begins(const char *whole, const char *name)
-{
-    for (;;) {
+    for (;; whole++, name++) {
         whole = skip_dashes(whole);
         name = skip_dashes(name);
         if (!*name)
-            return true;
+            return whole;
         if (tolower((unsigned char)*whole) != tolower((unsigned char)*name))
-            return false;
-        whole++;
-        name++;
+            return NULL;
     }
 }
 
@@ -64,7 +49,7 @@ static int not_found(const char *name, struct shd_error *err)
     for (size_t i = 0; timetable_schedules[i]; i++) {
         const char *known = timetable_schedules[i]->name;
 
-        if (*name && begins(known, name))
+        if (*name && behind(known, name))
             return shd_error_set(err, SHD_ENOTFOUND,
                                  "there is no schedule '%.60s'; did you mean '%s'?", name, known);
         nearest_add(&near, known);
@@ -79,10 +64,13 @@ static int not_found(const char *name, struct shd_error *err)
 
 int timetable_find(const struct timetable_schedule **out, const char *name, struct shd_error *err)
 {
-    for (size_t i = 0; timetable_schedules[i]; i++)
-        if (same_name(timetable_schedules[i]->name, name)) {
+    for (size_t i = 0; timetable_schedules[i]; i++) {
+        const char *rest = behind(timetable_schedules[i]->name, name);
+
+        if (rest && !*rest) {
             *out = timetable_schedules[i];
             return SHD_OK;
         }
+    }
     return not_found(name, err);
 }

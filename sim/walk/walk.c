@@ -509,14 +509,12 @@ static void store_frame(struct walker *w)
     void **frame = w->frames[w->microbatch];
     bool any = false;
 
-    for (uint32_t b = 0; b < w->program->nbuffers && frame; b++) {
-        uint32_t at = w->program->buffers[b].frame;
+    for (uint32_t f = 0; f < w->program->nframes && frame; f++) {
+        void **shard = &w->shards[w->program->frames[f]];
 
-        if (at == PROGRAM_NONE)
-            continue;
-        frame[at] = w->shards[b];
-        any |= frame[at] != NULL;
-        w->shards[b] = NULL;
+        frame[f] = *shard;
+        any |= frame[f] != NULL;
+        *shard = NULL;
     }
     if (any || !frame)
         return;
@@ -537,9 +535,8 @@ static int load_frame(struct walker *w, uint32_t microbatch, struct shd_error *e
     }
     if (!frame)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the table of buffers");
-    for (uint32_t b = 0; b < program->nbuffers; b++)
-        if (program->buffers[b].frame != PROGRAM_NONE)
-            w->shards[b] = frame[program->buffers[b].frame];
+    for (uint32_t f = 0; f < program->nframes; f++)
+        w->shards[program->frames[f]] = frame[f];
     return SHD_OK;
 }
 
