@@ -81,6 +81,7 @@ libshd_la_SOURCES = \
 	%D%/reshard/pair.c \
 	%D%/reshard/pair.h \
 	%D%/reshard/reshard.c \
+	%D%/reshard/shift.c \
 	%D%/reshard/source.c \
 	%D%/reshard/source.h \
 	%D%/reshard/step.c \

@@ -86,7 +86,8 @@ uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_
 {
     if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK)
         return 0;
-    if (reshard_is_collective(step)) /* the direct algorithms send as much as they receive */
+    /* The direct algorithms, and shifts, send as much as they receive. */
+    if (reshard_is_collective(step) || step->shift > 0)
         return shd_reshard_step_received(step, shape, dtype, position);
     return reshard_given(step, shape, position) * shd_dtype_size(dtype);
 }

@@ -9,8 +9,9 @@
 #include "source.h"
 #include "step.h"
 
-/* The interval of a position's new shard along one dimension, and the old intervals that it
- * overlaps.  Numbers are in elements of the whole array. */
+/* The interval of a position's new shard along one dimension, as its elements were numbered before,
+ * and the old intervals that it overlaps.  Numbers are in elements of the whole array; where the
+ * step shifts, they go on behind its end, which is its beginning. */
 struct span {
     int64_t start;
     int64_t stop;       /* behind the last element */
@@ -19,13 +20,21 @@ struct span {
     int64_t n;          /* how many old intervals there are */
 };
 
+/* Elements by which a step moves a dimension on. */
+static int64_t shift_of(const struct shd_reshard_step *step, size_t dim)
+{
+    return step->shift > 0 && (size_t)step->dim == dim ? step->shift : 0;
+}
+
 static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
                            int32_t position, size_t dim)
 {
     int64_t extent = shape[dim] / shd_sharding_nshards(&step->to, dim);
     struct span span = {.old_extent = shape[dim] / shd_sharding_nshards(&step->from, dim)};
 
-    span.start = extent * shd_sharding_index(&step->to, dim, position);
+    span.start = extent * shd_sharding_index(&step->to, dim, position) - shift_of(step, dim);
+    if (span.start < 0)
+        span.start += shape[dim];
     span.stop = span.start + extent;
     if (extent > 0) {
         span.first = span.start / span.old_extent;
@@ -52,20 +61,30 @@ void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape
     for (size_t d = step->from.rank; d-- > 0;) {
         struct span span = span_of(step, shape, position, d);
 
-        old[d] = span.first + i % span.n;
-
-        int64_t old_start = old[d] * span.old_extent;
+        int64_t number = span.first + i % span.n;
+        int64_t old_start = number * span.old_extent;
         int64_t old_stop = old_start + span.old_extent;
         int64_t start = span.start > old_start ? span.start : old_start;
         int64_t stop = span.stop < old_stop ? span.stop : old_stop;
 
         i /= span.n;
+        old[d] = number % shd_sharding_nshards(&step->from, d);
         out->extent[d] = stop - start;
         out->source_offset[d] = start - old_start;
         out->dest_offset[d] = start - span.start;
     }
     out->source = reshard_source(step, shape, position, old);
     out->own = out->source == reshard_position_in(step->from.mesh, step->to.mesh, position);
+}
+
+/* Elements that a span has in common with the old interval from `old_start` on. */
+static int64_t common(const struct span *span, int64_t old_start)
+{
+    int64_t old_stop = old_start + span->old_extent;
+    int64_t start = span->start > old_start ? span->start : old_start;
+    int64_t stop = span->stop < old_stop ? span->stop : old_stop;
+
+    return stop > start ? stop - start : 0;
 }
 
 uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position)
@@ -78,11 +97,11 @@ uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape,
     for (size_t d = 0; d < step->from.rank && held > 0; d++) {
         struct span span = span_of(step, shape, position, d);
         int64_t old_start = span.old_extent * shd_sharding_index(&step->from, d, old_position);
-        int64_t old_stop = old_start + span.old_extent;
-        int64_t start = span.start > old_start ? span.start : old_start;
-        int64_t stop = span.stop < old_stop ? span.stop : old_stop;
+        int64_t n = common(&span, old_start);
 
-        held *= stop > start ? (uint64_t)(stop - start) : 0;
+        if (shift_of(step, d) > 0)
+            n += common(&span, old_start + shape[d]);
+        held *= (uint64_t)n;
     }
     return held;
 }

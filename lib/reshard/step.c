@@ -57,6 +57,7 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
     memset(step->axes, 0, sizeof(step->axes));
     step->dim = -1;
     step->dim2 = -1;
+    step->shift = 0;
     memset(step->near, 0, sizeof(step->near));
     step->from = way->at;
     step->to = way->at;

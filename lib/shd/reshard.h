@@ -76,11 +76,12 @@ struct shd_reshard_step {
     uint8_t naxes;                   /* 0 for slice, permute and exchange */
     uint8_t axes[SHD_MESH_AXES_MAX]; /* along which groups lie, the first the most major */
     int dim;  /* all-gather, reduce-scatter: the dimension; all-to-all: the one that is gathered,
-               * i.e. loses the axes; else -1 */
+               * i.e. loses the axes; of a shift the one along which it goes; else -1 */
     int dim2; /* all-to-all: the dimension that is split, i.e. gets the axes; else -1 */
     int32_t near[SHD_LINK_TIERS_MAX]; /* permute, exchange: sizes of groups of devices, the nearest
                                        * first, ended by 0: boxes come from the nearest holders */
     uint64_t received_bytes;          /* by all devices */
+    int64_t shift; /* of shd_reshard_shift(): elements by which `dim` is moved on; else 0 */
     struct shd_sharding from;
     struct shd_sharding to;
 };
@@ -128,6 +129,16 @@ SHD_API SHD_MUST_CHECK int
 shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct shd_sharding *from,
                       const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                       const struct shd_reshard_opts *opts, struct shd_error *err);
+
+/* A step that is part of no plan, as it makes another array: element i of the new one along `dim`
+ * is element i - `by` of the old one, cyclically.  Both lie as `sharding` says.  A permute where
+ * whole shards change hands, an exchange where they are cut, a slice (local) where `dim` is whole.
+ * SHD_EINVAL for a dimension that there is not; SHD_EINDIVISIBLE; SHD_ERANGE when bytes do not fit
+ * a uint64_t. */
+SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
+                                             const struct shd_sharding *sharding,
+                                             const int64_t *shape, enum shd_dtype dtype, int dim,
+                                             int64_t by, struct shd_error *err);
 
 /* The received bytes of shd_reshard_build()'s plan, UINT64_MAX when there is none. */
 SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,

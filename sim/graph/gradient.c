@@ -331,7 +331,10 @@ static const reverse_fn derivatives[GRAPH_NOPS] = {
     [GRAPH_EMBED_GRAD] = reverse_nothing,     [GRAPH_PICK] = reverse_pick,
     [GRAPH_PICK_GRAD] = reverse_nothing,      [GRAPH_REPEAT] = reverse_repeat,
     [GRAPH_REPEAT_SUM] = reverse_nothing,     [GRAPH_WINDOW] = reverse_window,
-    [GRAPH_ACCUMULATE] = reverse_nothing,
+    [GRAPH_SHIFT] = reverse_shift,            [GRAPH_ACCUMULATE] = reverse_nothing,
+    [GRAPH_TOPK] = reverse_nothing,           [GRAPH_SLOTS] = reverse_nothing,
+    [GRAPH_COUNT] = reverse_nothing,          [GRAPH_GROUPED] = reverse_grouped,
+    [GRAPH_DISPATCH] = reverse_dispatch,      [GRAPH_COMBINE] = reverse_combine,
 };
 
 static void reverse_node(struct reverse *r, uint32_t node)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kern/pairs.h"
+
 /* Texts, and numbers, that live as long as their graph. */
 struct graph_text {
     struct graph_text *next;
@@ -84,7 +86,7 @@ const char *graph_text(struct graph *graph, const char *fmt, ...)
 }
 
 /* Room of so many bytes behind a link of the graph's list; NULL: none, or the size overflowed. */
-static void *add_room(struct graph *graph, size_t count, size_t size)
+void *graph_memory(struct graph *graph, size_t count, size_t size)
 {
     struct graph_text *text = NULL;
 
@@ -101,12 +103,40 @@ static void *add_room(struct graph *graph, size_t count, size_t size)
 
 double *graph_numbers(struct graph *graph, size_t count)
 {
-    return add_room(graph, count, sizeof(double));
+    return graph_memory(graph, count, sizeof(double));
 }
 
 uint8_t *graph_bytes(struct graph *graph, size_t count)
 {
-    return add_room(graph, count, 1);
+    return graph_memory(graph, count, 1);
+}
+
+static const int32_t *copy_numbers(struct graph *graph, const int32_t *numbers, size_t count)
+{
+    int32_t *copy = graph_memory(graph, count, sizeof *copy);
+
+    if (copy)
+        memcpy(copy, numbers, count * sizeof *copy);
+    return copy;
+}
+
+const struct kern_sight *graph_sight(struct graph *graph, const struct kern_sight *sight)
+{
+    struct kern_sight *copy = graph_memory(graph, 1, sizeof *copy);
+    size_t count = (size_t)sight->rows * (size_t)sight->order.extent;
+
+    if (!copy)
+        return NULL;
+    *copy = *sight;
+    copy->pairs = graph_memory(graph, kern_pairs_bytes(), 1);
+    if (!copy->pairs)
+        return NULL;
+    memset(copy->pairs, 0, kern_pairs_bytes());
+    if (count > 0) {
+        copy->first = copy_numbers(graph, sight->first, count);
+        copy->last = copy_numbers(graph, sight->last, count);
+    }
+    return count == 0 || (copy->first && copy->last) ? copy : NULL;
 }
 
 size_t graph_room(uint32_t n)
@@ -558,7 +588,14 @@ const char *graph_op_name(enum graph_op op)
                                                   "repeat",
                                                   "repeat sum",
                                                   "window",
-                                                  "accumulation"};
+                                                  "shift",
+                                                  "accumulation",
+                                                  "top k",
+                                                  "slots",
+                                                  "count",
+                                                  "grouped product",
+                                                  "dispatch",
+                                                  "combine"};
 
     return names[op];
 }

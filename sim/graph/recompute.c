@@ -67,20 +67,47 @@ static bool widens(const struct graph_node *product, const struct graph_node *op
     return false;
 }
 
-/* Of an attention that is written out: its scores, the product of two activations, and all that is
- * made of them until the product with a third takes them up again. */
-static bool is_of_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
+/* Whether an op reads scores of an attention that is written out, or what was made of them. */
+static bool reads_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
 {
-    bool reads = false, outer = n->op == GRAPH_EINSUM;
+    bool reads = false;
 
     for (uint32_t k = 0; k < n->ninputs; k++) {
         const struct graph_node *operand = &graph->nodes[n->inputs[k]];
 
         reads |=
             again[n->inputs[k]] && operand->op != GRAPH_ATTENTION && operand->op != GRAPH_EXTRA;
+    }
+    return reads;
+}
+
+/* Of an attention that is written out: its scores, the product of two activations, and all that is
+ * made of them until the product with a third takes them up again. */
+static bool is_of_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
+{
+    bool outer = n->op == GRAPH_EINSUM;
+
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        const struct graph_node *operand = &graph->nodes[n->inputs[k]];
+
         outer &= operand->op != GRAPH_PARAM && widens(n, operand);
     }
-    return n->op == GRAPH_EINSUM ? outer && !reads : reads;
+    return n->op == GRAPH_EINSUM ? outer && !reads_scores(again, graph, n)
+                                 : reads_scores(again, graph, n);
+}
+
+/* Keys that came around a ring for an attention come around again: those that it began with are
+ * kept, not those of each step. */
+static void mark_blocks(bool *again, const struct graph *graph)
+{
+    for (uint32_t n = graph->nnodes; n-- > 0;) {
+        const struct graph_node *node = &graph->nodes[n];
+
+        if (!again[n] || (node->op != GRAPH_ATTENTION && node->op != GRAPH_SHIFT))
+            continue;
+        for (uint32_t k = 0; k < node->ninputs; k++)
+            again[node->inputs[k]] |= graph->nodes[node->inputs[k]].op == GRAPH_SHIFT;
+    }
 }
 
 static void mark_attention(bool *again, const struct graph *graph,
@@ -96,6 +123,7 @@ static void mark_attention(bool *again, const struct graph *graph,
                    (layer.number == GRAPH_NO_LAYER || is_chosen(layers, layer)) &&
                    (node->op == GRAPH_ATTENTION || is_of_scores(again, graph, node));
     }
+    mark_blocks(again, graph);
 }
 
 void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
@@ -108,15 +136,48 @@ void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
         mark_attention(again, graph, layers);
 }
 
+/* The number of a value that is done together with the one before it, if they are of one layer. */
+static uint32_t group_number(const struct graph *graph, const struct recompute_layers *layers,
+                             uint32_t node, uint32_t before, const uint32_t *together)
+{
+    if (before != GRAPH_NONE && same_group(layers, graph_layer_of(graph->nodes[before].name),
+                                           graph_layer_of(graph->nodes[node].name)))
+        return together[before];
+    return node;
+}
+
+void recompute_together(uint32_t *together, const bool *again, const struct graph *graph,
+                        enum recompute kind, const struct recompute_layers *layers)
+{
+    uint32_t before = GRAPH_NONE;
+
+    memset(together, 0xff, graph->nnodes * sizeof *together);
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+        bool forward = node->phase == GRAPH_FORWARD && node->op > GRAPH_PARAM;
+        bool inside = kind == RECOMPUTE_FULL && is_chosen(layers, graph_layer_of(node->name));
+        bool ends_scores = kind == RECOMPUTE_SELECTIVE && node->op == GRAPH_EINSUM &&
+                           reads_scores(again, graph, node);
+
+        if (!forward || !(inside || again[n] || ends_scores))
+            continue;
+        together[n] = group_number(graph, layers, n, before, together);
+        before = n;
+    }
+}
+
 /* ---- cloning ---- */
+
+#define LISTED (GRAPH_NONE - 1) /* in place of a clone's number */
 
 struct cloning {
     const struct graph *graph; /* as it was */
     const bool *again;
+    const uint32_t *together; /* NULL: nothing is */
     struct graph_node *nodes; /* the new ones */
     uint32_t nnodes;
     uint32_t *moved, *clones; /* by old node: its new number, its clone's; GRAPH_NONE: none yet */
-    uint32_t *stack;
+    uint32_t *list;           /* of ops that are to be cloned */
 };
 
 static uint32_t append(struct cloning *c, const struct graph_node *node)
@@ -140,6 +201,8 @@ static void clone_one(struct cloning *c, uint32_t old)
     for (uint32_t k = 0; k < node.ninputs; k++)
         node.inputs[k] = read_again(c, node.inputs[k]);
     node.phase = GRAPH_BACKWARD;
+    node.again = true;
+    node.unread = !c->again[old];
     made = c->clones[old] = append(c, &node);
     for (uint32_t e = 0; e < node.nextras; e++) {
         struct graph_node extra = c->graph->nodes[node.extras[e]];
@@ -156,35 +219,58 @@ static uint32_t maker_of(const struct graph *graph, uint32_t node)
     return graph->nodes[node].op == GRAPH_EXTRA ? graph->nodes[node].inputs[0] : node;
 }
 
-/* The first op among the operands of one that is to be cloned before it, or GRAPH_NONE. */
-static uint32_t missing_operand(const struct cloning *c, uint32_t old)
+/* Put an op on the list, unless it is there or has a clone. */
+static void list_op(struct cloning *c, uint32_t *n, uint32_t old)
 {
-    const struct graph_node *n = &c->graph->nodes[old];
+    uint32_t op = maker_of(c->graph, old);
 
-    for (uint32_t k = 0; k < n->ninputs; k++)
-        if (c->again[n->inputs[k]] && c->clones[n->inputs[k]] == GRAPH_NONE)
-            return maker_of(c->graph, n->inputs[k]);
-    return GRAPH_NONE;
+    if (c->clones[op] != GRAPH_NONE)
+        return;
+    c->clones[op] = LISTED;
+    c->list[(*n)++] = op;
 }
 
-/* Clone the op of a node after all that it needs again, which may be all before it: so with a
- * stack of its own. */
+/* And what is done together with an op.  A group's number is its first node, and its nodes are in a
+ * row but for those of no group. */
+static void list_group(struct cloning *c, uint32_t *n, uint32_t old)
+{
+    uint32_t group = c->together ? c->together[old] : GRAPH_NONE;
+
+    if (group == GRAPH_NONE)
+        return;
+    for (uint32_t m = group; m < c->graph->nnodes; m++) {
+        if (c->together[m] == group)
+            list_op(c, n, m);
+        else if (c->together[m] != GRAPH_NONE)
+            break;
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Clone the op of a node and all that it needs again, which may be all before it, in the order in
+ * which they were done first: what was read soon after it was made is so again. */
 static void clone(struct cloning *c, uint32_t old)
 {
-    uint32_t height = 0;
+    uint32_t n = 0;
 
-    if (c->clones[old] == GRAPH_NONE)
-        c->stack[height++] = maker_of(c->graph, old);
-    while (height > 0) {
-        uint32_t top = c->stack[height - 1], before = missing_operand(c, top);
+    list_op(c, &n, old);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct graph_node *node = &c->graph->nodes[c->list[i]];
 
-        if (before != GRAPH_NONE) {
-            c->stack[height++] = before;
-        } else {
-            clone_one(c, top);
-            height--;
-        }
+        list_group(c, &n, c->list[i]);
+        for (uint32_t k = 0; k < node->ninputs; k++)
+            if (c->again[node->inputs[k]])
+                list_op(c, &n, node->inputs[k]);
     }
+    qsort(c->list, n, sizeof *c->list, compare_numbers);
+    for (uint32_t i = 0; i < n; i++)
+        clone_one(c, c->list[i]);
 }
 
 static void move(struct cloning *c, uint32_t old)
@@ -222,10 +308,10 @@ static void finish(struct graph *graph, struct cloning *c)
     graph->nnodes = c->nnodes;
 }
 
-void recompute_clone(struct graph *graph, const bool *again)
+void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together)
 {
     uint32_t n = graph->nnodes;
-    struct cloning c = {.graph = graph, .again = again};
+    struct cloning c = {.graph = graph, .again = again, .together = together};
 
     if (graph->err.status != SHD_OK)
         return;
@@ -238,7 +324,7 @@ void recompute_clone(struct graph *graph, const bool *again)
         return;
     }
     c.clones = c.moved + n;
-    c.stack = c.clones + n;
+    c.list = c.clones + n;
     memset(c.clones, 0xff, n * sizeof *c.clones);
     for (uint32_t old = 0; old < n; old++)
         move(&c, old);
@@ -260,6 +346,6 @@ void recompute_add(struct graph *graph, enum recompute kind, const struct recomp
         return;
     }
     recompute_mark(again, graph, kind, layers);
-    recompute_clone(graph, again);
+    recompute_clone(graph, again, NULL);
     free(again);
 }

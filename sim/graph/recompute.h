@@ -42,9 +42,17 @@ int recompute_find(const char *name); /* -1: there is none of that name */
 void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
                     const struct recompute_layers *layers);
 
-/* Clone what is marked: forward values that are computed, the results of an op all or none.  Nodes
- * get other numbers; errors stay in the graph. */
-void recompute_clone(struct graph *graph, const bool *again);
+/* Which forward values are computed again as soon as one of them is, marked or not: a number by
+ * node that those have in common, GRAPH_NONE for those that are alone.  With RECOMPUTE_FULL it is
+ * all of a group of layers, with its last product though nobody reads that again; with
+ * RECOMPUTE_SELECTIVE all of an attention.  `again` is as recompute_mark() left it. */
+void recompute_together(uint32_t *together, const bool *again, const struct graph *graph,
+                        enum recompute kind, const struct recompute_layers *layers);
+
+/* Clone what is marked: forward values that are computed, the results of an op all or none; and
+ * what is done together with these (`together` may be NULL: nothing).  Nodes get other numbers;
+ * errors stay in the graph. */
+void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together);
 
 /* Mark and clone. */
 void recompute_add(struct graph *graph, enum recompute kind, const struct recompute_layers *layers);

@@ -116,7 +116,7 @@ void graph_mark_weights(struct graph *graph)
     for (uint32_t i = graph->nnodes; i-- > 0;) {
         struct graph_node *n = &graph->nodes[i];
 
-        inner[i] = inner[i] || is_of_value(graph, n);
+        inner[i] = inner[i] || is_of_value(graph, n) || n->unread;
         n->weights = n->phase == GRAPH_BACKWARD && !inner[i];
         if (n->op == GRAPH_EXTRA || n->nextras > 0) /* results of one op are made at once */
             n->weights = false;

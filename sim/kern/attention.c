@@ -42,15 +42,17 @@
 
 static uint64_t nitems(const struct kern_attention *a)
 {
-    uint64_t ntiles = ((uint64_t)a->queries + QTILE - 1) / QTILE;
+    int64_t ntiles = attention_block_queries(a) / QTILE + (attention_block_queries(a) % QTILE > 0);
 
-    return kern_sat_mul(kern_elements(2, (const int64_t[]){a->batch, a->heads}, 3), ntiles);
+    return kern_elements(4, (const int64_t[]){a->batch, a->blocks, a->heads, ntiles}, 15);
 }
 
 static uint64_t part_bytes(const struct kern_attention *a)
 {
-    uint64_t tiles = kern_sat_mul(3 * QTILE + 2 * KTILE, attention_pitch(a));
+    uint64_t kpitch = attention_pitch(a->head_dim), vpitch = attention_pitch(a->value_dim);
+    uint64_t tiles = kern_sat_mul(QTILE + KTILE, kern_sat_add(kpitch, vpitch));
 
+    tiles = kern_sat_add(tiles, kern_sat_mul(QTILE, kpitch > vpitch ? kpitch : vpitch));
     return attention_scratch_bytes(a, kern_sat_add(tiles, KTILE * QTILE + 3 * QTILE));
 }
 
@@ -58,7 +60,7 @@ static uint64_t workspace_bytes(const union kern_desc *desc)
 {
     const struct kern_attention *a = &desc->attention;
 
-    return attention_parts_bytes(nitems(a), PARTS_MAX, part_bytes(a));
+    return attention_workspace_bytes(a, nitems(a), PARTS_MAX, part_bytes(a));
 }
 
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
@@ -67,6 +69,8 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     struct attention_run all = {
         .desc = a,
         .args = args,
+        .spans = a->sight ? args->in[3] : NULL,
+        .positions = a->sight ? args->in[4] : NULL,
         .nitems = (int64_t)nitems(a),
         .part_bytes = part_bytes(a),
         .item = a->dtype == SHD_F64 ? f64_item : f32_item,
@@ -75,20 +79,45 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     return attention_run_items(&all, PARTS_MAX);
 }
 
+/* Of a pair: a product of head_dim, one of value_dim. */
+static uint64_t pair_flops(const struct kern_attention *a)
+{
+    return kern_sat_add(kern_sat_mul(2, (uint64_t)a->head_dim),
+                        kern_sat_mul(2, (uint64_t)a->value_dim));
+}
+
 static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    return kern_sat_mul(4, attention_work(&desc->attention, offsets[KERN_ATTENTION_QUERY0]));
+    return kern_sat_mul(pair_flops(&desc->attention), attention_pairs(&desc->attention, offsets));
 }
 
 static uint64_t dense_flops(const union kern_desc *desc)
 {
-    return kern_sat_mul(4, attention_dense_work(&desc->attention));
+    return kern_sat_mul(pair_flops(&desc->attention), attention_dense_pairs(&desc->attention));
+}
+
+static bool skips(const union kern_desc *desc)
+{
+    return attention_skips(&desc->attention);
+}
+
+static uint64_t as_work(union kern_desc *desc, int64_t *offsets)
+{
+    return attention_as_work(&desc->attention, offsets);
 }
 
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
-    /* q, o; k, v; lse */
-    return attention_array_bytes(&desc->attention, offsets[KERN_ATTENTION_QUERY0], 2, 2, 0, 1);
+    const struct kern_attention *a = &desc->attention;
+    const struct attention_counts counts = {
+        .q = 1,
+        .o = !a->more,
+        .seen = 1,
+        .sums = 1 + a->goes_on, /* lse */
+        .o_of_sums = a->more + a->goes_on,
+    };
+
+    return attention_array_bytes(a, offsets, &counts);
 }
 
 const struct kern_kernel kern_kernel_attention = {
@@ -97,6 +126,8 @@ const struct kern_kernel kern_kernel_attention = {
     .flops = flops,
     .bytes = bytes,
     .dense_flops = dense_flops,
+    .skips = skips,
+    .as_work = as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_error,
 };

@@ -5,13 +5,27 @@
  * square of the sequence (running maximum and sum: Milakov and Gimelshein 2018; tiled forward and
  * backward: Dao et al. 2022).  lse = log of the sum of exp(scores), kept for the backward kernel.
  *
- * Arrays are row-major:  q, o, do, dq [batch][queries][heads][head_dim]
- *                        k, v, dk, dv [batch][keys][kv_heads][head_dim]
- *                        lse          [batch][queries][heads], float32 for 16-bit types, else dtype
- * Counted as 4 flops, and 10 backward, per query, key and element of a head, for the pairs of query
- * and key of the tiles that are worked on: causal attention passes over the tiles (and within them
- * the groups of 32 queries) that see nothing.  Dense flops are those of all pairs, masked or not.
- * exp and the like do not count.
+ * Arrays are row-major:  q, dq     [batch][queries][heads][head_dim]
+ *                        o, do     [batch][queries][heads][value_dim]
+ *                        k, dk     [batch][keys][kv_heads][head_dim]
+ *                        v, dv     [batch][keys][kv_heads][value_dim]
+ *                        lse       [batch][queries][heads], float32 for 16-bit types, else dtype
+ *                        spans     [batch][queries][2], int32, without batch if no documents
+ *                        positions [keys], int32
+ *
+ * What a query sees is all, or what is causal as the arrays lie, or with a sight (sight.h) what the
+ * arrays say: the keys whose position is in the query's span.  The sight itself tells plans what
+ * these arrays will hold, which the kernel that runs does not look at.
+ *
+ * An attention may go on from the o and lse of one to other keys (Liu et al. 2023, ring attention):
+ * its results are those to all keys together.  o is of the type of lse between the two.
+ *
+ * Queries and keys may be cut into `blocks`, of which queries see the keys in the same place only.
+ *
+ * Counted as 2 flops a multiply-add of the products, two forward and five backward, for the pairs
+ * of query and key of the tiles that are worked on: the tiles (and within them the groups of 32
+ * queries at both ends) that see nothing are passed over.  Dense flops are those of all pairs of a
+ * block, masked or not.  exp and the like do not count.
  *
  * Workspace: forward, tiles of at most 16 threads; backward, of at most 4 threads, each with dk and
  * dv of one key head.  More threads than that find no work.
@@ -29,20 +43,35 @@
 
 #include <shd/dtype.h>
 
-/* offsets: first query, first head, first key head of the device in the whole. */
+#include "kern/sight.h"
+
+/* offsets: first query, first head, first key head of the device in the whole, and where documents
+ * differ from row to row of the batch the first row. */
 enum kern_attention_offset {
     KERN_ATTENTION_QUERY0,
     KERN_ATTENTION_HEAD0,
     KERN_ATTENTION_KV_HEAD0,
+    KERN_ATTENTION_BATCH0,
     KERN_ATTENTION_NOFFSETS
 };
 
 struct kern_attention {
-    enum shd_dtype dtype;                                    /* f32, f64, bf16, f16 */
-    int64_t batch, queries, keys, heads, kv_heads, head_dim; /* local */
+    enum shd_dtype dtype;                                               /* f32, f64, bf16, f16 */
+    int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local */
     int64_t repeat; /* query heads to a key head, in the whole */
     double scale;   /* of the scores */
     bool causal;    /* query s sees the keys t <= s only; both counted in the whole */
+    bool goes_on;   /* forward: from o and lse so far, two further operands */
+    bool more;      /* forward: another attention goes on from the results */
+    int64_t blocks; /* that the device has of queries and keys; at least 1, and 1 if causal */
+    int64_t shift;  /* with a sight: blocks that the keys were moved on in the sequence */
+    const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
 };
+
+/* Type of sums, and of what is kept of them. */
+static inline enum shd_dtype kern_attention_sums(enum shd_dtype dtype)
+{
+    return dtype == SHD_F64 ? SHD_F64 : SHD_F32;
+}
 
 #endif /* KERN_ATTENTION_H */

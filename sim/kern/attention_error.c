@@ -22,14 +22,17 @@
  * argument's parts. */
 #define EXP_ROUNDOFFS 8
 
+enum { Q, K, V, O, LSE, DO }; /* operands; the first three of both */
+
 struct attention_error {
     const struct kern_attention *a;
     const struct kern_error *e;
+    const int32_t *spans, *positions; /* NULL: there is no sight */
     const double *zeros; /* variances of an operand that is exact: one row */
     atomic_bool failed;  /* there was no memory */
 };
 
-/* A row of head_dim elements with its variances. */
+/* A row of head_dim or value_dim elements with its variances. */
 struct row {
     const double *x, *v;
 };
@@ -78,12 +81,28 @@ static double exp_deviation(double deviation, double compute)
     return expm1(KERN_ERROR_SPREAD * deviation) / KERN_ERROR_SPREAD + EXP_ROUNDOFFS * compute;
 }
 
-/* Keys that a local query sees. */
-static int64_t nvisible(const struct attention_error *run, int64_t s)
-{
-    int64_t n = run->e->args->offsets[KERN_ATTENTION_QUERY0] + s + 1;
+/* The keys that a local query may see: of its block, and as far as it sees as the arrays lie. */
+struct keys {
+    int64_t begin, end;
+    const int32_t *span; /* NULL: all of them */
+};
 
-    return run->a->causal && n < run->a->keys ? n : run->a->keys;
+static struct keys keys_of(const struct attention_error *run, int64_t b, int64_t s)
+{
+    const struct kern_attention *a = run->a;
+    int64_t n = a->keys / a->blocks, begin = s / (a->queries / a->blocks) * n;
+    int64_t seen = run->e->args->offsets[KERN_ATTENTION_QUERY0] + s + 1, row = 0;
+
+    if (!a->sight)
+        return (struct keys){begin, a->causal && seen < n ? seen : begin + n, NULL};
+    row = a->sight->rows > 0 ? b : 0;
+    return (struct keys){begin, begin + n, run->spans + 2 * (row * a->queries + s)};
+}
+
+static bool sees(const struct attention_error *run, const struct keys *keys, int64_t t)
+{
+    return !keys->span ||
+           (run->positions[t] >= keys->span[0] && run->positions[t] <= keys->span[1]);
 }
 
 /* The local key head of a local head. */
@@ -94,130 +113,212 @@ static int64_t kv_head(const struct attention_error *run, int64_t h)
     return (offsets[KERN_ATTENTION_HEAD0] + h) / run->a->repeat - offsets[KERN_ATTENTION_KV_HEAD0];
 }
 
-static int64_t q_at(const struct kern_attention *a, int64_t b, int64_t s, int64_t h)
+/* Rows of [batch][query][head] and [batch][key][kv_head]. */
+static int64_t q_row(const struct kern_attention *a, int64_t b, int64_t s, int64_t h)
 {
-    return ((b * a->queries + s) * a->heads + h) * a->head_dim;
+    return (b * a->queries + s) * a->heads + h;
 }
 
-static int64_t kv_at(const struct kern_attention *a, int64_t b, int64_t t, int64_t g)
+static int64_t kv_row(const struct kern_attention *a, int64_t b, int64_t t, int64_t g)
 {
-    return ((b * a->keys + t) * a->kv_heads + g) * a->head_dim;
+    return (b * a->keys + t) * a->kv_heads + g;
 }
 
 /* ---- forward ---- */
 
-/* One query of one head; `off` has room for two rows. */
+/* Sums for one query: by element of value_dim, and of lse. */
+struct query_sums {
+    double *off, *squares; /* variances of the terms; their squares */
+    double lse_off;        /* relative deviation of the sum of exp */
+    double n;              /* terms */
+};
+
+/* A term of the mean: a row of values, whose weight has a relative deviation. */
+static void add_term(const struct attention_error *run, struct query_sums *sums, const double *o,
+                     struct row v, double weight, double relative)
+{
+    sums->lse_off += weight * relative;
+    sums->n++;
+    for (int64_t i = 0; i < run->a->value_dim; i++) {
+        double change = relative * (v.x[i] - o[i]), part = weight * v.x[i];
+
+        sums->off[i] += weight * weight * (change * change + v.v[i]);
+        sums->squares[i] += part * part;
+    }
+}
+
+/* What was seen so far is one more term, of weight exp(lse so far). */
+static void add_so_far(const struct attention_error *run, struct query_sums *sums, int64_t row,
+                       const double *o, double lse)
+{
+    int first = run->spans ? 5 : 3;
+    double before = ((const double *)run->e->args->in[first + 1])[row];
+    const double *v = run->e->variances[first + 1];
+
+    if (before == -INFINITY)
+        return;
+    add_term(run, sums, o, row_at(run, (uint32_t)first, row * run->a->value_dim), exp(before - lse),
+             exp_deviation(v ? sqrt(v[row]) : 0, kern_compute_roundoff(run->e->type)));
+}
+
+/* One query of one head; `room` is for two rows. */
 static void query_error(const struct attention_error *run, int64_t b, int64_t s, int64_t h,
-                        double *off)
+                        double *room)
 {
     const struct kern_attention *a = run->a;
     const struct kern_error *e = run->e;
-    int64_t at = q_at(a, b, s, h), n = nvisible(run, s), g = kv_head(run, h);
-    size_t d = (size_t)a->head_dim;
-    const double *o = (const double *)e->args->out[0] + at;
-    double lse = ((const double *)e->args->out[1])[at / a->head_dim], lse_off = 0;
-    double *squares = off + d;
-    double sums = (EXP_ROUNDOFFS + sqrt((double)n)) * kern_compute_roundoff(e->type);
-    struct row q = row_at(run, 0, at);
+    int64_t at = q_row(a, b, s, h), g = kv_head(run, h);
+    size_t d = (size_t)a->head_dim, m = (size_t)a->value_dim;
+    const double *o = (const double *)e->args->out[0] + at * a->value_dim;
+    double lse = ((const double *)e->args->out[1])[at], compute = kern_compute_roundoff(e->type);
+    struct query_sums sums = {room, room + m, 0, 0};
+    struct row q = row_at(run, Q, at * a->head_dim);
+    struct keys keys = keys_of(run, b, s);
+    double rounding;
 
-    memset(off, 0, 2 * d * sizeof *off);
-    for (int64_t t = 0; t < n; t++) {
-        struct row v = row_at(run, 2, kv_at(a, b, t, g));
-        double deviation, weight, relative;
-        double score = product(d, q, row_at(run, 1, kv_at(a, b, t, g)),
-                               kern_compute_roundoff(e->type), &deviation);
+    if (lse == -INFINITY)
+        return; /* nothing is seen: both are exact */
+    memset(room, 0, 2 * m * sizeof *room);
+    for (int64_t t = keys.begin; t < keys.end; t++) {
+        int64_t row = kv_row(a, b, t, g);
+        double deviation, score;
 
-        weight = exp(a->scale * score - lse);
-        relative = exp_deviation(fabs(a->scale) * deviation, kern_compute_roundoff(e->type));
-        lse_off += weight * relative;
-        for (size_t i = 0; i < d; i++)
-        {
-            double change = relative * (v.x[i] - o[i]), part = weight * v.x[i];
-
-            off[i] += weight * weight * (change * change + v.v[i]) + sums * sums * part * part;
-            squares[i] += part * part;
-        }
+        if (!sees(run, &keys, t))
+            continue;
+        score = product(d, q, row_at(run, K, row * a->head_dim), compute, &deviation);
+        add_term(run, &sums, o, row_at(run, V, row * a->value_dim), exp(a->scale * score - lse),
+                 exp_deviation(fabs(a->scale) * deviation, compute));
     }
-    for (size_t i = 0; i < d; i++)
-        e->out[0][at + (int64_t)i] = off[i] * kern_agreement(squares[i], o[i]);
-    lse_off += sums + kern_compute_roundoff(e->type) * fabs(lse);
-    e->out[1][at / a->head_dim] = lse_off * lse_off;
+    if (a->goes_on)
+        add_so_far(run, &sums, at, o, lse);
+    rounding = (EXP_ROUNDOFFS + sqrt(sums.n)) * compute;
+    for (size_t i = 0; i < m; i++) {
+        double off = sums.off[i] + rounding * rounding * sums.squares[i];
+
+        e->out[0][at * a->value_dim + (int64_t)i] = off * kern_agreement(sums.squares[i], o[i]);
+    }
+    sums.lse_off += rounding + compute * fabs(lse);
+    e->out[1][at] = sums.lse_off * sums.lse_off;
 }
 
 static uint64_t head_task(void *arg, int64_t id)
 {
     struct attention_error *run = arg;
-    double *off = malloc((2 * (size_t)run->a->head_dim + 1) * sizeof *off);
+    double *room = malloc((2 * (size_t)run->a->value_dim + 1) * sizeof *room);
 
-    if (!off) {
+    if (!room) {
         atomic_store(&run->failed, true);
         return 0;
     }
     for (int64_t s = 0; s < run->a->queries; s++)
-        query_error(run, id / run->a->heads, s, id % run->a->heads, off);
-    free(off);
+        query_error(run, id / run->a->heads, s, id % run->a->heads, room);
+    free(room);
     return 0; /* no flops of the step */
 }
 
 /* ---- backward ---- */
 
-enum { Q, K, V, O, LSE, DO }; /* operands */
-
-/* Sums over queries for the keys of one head: [keys][head_dim] each. */
+/* Sums over queries for the keys of one head: [keys][head_dim], or [keys][value_dim] of dv. */
 struct key_sums {
     double *dk, *dk_squares, *dv, *dv_squares;
     double *dq, *dq_squares; /* [head_dim] */
     double *dq_shared;       /* what all terms of a row have a part in: the sum of g * o is off */
 };
 
+/* A query, as its terms have it. */
+struct grad_query {
+    struct row q, grad;
+    double lse, lse_off, delta, delta_off;
+};
+
+/* What a query and a key that it sees add to the sums. */
+static void pair_grad_error(const struct attention_error *run, const struct grad_query *s,
+                            int64_t t, struct row k, struct row v, struct key_sums *sums)
+{
+    size_t d = (size_t)run->a->head_dim, m = (size_t)run->a->value_dim;
+    double compute = kern_compute_roundoff(run->e->type), scale = run->a->scale;
+    double off, dp_off, score = product(d, s->q, k, compute, &off);
+    double dp = product(m, s->grad, v, compute, &dp_off), p = exp(scale * score - s->lse);
+    double p_off = p * exp_deviation(fabs(scale) * off + s->lse_off, compute);
+    double ds = p * (dp - s->delta), own, ds_off;
+    double *dk = sums->dk + (size_t)t * d, *dk_squares = sums->dk_squares + (size_t)t * d;
+    double *dv = sums->dv + (size_t)t * m, *dv_squares = sums->dv_squares + (size_t)t * m;
+
+    dp_off += compute * (fabs(dp) + fabs(s->delta));
+    own = p * dp_off + p_off * (fabs(dp - s->delta) + dp_off);
+    ds_off = own + (p + p_off) * s->delta_off;
+    for (size_t i = 0; i < d; i++) {
+        double qq = s->q.x[i] * s->q.x[i], kk = k.x[i] * k.x[i];
+
+        sums->dq[i] += own * own * (kk + k.v[i]) + ds * ds * k.v[i];
+        sums->dq_squares[i] += ds * ds * kk;
+        sums->dq_shared[i] += (p + p_off) * k.x[i];
+        dk[i] += ds * ds * s->q.v[i] + ds_off * ds_off * (qq + s->q.v[i]);
+        dk_squares[i] += ds * ds * qq;
+    }
+    for (size_t i = 0; i < m; i++) {
+        double gg = s->grad.x[i] * s->grad.x[i];
+
+        dv[i] += p * p * s->grad.v[i] + p_off * p_off * (gg + s->grad.v[i]);
+        dv_squares[i] += p * p * gg;
+    }
+}
+
 static void query_grad_error(const struct attention_error *run, int64_t b, int64_t s, int64_t h,
                              struct key_sums *sums)
 {
     const struct kern_attention *a = run->a;
     const struct kern_error *e = run->e;
-    int64_t at = q_at(a, b, s, h), n = nvisible(run, s), g = kv_head(run, h);
+    int64_t at = q_row(a, b, s, h), g = kv_head(run, h);
     size_t d = (size_t)a->head_dim;
-    const double *lse_v = e->variances[LSE], *dq = (const double *)e->args->out[0] + at;
-    double compute = kern_compute_roundoff(e->type), scale = a->scale, delta_off;
-    double lse = ((const double *)e->args->in[LSE])[at / a->head_dim];
-    double lse_off = lse_v ? sqrt(lse_v[at / a->head_dim]) : 0;
-    struct row q = row_at(run, Q, at), grad = row_at(run, DO, at);
-    double delta = product(d, grad, row_at(run, O, at), compute, &delta_off);
+    const double *lse_v = e->variances[LSE];
+    const double *dq = (const double *)e->args->out[0] + at * a->head_dim;
+    double compute = kern_compute_roundoff(e->type), scale = a->scale, n = 0;
+    struct grad_query query = {.q = row_at(run, Q, at * a->head_dim),
+                               .grad = row_at(run, DO, at * a->value_dim),
+                               .lse = ((const double *)e->args->in[LSE])[at],
+                               .lse_off = lse_v ? sqrt(lse_v[at]) : 0};
+    struct keys keys = keys_of(run, b, s);
 
+    if (query.lse == -INFINITY)
+        return; /* nothing is seen */
+    query.delta = product((size_t)a->value_dim, query.grad, row_at(run, O, at * a->value_dim),
+                          compute, &query.delta_off);
     memset(sums->dq, 0, 3 * d * sizeof *sums->dq);
-    for (int64_t t = 0; t < n; t++) {
-        struct row k = row_at(run, K, kv_at(a, b, t, g));
-        double off, dp_off, ds, ds_off, p, p_off, own;
-        double score = product(d, q, k, compute, &off);
-        double dp = product(d, grad, row_at(run, V, kv_at(a, b, t, g)), compute, &dp_off);
-        double *dk = sums->dk + (size_t)t * d, *dk_squares = sums->dk_squares + (size_t)t * d;
-        double *dv = sums->dv + (size_t)t * d, *dv_squares = sums->dv_squares + (size_t)t * d;
+    for (int64_t t = keys.begin; t < keys.end; t++) {
+        int64_t row = kv_row(a, b, t, g);
 
-        p = exp(scale * score - lse);
-        p_off = p * exp_deviation(fabs(scale) * off + lse_off, compute);
-        ds = p * (dp - delta);
-        dp_off += compute * (fabs(dp) + fabs(delta));
-        own = p * dp_off + p_off * (fabs(dp - delta) + dp_off);
-        ds_off = own + (p + p_off) * delta_off;
-        for (size_t i = 0; i < d; i++) {
-            double qq = q.x[i] * q.x[i], gg = grad.x[i] * grad.x[i], kk = k.x[i] * k.x[i];
-
-            sums->dq[i] += own * own * (kk + k.v[i]) + ds * ds * k.v[i];
-            sums->dq_squares[i] += ds * ds * kk;
-            sums->dq_shared[i] += (p + p_off) * k.x[i];
-            dk[i] += ds * ds * q.v[i] + ds_off * ds_off * (qq + q.v[i]);
-            dk_squares[i] += ds * ds * qq;
-            dv[i] += p * p * grad.v[i] + p_off * p_off * (gg + grad.v[i]);
-            dv_squares[i] += p * p * gg;
-        }
+        if (!sees(run, &keys, t))
+            continue;
+        n++;
+        pair_grad_error(run, &query, t, row_at(run, K, row * a->head_dim),
+                        row_at(run, V, row * a->value_dim), sums);
     }
     for (size_t i = 0; i < d; i++) {
         double squares = scale * scale * sums->dq_squares[i];
-        double shared = scale * delta_off * sums->dq_shared[i], lost = lse_off * dq[i];
+        double shared = scale * query.delta_off * sums->dq_shared[i];
+        double lost = query.lse_off * dq[i];
 
-        e->out[0][at + (int64_t)i] =
+        e->out[0][at * a->head_dim + (int64_t)i] =
             scale * scale * sums->dq[i] * kern_agreement(squares, dq[i]) + shared * shared +
-            lost * lost + kern_sum_variance(e, compute, (double)n, squares, dq[i]);
+            lost * lost + kern_sum_variance(e, compute, n, squares, dq[i]);
+    }
+}
+
+/* Variances of sums over queries: of one row of dk or dv. */
+static void store_row(const struct attention_error *run, int result, int64_t row, size_t width,
+                      const double *off, const double *squares, double scale2)
+{
+    const struct kern_error *e = run->e;
+    double n = (double)(run->a->queries / run->a->blocks * run->a->repeat);
+    double compute = kern_compute_roundoff(e->type);
+
+    for (size_t i = 0; i < width; i++) {
+        int64_t to = row * (int64_t)width + (int64_t)i;
+        double value = ((const double *)e->args->out[result])[to], terms = scale2 * squares[i];
+
+        e->out[result][to] = scale2 * off[i] * kern_agreement(terms, value) +
+                             kern_sum_variance(e, compute, n, terms, value);
     }
 }
 
@@ -225,21 +326,14 @@ static void store_sums(const struct attention_error *run, int64_t b, int64_t g,
                        const struct key_sums *sums)
 {
     const struct kern_attention *a = run->a;
-    const struct kern_error *e = run->e;
-    double n = (double)(a->queries * a->repeat), scale2 = a->scale * a->scale;
+    size_t d = (size_t)a->head_dim, m = (size_t)a->value_dim;
 
     for (int64_t t = 0; t < a->keys; t++) {
-        for (int64_t i = 0; i < a->head_dim; i++) {
-            int64_t to = kv_at(a, b, t, g) + i, from = t * a->head_dim + i;
-            double dk = ((const double *)e->args->out[1])[to],
-                   dk2 = scale2 * sums->dk_squares[from];
-            double dv = ((const double *)e->args->out[2])[to], dv2 = sums->dv_squares[from];
+        size_t k = (size_t)t * d, v = (size_t)t * m;
 
-            e->out[1][to] = scale2 * sums->dk[from] * kern_agreement(dk2, dk) +
-                            kern_sum_variance(e, kern_compute_roundoff(e->type), n, dk2, dk);
-            e->out[2][to] = sums->dv[from] * kern_agreement(dv2, dv) +
-                            kern_sum_variance(e, kern_compute_roundoff(e->type), n, dv2, dv);
-        }
+        store_row(run, 1, kv_row(a, b, t, g), d, sums->dk + k, sums->dk_squares + k,
+                  a->scale * a->scale);
+        store_row(run, 2, kv_row(a, b, t, g), m, sums->dv + v, sums->dv_squares + v, 1);
     }
 }
 
@@ -248,10 +342,11 @@ static uint64_t key_head_task(void *arg, int64_t id)
     struct attention_error *run = arg;
     const struct kern_attention *a = run->a;
     int64_t b = id / a->kv_heads, g = id % a->kv_heads;
-    size_t n = (size_t)(a->keys * a->head_dim), d = (size_t)a->head_dim;
-    double *room = calloc(4 * n + 3 * d + 1, sizeof *room);
-    struct key_sums sums = {room,         room + n,         room + 2 * n,        room + 3 * n,
-                            room + 4 * n, room + 4 * n + d, room + 4 * n + 2 * d};
+    size_t d = (size_t)a->head_dim, nk = (size_t)a->keys * d;
+    size_t nv = (size_t)(a->keys * a->value_dim), end = 2 * (nk + nv);
+    double *room = calloc(end + 3 * d + 1, sizeof *room);
+    struct key_sums sums = {room,       room + nk,      room + 2 * nk,     room + 2 * nk + nv,
+                            room + end, room + end + d, room + end + 2 * d};
 
     if (!room) {
         atomic_store(&run->failed, true);
@@ -267,39 +362,56 @@ static uint64_t key_head_task(void *arg, int64_t id)
 
 /* ---- both ---- */
 
-static bool all_finite(const double *x, uint64_t n)
+static bool all_finite(const double *x, uint64_t n, bool lse)
 {
     for (uint64_t i = 0; x && i < n; i++)
-        if (!isfinite(x[i]))
+        if (!isfinite(x[i]) && !(lse && x[i] == -INFINITY))
             return false;
     return true;
 }
 
-/* Elements of an operand, and of the gradient of one. */
-static uint64_t count_of(const struct kern_attention *a, int operand)
-{
-    uint64_t rows = (uint64_t)(a->batch * a->queries * a->heads);
+/* Arrays by their shapes. */
+enum like { LIKE_Q, LIKE_O, LIKE_K, LIKE_V, LIKE_LSE };
 
-    if (operand == LSE)
-        return rows;
-    if (operand == K || operand == V)
-        return (uint64_t)(a->batch * a->keys * a->kv_heads * a->head_dim);
-    return rows * (uint64_t)a->head_dim;
+static uint64_t count_of(const struct kern_attention *a, enum like like)
+{
+    uint64_t queries = (uint64_t)(a->batch * a->queries * a->heads);
+    uint64_t keys = (uint64_t)(a->batch * a->keys * a->kv_heads);
+
+    if (like == LIKE_LSE)
+        return queries;
+    return (like == LIKE_Q || like == LIKE_O ? queries : keys) *
+           (uint64_t)(like == LIKE_Q || like == LIKE_K ? a->head_dim : a->value_dim);
 }
+
+/* The shapes of the operands that are numbers, with where they are: forward (o and lse so far come
+ * after q, k and v if there is no sight) and backward. */
+static const enum like forward_like[] = {LIKE_Q, LIKE_K, LIKE_V, LIKE_O, LIKE_LSE};
+static const enum like backward_like[] = {LIKE_Q, LIKE_K, LIKE_V, LIKE_O, LIKE_LSE, LIKE_O};
 
 /* What is infinite, or not known, is multiplied by the zeros of what a query does not see: how far
- * that goes depends on tiles, and so on the sharding. */
+ * that goes depends on tiles, and so on the sharding.  (lse of -infinity says that nothing is
+ * seen.)
+ */
 static bool is_known(const struct kern_attention *a, const struct kern_error *e, bool backward)
 {
-    for (int k = 0; k < (backward ? 6 : 3); k++)
-        if (!all_finite(e->args->in[k], count_of(a, k)) ||
-            !all_finite(e->variances[k], count_of(a, k)))
+    const enum like *likes = backward ? backward_like : forward_like;
+    int n = backward ? 6 : a->goes_on ? 5 : 3;
+
+    for (int k = 0; k < n; k++) {
+        int operand = !backward && k > V && a->sight ? k + 2 : k;
+        uint64_t count = count_of(a, likes[k]);
+
+        if (!all_finite(e->args->in[operand], count, likes[k] == LIKE_LSE) ||
+            !all_finite(e->variances[operand], count, false))
             return false;
+    }
     return true;
 }
 
-/* The operand that each result is shaped like, forward and backward. */
-static const int results_like[2][3] = {{Q, LSE, LSE}, {Q, K, V}};
+/* The shapes of results, forward and backward. */
+static const enum like results_like[2][3] = {{LIKE_O, LIKE_LSE, LIKE_LSE},
+                                             {LIKE_Q, LIKE_K, LIKE_V}};
 
 static void leave_open(const struct kern_attention *a, const struct kern_error *e, bool backward)
 {
@@ -322,7 +434,8 @@ static bool run_all(const union kern_desc *desc, const struct kern_error *e, ker
                     int64_t ntasks, bool backward)
 {
     struct attention_error run = {.a = &desc->attention, .e = e};
-    double *zeros = calloc((size_t)run.a->head_dim + 1, sizeof *zeros);
+    int64_t width = run.a->head_dim > run.a->value_dim ? run.a->head_dim : run.a->value_dim;
+    double *zeros = calloc((size_t)width + 1, sizeof *zeros);
 
     if (!zeros)
         return false;
@@ -332,6 +445,10 @@ static bool run_all(const union kern_desc *desc, const struct kern_error *e, ker
         return true;
     }
     run.zeros = zeros;
+    if (run.a->sight) {
+        run.spans = e->args->in[backward ? 6 : 3];
+        run.positions = e->args->in[backward ? 7 : 4];
+    }
     atomic_init(&run.failed, false);
     kern_parallel(task, &run, ntasks, e->args->nthreads);
     leave_unknown_open(run.a, e, backward);

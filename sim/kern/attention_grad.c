@@ -21,6 +21,11 @@
 
 #define PARTS_MAX 4 /* fewer than forward: a part is large */
 
+static size_t padded_keys(const struct kern_attention *a)
+{
+    return attention_round_up((size_t)attention_block_keys(a), KERN_MULTIPLY_ROWS);
+}
+
 #define T float
 #define PREFIX(name) f32_##name
 #define LOAD kern_load_f32
@@ -39,23 +44,24 @@
 
 static uint64_t nitems(const struct kern_attention *a)
 {
-    return kern_elements(2, (const int64_t[]){a->batch, a->kv_heads}, 3);
+    return kern_elements(3, (const int64_t[]){a->batch, a->blocks, a->kv_heads}, 7);
 }
 
 static uint64_t part_bytes(const struct kern_attention *a)
 {
-    uint64_t keys = attention_round_up((size_t)a->keys, KERN_MULTIPLY_ROWS);
-    uint64_t rows = kern_sat_add(6 * QTILE + 2 * KTILE, kern_sat_mul(2, keys));
+    uint64_t keys = padded_keys(a);
+    uint64_t rows = kern_sat_add(3 * QTILE + KTILE, keys);
+    uint64_t pitches = kern_sat_add(attention_pitch(a->head_dim), attention_pitch(a->value_dim));
 
     return attention_scratch_bytes(
-        a, kern_sat_add(kern_sat_mul(rows, attention_pitch(a)), 2 * KTILE * QTILE + 2 * QTILE));
+        a, kern_sat_add(kern_sat_mul(rows, pitches), 2 * KTILE * QTILE + 2 * QTILE));
 }
 
 static uint64_t workspace_bytes(const union kern_desc *desc)
 {
     const struct kern_attention *a = &desc->attention;
 
-    return attention_parts_bytes(nitems(a), PARTS_MAX, part_bytes(a));
+    return attention_workspace_bytes(a, nitems(a), PARTS_MAX, part_bytes(a));
 }
 
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
@@ -64,6 +70,8 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     struct attention_run all = {
         .desc = a,
         .args = args,
+        .spans = a->sight ? args->in[6] : NULL,
+        .positions = a->sight ? args->in[7] : NULL,
         .nitems = (int64_t)nitems(a),
         .part_bytes = part_bytes(a),
         .item = a->dtype == SHD_F64 ? f64_item : f32_item,
@@ -72,20 +80,44 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     return attention_run_items(&all, PARTS_MAX);
 }
 
+/* Of a pair: products for scores, dk and dq of head_dim, for dp and dv of value_dim. */
+static uint64_t pair_flops(const struct kern_attention *a)
+{
+    return kern_sat_add(kern_sat_mul(6, (uint64_t)a->head_dim),
+                        kern_sat_mul(4, (uint64_t)a->value_dim));
+}
+
 static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    return kern_sat_mul(10, attention_work(&desc->attention, offsets[KERN_ATTENTION_QUERY0]));
+    return kern_sat_mul(pair_flops(&desc->attention), attention_pairs(&desc->attention, offsets));
 }
 
 static uint64_t dense_flops(const union kern_desc *desc)
 {
-    return kern_sat_mul(10, attention_dense_work(&desc->attention));
+    return kern_sat_mul(pair_flops(&desc->attention), attention_dense_pairs(&desc->attention));
+}
+
+static bool skips(const union kern_desc *desc)
+{
+    return attention_skips(&desc->attention);
+}
+
+static uint64_t as_work(union kern_desc *desc, int64_t *offsets)
+{
+    return attention_as_work(&desc->attention, offsets);
 }
 
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
-    /* q, o, do, dq; k, v; dk, dv; lse */
-    return attention_array_bytes(&desc->attention, offsets[KERN_ATTENTION_QUERY0], 4, 2, 2, 1);
+    const struct attention_counts counts = {
+        .q = 2, /* with dq */
+        .o = 2, /* with do */
+        .seen = 1,
+        .all = 1, /* dk and dv */
+        .sums = 1,
+    };
+
+    return attention_array_bytes(&desc->attention, offsets, &counts);
 }
 
 const struct kern_kernel kern_kernel_attention_grad = {
@@ -94,6 +126,8 @@ const struct kern_kernel kern_kernel_attention_grad = {
     .flops = flops,
     .bytes = bytes,
     .dense_flops = dense_flops,
+    .skips = skips,
+    .as_work = as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_grad_error,
 };

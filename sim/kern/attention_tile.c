@@ -4,101 +4,127 @@
 #include "kern/attention_tile.h"
 
 #include "kern/convert.h"
-#include "kern/multiply.h"
 #include "kern/nest.h"
 
 /* A cache line: what multiply.h asks of rows. */
 #define ALIGNMENT 64
 
-size_t attention_pitch(const struct kern_attention *a)
+/* ---- what a tile of queries sees ---- */
+
+/* What each query and each group of a tile sees, of the spans of its queries. */
+static void read_spans(struct attention_tile *tile, const int32_t *spans)
 {
-    return attention_round_up((size_t)a->head_dim, KERN_MULTIPLY_COLS);
+    for (size_t j = 0; j < QTILE; j++) {
+        struct kern_span *group = &tile->groups[j / KERN_MULTIPLY_COLS];
+
+        tile->first[j] = j < tile->nq ? spans[2 * j] : 0;
+        tile->last[j] = j < tile->nq ? spans[2 * j + 1] : INT32_MAX;
+        if (j % KERN_MULTIPLY_COLS == 0)
+            *group = (struct kern_span){INT32_MAX, -1};
+        if (j >= tile->nq)
+            continue;
+        group->first = tile->first[j] < group->first ? tile->first[j] : group->first;
+        group->last = tile->last[j] > group->last ? tile->last[j] : group->last;
+    }
 }
+
+void attention_tile_init(struct attention_tile *tile, const struct attention_run *run, int64_t b,
+                         int64_t block, int64_t s)
+{
+    const struct kern_attention *a = run->desc;
+    int64_t left = attention_block_queries(a) - s, row;
+
+    tile->b = b;
+    tile->block = block;
+    tile->s0 = block * attention_block_queries(a) + s;
+    tile->nq = (size_t)(left < QTILE ? left : QTILE);
+    tile->t0 = block * attention_block_keys(a);
+    tile->nkeys = attention_nvisible(a, run->args->offsets[KERN_ATTENTION_QUERY0] + tile->s0 +
+                                            (int64_t)tile->nq);
+    if (!run->spans)
+        return;
+    row = a->sight->rows > 0 ? b : 0;
+    read_spans(tile, run->spans + 2 * (row * a->queries + tile->s0));
+}
+
+/* The hull of the tile of keys that begins at the device's key t. */
+static struct attention_hull hull_at(const struct attention_run *run,
+                                     const struct attention_tile *tile, int64_t t)
+{
+    int64_t ntiles = attention_tiles(attention_block_keys(run->desc), KTILE);
+
+    return run->hulls[tile->block * ntiles + (t - tile->t0) / KTILE];
+}
+
+struct attention_columns attention_columns_of(const struct attention_run *run,
+                                              const struct attention_tile *tile, int64_t t)
+{
+    int64_t s = run->args->offsets[KERN_ATTENTION_QUERY0] + tile->s0;
+
+    if (run->spans) {
+        struct attention_hull hull = hull_at(run, tile, t);
+
+        return attention_seen(tile->groups, tile->nq, hull.least, hull.most);
+    }
+    return (struct attention_columns){attention_nskipped(run->desc, s, t), tile->nq};
+}
+
+bool attention_is_masked(const struct attention_run *run, const struct attention_tile *tile,
+                         struct attention_columns columns, int64_t t, size_t nk)
+{
+    int64_t s = run->args->offsets[KERN_ATTENTION_QUERY0] + tile->s0;
+    struct attention_hull hull;
+
+    if (!run->spans)
+        return attention_nblind(run->desc, s, t + (int64_t)nk - 1) > columns.from;
+    hull = hull_at(run, tile, t);
+    for (size_t j = columns.from; j < columns.end; j++)
+        if (tile->first[j] > hull.least || tile->last[j] < hull.most)
+            return true;
+    return false;
+}
+
+/* ---- bytes ---- */
 
 uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems)
 {
-    return kern_sat_mul(nelems, a->dtype == SHD_F64 ? sizeof(double) : sizeof(float));
+    return kern_sat_mul(nelems, kern_size(kern_attention_sums(a->dtype)));
 }
 
-/* (query, key) pairs that the tile of queries from local query s0 on works on, of one head: all
- * keys that its last query sees, but for the columns that are skipped near the diagonal.  Past the
- * first key tile that is not seen whole there are at most three. */
-static uint64_t tile_pairs(const struct kern_attention *a, int64_t query0, int64_t s0)
+static uint64_t nhulls(const struct kern_attention *a)
 {
-    int64_t nq = a->queries - s0 < QTILE ? a->queries - s0 : QTILE;
-    int64_t s = query0 + s0, nkeys = attention_nvisible(a, s + nq);
-    uint64_t pairs = kern_sat_mul((uint64_t)nkeys, (uint64_t)nq);
-
-    for (int64_t t0 = s / KTILE * KTILE; t0 < nkeys; t0 += KTILE) {
-        int64_t nk = nkeys - t0 < KTILE ? nkeys - t0 : KTILE;
-
-        pairs -= (uint64_t)nk * attention_nskipped(a, s, t0);
-        if (nk < KTILE)
-            break; /* before t0 overflows */
-    }
-    return pairs;
+    return a->sight ? (uint64_t)(a->blocks * attention_tiles(attention_block_keys(a), KTILE)) : 0;
 }
 
-/* Pairs of all tiles of queries, of one head.  While its keys last, a tile has QTILE keys more than
- * the one before, and the same diagonal; then one may be cut short by the last key, and those after
- * it see all keys. */
-static uint64_t all_pairs(const struct kern_attention *a, int64_t query0)
-{
-    int64_t whole = a->queries / QTILE, growing = (a->keys - query0) / QTILE;
-    uint64_t pairs = 0, n;
-
-    growing = growing < 0 ? 0 : growing < whole ? growing : whole;
-    n = (uint64_t)growing;
-    if (growing > 0)
-        pairs = kern_sat_add(kern_sat_mul(n, tile_pairs(a, query0, 0)),
-                             kern_sat_mul(kern_sat_mul(n % 2 ? n : n / 2, n % 2 ? n / 2 : n - 1),
-                                          (uint64_t)QTILE * QTILE));
-    for (int64_t i = growing; i < whole && i < growing + 1; i++)
-        pairs = kern_sat_add(pairs, tile_pairs(a, query0, i * QTILE));
-    if (whole > growing + 1)
-        pairs = kern_sat_add(
-            pairs, kern_sat_mul((uint64_t)(whole - growing - 1) * QTILE, (uint64_t)a->keys));
-    if (a->queries > whole * QTILE)
-        pairs = kern_sat_add(pairs, tile_pairs(a, query0, whole * QTILE));
-    return pairs;
-}
-
-uint64_t attention_work(const struct kern_attention *a, int64_t query0)
-{
-    const int64_t extent[] = {a->batch, a->heads, a->head_dim};
-
-    if (!a->causal || attention_dense_work(a) == 0)
-        return attention_dense_work(a);
-    return kern_sat_mul(kern_elements(3, extent, 7), all_pairs(a, query0));
-}
-
-uint64_t attention_dense_work(const struct kern_attention *a)
-{
-    const int64_t extent[] = {a->batch, a->heads, a->queries, a->keys, a->head_dim};
-
-    return kern_elements(5, extent, 31);
-}
-
-uint64_t attention_array_bytes(const struct kern_attention *a, int64_t query0, uint64_t nqueries,
-                               uint64_t nseen_keys, uint64_t nkeys, uint64_t nlse)
-{
-    int64_t seen = a->queries > 0 ? attention_nvisible(a, query0 + a->queries) : 0;
-    const int64_t q[] = {a->batch, a->queries, a->heads, a->head_dim};
-    const int64_t k[] = {a->batch, a->keys, a->kv_heads, a->head_dim};
-    const int64_t s[] = {a->batch, seen, a->kv_heads, a->head_dim};
-    uint64_t count = kern_sat_mul(nqueries, kern_elements(4, q, 15));
-    uint64_t lse = kern_sat_mul(nlse, kern_elements(3, q, 7));
-
-    count = kern_sat_add(count, kern_sat_mul(nseen_keys, kern_elements(4, s, 15)));
-    count = kern_sat_add(count, kern_sat_mul(nkeys, kern_elements(4, k, 15)));
-    return kern_sat_add(kern_sat_mul(count, kern_size(a->dtype)), attention_scratch_bytes(a, lse));
-}
-
-uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t part_bytes)
+uint64_t attention_workspace_bytes(const struct kern_attention *a, uint64_t nitems,
+                                   uint64_t parts_max, uint64_t part_bytes)
 {
     uint64_t nparts = nitems < parts_max ? nitems : parts_max;
+    uint64_t hulls = kern_sat_mul(nhulls(a), sizeof(struct attention_hull));
 
-    return nparts ? kern_sat_add(kern_sat_mul(nparts, part_bytes), ALIGNMENT) : 0;
+    if (nparts == 0)
+        return 0;
+    return kern_sat_add(kern_sat_add(kern_sat_mul(nparts, part_bytes), ALIGNMENT), hulls);
+}
+
+/* ---- items ---- */
+
+static void read_positions(struct attention_run *run)
+{
+    const struct kern_attention *a = run->desc;
+    int64_t nkeys = attention_block_keys(a), ntiles = attention_tiles(nkeys, KTILE);
+
+    for (int64_t i = 0; i < a->blocks * ntiles; i++) {
+        int64_t t = i % ntiles * KTILE, end = t + KTILE < nkeys ? t + KTILE : nkeys;
+        const int32_t *positions = run->positions + i / ntiles * nkeys;
+        struct attention_hull hull = {INT32_MAX, -1};
+
+        for (; t < end; t++) {
+            hull.least = positions[t] < hull.least ? positions[t] : hull.least;
+            hull.most = positions[t] > hull.most ? positions[t] : hull.most;
+        }
+        run->hulls[i] = hull;
+    }
 }
 
 static uint64_t part_task(void *arg, int64_t part)
@@ -119,5 +145,8 @@ uint64_t attention_run_items(struct attention_run *run, int64_t parts_max)
         return 0;
     run->nparts = run->nitems < parts_max ? run->nitems : parts_max;
     run->workspace = (char *)run->args->workspace + (ALIGNMENT - at % ALIGNMENT) % ALIGNMENT;
+    run->hulls = (void *)(run->workspace + (uint64_t)run->nparts * run->part_bytes);
+    if (run->positions)
+        read_positions(run);
     return kern_parallel(part_task, run, run->nparts, run->args->nthreads);
 }

@@ -1,11 +1,15 @@
 /* kern/attention_tile.h - what the forward and the backward kernel share: where rows lie, which
- * keys a query sees, and which item of work uses which part of the workspace.
+ * keys a tile of queries sees, and which item of work uses which part of the workspace.
  *
  * Work is cut into items that write to different places; item i is done in part i % nparts of the
  * workspace.  The number of parts depends on the shape only, so no result depends on the threads.
  *
  * In a tile of scores keys are rows and queries are columns: then a vector holds one score of each
  * of several queries, and maximum, sum and scaling need no exchange between its lanes.
+ *
+ * With a sight, a group of columns works on a tile of keys if the positions between the first and
+ * the last that some query of the group sees, and those between the least and the most of the keys,
+ * have one in common.  Kernels find both in the arrays, plans in the sight (attention_work.c).
  *
  * Thread class: pure functions.
  *
@@ -25,14 +29,39 @@
 #define QTILE 128
 #define KTILE 64
 
+#define ATTENTION_GROUPS (QTILE / KERN_MULTIPLY_COLS) /* of columns, in a tile */
+
+/* The positions of a tile's keys lie between these. */
+struct attention_hull {
+    int32_t least, most;
+};
+
 struct attention_run {
     const struct kern_attention *desc;
     const struct kern_args *args;
+    const int32_t *spans, *positions; /* NULL: there is no sight */
     int64_t nitems;
     int64_t nparts;
     char *workspace;
     uint64_t part_bytes;
+    struct attention_hull *hulls; /* of the tiles of keys, block after block */
     uint64_t (*item)(const struct attention_run *run, int64_t item, void *part); /* its flops */
+};
+
+/* A tile of queries, of one block. */
+struct attention_tile {
+    int64_t b, block;
+    int64_t s0; /* the first, in the device's array */
+    size_t nq;
+    int64_t t0, nkeys; /* keys of the block that may be seen, in the device's array */
+    struct kern_span groups[ATTENTION_GROUPS]; /* what the queries of each see */
+    int32_t first[QTILE], last[QTILE];         /* and each query; beyond nq all */
+};
+
+/* The columns of a tile that are worked on; none if end <= from.  `from` is the start of a group.
+ */
+struct attention_columns {
+    size_t from, end;
 };
 
 static inline size_t attention_round_up(size_t n, size_t to)
@@ -40,28 +69,85 @@ static inline size_t attention_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Elements between two rows of head_dim in a tile. */
-size_t attention_pitch(const struct kern_attention *a);
+static inline int64_t attention_tiles(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile;
+}
+
+static inline int64_t attention_block_queries(const struct kern_attention *a)
+{
+    return a->queries / a->blocks;
+}
+
+static inline int64_t attention_block_keys(const struct kern_attention *a)
+{
+    return a->keys / a->blocks;
+}
+
+/* Elements between two rows of head_dim, and of value_dim, in a tile. */
+static inline size_t attention_pitch(int64_t width)
+{
+    return attention_round_up((size_t)width, KERN_MULTIPLY_COLS);
+}
 
 /* Scratch elements to bytes of the type that sums have. */
 uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems);
 
-/* Multiply-adds of one product of a kernel whose first query is `query0` in the whole: head_dim for
- * each (query, key) pair of the tiles that are worked on. */
-uint64_t attention_work(const struct kern_attention *a, int64_t query0);
+/* Pairs of query and key that are worked on, of all heads and rows of the batch, and the same of
+ * all pairs in blocks, masked or not. */
+uint64_t attention_pairs(const struct kern_attention *a, const int64_t *offsets);
+uint64_t attention_dense_pairs(const struct kern_attention *a);
 
-/* The same of all pairs, masked or not. */
-uint64_t attention_dense_work(const struct kern_attention *a);
+/* Whether some pairs are passed over at some offsets. */
+bool attention_skips(const struct kern_attention *a);
 
-/* Bytes of some arrays of queries, of the keys that some query sees, of all keys, and of lse. */
-uint64_t attention_array_bytes(const struct kern_attention *a, int64_t query0, uint64_t nqueries,
-                               uint64_t nseen_keys, uint64_t nkeys, uint64_t nlse);
+/* as_work() of kernel.h: with a sight all but the number of pairs. */
+uint64_t attention_as_work(struct kern_attention *a, int64_t *offsets);
 
-/* Workspace for up to parts_max parts. */
-uint64_t attention_parts_bytes(uint64_t nitems, uint64_t parts_max, uint64_t part_bytes);
+/* How often arrays of each shape are read or written. */
+struct attention_counts {
+    uint64_t q, o;            /* arrays like q, and like o */
+    uint64_t seen, all;       /* pairs of arrays like k and v: of keys that are seen, of all */
+    uint64_t sums, o_of_sums; /* arrays like lse; like o, of the type of lse */
+};
+
+uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *offsets,
+                               const struct attention_counts *counts);
+
+/* Workspace for up to parts_max parts, and for hulls. */
+uint64_t attention_workspace_bytes(const struct kern_attention *a, uint64_t nitems,
+                                   uint64_t parts_max, uint64_t part_bytes);
 
 /* Do all items in a workspace of that size; returns their flops. */
 uint64_t attention_run_items(struct attention_run *run, int64_t parts_max);
+
+/* The tile of queries that begins at query s of a block. */
+void attention_tile_init(struct attention_tile *tile, const struct attention_run *run, int64_t b,
+                         int64_t block, int64_t s);
+
+/* Columns of a tile that work on the nk keys from the device's key t on; and whether one of them
+ * does not see one of the keys. */
+struct attention_columns attention_columns_of(const struct attention_run *run,
+                                              const struct attention_tile *tile, int64_t t);
+bool attention_is_masked(const struct attention_run *run, const struct attention_tile *tile,
+                         struct attention_columns columns, int64_t t, size_t nk);
+
+/* The columns whose groups see positions between these: from the first group that does to the last
+ * one. */
+static inline struct attention_columns attention_seen(const struct kern_span *groups, size_t nq,
+                                                      int64_t least, int64_t most)
+{
+    struct attention_columns columns = {nq, 0};
+    size_t group = 0;
+
+    for (size_t j = 0; j < nq; j += KERN_MULTIPLY_COLS, group++) {
+        if (groups[group].first > most || groups[group].last < least)
+            continue;
+        columns.from = columns.from < j ? columns.from : j;
+        columns.end = j + KERN_MULTIPLY_COLS < nq ? j + KERN_MULTIPLY_COLS : nq;
+    }
+    return columns;
+}
 
 /* Of a product of two blocks; what pads them does not count. */
 static inline uint64_t attention_product_flops(size_t m, size_t n, size_t depth)
@@ -69,17 +155,17 @@ static inline uint64_t attention_product_flops(size_t m, size_t n, size_t depth)
     return 2 * (uint64_t)m * n * depth;
 }
 
-/* Element offsets of [batch][query][head] and [batch][key][kv_head]. */
-static inline int64_t attention_q_at(const struct kern_attention *a, int64_t b, int64_t s,
-                                     int64_t h)
+/* Rows of [batch][query][head] and [batch][key][kv_head]. */
+static inline int64_t attention_q_row(const struct kern_attention *a, int64_t b, int64_t s,
+                                      int64_t h)
 {
-    return ((b * a->queries + s) * a->heads + h) * a->head_dim;
+    return (b * a->queries + s) * a->heads + h;
 }
 
-static inline int64_t attention_kv_at(const struct kern_attention *a, int64_t b, int64_t t,
-                                      int64_t g)
+static inline int64_t attention_kv_row(const struct kern_attention *a, int64_t b, int64_t t,
+                                       int64_t g)
 {
-    return ((b * a->keys + t) * a->kv_heads + g) * a->head_dim;
+    return (b * a->keys + t) * a->kv_heads + g;
 }
 
 /* The local key head of a local query head. */
@@ -93,10 +179,12 @@ static inline int64_t attention_kv_head(const struct attention_run *run, int64_t
     return g;
 }
 
-/* Keys that at least one of the queries before `end` of the whole sees. */
+/* Keys that at least one of the queries before `end` of the whole sees, as the arrays lie. */
 static inline int64_t attention_nvisible(const struct kern_attention *a, int64_t end)
 {
-    return !a->causal || end > a->keys ? a->keys : end;
+    int64_t nkeys = attention_block_keys(a);
+
+    return !a->causal || end > nkeys ? nkeys : end;
 }
 
 /* How many queries of a tile, which begins at query s of the whole, do not see key t. */

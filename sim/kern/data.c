@@ -10,6 +10,7 @@
 
 #include "kern/convert.h"
 #include "kern/nest.h"
+#include "kern/routing.h"
 
 #define BLOCK 256 /* elements made or compared at a time, on the stack */
 
@@ -61,13 +62,22 @@ bool kern_holds(enum shd_dtype dtype, enum shd_dtype other)
 
 bool kern_source_changes(const struct kern_source *source)
 {
-    return source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0;
+    return !source->sight &&
+           (source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0 ||
+            (source->routing && source->routing->rotate > 0));
 }
 
 static uint64_t place_of(const struct kern_source *source, uint64_t index)
 {
     const struct kern_place *p = &source->place;
+    uint64_t extent = (uint64_t)source->order.extent;
+    uint64_t inner = source->inner > 0 ? (uint64_t)source->inner : 1, token = index / inner;
 
+    if (extent > 0) {
+        token += (uint64_t)kern_order_position(&source->order, (int64_t)(token % extent)) -
+                 token % extent;
+        index = token * inner + index % inner;
+    }
     if (p->columns > 0)
         index = index / p->columns * p->row + index % p->columns;
     return p->first + source->step * p->per_step + source->microbatch * p->per_microbatch + index;
@@ -80,6 +90,22 @@ static double value_by_step(const struct kern_source *source)
     return source->by_step[source->step < last ? source->step : last];
 }
 
+static double seen_value(const struct kern_source *source, int64_t index)
+{
+    const struct kern_sight *sight = source->sight;
+    int64_t extent = sight->order.extent;
+    struct kern_span span;
+
+    if (source->sight_array == KERN_POSITIONS) {
+        int64_t at = (index - source->moved) % extent;
+
+        return (double)kern_order_position(&sight->order, at < 0 ? at + extent : at);
+    }
+    span = kern_sight_span(sight, index / 2 / extent,
+                           kern_order_position(&sight->order, index / 2 % extent));
+    return (double)(index % 2 ? span.last : span.first);
+}
+
 static double source_value(const struct kern_source *source, uint64_t index)
 {
     uint32_t u = (uint32_t)(index * 2654435761u + source->seed);
@@ -87,6 +113,8 @@ static double source_value(const struct kern_source *source, uint64_t index)
 
     if (source->bytes)
         return source->bytes[index % source->nbytes];
+    if (source->routing)
+        return kern_routing_id(source->routing, index, source->step);
     if (source->index)
         return (double)index;
     if (source->modulus > 0)
@@ -100,9 +128,12 @@ static double source_value(const struct kern_source *source, uint64_t index)
 static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = source_value(source,
-                              place_of(source, (uint64_t)first + (uint64_t)i * (uint64_t)stride));
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = first + (int64_t)i * stride;
+
+        out[i] = source->sight ? seen_value(source, at)
+                               : source_value(source, place_of(source, (uint64_t)at));
+    }
 }
 
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,

@@ -20,8 +20,12 @@
 #include <shd/dtype.h>
 #include <shd/sharding.h>
 
+#include "kern/sight.h"
+
 /* Three arrays of 8 dimensions, none of which they share. */
 #define KERN_DIMS_MAX 24
+
+struct kern_routing; /* routing.h */
 
 /* ---- einsum: c[..] = sum of a[..] * b[..] over the dimensions that c lacks ---- */
 
@@ -152,13 +156,22 @@ struct kern_place {
     uint64_t first, per_step, per_microbatch, columns, row;
 };
 
+/* The arrays that tell a kernel what is seen, whole numbers: spans[row, extent, 2] (without rows
+ * where there are no documents), for each query as it lies the first and last position that it
+ * sees; positions[extent], of each key as it lies. */
+enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
+
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
  * the whole array, or what `place` makes of it; the value is (u/2^32 - 0.5)*scale + offset rounded
  * to float32, then to `rounded`, then to the array's own type: so that a float64 array can hold
  * exactly what a bfloat16 one does.
  * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i; with
  * `by_step` the value of that step in every element, rounded as above; with `bytes` the byte at
- * that place, as whole numbers that follow each other in a ring. */
+ * that place, as whole numbers that follow each other in a ring; with `routing` the experts of each
+ * token (routing.h).
+ * With an `order` of extent > 0 a dimension is a sequence of that extent which lies in that order:
+ * each element is what would be at its token's position; `inner` are the elements of a token.  With
+ * `sight` an array of what is seen, in every step and microbatch the same. */
 struct kern_source {
     uint32_t seed;
     double scale, offset;
@@ -170,6 +183,12 @@ struct kern_source {
     uint32_t nsteps;
     const uint8_t *bytes; /* not owned; NULL: none */
     uint64_t nbytes;
+    struct kern_order order;
+    int64_t inner; /* of an order: elements of each token, behind one another; 0 is 1 */
+    const struct kern_sight *sight; /* not owned; NULL: none */
+    enum kern_sight_array sight_array;
+    int64_t moved; /* of positions: places that the keys were moved on, around the sequence */
+    const struct kern_routing *routing; /* not owned; NULL: none */
     uint32_t step, microbatch; /* which it is filled for, from 0 */
 };
 

@@ -17,9 +17,7 @@ uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_des
 
 bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
-    const int64_t none[KERN_OFFSETS_MAX] = {0};
-
-    return kernel->dense_flops && kernel->flops(desc, none) != kernel->dense_flops(desc);
+    return kernel->skips && kernel->skips(desc);
 }
 
 void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enum shd_dtype dtype)

@@ -15,11 +15,12 @@
 #include <stdint.h>
 
 #include "kern/attention.h"
+#include "kern/experts.h"
 #include "kern/kern.h"
 #include "kern/select.h"
 
 #define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
-#define KERN_OFFSETS_MAX 4 /* attention has three */
+#define KERN_OFFSETS_MAX 4 /* attention's, of documents */
 
 struct kern_args {
     const void *const *in;
@@ -40,9 +41,20 @@ union kern_desc {
     struct kern_pick pick;     /* choice and gradient */
     struct kern_repeat repeat; /* copies and their sum */
     struct kern_window window; /* slice, pad, concatenation */
+    struct kern_topk topk;
+    struct kern_slots slots;
+    struct kern_count count;
+    struct kern_grouped grouped;
 };
 
 struct kern_error; /* error.h */
+
+/* What a kernel's flops depend on besides its extents, where they do. */
+enum kern_uneven {
+    KERN_BY_SIGHT,   /* which keys its queries see */
+    KERN_BY_ROUTING, /* which tokens its experts got */
+    KERN_NUNEVENS
+};
 
 struct kern_kernel {
     const char *name;
@@ -55,6 +67,12 @@ struct kern_kernel {
     /* The same with nothing skipped for a mask, which no offset changes: the convention of model
      * flops.  NULL: flops() does not depend on offsets. */
     uint64_t (*dense_flops)(const union kern_desc *desc);
+    enum kern_uneven uneven; /* where there are dense_flops */
+    bool (*skips)(const union kern_desc *desc); /* kern_skips(), of those that have dense_flops() */
+    /* Take out of a description and offsets what only says which of all elements these are, and
+     * return how much work that leaves: what is the same then takes the same time.  NULL: nothing
+     * does. */
+    uint64_t (*as_work)(union kern_desc *desc, int64_t *offsets);
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
     /* Its rule of errors (error.h), for variances that begin as zeros; false: no memory. */
     bool (*error)(const union kern_desc *desc, struct kern_error *error);
@@ -63,8 +81,7 @@ struct kern_kernel {
 /* dense_flops(), or flops() where these are the same. */
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
 
-/* Whether work is skipped for a mask at some offsets, so that flops depend on them.  (If any is, it
- * is at offset 0: the first query sees the fewest keys.) */
+/* Whether work is passed over at some offsets, so that flops depend on them. */
 bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc);
 
 /* Make a description that of the same kernel on arrays of one type, but whole numbers. */
@@ -73,9 +90,11 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
 extern const struct kern_kernel kern_kernel_einsum; /* in: a, b */
 extern const struct kern_kernel kern_kernel_map;
 extern const struct kern_kernel kern_kernel_reduce;
-extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v; out: o, lse */
-extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do;
-                                                             * out: dq, dk, dv */
+extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v, with a sight
+                                                             * spans and positions, of one that
+                                                             * goes on o and lse; out: o, lse */
+extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do, with a sight
+                                                             * spans, positions; out: dq, dk, dv */
 extern const struct kern_kernel kern_kernel_rope;
 extern const struct kern_kernel kern_kernel_causal;
 extern const struct kern_kernel kern_kernel_embed;      /* in: table, ids */
@@ -85,5 +104,10 @@ extern const struct kern_kernel kern_kernel_pick_grad;  /* in: ids, g; out: d x 
 extern const struct kern_kernel kern_kernel_repeat;
 extern const struct kern_kernel kern_kernel_repeat_sum;
 extern const struct kern_kernel kern_kernel_window; /* in: one, or two for a concatenation */
+
+extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */
+extern const struct kern_kernel kern_kernel_slots; /* in: ids; out: slots, counts */
+extern const struct kern_kernel kern_kernel_count; /* in: ids */
+extern const struct kern_kernel kern_kernel_grouped; /* in: a, b, counts */
 
 #endif /* KERN_KERNEL_H */

@@ -27,7 +27,8 @@ struct pick_run {
 static int64_t find_elem(const struct pick_run *run, int64_t at)
 {
     const struct kern_pick *p = run->pick;
-    int64_t class = run->ids[at] - run->class0, token = at / p->inner, i = at % p->inner;
+    int64_t place = at / p->choices, token = place / p->inner, i = place % p->inner;
+    int64_t class = run->ids[at] - run->class0;
 
     if (class < 0 || class >= p->classes)
         return -1;
@@ -44,9 +45,9 @@ static uint64_t choose(void *arg, int64_t id)
     const struct pick_run *run = arg;
     const struct kern_pick *p = run->pick;
     size_t size = kern_size(p->dtype);
-    int64_t end = last(p, id) * p->inner;
+    int64_t each = p->inner * p->choices, end = last(p, id) * each;
 
-    for (int64_t at = id * TOKENS * p->inner; at < end; at++) {
+    for (int64_t at = id * TOKENS * each; at < end; at++) {
         char *out = run->out + (size_t)at * size;
         int64_t from = find_elem(run, at);
 
@@ -58,19 +59,30 @@ static uint64_t choose(void *arg, int64_t id)
     return 0;
 }
 
+/* To a zero, mostly: a token names a class once. */
+static void add(const struct kern_pick *p, void *to, const void *from)
+{
+    const void *parts[] = {from};
+
+    if (p->choices == 1)
+        memcpy(to, from, kern_size(p->dtype));
+    else
+        kern_combine(p->dtype, SHD_SUM, to, parts, 1, 1);
+}
+
 static uint64_t spread(void *arg, int64_t id)
 {
     const struct pick_run *run = arg;
     const struct kern_pick *p = run->pick;
     size_t size = kern_size(p->dtype), token_bytes = (size_t)(p->classes * p->inner) * size;
-    int64_t first = id * TOKENS, end = last(p, id);
+    int64_t first = id * TOKENS, end = last(p, id), each = p->inner * p->choices;
 
     memset(run->out + (size_t)first * token_bytes, 0, (size_t)(end - first) * token_bytes);
-    for (int64_t at = first * p->inner; at < end * p->inner; at++) {
+    for (int64_t at = first * each; at < end * each; at++) {
         int64_t to = find_elem(run, at);
 
         if (to >= 0)
-            memcpy(run->out + to, run->in + (size_t)at * size, size);
+            add(p, run->out + to, run->in + (size_t)at * size);
     }
     return 0;
 }
@@ -106,12 +118,12 @@ static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
     return 0;
 }
 
-/* ids, and `narrays` arrays of [tokens][inner]. */
+/* ids, and `narrays` arrays of [tokens][inner][choices]. */
 static uint64_t chosen_bytes(const struct kern_pick *p, uint64_t narrays)
 {
-    const int64_t extent[] = {p->tokens, p->inner};
+    const int64_t extent[] = {p->tokens, p->inner, p->choices};
 
-    return kern_sat_mul(kern_elements(2, extent, 3),
+    return kern_sat_mul(kern_elements(3, extent, 7),
                         narrays * kern_size(p->dtype) + sizeof(int32_t));
 }
 
@@ -138,7 +150,14 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
 
 static bool grad_error(const union kern_desc *desc, struct kern_error *e)
 {
-    return kern_error_moved(&kern_kernel_pick_grad, desc, e, 1, 2);
+    const struct kern_pick *p = &desc->pick;
+
+    if (p->choices == 1)
+        return kern_error_moved(&kern_kernel_pick_grad, desc, e, 1, 2);
+    return kern_error_added(&kern_kernel_pick_grad, desc, e, 1,
+                            (uint64_t)(p->tokens * p->inner * p->choices),
+                            (uint64_t)(p->tokens * p->classes * p->inner), (double)p->choices,
+                            kern_store_roundoff(e->type));
 }
 
 const struct kern_kernel kern_kernel_pick = {

@@ -21,6 +21,7 @@ struct rope_run {
     const char *in;
     char *out;
     int64_t position0;
+    const int32_t *positions; /* instead of it; NULL: none */
     struct kern_nest others; /* all but positions and pairs */
     int64_t nothers;
     int64_t npairs;
@@ -47,7 +48,8 @@ static uint64_t rotate_all(const struct rope_run *run, int64_t position, int64_t
     const struct kern_rope *r = run->rope;
     int64_t size = (int64_t)kern_size(r->dtype);
     int64_t at = position * r->stride[r->position_dim] + pair * run->pair_stride;
-    double cosine[PAIRS], sine[PAIRS], where = (double)(run->position0 + position);
+    double cosine[PAIRS], sine[PAIRS];
+    double where = (double)(run->positions ? run->positions[position] : run->position0 + position);
     struct kern_walk walk;
     uint64_t flops = 0;
 
@@ -95,7 +97,8 @@ static uint64_t run_rope(const union kern_desc *desc, const struct kern_args *ar
     struct rope_run run = {.rope = r,
                            .in = args->in[0],
                            .out = args->out[0],
-                           .position0 = r->position0 + args->offsets[0]};
+                           .position0 = r->given ? 0 : r->position0 + args->offsets[0],
+                           .positions = r->given ? args->in[1] : NULL};
 
     assert(r->extent[r->pair_dim] % 2 == 0 && r->pair_dim != r->position_dim);
     if (kern_elements(r->ndims, r->extent, UINT32_MAX) == 0)
@@ -127,7 +130,9 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     const struct kern_rope *r = &desc->rope;
 
     (void)offsets;
-    return kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX));
+    return kern_sat_add(
+        kern_sat_mul(2 * kern_size(r->dtype), kern_elements(r->ndims, r->extent, UINT32_MAX)),
+        r->given ? kern_elements(1, &r->extent[r->position_dim], sizeof(int32_t)) : 0);
 }
 
 /* Both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of sine and

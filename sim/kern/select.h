@@ -33,6 +33,7 @@ struct kern_rope {
     int64_t position0;
     double theta;
     bool interleaved, inverse;
+    bool given; /* positions are in[1], int32[extent of position_dim]; there are no offsets */
 };
 
 /* out = in where key <= query, else `masked`; offsets[0]: first query, offsets[1]: first key. */
@@ -55,10 +56,11 @@ struct kern_embed {
 
 /* out[tokens] = x[tokens][classes] at class id - offsets[0], zero where the device does not have
  * it.  The gradient is g[token] at that class and zero elsewhere.  `inner` elements may follow the
- * class: x[tokens][classes][inner] with ids[tokens][inner]. */
+ * class, and a token may have several choices, whose gradients are added where they are the same:
+ * x[tokens][classes][inner] with ids[tokens][inner][choices]. */
 struct kern_pick {
     enum shd_dtype dtype;
-    int64_t tokens, classes, inner;
+    int64_t tokens, classes, inner, choices;
 };
 
 /* out[outer][heads][inner] = in[outer][kv_heads][inner] with head h of the whole from key head

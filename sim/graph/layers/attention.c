@@ -38,11 +38,24 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     y = graph_einsum(g, full, x, p->weights, dims, 4);
     if (p->biased)
         y = graph_map(g, graph_text(g, "%s/bias", full), KERN_ADD, y, p->bias, 0);
+    y = graph_constraint(g, graph_text(g, "%s/projected", name), y);
     y = graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
-    if (rope && rope->rope_theta > 0)
-        y = graph_rope(g, graph_text(g, "%s/rope", full), y, dims[1], dims[3], 0, rope->rope_theta,
-                       rope->rope_interleaved);
-    return y;
+    return rope ? attention_rotate(g, graph_text(g, "%s/rope", full), y, rope) : y;
+}
+
+uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
+                          const struct attention_opts *opts)
+{
+    const struct graph_node *n;
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE || !(opts->rope_theta > 0))
+        return x;
+    n = &graph->nodes[x];
+    if (opts->sight)
+        return graph_rope_at(graph, name, x, opts->sight->positions[0], n->dims[3],
+                             opts->rope_theta, opts->rope_interleaved);
+    return graph_rope(graph, name, x, n->dims[1], n->dims[3], 0, opts->rope_theta,
+                      opts->rope_interleaved);
 }
 
 /* k or v[batch, seq, kv_heads, head_dim] with the heads of q, and `keys` in the place of seq. */
@@ -56,19 +69,32 @@ static uint32_t as_queries(struct graph *g, const char *name, uint32_t x, uint32
     return graph_repeat(g, name, x, g->nodes[x].dims[2], g->nodes[q].dims[2]);
 }
 
-/* Attention with a bias[seq, keys, heads] on its scores.  q, k, v: [batch, seq, heads, head_dim]. */
-static uint32_t biased_heads(struct graph *g, const char *name, const uint32_t qkv[3],
-                             const struct attention_opts *opts, double scale)
+/* The dimension of keys, as long as that of queries and named otherwise. */
+static uint32_t keys_of(struct graph *g, const char *name, uint32_t queries,
+                        const struct attention_opts *opts)
+{
+    if (!opts->relative)
+        return graph_dim(g, graph_text(g, "%s_keys", g->dims[queries].name), g->dims[queries].size);
+    if (g->nodes[opts->bias].rank != 3)
+        return graph_fail(g, SHD_EINVAL, "'%s' wants a bias[seq, keys, heads]", name);
+    return g->nodes[opts->bias].dims[1];
+}
+
+/* Attention whose scores are an array, maybe with a bias[seq, keys, heads] on them.  q, k, v:
+ * [batch, seq, heads, head_dim]. */
+static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t qkv[3],
+                              const struct attention_opts *opts, double scale)
 {
     uint32_t q = qkv[0], k, v, s, dims[4], scores[4], keys;
 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
-    if (g->nodes[opts->bias].rank != 3)
-        return graph_fail(g, SHD_EINVAL, "'%s' wants a bias[seq, keys, heads]", name);
-    for (int d = 0; d < 4; d++)
+    for (int d = 0; d < 3; d++)
         dims[d] = g->nodes[q].dims[d];
-    keys = g->nodes[opts->bias].dims[1];
+    dims[3] = g->nodes[qkv[2]].dims[3];
+    keys = keys_of(g, name, dims[1], opts);
+    if (keys == GRAPH_NONE)
+        return GRAPH_NONE;
     scores[0] = dims[0];
     scores[1] = dims[2];
     scores[2] = dims[1];
@@ -78,11 +104,32 @@ static uint32_t biased_heads(struct graph *g, const char *name, const uint32_t q
     s = graph_einsum(g, graph_text(g, "%s/scores", name), q, k, scores, 4);
     if (scale != 1)
         s = graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, s, GRAPH_NONE, scale);
-    s = graph_map(g, graph_text(g, "%s/biased", name), KERN_ADD, s, opts->bias, 0);
+    if (opts->relative)
+        s = graph_map(g, graph_text(g, "%s/biased", name), KERN_ADD, s, opts->bias, 0);
     if (opts->causal)
         s = graph_causal_mask(g, graph_text(g, "%s/masked", name), s, dims[1], keys, MASKED);
     s = layer_softmax(g, graph_text(g, "%s/softmax", name), s, keys);
     return graph_einsum(g, name, s, v, dims, 4);
+}
+
+/* Attention to all keys at once, written out or fused, or around a ring. */
+uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t qkv[3],
+                         const struct attention_opts *opts, double scale)
+{
+    const struct attention_sight *sight = opts->sight;
+    struct graph_attention options = {GRAPH_ATTENTION_INIT, .scale = scale,
+                                      .causal = opts->causal && !sight};
+
+    if (opts->relative || opts->unfused)
+        return unfused_heads(graph, name, qkv, opts, scale);
+    if (sight && sight->blocks > 1)
+        return layer_ring_attention(graph, name, qkv, sight, scale);
+    if (sight) {
+        options.sight = sight->sight;
+        options.spans = sight->spans;
+        options.positions = sight->positions[0];
+    }
+    return graph_attention(graph, name, qkv[0], qkv[1], qkv[2], &options);
 }
 
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t memory,
@@ -104,9 +151,9 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t m
         scale = 1 / sqrt((double)g->dims[g->nodes[qkv[0]].dims[3]].size);
     for (int d = 0; d < 3; d++)
         dims[d] = g->nodes[x].dims[d];
-    o = opts->relative ? biased_heads(g, heads, qkv, opts, scale)
-                       : graph_attention(g, heads, qkv[0], qkv[1], qkv[2], opts->causal, scale);
+    o = attention_heads(g, heads, qkv, opts, scale);
     o = graph_constraint(g, graph_text(g, "%s/q", name), o);
+    o = graph_constraint(g, graph_text(g, "%s/attended", name), o);
     o = graph_einsum(g, graph_text(g, "%s/o", name), o, w->o, dims, 3);
     if (w->o_biased)
         o = graph_map(g, graph_text(g, "%s/o/bias", name), KERN_ADD, o, w->o_bias, 0);

@@ -1,7 +1,7 @@
 /* block.h - a pre-norm transformer block: h = x + attn(norm(x)), y = h + mlp(norm(h)).
  *
- * Places where a sharding may be asked for, under the block's name: those of attn and mlp, and out
- * on both sums.
+ * Places where a sharding may be asked for, under the block's name: those of attn and mlp (or moe),
+ * and out on both sums.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +9,22 @@
 #define GRAPH_LAYERS_BLOCK_H
 
 #include "graph/layers/attention.h"
+#include "graph/layers/latent_attention.h"
 #include "graph/layers/mlp.h"
+#include "graph/layers/moe.h"
+
+/* A mixture of experts, layer NAME/moe. */
+struct block_experts {
+    struct moe_weights weights;
+    struct moe_opts opts;
+    uint32_t *loss; /* its losses are added to this node, GRAPH_NONE at first; not owned */
+};
 
 struct block_weights {
     struct attention_weights attn;
+    const struct latent_weights *latent; /* in the place of attn; NULL: that */
     struct mlp_weights mlp;
+    const struct block_experts *experts; /* in the place of mlp; NULL: that */
     uint32_t norm1, norm2; /* scales, [embed] */
     bool centred;          /* layer norms with the biases below, else RMS norms */
     uint32_t norm1_bias, norm2_bias;

@@ -1,4 +1,4 @@
-/* Attention, forward with its log-sum-exp, and backward.
+/* Attention, forward with its log-sum-exp, and the gradient of one to some keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,16 +6,18 @@
 
 #include <string.h>
 
-#include "graph/ops/reverse.h"
+#include "graph/graph.h"
+#include "kern/attention.h"
 
-/* [batch, seq, heads, head_dim] of q against [batch, seq, kv_heads, head_dim]. */
-static bool check(struct graph *g, const char *name, const struct graph_node *q,
-                  const struct graph_node *k, const struct graph_node *v)
+/* [batch, seq, heads, head_dim] of q against k[batch, keys, kv_heads, head_dim] and
+ * v[batch, keys, kv_heads, value_dim]. */
+static bool check(struct graph *g, const char *name, const uint32_t qkv[3])
 {
+    const struct graph_node *q = &g->nodes[qkv[0]], *k = &g->nodes[qkv[1]], *v = &g->nodes[qkv[2]];
     int64_t heads, kv_heads;
 
     if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dims[0] != k->dims[0] ||
-        q->dims[3] != k->dims[3] || memcmp(k->dims, v->dims, sizeof k->dims) != 0) {
+        q->dims[3] != k->dims[3] || memcmp(k->dims, v->dims, 3 * sizeof *k->dims) != 0) {
         graph_fail(g, SHD_EINVAL,
                    "'%s' wants q[batch, seq, heads, head_dim] and k, v[batch, seq, kv_heads, "
                    "head_dim]",
@@ -36,52 +38,168 @@ static bool check(struct graph *g, const char *name, const struct graph_node *q,
     return true;
 }
 
-uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,
-                         bool causal, double scale)
+static uint32_t blocks_of(const struct graph_attention *opts)
 {
-    struct graph_node node = {.op = GRAPH_ATTENTION, .rank = 4, .ninputs = 3};
-    enum shd_dtype stat;
+    return opts->blocks > 0 ? opts->blocks : 1;
+}
+
+static bool check_blocks(struct graph *g, const char *name, const struct graph_node *q,
+                         const struct graph_node *k, const struct graph_attention *opts)
+{
+    uint32_t blocks = blocks_of(opts);
+    int64_t queries = g->dims[q->dims[1]].size, keys = g->dims[k->dims[1]].size;
+
+    if (queries % blocks || keys % blocks)
+        graph_fail(g, SHD_EINDIVISIBLE,
+                   "'%s': %lld queries and %lld keys do not divide into %u blocks", name,
+                   (long long)queries, (long long)keys, blocks);
+    else if (opts->shift < 0 || opts->shift >= blocks)
+        graph_fail(g, SHD_ERANGE, "'%s': keys moved on by %lld of %u blocks", name,
+                   (long long)opts->shift, blocks);
+    else if (opts->causal && (blocks > 1 || opts->sight))
+        graph_fail(g, SHD_EINVAL, "'%s': what is causal by blocks, or by positions, has a sight",
+                   name);
+    else
+        return true;
+    return false;
+}
+
+/* Spans lie as the queries, positions as the keys, and both have the extent of the sight. */
+static bool check_sight(struct graph *g, const char *name, const struct graph_node *q,
+                        const struct graph_node *k, const struct graph_attention *opts)
+{
+    const struct kern_sight *sight = opts->sight;
+    const struct graph_node *spans, *positions;
+    uint32_t rows;
+
+    if (!sight && opts->spans == GRAPH_NONE && opts->positions == GRAPH_NONE)
+        return true;
+    if (!sight || opts->spans >= g->nnodes || opts->positions >= g->nnodes) {
+        graph_fail(g, SHD_EINVAL, "'%s' wants spans and positions with a sight", name);
+        return false;
+    }
+    spans = &g->nodes[opts->spans];
+    positions = &g->nodes[opts->positions];
+    rows = sight->rows > 0; /* documents: a first dimension more */
+    if (spans->dtype != SHD_I32 || positions->dtype != SHD_I32 || spans->rank != 2 + rows ||
+        memcmp(spans->dims, q->dims + 1 - rows, (1 + rows) * sizeof *q->dims) != 0 ||
+        g->dims[spans->dims[1 + rows]].size != 2 || positions->rank != 1 ||
+        positions->dims[0] != k->dims[1]) {
+        graph_fail(g, SHD_EINVAL,
+                   "'%s' wants whole numbers spans[%sseq, 2] of its queries and positions[seq] of "
+                   "its keys",
+                   name, rows ? "batch, " : "");
+        return false;
+    }
+    if (g->dims[q->dims[1]].size != sight->order.extent ||
+        g->dims[k->dims[1]].size != sight->order.extent || sight->order.extent > INT32_MAX) {
+        graph_fail(g, SHD_EINVAL, "'%s': %lld queries and %lld keys of a sequence of %lld", name,
+                   (long long)g->dims[q->dims[1]].size, (long long)g->dims[k->dims[1]].size,
+                   (long long)sight->order.extent);
+        return false;
+    }
+    return true;
+}
+
+/* An attention that is gone on from: of the same queries, and with a result of the same shape. */
+static bool check_before(struct graph *g, const char *name, const struct graph_node *like,
+                         uint32_t before)
+{
+    const struct graph_node *n = before < g->nnodes ? &g->nodes[before] : NULL;
+
+    if (before == GRAPH_NONE ||
+        (n && n->op == GRAPH_ATTENTION && n->attr.attention.more &&
+         n->inputs[0] == like->inputs[0] && !memcmp(n->dims, like->dims, sizeof like->dims)))
+        return true;
+    graph_fail(g, SHD_EINVAL, "'%s' goes on from what is no attention of its queries with `more`",
+               name);
+    return false;
+}
+
+/* What forward and backward have alike: the operands q, k and v, and what is seen. */
+static bool begin(struct graph *g, struct graph_node *node, const char *name, const uint32_t qkv[3],
+                  const struct graph_attention *opts)
+{
+    const struct graph_node *q, *k;
+
+    for (int i = 0; i < 3; i++)
+        if (g->err.status != SHD_OK || qkv[i] == GRAPH_NONE)
+            return false;
+    if (!check(g, name, qkv))
+        return false;
+    q = &g->nodes[qkv[0]];
+    k = &g->nodes[qkv[1]];
+    if (!check_blocks(g, name, q, k, opts) || !check_sight(g, name, q, k, opts))
+        return false;
+    node->rank = 4;
+    node->dtype = q->dtype;
+    memcpy(node->dims, q->dims, sizeof node->dims);
+    memcpy(node->inputs, qkv, 3 * sizeof *qkv);
+    node->ninputs = 3;
+    node->attr.attention.scale = opts->scale;
+    node->attr.attention.causal = opts->causal;
+    node->attr.attention.blocks = blocks_of(opts);
+    node->attr.attention.shift = opts->shift;
+    node->attr.attention.sight = opts->sight;
+    return true;
+}
+
+static void add_input(struct graph_node *node, uint32_t input)
+{
+    node->inputs[node->ninputs++] = input;
+}
+
+static void add_sight(struct graph_node *node, const struct graph_attention *opts)
+{
+    if (!opts->sight)
+        return;
+    add_input(node, opts->spans);
+    add_input(node, opts->positions);
+}
+
+uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,
+                         const struct graph_attention *opts)
+{
+    struct graph_node node = {.op = GRAPH_ATTENTION};
+    const uint32_t qkv[3] = {q, k, v};
+    enum shd_dtype sums;
     uint32_t o;
 
-    if (graph->err.status != SHD_OK || q == GRAPH_NONE || k == GRAPH_NONE || v == GRAPH_NONE ||
-        !check(graph, name, &graph->nodes[q], &graph->nodes[k], &graph->nodes[v]))
+    if (!begin(graph, &node, name, qkv, opts))
         return GRAPH_NONE;
-    node.dtype = graph->nodes[q].dtype;
-    memcpy(node.dims, graph->nodes[q].dims, sizeof node.dims);
-    node.inputs[0] = q;
-    node.inputs[1] = k;
-    node.inputs[2] = v;
-    node.attr.attention.causal = causal;
-    node.attr.attention.scale = scale;
-    stat = node.dtype == SHD_F64 ? SHD_F64 : SHD_F32;
+    node.dims[3] = graph->nodes[v].dims[3];
+    if (!check_before(graph, name, &node, opts->before))
+        return GRAPH_NONE;
+    add_sight(&node, opts);
+    if (opts->before != GRAPH_NONE) {
+        add_input(&node, opts->before);
+        add_input(&node, graph->nodes[opts->before].extras[0]);
+    }
+    node.attr.attention.goes_on = opts->before != GRAPH_NONE;
+    node.attr.attention.more = opts->more;
+    sums = kern_attention_sums(node.dtype);
+    node.dtype = opts->more ? sums : node.dtype;
     o = graph_add(graph, &node, name);
-    graph_add_extra(graph, o, graph_text(graph, "%s/lse", name), stat, node.dims, 3);
+    graph_add_extra(graph, o, graph_text(graph, "%s/lse", name), sums, node.dims, 3);
     return o;
 }
 
-void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint)
+uint32_t graph_attention_grad(struct graph *graph, const char *const names[3],
+                              const uint32_t qkv[3], uint32_t o, uint32_t lse, uint32_t grad,
+                              const struct graph_attention *opts)
 {
-    struct graph *g = r->graph;
-    struct graph_node n = g->nodes[node];
-    const char *name = graph_text(g, "%s.grad", n.name);
-    struct graph_node grad = {.op = GRAPH_ATTENTION_GRAD,
-                              .dtype = n.dtype,
-                              .rank = 4,
-                              .ninputs = 6,
-                              .inputs = {n.inputs[0], n.inputs[1], n.inputs[2], node, n.extras[0],
-                                         reverse_shaped_like(g, adjoint, node, name)},
-                              .attr = n.attr};
-    uint32_t dq, dk, dv;
+    struct graph_node node = {.op = GRAPH_ATTENTION_GRAD};
+    uint32_t dq;
 
-    memcpy(grad.dims, n.dims, sizeof grad.dims);
-    dq = graph_add(g, &grad, name);
-    if (dq == GRAPH_NONE)
-        return;
-    dk = graph_add_extra(g, dq, reverse_name(g, node, n.inputs[1]), n.dtype,
-                         g->nodes[n.inputs[1]].dims, 4);
-    dv = graph_add_extra(g, dq, reverse_name(g, node, n.inputs[2]), n.dtype,
-                         g->nodes[n.inputs[2]].dims, 4);
-    reverse_add(r, n.inputs[0], dq);
-    reverse_add(r, n.inputs[1], dk);
-    reverse_add(r, n.inputs[2], dv);
+    if (!begin(graph, &node, names[0], qkv, opts) || o == GRAPH_NONE || lse == GRAPH_NONE ||
+        grad == GRAPH_NONE)
+        return GRAPH_NONE;
+    add_input(&node, o);
+    add_input(&node, lse);
+    add_input(&node, grad);
+    add_sight(&node, opts);
+    dq = graph_add(graph, &node, names[0]);
+    for (int i = 1; i < 3 && dq != GRAPH_NONE; i++)
+        graph_add_extra(graph, dq, names[i], node.dtype, graph->nodes[qkv[i]].dims, 4);
+    return dq;
 }

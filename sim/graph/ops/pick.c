@@ -20,12 +20,14 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
     for (uint32_t d = 0; d < from->rank; d++)
         if (from->dims[d] != dim)
             node.dims[node.rank++] = from->dims[d];
-    if (node.rank + 1 != from->rank || i->dtype != SHD_I32 || i->rank != node.rank ||
-        memcmp(i->dims, node.dims, node.rank * sizeof *node.dims) != 0)
+    if (node.rank + 1 != from->rank || i->dtype != SHD_I32 || i->rank < node.rank ||
+        memcmp(i->dims, node.dims, node.rank * sizeof *node.dims) != 0 || graph_has_dim(i, dim))
         return graph_fail(graph, SHD_EINVAL,
                           "'%s' wants int32 ids of the dimensions of '%s' without the one they "
-                          "number",
+                          "number, and of others behind them",
                           name, from->name);
+    node.rank = i->rank;
+    memcpy(node.dims, i->dims, sizeof node.dims);
     node.dtype = from->dtype;
     node.attr.choice.dim = dim;
     return graph_add(graph, &node, name);

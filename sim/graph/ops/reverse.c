@@ -82,6 +82,16 @@ uint32_t reverse_adjoint(struct reverse *r, uint32_t of)
     return a->node;
 }
 
+/* Whether an array has the dimensions of another, in whatever order. */
+static bool has_all_dims(const struct graph_node *a, const struct graph_node *like)
+{
+    bool all = a->rank == like->rank;
+
+    for (uint32_t d = 0; d < like->rank && all; d++)
+        all = graph_has_dim(a, like->dims[d]);
+    return all;
+}
+
 uint32_t reverse_shaped_like(struct graph *g, uint32_t node, uint32_t like, const char *name)
 {
     const struct graph_node *a, *n;
@@ -92,6 +102,8 @@ uint32_t reverse_shaped_like(struct graph *g, uint32_t node, uint32_t like, cons
     n = &g->nodes[like];
     if (a->rank == n->rank && !memcmp(a->dims, n->dims, n->rank * sizeof n->dims[0]))
         return node;
+    if (has_all_dims(a, n))
+        return graph_transpose(g, name, node, n->dims, n->rank);
     return graph_map(g, name, KERN_ADD, graph_map(g, name, KERN_FILL, like, GRAPH_NONE, 0), node,
                      0);
 }

@@ -46,6 +46,10 @@ void reverse_causal(struct reverse *r, uint32_t node, uint32_t adjoint);
 void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint);
 void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint);
 void reverse_repeat(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint);
 void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_shift(struct reverse *r, uint32_t node, uint32_t adjoint);
+void reverse_grouped(struct reverse *r, uint32_t node, uint32_t adjoint);
 
 #endif /* GRAPH_OPS_REVERSE_H */

@@ -1,0 +1,48 @@
+/* reshard/shift.c - a step that moves the elements of an array on along a dimension, cyclically.
+ *
+ * The new interval of a device is an old one, `shift` elements before it; where that begins before
+ * element 0 it goes on at the dimension's end.  So it lies in at most two old shards, and every
+ * device sends as much as it receives.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/reshard.h>
+
+#include "step.h"
+
+int shd_reshard_shift(struct shd_reshard_step *out, const struct shd_sharding *sharding,
+                      const int64_t *shape, enum shd_dtype dtype, int dim, int64_t by,
+                      struct shd_error *err)
+{
+    struct shd_reshard_step step = {
+        .dim = dim, .dim2 = -1, .from = *sharding, .to = *sharding, .received_bytes = 0};
+    uint64_t bytes;
+    int status;
+
+    if (dim < 0 || (size_t)dim >= sharding->rank)
+        return shd_error_set(err, SHD_EINVAL, "a shift along dimension %d of %u", dim,
+                             (unsigned)sharding->rank);
+    status = shd_shape_bytes(&bytes, shape, sharding->rank, dtype, err);
+    if (status == SHD_OK)
+        status = shd_sharding_check(sharding, shape, err);
+    if (status != SHD_OK)
+        return status;
+
+    int64_t extent = shape[dim] / shd_sharding_nshards(sharding, (size_t)dim);
+
+    step.shift = shape[dim] > 0 ? (by % shape[dim] + shape[dim]) % shape[dim] : 0;
+    if (step.shift == 0 || extent == shape[dim])
+        step.kind = SHD_RESHARD_SLICE;
+    else
+        step.kind = step.shift % extent ? SHD_RESHARD_EXCHANGE : SHD_RESHARD_PERMUTE;
+    /* All devices receive alike. */
+    if (step.kind != SHD_RESHARD_SLICE)
+        step.received_bytes = reshard_mul(shd_reshard_step_received(&step, shape, dtype, 0),
+                                          (uint64_t)shd_mesh_size(sharding->mesh));
+    if (step.received_bytes == UINT64_MAX)
+        return shd_error_set(err, SHD_ERANGE, "a shift of 2^64 bytes or more");
+    *out = step;
+    return SHD_OK;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/layers/moe.h"
+
+#include "graph/layers/softmax.h"
+
+/* The layer at hand. */
+struct building {
+    struct graph *graph;
+    const char *name;
+    const struct moe_weights *weights;
+    const struct moe_opts *opts;
+    uint32_t rank;                        /* of x */
+    uint32_t dims[GRAPH_RANK_MAX];        /* x's: tokens, then embed */
+    uint32_t expert, choice, slot, group; /* dimensions */
+};
+
+static const char *part(const struct building *b, const char *what)
+{
+    return graph_text(b->graph, "%s/%s", b->name, what);
+}
+
+static bool failed(const struct building *b)
+{
+    return b->graph->err.status != SHD_OK;
+}
+
+/* Dimensions of an array that has one for each token, with `last` in the place of embed. */
+static void token_dims(uint32_t *out, const struct building *b, uint32_t last)
+{
+    for (uint32_t d = 0; d + 1 < b->rank; d++)
+        out[d] = b->dims[d];
+    out[b->rank - 1] = last;
+}
+
+static double ntokens(const struct building *b)
+{
+    double n = 1;
+
+    for (uint32_t d = 0; d + 1 < b->rank; d++)
+        n *= (double)b->graph->dims[b->dims[d]].size;
+    return n;
+}
+
+/* ---- the router ---- */
+
+/* Logits are compared and exponentiated: of 16-bit types that is done in float32. */
+static uint32_t router_logits(const struct building *b, uint32_t x)
+{
+    uint32_t dims[GRAPH_RANK_MAX], logits;
+
+    token_dims(dims, b, b->expert);
+    logits = graph_einsum(b->graph, part(b, "router"), x, b->weights->router, dims, b->rank);
+    logits = graph_constraint(b->graph, part(b, "router"), logits);
+    if (!failed(b) && shd_dtype_size(b->graph->nodes[logits].dtype) == 2)
+        logits = graph_convert(b->graph, part(b, "router/logits"), SHD_F32, logits);
+    return logits;
+}
+
+static uint32_t scores(const struct building *b, uint32_t logits)
+{
+    if (b->opts->sigmoid)
+        return graph_map(b->graph, part(b, "router/scores"), KERN_SIGMOID, logits, GRAPH_NONE, 0);
+    return layer_softmax(b->graph, part(b, "router/scores"), logits, b->expert);
+}
+
+static uint32_t choose(const struct building *b, uint32_t probs)
+{
+    const struct graph_limits limits = {b->opts->groups, b->opts->kept, false};
+
+    if (b->opts->ids != GRAPH_NONE)
+        return b->opts->ids;
+    if (b->weights->bias != GRAPH_NONE) {
+        probs = graph_map(b->graph, part(b, "router/biased"), KERN_ADD, probs, b->weights->bias, 0);
+        graph_stop_gradient(b->graph, probs);
+    }
+    return graph_topk(b->graph, part(b, "ids"), probs, b->expert, b->choice,
+                      b->opts->groups > 1 ? &limits : NULL);
+}
+
+/* x over its sum along a dimension. */
+static uint32_t over_sum(const struct building *b, const char *what, uint32_t x, uint32_t dim)
+{
+    uint32_t dims[GRAPH_RANK_MAX], rank = 0, sum;
+
+    if (failed(b))
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < b->graph->nodes[x].rank; d++)
+        if (b->graph->nodes[x].dims[d] != dim)
+            dims[rank++] = b->graph->nodes[x].dims[d];
+    sum = graph_reduce(b->graph, graph_text(b->graph, "%s/%s/sum", b->name, what), SHD_SUM, x, dims,
+                       rank);
+    return graph_map(b->graph, part(b, what), KERN_DIV, x, sum, 0);
+}
+
+static uint32_t gates(const struct building *b, uint32_t probs, uint32_t ids)
+{
+    uint32_t g = graph_pick(b->graph, part(b, "gates"), probs, ids, b->expert);
+
+    if (b->opts->renormalize)
+        g = over_sum(b, "gates/renormalized", g, b->choice);
+    if (b->opts->scale != 1)
+        g = graph_map(b->graph, part(b, "gates/scaled"), KERN_SCALE, g, GRAPH_NONE, b->opts->scale);
+    return g;
+}
+
+/* ---- experts ---- */
+
+/* rows[expert, slot, from] times [expert, from, to]. */
+static uint32_t project(const struct building *b, const char *what, uint32_t rows, uint32_t weights,
+                        uint32_t counts)
+{
+    uint32_t dims[3] = {b->expert, b->slot};
+
+    if (failed(b) || weights == GRAPH_NONE)
+        return GRAPH_NONE;
+    dims[2] = b->graph->nodes[weights].dims[2];
+    return graph_grouped(b->graph, part(b, what), rows, weights, counts, b->opts->routing, b->slot,
+                         dims, 3);
+}
+
+static uint32_t activate(const struct building *b, uint32_t h)
+{
+    enum kern_fn fn = b->opts->activation;
+
+    return graph_map(b->graph, part(b, kern_fns[fn].name), fn, h, GRAPH_NONE, 0);
+}
+
+static uint32_t experts(const struct building *b, uint32_t rows, uint32_t counts)
+{
+    struct graph *g = b->graph;
+    const char *hidden = part(b, "hidden");
+    uint32_t up, gate;
+
+    up = graph_constraint(g, hidden, project(b, "up", rows, b->weights->up, counts));
+    if (b->weights->gate == GRAPH_NONE) {
+        up = activate(b, up);
+    } else {
+        gate = graph_constraint(g, hidden, project(b, "gate", rows, b->weights->gate, counts));
+        up = graph_map(g, part(b, "gated"), KERN_MUL, activate(b, gate), up, 0);
+    }
+    return project(b, "down", up, b->weights->down, counts);
+}
+
+/* The choices of each token, added up with their gates. */
+static uint32_t weigh(const struct building *b, uint32_t back, uint32_t gates)
+{
+    if (failed(b))
+        return GRAPH_NONE;
+    gates = graph_convert(b->graph, part(b, "gates/cast"), b->graph->nodes[back].dtype, gates);
+    return graph_einsum(b->graph, part(b, "weighted"), back, gates, b->dims, b->rank);
+}
+
+static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t ids, uint32_t gates)
+{
+    struct graph *g = b->graph;
+    const struct kern_routing *routing = b->opts->routing;
+    uint32_t groups = b->opts->token_groups ? b->opts->token_groups : 1;
+    uint32_t slots, counts, rows;
+
+    slots = graph_slots(g, part(b, "slots"), ids, routing, b->group, b->expert);
+    if (failed(b))
+        return GRAPH_NONE;
+    counts = g->nodes[slots].extras[0];
+    rows =
+        graph_dispatch(g, part(b, "dispatch"), x, ids, slots, b->expert, b->slot, groups, routing);
+    rows = graph_constraint(g, part(b, "rows"), rows);
+    rows = experts(b, rows, counts);
+    rows = graph_constraint(g, part(b, "results"), rows);
+    rows = graph_combine(g, part(b, "combine"), rows, ids, slots, groups, routing);
+    return weigh(b, rows, gates);
+}
+
+/* ---- losses ---- */
+
+/* experts * the sum over experts of the part of choices that fell on each, times the mean of its
+ * probability: 1 where all are alike.  W. Fedus et al., equation 4. */
+static uint32_t balance_loss(const struct building *b, uint32_t probs, uint32_t chosen)
+{
+    double n = ntokens(b), nexperts;
+    uint32_t mean;
+
+    if (failed(b))
+        return GRAPH_NONE;
+    nexperts = (double)b->graph->dims[b->expert].size;
+    if (b->opts->sigmoid)
+        probs = over_sum(b, "aux/probs", probs, b->expert);
+    mean = graph_reduce(b->graph, part(b, "aux/mean"), SHD_SUM, probs, &b->expert, 1);
+    mean = graph_map(b->graph, part(b, "aux/product"), KERN_MUL, mean, chosen, 0);
+    mean = graph_reduce(b->graph, part(b, "aux/sum"), SHD_SUM, mean, NULL, 0);
+    return graph_map(b->graph, part(b, "aux"), KERN_SCALE, mean, GRAPH_NONE,
+                     b->opts->aux * nexperts / (n * n * (double)b->opts->top_k));
+}
+
+/* The mean of the square of the log of the sum of exp(logits).  B. Zoph et al., equation 5. */
+static uint32_t size_loss(const struct building *b, uint32_t logits)
+{
+    uint32_t lse = layer_log_sum_exp(b->graph, part(b, "z/lse"), logits, b->expert);
+
+    lse = graph_map(b->graph, part(b, "z/square"), KERN_MUL, lse, lse, 0);
+    lse = graph_reduce(b->graph, part(b, "z/sum"), SHD_SUM, lse, NULL, 0);
+    return graph_map(b->graph, part(b, "z"), KERN_SCALE, lse, GRAPH_NONE, b->opts->z / ntokens(b));
+}
+
+static uint32_t losses(const struct building *b, uint32_t logits, const struct moe *m)
+{
+    uint32_t aux = GRAPH_NONE, z = GRAPH_NONE;
+
+    if (b->opts->aux > 0)
+        aux = balance_loss(b, m->probs, m->chosen);
+    if (b->opts->z > 0)
+        z = size_loss(b, logits);
+    if (aux == GRAPH_NONE || z == GRAPH_NONE)
+        return aux == GRAPH_NONE ? z : aux;
+    return graph_map(b->graph, part(b, "losses"), KERN_ADD, aux, z, 0);
+}
+
+/* ---- the layer ---- */
+
+/* All layers of a graph that have as many slots share that dimension. */
+static bool begin(struct building *b, uint32_t x)
+{
+    struct graph *g = b->graph;
+    int64_t groups = b->opts->token_groups ? b->opts->token_groups : 1;
+
+    if (failed(b) || x == GRAPH_NONE || b->weights->router == GRAPH_NONE)
+        return false;
+    b->rank = g->nodes[x].rank;
+    for (uint32_t d = 0; d < b->rank; d++)
+        b->dims[d] = g->nodes[x].dims[d];
+    b->expert = g->nodes[b->weights->router].dims[1];
+    b->choice = graph_dim(g, "choice", b->opts->top_k);
+    b->group = graph_dim(g, "token_group", groups);
+    b->slot = graph_dim(g, "slot", groups * b->opts->routing->capacity);
+    return !failed(b);
+}
+
+struct moe layer_moe(struct graph *graph, const char *name, uint32_t x,
+                     const struct moe_weights *weights, const struct moe_opts *opts)
+{
+    struct building b = {.graph = graph, .name = name, .weights = weights, .opts = opts};
+    struct moe m = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    enum shd_dtype dtype;
+    uint32_t logits;
+
+    x = graph_constraint(graph, part(&b, "in"), x);
+    if (!begin(&b, x))
+        return m;
+    logits = router_logits(&b, x);
+    m.probs = scores(&b, logits);
+    m.ids = choose(&b, m.probs);
+    m.gates = gates(&b, m.probs, m.ids);
+    if (failed(&b))
+        return m;
+    dtype = graph->nodes[m.probs].dtype;
+    m.chosen = graph_count(graph, part(&b, "chosen"), dtype, m.ids, b.expert);
+    m.loss = losses(&b, logits, &m);
+    m.y = through_experts(&b, x, m.ids, m.gates);
+    if (weights->has_shared)
+        m.y = graph_map(graph, part(&b, "sum"), KERN_ADD, m.y,
+                        layer_mlp(graph, part(&b, "shared"), x, &weights->shared, opts->activation),
+                        0);
+    m.y = graph_constraint(graph, part(&b, "out"), m.y);
+    return m;
+}

@@ -1,0 +1,128 @@
+/* The derivative of attention, also of one that is done in parts, each to other keys and going on
+ * from the one before.
+ *
+ * Each part has a gradient of its own, that of an attention to its keys, given the output and the
+ * log-sum-exp of all parts together (FlashAttention-2, and ring attention: Liu et al. 2023).  The
+ * last part comes first.  Where its keys are those of the part before, moved on, they are moved
+ * back instead of having been kept, and what is gathered of their gradient moves with them: in a
+ * ring of n blocks n - 1 times, and then it is at home.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "graph/ops/reverse.h"
+
+/* Of k and v: what the backward phase reads, the gradient so far, and how both are called. */
+struct side {
+    uint32_t value;
+    uint32_t grad; /* of the parts behind, where `value` is; GRAPH_NONE: none */
+    const char *name;
+};
+
+/* The part before; GRAPH_NONE: it is the first. */
+static uint32_t before(const struct graph *g, uint32_t part)
+{
+    const struct graph_node *n = &g->nodes[part];
+
+    return n->attr.attention.goes_on ? n->inputs[n->ninputs - 2] : GRAPH_NONE;
+}
+
+static struct graph_attention options_of(const struct graph_node *n)
+{
+    const struct kern_sight *sight = n->attr.attention.sight;
+
+    return (struct graph_attention){.scale = n->attr.attention.scale,
+                                    .causal = n->attr.attention.causal,
+                                    .spans = sight ? n->inputs[3] : GRAPH_NONE,
+                                    .positions = sight ? n->inputs[4] : GRAPH_NONE,
+                                    .sight = sight,
+                                    .blocks = n->attr.attention.blocks,
+                                    .shift = n->attr.attention.shift,
+                                    .before = GRAPH_NONE};
+}
+
+/* Whether an operand of a part is that of the part before, moved on. */
+static bool is_moved_on(const struct graph *g, uint32_t value, uint32_t value_before)
+{
+    return g->nodes[value].op == GRAPH_SHIFT && g->nodes[value].inputs[0] == value_before;
+}
+
+static uint32_t moved_back(struct graph *g, const char *name, uint32_t x, uint32_t shift)
+{
+    struct graph_node n = g->nodes[shift];
+
+    return graph_shift(g, name, x, n.attr.shift.dim, -n.attr.shift.by);
+}
+
+/* Take the gradient of a part's operand `value` in, and get ready for the part before, whose
+ * operand is `value_before` (GRAPH_NONE: there is none). */
+static void leave_part(struct reverse *r, struct side *side, uint32_t value, uint32_t value_before)
+{
+    struct graph *g = r->graph;
+
+    if (value_before != GRAPH_NONE && value != value_before &&
+        is_moved_on(g, value, value_before)) {
+        side->grad = moved_back(g, side->name, side->grad, value);
+    } else if (value != value_before) {
+        reverse_add(r, value, side->grad);
+        side->grad = GRAPH_NONE;
+        side->value = value_before;
+    }
+}
+
+/* Keys for the part before begin their way back before this part's work begins. */
+static uint32_t value_for(struct graph *g, const struct side *side, uint32_t value,
+                          uint32_t value_before)
+{
+    if (value_before != GRAPH_NONE && is_moved_on(g, value, value_before))
+        return moved_back(g, g->nodes[value].name, side->value, value);
+    return side->value;
+}
+
+static uint32_t sum(struct graph *g, const char *name, uint32_t a, uint32_t b)
+{
+    return a == GRAPH_NONE ? b : graph_map(g, name, KERN_ADD, a, b, 0);
+}
+
+void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node last = g->nodes[node];
+    const char *const names[3] = {graph_text(g, "%s.grad", last.name),
+                                  reverse_name(g, node, last.inputs[1]),
+                                  reverse_name(g, node, last.inputs[2])};
+    struct side sides[2] = {{last.inputs[1], GRAPH_NONE, names[1]},
+                            {last.inputs[2], GRAPH_NONE, names[2]}};
+    uint32_t dq = GRAPH_NONE, grad;
+
+    if (last.attr.attention.more) {
+        graph_fail(g, SHD_EUNSUPPORTED, "'%s' is a part of an attention: it has no gradient alone",
+                   last.name);
+        return;
+    }
+    adjoint = reverse_shaped_like(g, adjoint, node, names[0]);
+    for (uint32_t part = node; part != GRAPH_NONE && g->err.status == SHD_OK;
+         part = before(g, part)) {
+        struct graph_node n = g->nodes[part];
+        const uint32_t qkv[3] = {n.inputs[0], sides[0].value, sides[1].value};
+        const struct graph_attention opts = options_of(&n);
+        uint32_t previous = before(g, part), next[2], values[2];
+
+        for (int s = 0; s < 2; s++) {
+            values[s] = previous == GRAPH_NONE ? GRAPH_NONE : g->nodes[previous].inputs[1 + s];
+            next[s] = value_for(g, &sides[s], n.inputs[1 + s], values[s]);
+        }
+        grad = graph_attention_grad(g, names, qkv, node, last.extras[0], adjoint, &opts);
+        if (grad == GRAPH_NONE)
+            return;
+        dq = sum(g, names[0], dq, grad);
+        if (previous == GRAPH_NONE)
+            reverse_add(r, last.inputs[0], dq);
+        for (int s = 0; s < 2; s++) {
+            sides[s].grad = sum(g, sides[s].name, sides[s].grad, g->nodes[grad].extras[s]);
+            sides[s].value = next[s];
+            leave_part(r, &sides[s], n.inputs[1 + s], values[s]);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+/* Routings as workloads.
+ *
+ * A token draws its experts by systematic sampling (Madow, "On the theory of systematic sampling",
+ * 1949): experts lie side by side on a line of length `choices`, each as long as it is probable, at
+ * most 1; the token takes those that lie at u, u + 1, u + 2, ..., which are different ones.  So
+ * that not always the same experts go together, tokens take turns at several orders of them.
+ * Lengths are whole numbers of 2^-32: nothing is lost by rounding.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/routing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NORDERS 16u
+#define ONE (UINT64_C(1) << 32)
+#define GOLDEN 2654435769u /* 2^32 / golden ratio: its multiples fill 0..2^32 evenly */
+
+/* Experts in one order; [experts] each. */
+struct order {
+    uint32_t *expert;
+    uint64_t *end;  /* where its part of the line ends */
+    uint32_t *near; /* i: the first place that ends beyond i / experts of the line */
+};
+
+/* ---- how probable experts are ---- */
+
+static void weigh(const struct kern_routing_spec *s, double *weight)
+{
+    uint32_t nhot = s->kind == KERN_ROUTING_HOT_RANK ? s->experts / s->ranks : 1;
+    uint32_t first = s->hot * nhot, others = s->experts - nhot;
+
+    for (uint32_t e = 0; e < s->experts; e++) {
+        bool hot = e >= first && e - first < nhot;
+
+        weight[e] = 1;
+        if (s->kind == KERN_ROUTING_ZIPF)
+            weight[e] = pow(e + 1.0, -s->skew);
+        else if (s->kind == KERN_ROUTING_EMPTY)
+            weight[e] = !hot;
+        else if (s->kind == KERN_ROUTING_HOT_EXPERT || s->kind == KERN_ROUTING_HOT_RANK)
+            weight[e] = hot ? s->share / nhot : (1 - s->share) / (others ? others : 1);
+    }
+}
+
+/* Weights of the experts that do not have a length of 1 yet. */
+static double sum_open(const uint64_t *length, const double *weight, uint32_t n)
+{
+    double sum = 0;
+
+    for (uint32_t e = 0; e < n; e++)
+        if (length[e] < ONE)
+            sum += weight[e];
+    return sum;
+}
+
+/* What is left of the line when each of the others gets its share of it; those whose share is 1 or
+ * more get 1 and are settled.  Returns whether any was. */
+static bool settle(uint64_t *length, const double *weight, uint32_t n, uint64_t left, double sum)
+{
+    bool any = false;
+
+    for (uint32_t e = 0; e < n; e++) {
+        double share = weight[e] / sum * (double)left;
+
+        if (length[e] == ONE)
+            continue;
+        length[e] = share < (double)ONE ? (uint64_t)share : ONE;
+        any |= length[e] == ONE;
+    }
+    return any;
+}
+
+static uint64_t line_left(const uint64_t *length, uint32_t n, uint64_t line, bool settled_only)
+{
+    for (uint32_t e = 0; e < n; e++)
+        if (!settled_only || length[e] == ONE)
+            line -= length[e];
+    return line;
+}
+
+/* Lengths that add up to the choices of a token. */
+static void find_lengths(const struct kern_routing_spec *s, double *weight, uint64_t *length)
+{
+    uint64_t line = s->choices * ONE, left;
+    bool again = true;
+
+    memset(length, 0, s->experts * sizeof *length);
+    while (again) {
+        double sum = sum_open(length, weight, s->experts);
+
+        left = line_left(length, s->experts, line, true);
+        if (left > 0 && !(sum > 0)) { /* more choices than experts of any weight */
+            for (uint32_t e = 0; e < s->experts; e++)
+                weight[e] = 1;
+            sum = sum_open(length, weight, s->experts);
+        }
+        again = left > 0 && settle(length, weight, s->experts, left, sum);
+    }
+    left = line_left(length, s->experts, line, false); /* what rounding down left */
+    for (uint32_t e = 0; left > 0; e = (e + 1) % s->experts) {
+        uint64_t more = ONE - length[e] < left ? ONE - length[e] : left;
+
+        if (weight[e] > 0 && more > 0) {
+            length[e] += more;
+            left -= more;
+        }
+    }
+}
+
+/* ---- drawing ---- */
+
+/* The next of a sequence of random numbers (Steele, Lea and Flood's SplitMix64). */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static void shuffle(uint32_t *expert, uint32_t n, uint64_t *state)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = (uint32_t)(draw(state) % (i + 1));
+
+        expert[i] = expert[j];
+        expert[j] = i;
+    }
+}
+
+static void lay_out(const struct order *o, const struct kern_routing_spec *s,
+                    const uint64_t *length, uint64_t *state)
+{
+    uint64_t end = 0;
+    uint32_t place = 0;
+
+    shuffle(o->expert, s->experts, state);
+    for (uint32_t i = 0; i < s->experts; i++) {
+        end += length[o->expert[i]];
+        o->end[i] = end;
+    }
+    for (uint32_t i = 0; i < s->experts; i++) {
+        while (o->end[place] <= i * (s->choices * ONE / s->experts))
+            place++;
+        o->near[i] = place;
+    }
+}
+
+static void draw_token(const struct order *o, const struct kern_routing_spec *s, uint32_t first,
+                       int32_t *ids)
+{
+    uint64_t part = s->choices * ONE / s->experts;
+
+    for (uint32_t j = 0; j < s->choices; j++) {
+        uint64_t at = first + j * ONE, i = at / part;
+        uint32_t place = o->near[i < s->experts ? i : s->experts - 1];
+
+        while (o->end[place] <= at)
+            place++;
+        ids[j] = (int32_t)o->expert[place];
+    }
+}
+
+/* Whether a token of ragged sources is there. */
+static bool has_token(const struct kern_routing_spec *s, int64_t token)
+{
+    int64_t block, source;
+
+    if (s->kind != KERN_ROUTING_RAGGED)
+        return true;
+    block = s->tokens / s->ranks;
+    source = token / block;
+    return token % block * s->ranks < block * (s->ranks - source);
+}
+
+static void draw_ids(const struct order *orders, const struct kern_routing_spec *s, uint64_t *state,
+                     int32_t *ids)
+{
+    uint32_t at[NORDERS];
+
+    for (uint32_t o = 0; o < NORDERS; o++)
+        at[o] = (uint32_t)draw(state);
+    for (int64_t t = 0; t < s->tokens; t++, ids += s->choices) {
+        uint32_t o = t % NORDERS;
+
+        if (has_token(s, t))
+            draw_token(&orders[o], s, at[o] += GOLDEN, ids);
+        else
+            memset(ids, -1, s->choices * sizeof *ids);
+    }
+}
+
+/* ---- making ---- */
+
+/* At least 1, as an array has no dimension of size 0. */
+static int64_t most(const int32_t *counts, uint32_t n)
+{
+    int64_t found = 1;
+
+    for (uint32_t i = 0; i < n; i++)
+        found = counts[i] > found ? counts[i] : found;
+    return found;
+}
+
+/* So that after all steps but one it has come around to 0. */
+static uint32_t first_move(const struct kern_routing_spec *s)
+{
+    uint64_t moved = (uint64_t)(s->steps ? s->steps - 1 : 0) * s->rotate % s->experts;
+
+    return (uint32_t)((s->experts - moved) % s->experts);
+}
+
+size_t kern_routing_room(const struct kern_routing_spec *spec)
+{
+    if (spec->tokens < 0 || spec->tokens > INT32_MAX / (int64_t)(spec->choices ? spec->choices : 1))
+        return 0;
+    return 2 * (size_t)spec->tokens * spec->choices + spec->experts + 1;
+}
+
+bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec *spec,
+                       int32_t *room)
+{
+    size_t n = spec->experts, nids = (size_t)spec->tokens * spec->choices;
+    uint64_t *numbers = malloc((NORDERS + 2) * n * sizeof *numbers + 1);
+    uint32_t *places = malloc(2 * NORDERS * n * sizeof *places + 1);
+    double *weight = malloc(n * sizeof *weight + 1);
+    uint64_t state = spec->seed;
+    struct order orders[NORDERS];
+    int64_t capacity = spec->capacity > 0 ? spec->capacity : spec->tokens;
+    bool made = numbers && places && weight;
+
+    if (made) {
+        weigh(spec, weight);
+        find_lengths(spec, weight, numbers);
+        for (uint32_t o = 0; o < NORDERS; o++) {
+            orders[o] =
+                (struct order){places + 2 * o * n, numbers + (o + 1) * n, places + (2 * o + 1) * n};
+            lay_out(&orders[o], spec, numbers, &state);
+        }
+        draw_ids(orders, spec, &state, room);
+        kern_route(room, spec->tokens, spec->choices, spec->experts, capacity, spec->slot_major,
+                   room + nids, room + 2 * nids);
+        if (spec->capacity == 0 && !spec->assumed)
+            capacity = most(room + 2 * nids, spec->experts);
+        *out = (struct kern_routing){.tokens = spec->tokens,
+                                     .choices = spec->choices,
+                                     .experts = spec->experts,
+                                     .capacity = capacity,
+                                     .slot_major = spec->slot_major,
+                                     .ids = room,
+                                     .slots = room + nids,
+                                     .counts = room + 2 * nids,
+                                     .assumed = spec->assumed,
+                                     .rotate = spec->rotate,
+                                     .first = first_move(spec)};
+    }
+    free(numbers);
+    free(places);
+    free(weight);
+    return made;
+}
+
+int32_t kern_routing_id(const struct kern_routing *routing, uint64_t index, uint32_t step)
+{
+    int32_t id = routing->ids[index % ((uint64_t)routing->tokens * routing->choices)];
+    uint64_t moved = (uint64_t)id + routing->first + (uint64_t)step * routing->rotate;
+
+    return id < 0 ? id : (int32_t)(moved % routing->experts);
+}
+
+/* ---- queues ---- */
+
+static int32_t take_slot(int32_t id, int64_t experts, int64_t capacity, int32_t *counts)
+{
+    if (id < 0 || id >= experts || counts[id] >= capacity)
+        return -1;
+    return counts[id]++;
+}
+
+void kern_route(const int32_t *ids, int64_t tokens, int64_t choices, int64_t experts,
+                int64_t capacity, bool slot_major, int32_t *slots, int32_t *counts)
+{
+    memset(counts, 0, (size_t)experts * sizeof *counts);
+    if (!slot_major)
+        for (int64_t i = 0; i < tokens * choices; i++)
+            slots[i] = take_slot(ids[i], experts, capacity, counts);
+    for (int64_t j = 0; slot_major && j < choices; j++)
+        for (int64_t i = j; i < tokens * choices; i += choices)
+            slots[i] = take_slot(ids[i], experts, capacity, counts);
+}

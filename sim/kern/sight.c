@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "kern/sight.h"
+
+#include <string.h>
+
+static const char *const names[KERN_NORDERS] = {"contiguous", "zigzag", "striped"};
+
+const char *kern_order_name(enum kern_order_kind kind)
+{
+    return names[kind];
+}
+
+int kern_order_find(const char *name)
+{
+    for (int kind = 0; kind < KERN_NORDERS; kind++)
+        if (!strcmp(name, names[kind]))
+            return kind;
+    return -1;
+}
+
+int64_t kern_order_unit(enum kern_order_kind kind, int64_t parts)
+{
+    return kind == KERN_ZIGZAG ? 2 * parts : parts;
+}
+
+struct kern_run kern_order_run(const struct kern_order *order, int64_t index)
+{
+    int64_t parts = order->parts, piece = order->extent / kern_order_unit(order->kind, parts);
+    int64_t n = index / piece, at = index % piece;
+
+    switch (order->kind) {
+    case KERN_ZIGZAG:
+        n = n % 2 ? 2 * parts - 1 - n / 2 : n / 2;
+        return (struct kern_run){n * piece + at, 1, piece - at};
+    case KERN_STRIPED:
+        return (struct kern_run){n + at * parts, parts, piece - at};
+    default:
+        return (struct kern_run){index, 1, order->extent - index};
+    }
+}
+
+int64_t kern_order_position(const struct kern_order *order, int64_t index)
+{
+    return kern_order_run(order, index).position;
+}
+
+struct kern_span kern_sight_span(const struct kern_sight *sight, int64_t row, int64_t position)
+{
+    struct kern_span span = {0, sight->order.extent - 1};
+
+    if (sight->rows > 0) {
+        int64_t at = row % sight->rows * sight->order.extent + position;
+
+        span = (struct kern_span){sight->first[at], sight->last[at]};
+    }
+    if (sight->window > 0 && position - sight->window >= span.first)
+        span.first = position - sight->window + 1;
+    if (sight->causal)
+        span.last = position;
+    return span;
+}

@@ -1,0 +1,111 @@
+/* Places in the queues of experts, and how many choices fell on each.
+ *
+ * A queue is in the order of tokens, which one thread goes through.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/error.h"
+#include "kern/kernel.h"
+#include "kern/nest.h"
+
+static uint64_t no_flops(const union kern_desc *desc, const int64_t *offsets)
+{
+    (void)desc, (void)offsets;
+    return 0;
+}
+
+/* ---- slots ---- */
+
+static uint64_t run_slots(const union kern_desc *desc, const struct kern_args *args)
+{
+    const struct kern_slots *s = &desc->slots;
+    int64_t n = s->tokens * s->choices;
+
+    for (int64_t g = 0; g < s->groups; g++)
+        kern_route((const int32_t *)args->in[0] + g * n, s->tokens, s->choices, s->experts,
+                   s->capacity, s->slot_major, (int32_t *)args->out[0] + g * n,
+                   (int32_t *)args->out[1] + g * s->experts);
+    return 0;
+}
+
+static uint64_t slots_bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    const struct kern_slots *s = &desc->slots;
+    const int64_t ids[] = {s->groups, s->tokens, s->choices}, counts[] = {s->groups, s->experts};
+
+    (void)offsets;
+    return kern_sat_mul(
+        kern_sat_add(kern_sat_mul(2, kern_elements(3, ids, 7)), kern_elements(2, counts, 3)),
+        sizeof(int32_t));
+}
+
+/* Whole numbers are compared as such. */
+static bool slots_error(const union kern_desc *desc, struct kern_error *e)
+{
+    (void)desc;
+    e->kept = true;
+    return true;
+}
+
+const struct kern_kernel kern_kernel_slots = {.name = "slots",
+                                              .run = run_slots,
+                                              .flops = no_flops,
+                                              .bytes = slots_bytes,
+                                              .error = slots_error};
+
+/* ---- counts ---- */
+
+static uint64_t run_count(const union kern_desc *desc, const struct kern_args *args)
+{
+    const struct kern_count *c = &desc->count;
+    const int32_t *ids = args->in[0];
+    uint64_t *counts = args->workspace;
+
+    memset(counts, 0, (size_t)c->classes * sizeof *counts);
+    for (int64_t i = 0; i < c->ids; i++) {
+        int64_t class = ids[i] - args->offsets[0];
+
+        if (class >= 0 && class < c->classes)
+            counts[class]++;
+    }
+    for (int64_t i = 0; i < c->classes; i++) {
+        double value = (double)counts[i];
+
+        kern_store_f64(c->dtype, (char *)args->out[0] + (size_t)i * kern_size(c->dtype), 1, 1,
+                       &value);
+    }
+    return 0;
+}
+
+static uint64_t count_workspace_bytes(const union kern_desc *desc)
+{
+    return kern_sat_mul(kern_elements(1, &desc->count.classes, 1), sizeof(uint64_t));
+}
+
+static uint64_t count_bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    const struct kern_count *c = &desc->count;
+
+    (void)offsets;
+    return kern_sat_add(kern_sat_mul(kern_elements(1, &c->ids, 1), sizeof(int32_t)),
+                        kern_sat_mul(kern_elements(1, &c->classes, 1), kern_size(c->dtype)));
+}
+
+/* A number of choices is exact but where its type cannot hold it, which storing adds. */
+static bool count_error(const union kern_desc *desc, struct kern_error *e)
+{
+    (void)desc, (void)e;
+    return true;
+}
+
+const struct kern_kernel kern_kernel_count = {.name = "count",
+                                              .run = run_count,
+                                              .flops = no_flops,
+                                              .bytes = count_bytes,
+                                              .workspace_bytes = count_workspace_bytes,
+                                              .error = count_error};
