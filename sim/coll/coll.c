@@ -229,3 +229,19 @@ uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member
 {
     return shape->count % shape->nmembers ? member + 1 : shape->nmembers;
 }
+
+double coll_bus_factor(enum coll_kind kind, double n)
+{
+    switch (kind) {
+    case COLL_ALL_REDUCE:
+        return 2 * (n - 1) / n;
+    case COLL_ALL_GATHER:
+    case COLL_REDUCE_SCATTER:
+    case COLL_ALL_TO_ALL:
+    case COLL_GATHER:
+    case COLL_SCATTER:
+        return (n - 1) / n;
+    default:
+        return 1;
+    }
+}

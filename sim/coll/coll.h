@@ -169,4 +169,8 @@ uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach);
 uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member);
 
+/* Of each byte of the array, how much each of n devices must at least receive, or send over a link
+ * of a ring: what makes a rate a "bus bandwidth", as nccl-tests has it. */
+double coll_bus_factor(enum coll_kind kind, double n);
+
 #endif /* COLL_COLL_H */

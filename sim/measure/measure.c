@@ -298,23 +298,6 @@ static struct measure_spread spread_of(double *seconds, uint32_t n)
     return (struct measure_spread){seconds[0], seconds[n / 2], seconds[n - 1]};
 }
 
-/* Of each byte of `bytes`, how much each device must at least receive (or send). */
-static double bus_factor(enum coll_kind kind, double n)
-{
-    switch (kind) {
-    case COLL_ALL_REDUCE:
-        return 2 * (n - 1) / n;
-    case COLL_ALL_GATHER:
-    case COLL_REDUCE_SCATTER:
-    case COLL_ALL_TO_ALL:
-    case COLL_GATHER:
-    case COLL_SCATTER:
-        return (n - 1) / n;
-    default:
-        return 1;
-    }
-}
-
 static void conclude(struct measure *out, struct bench *b)
 {
     uint32_t n = b->opts->nsamples;
@@ -329,7 +312,7 @@ static void conclude(struct measure *out, struct bench *b)
                             .nwrong = atomic_load(&b->nwrong)};
     out->algorithm_rate = (double)b->bytes / out->call.median;
     out->bus_rate =
-        out->algorithm_rate * bus_factor(b->opts->algo->kind, (double)b->shape.nmembers);
+        out->algorithm_rate * coll_bus_factor(b->opts->algo->kind, (double)b->shape.nmembers);
 }
 
 /* The operand whose larger side is at most the size asked for. */
@@ -402,8 +385,9 @@ int measure_run(struct measure *out, const struct measure_opts *opts, struct shd
     if (allocate(&b))
         status = run_bench(out, &b, err);
     else
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the measurements of %" PRIu32
-                               " devices", opts->ndevices);
+        status =
+            shd_error_set(err, SHD_ENOMEM, "no memory for the measurements of %" PRIu32 " devices",
+                          opts->ndevices);
     free(b.source);
     free(b.in);
     free(b.begin);

@@ -10,6 +10,7 @@
 #include "partition/fuse.h"
 #include "partition/place.h"
 #include "partition/refine.h"
+#include "program/rows.h"
 
 /* An op that leaves a choice. */
 struct named {
@@ -40,6 +41,7 @@ struct alternatives {
     struct named *named; /* by name and phase */
     uint32_t nnamed;
     struct surroundings around;
+    struct program_rows_counts *rows_counts; /* kept from one measurement to the next */
     bool any;    /* there is a choice to look at */
     bool failed; /* no memory */
 };
@@ -136,12 +138,18 @@ static int measure_steps(struct outcome *out, struct alternatives *a)
 
     if (program)
         program_ask_algos(program, a->request->algos);
+    if (program)
+        program->rows_counts = a->rows_counts;
     for (uint32_t i = 0; i < a->around.nvalues && status == SHD_OK; i++)
         if (a->placement.nodes[a->around.values[i]].live)
             status = emit_steps(program, &a->placement, a->inlined, a->around.values[i], NULL);
     for (uint32_t i = 0; status == SHD_OK && i < program->nops; i++)
         out->bytes += program_received_by_all(program, &program->ops[i]) *
                       times_of(a->request->graph, &program->ops[i]);
+    if (program) {
+        a->rows_counts = program->rows_counts;
+        program->rows_counts = NULL;
+    }
     program_destroy(program);
     return status;
 }
@@ -258,6 +266,7 @@ void alternatives_destroy(struct alternatives *alternatives)
         return;
     if (alternatives->any)
         placement_fini(&alternatives->placement);
+    program_rows_free_counts(alternatives->rows_counts);
     free(alternatives->inlined);
     free(alternatives->named);
     free(alternatives->around.fusing);

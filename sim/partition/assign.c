@@ -146,11 +146,15 @@ bool assign_linear(const struct graph_node *node, uint32_t k)
     switch (node->op) {
     case GRAPH_EINSUM:
     case GRAPH_CONSTRAINT:
-    case GRAPH_ROPE:
     case GRAPH_REPEAT:
     case GRAPH_REPEAT_SUM:
+    case GRAPH_SHIFT:
     case GRAPH_ACCUMULATE:
         return true;
+    case GRAPH_DISPATCH:
+    case GRAPH_COMBINE:
+    case GRAPH_ROPE: /* the other operand is positions */
+        return k == 0;
     case GRAPH_REDUCE:
         return node->reduce == SHD_SUM;
     case GRAPH_MAP:
@@ -172,6 +176,9 @@ bool assign_valid(const struct assigned *a)
 
         if (place == ASSIGN_PARTIAL &&
             (n->ninputs == 0 || !assign_linear(n, a->assign->linear_operand)))
+            return false;
+        if (place >= 0 && (a->rule->factors[place].whole ||
+                           a->rule->factors[place].follows != RULE_FREE))
             return false;
         if (place >= 0)
             cut[place] *= shd_mesh_axis_size(a->mesh, axis);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "partition/fuse.h"
+#include "program/rows.h"
 
 /* One array in one sharding, as a buffer of the program. */
 struct version {
@@ -26,6 +27,7 @@ struct version {
 /* Where in a step an op is: its phase and part, and its stage. */
 struct spot {
     uint8_t phase, part;
+    bool again; /* of the forward phase, done once more */
     uint32_t stage;
 };
 
@@ -52,14 +54,13 @@ static uint32_t stage_of(const struct emit *e, uint32_t node)
 
 static struct spot spot_of(const struct emit *e, uint32_t node)
 {
-    static const uint8_t parts[GRAPH_NPHASES] = {
-        [GRAPH_FORWARD] = PROGRAM_FORWARD,
-        [GRAPH_BACKWARD] = PROGRAM_BACKWARD,
-        [GRAPH_OPTIMIZER] = PROGRAM_UPDATE};
+    static const uint8_t parts[GRAPH_NPHASES] = {[GRAPH_FORWARD] = PROGRAM_FORWARD,
+                                                 [GRAPH_BACKWARD] = PROGRAM_BACKWARD,
+                                                 [GRAPH_OPTIMIZER] = PROGRAM_UPDATE};
     const struct graph_node *n = &e->graph->nodes[node];
 
     return (struct spot){(uint8_t)n->phase,
-                         e->splits && n->weights ? PROGRAM_WEIGHTS : parts[n->phase],
+                         e->splits && n->weights ? PROGRAM_WEIGHTS : parts[n->phase], n->again,
                          stage_of(e, node)};
 }
 
@@ -70,6 +71,7 @@ static struct program_op op_at(enum program_op_kind kind, const char *name, stru
                                .name = name,
                                .phase = spot.phase,
                                .part = spot.part,
+                               .again = spot.again,
                                .stage = spot.stage};
 }
 
@@ -85,9 +87,8 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->versions = more;
         e->room = room;
     }
-    e->versions[e->nversions] =
-        (struct version){node,      sharding,   buffer, spot.phase,
-                         spot.part, spot.stage, e->newest[node - e->first]};
+    e->versions[e->nversions] = (struct version){
+        node, sharding, buffer, spot.phase, spot.part, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
     return SHD_OK;
 }
@@ -144,7 +145,7 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct 
 
 /* ---- why a step is there ---- */
 
-/* The names of what the op behind a partial value sums over. */
+/* The names of what the op behind a partial value sums over.  Whole numbers only say which. */
 static void summed_names(char *out, size_t size, const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -155,7 +156,8 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
         for (uint32_t d = 0; d < e->graph->nodes[n->inputs[k]].rank && used < size; d++) {
             uint32_t dim = e->graph->nodes[n->inputs[k]].dims[d];
 
-            if (!graph_has_dim(n, dim) && !strstr(out, e->graph->dims[dim].name))
+            if (e->graph->nodes[n->inputs[k]].dtype != SHD_I32 && !graph_has_dim(n, dim) &&
+                !strstr(out, e->graph->dims[dim].name))
                 used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
                                          e->graph->dims[dim].name);
         }
@@ -169,20 +171,52 @@ static uint32_t maker_of(const struct emit *e, uint32_t node)
     return node;
 }
 
+/* Whether an operand is a sum of parts over an axis of a step, which its op passes on. */
+static bool passes_parts(const struct emit *e, uint32_t node, uint32_t k,
+                         const struct shd_reshard_step *step)
+{
+    uint32_t need = e->placement->nodes[node].needs[k];
+    uint16_t partial =
+        need == PLACEMENT_UNKNOWN ? 0 : price_sharding(e->placement->price, need)->partial;
+
+    for (uint32_t a = 0; a < step->naxes; a++)
+        if (partial >> step->axes[a] & 1)
+            return true;
+    return false;
+}
+
+/* The op that made the parts which a step combines, and the names of what it sums over: ops that
+ * are linear may have passed them on since. */
+static uint32_t summer_of(char *names, size_t size, const struct emit *e, uint32_t value,
+                          const struct shd_reshard_step *step)
+{
+    for (;;) {
+        uint32_t node = maker_of(e, value), k = 0;
+        const struct graph_node *n = &e->graph->nodes[node];
+
+        summed_names(names, size, e, node);
+        while (k < n->ninputs && !passes_parts(e, node, k, step))
+            k++;
+        if (k == n->ninputs || !names[0])
+            return node;
+        value = n->inputs[k];
+    }
+}
+
 static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_step *step,
                        const char *reader)
 {
     uint32_t node = maker_of(e, value);
     const struct graph_node *n = &e->graph->nodes[node];
     char axes[128], summed[128], sum[512];
-    const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
+    const char *summer, *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
 
     program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
-    summed_names(summed, sizeof summed, e, node);
+    summer = e->graph->nodes[summer_of(summed, sizeof summed, e, node, step)].name;
     if (summed[0])
-        snprintf(sum, sizeof sum, "%s sums over %s, cut over %s", n->name, summed, axes);
+        snprintf(sum, sizeof sum, "%s sums over %s, cut over %s", summer, summed, axes);
     else
-        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", n->name, axes);
+        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", summer, axes);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
         return program_text(e->program, "%s; %s wants it whole", sum, reader);
@@ -331,10 +365,10 @@ static size_t steps_before_send(const struct emit *e, uint32_t node,
 static struct spot spot_of_send(const struct emit *e, const struct version *from,
                                 struct spot reader)
 {
-    struct spot spot = {from->phase, from->part, from->stage};
+    struct spot spot = {from->phase, from->part, false, from->stage};
 
     if (reader.phase == GRAPH_OPTIMIZER)
-        spot = (struct spot){reader.phase, reader.part, from->stage};
+        spot = (struct spot){reader.phase, reader.part, false, from->stage};
     else if (e->program->buffers[from->buffer].argument)
         spot.part = PROGRAM_START;
     return spot;
@@ -358,8 +392,7 @@ static int emit_send(struct emit *e, uint32_t node, uint32_t buffer, struct spot
     const char *name = e->graph->nodes[node].name;
     struct program_op send = op_at(PROGRAM_SEND, asker, from);
     struct program_op recv = op_at(PROGRAM_RECV, asker, to);
-    uint32_t sharding =
-        price_number(e->placement->price, &e->program->buffers[buffer].sharding);
+    uint32_t sharding = price_number(e->placement->price, &e->program->buffers[buffer].sharding);
     int status;
 
     if (price_failed(e->placement->price))
@@ -378,9 +411,9 @@ static bool comes_too_late(struct spot send, struct spot reader)
 {
     if (send.part != reader.part)
         return send.part > reader.part;
-    return send.part == PROGRAM_FORWARD ? send.stage > reader.stage
-                                        : send.part == PROGRAM_BACKWARD &&
-                                              send.stage < reader.stage;
+    return send.part == PROGRAM_FORWARD
+               ? send.stage > reader.stage
+               : send.part == PROGRAM_BACKWARD && send.stage < reader.stage;
 }
 
 /* Have a value sent from its own stage to a reader's. */
@@ -397,8 +430,9 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     at.stage = stage_of(e, node);
     from = cheapest(e, node, need, at);
     if (!from)
-        return shd_error_set(e->err, SHD_EUNSUPPORTED, "stage %u wants '%.100s', which is not there",
-                             reader.stage, e->graph->nodes[node].name);
+        return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                             "stage %u wants '%.100s', which is not there", reader.stage,
+                             e->graph->nodes[node].name);
     status = plan_steps(&plan, e, node, from->sharding, need);
     if (status != SHD_OK)
         return status;
@@ -425,14 +459,21 @@ static bool is_filled_anew(const struct emit *e, uint32_t node)
     return e->program->nstages > 1 && n->op == GRAPH_INPUT && kern_source_changes(&n->source);
 }
 
-static int emit_fill(struct emit *e, uint32_t node, struct spot spot)
+/* What tells attention what it sees is known wherever it is read: it is made there as it is wanted,
+ * and nobody sends it. */
+static bool is_known_everywhere(const struct emit *e, uint32_t node)
+{
+    return e->graph->nodes[node].op == GRAPH_INPUT && e->graph->nodes[node].source.sight;
+}
+
+static int emit_fill(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot)
 {
     struct program_op op = op_at(PROGRAM_FILL, e->graph->nodes[node].name, spot);
     int status;
 
     op.noutputs = 1;
     op.source = e->graph->nodes[node].source;
-    status = add_version(e, node, e->placement->nodes[node].home, spot, &op.outputs[0]);
+    status = add_version(e, node, sharding, spot, &op.outputs[0]);
     if (status != SHD_OK)
         return status;
     e->program->buffers[op.outputs[0]].argument = spot.part == PROGRAM_ARGUMENTS;
@@ -443,10 +484,14 @@ static int emit_fill(struct emit *e, uint32_t node, struct spot spot)
 static int come_to_stage(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
                          const char *asker)
 {
-    if (cheapest(e, node, need, reader))
+    const struct version *from = cheapest(e, node, need, reader);
+
+    if (is_known_everywhere(e, node) && !(from && from->sharding == need))
+        return emit_fill(e, node, need, reader);
+    if (from)
         return SHD_OK;
     if (is_filled_anew(e, node))
-        return emit_fill(e, node, reader);
+        return emit_fill(e, node, e->placement->nodes[node].home, reader);
     return cross(e, node, need, reader, asker);
 }
 
@@ -472,11 +517,76 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reade
 
 /* ---- ops ---- */
 
+/* Whether devices hand the elements of a shift on to each other: it goes along a dimension that is
+ * cut. */
+static bool shifts_between_devices(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    const struct shd_sharding *home =
+        price_sharding(e->placement->price, e->placement->nodes[node].home);
+
+    return n->op == GRAPH_SHIFT && home->dims[rule_place(n, n->attr.shift.dim)].naxes > 0;
+}
+
+/* The op that an array is shifted for: not one that shifts it further. */
+static const char *reader_of_shift(const struct emit *e, uint32_t node)
+{
+    const struct placement_node *p = &e->placement->nodes[node];
+
+    for (uint32_t r = 0; r < p->nreaders; r++)
+        if (e->graph->nodes[p->readers[r].node].op != GRAPH_SHIFT)
+            return e->graph->nodes[p->readers[r].node].name;
+    return e->graph->nodes[node].name;
+}
+
+/* A sum that is gathered around a ring is read by what adds to it, which has its name. */
+static const char *why_shifted(struct emit *e, uint32_t node)
+{
+    const char *name = e->graph->nodes[e->graph->nodes[node].inputs[0]].name;
+    const char *reader = reader_of_shift(e, node);
+
+    if (!strcmp(reader, name))
+        return program_text(e->program, "the sum %s moves on with the block that it is of", name);
+    return program_text(e->program, "%s wants the next block of %s", reader, name);
+}
+
+/* A step that moves a shard on in the place of a kernel, whose operand and result are set. */
+static int set_shift(struct program_op *op, struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    const struct program_buffer *b = &e->program->buffers[op->outputs[0]];
+
+    op->kind = PROGRAM_RESHARD;
+    op->why = why_shifted(e, node);
+    return shd_reshard_shift(&op->reshard, &b->sharding, b->shape, b->dtype,
+                             (int)rule_place(n, n->attr.shift.dim), n->attr.shift.by, e->err);
+}
+
+/* Once for each sharding that it is read in. */
+static int emit_known(struct emit *e, uint32_t node, struct spot spot)
+{
+    const struct placement_node *n = &e->placement->nodes[node];
+    int status = SHD_OK;
+
+    for (uint32_t r = 0; r < n->nreaders && status == SHD_OK; r++) {
+        uint32_t need = e->placement->nodes[n->readers[r].node].needs[n->readers[r].operand];
+        const struct version *from = cheapest(e, node, need, spot);
+
+        if (!from || from->sharding != need)
+            status = emit_fill(e, node, need, spot);
+    }
+    return status;
+}
+
 static int emit_leaf(struct emit *e, uint32_t node)
 {
-    struct spot spot = {GRAPH_FORWARD, PROGRAM_ARGUMENTS, stage_of(e, node)};
+    struct spot spot = {GRAPH_FORWARD, PROGRAM_ARGUMENTS, false, stage_of(e, node)};
 
-    return is_filled_anew(e, node) ? SHD_OK : emit_fill(e, node, spot);
+    if (is_filled_anew(e, node) || (is_known_everywhere(e, node) && e->program->nstages > 1))
+        return SHD_OK;
+    if (is_known_everywhere(e, node))
+        return emit_known(e, node, spot);
+    return emit_fill(e, node, e->placement->nodes[node].home, spot);
 }
 
 /* Bring all that an op reads to where it wants it: what is inlined into it is computed with it. */
@@ -588,6 +698,32 @@ static struct program_op op_of(const struct emit *e, uint32_t node)
     return op_at(PROGRAM_KERNEL, e->graph->nodes[node].name, spot_of(e, node));
 }
 
+/* An op that moves rows, all else being set. */
+static int set_rows(struct emit *e, struct program_op *op, uint32_t node)
+{
+    const struct graph *g = e->graph;
+    const struct graph_node *n = &g->nodes[node];
+    uint32_t from = n->inputs[0];
+    char axes[128];
+    int status;
+
+    rule_of(n->op)->lower(op, g, node, &e->placement->nodes[node].rule, NULL);
+    status = program_rows_set(e->program, op, e->err);
+    if (status != SHD_OK || !program_communicates(op))
+        return status;
+    program_axes_print(e->program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
+    op->why = op->rows.combines
+                  ? program_text(e->program,
+                                 "%s wants the rows of its tokens; the experts that have "
+                                 "them (%s) are cut over %s",
+                                 op->name, g->nodes[from].name, axes)
+                  : program_text(e->program,
+                                 "%s wants the tokens that name its experts; the tokens "
+                                 "(%s) are cut over %s",
+                                 op->name, g->nodes[from].name, axes);
+    return SHD_OK;
+}
+
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
@@ -605,7 +741,10 @@ static int emit_op(struct emit *e, uint32_t node)
         return keep_version(e, node, c->home, op.inputs[0], spot_of(e, node));
     status = add_outputs(e, node, &op);
     if (status == SHD_OK)
-        status = set_kernel(&op, e->placement, node, &fused, e->err);
+        status = rule_moves_rows(e->graph->nodes[node].op) ? set_rows(e, &op, node)
+                 : shifts_between_devices(e, node)
+                     ? set_shift(&op, e, node)
+                     : set_kernel(&op, e->placement, node, &fused, e->err);
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
@@ -726,6 +865,32 @@ static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after
     return next;
 }
 
+/* A buffer that is no version of anything. */
+static int add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(e->graph, node, shape);
+    return program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
+                              price_sharding(e->placement->price, sharding), e->err);
+}
+
+/* The op that moves rows of a value, which is there as op->inputs[0], is a step of its own. */
+static int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
+{
+    const struct placement_node *c = &e->placement->nodes[node];
+    const struct graph_node *n = &e->graph->nodes[node];
+    int status = add_alone(e, node, c->home, &op->outputs[0]);
+
+    op->noutputs = 1;
+    for (uint32_t k = 1; k < n->ninputs && status == SHD_OK; k++)
+        status = add_alone(e, n->inputs[k], c->needs[k], &op->inputs[k]);
+    if (status == SHD_OK)
+        status = set_rows(e, op, node);
+    return status == SHD_OK ? program_add_op(e->program, op, e->err) : status;
+}
+
 static int emit_readers(struct emit *e, uint32_t value)
 {
     int status = emit_outputs(e, value);
@@ -737,6 +902,9 @@ static int emit_readers(struct emit *e, uint32_t value)
 
         collect_inputs(&fused, e->placement, e->inlined, reader);
         status = bring_inputs(e, reader, &fused, &op);
+        if (status == SHD_OK && rule_moves_rows(e->graph->nodes[reader].op) &&
+            fused.inputs[0] == value)
+            status = emit_rows(e, reader, &op);
     }
     return status;
 }
@@ -771,6 +939,10 @@ int emit_kernel(struct program_op *out, const struct placement *placement, const
     struct fused fused;
 
     *out = op_of(&e, node);
+    if (rule_moves_rows(placement->graph->nodes[node].op)) { /* no kernel, and no work */
+        out->kind = PROGRAM_ROWS;
+        return SHD_OK;
+    }
     collect_inputs(&fused, placement, inlined, node);
     return set_kernel(out, placement, node, &fused, err);
 }

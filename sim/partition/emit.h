@@ -14,8 +14,9 @@ SHD_MUST_CHECK int emit_program(struct program *program, struct placement *place
                                 bool splits, struct shd_error *err);
 
 /* Parts of that, for whoever changes one op and asks what else changes; `inlined` as by
- * fuse_mark().  First, append the steps that bring one value from its home to all that read it, and
- * nothing else: they are those of the whole program, made without `regather`. */
+ * fuse_mark().  First, append the steps that bring one value from its home to all that read it, with
+ * the ops that pull its rows, and nothing else: they are those of the whole program, made without
+ * `regather`. */
 SHD_MUST_CHECK int emit_steps(struct program *program, struct placement *placement,
                               const bool *inlined, uint32_t value, struct shd_error *err);
 

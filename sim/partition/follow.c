@@ -70,6 +70,9 @@ static double elements_of(const struct graph *graph, uint32_t node)
 static enum follow_claim operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
                                           uint32_t dim)
 {
+    if (f->p->graph->nodes[node].op == GRAPH_DISPATCH &&
+        f->p->graph->nodes[operand].dtype == SHD_I32)
+        return CLAIM_QUEUES;
     if (!f->weight[operand] || f->weight[node])
         return dim == f->batch ? CLAIM_BATCH : CLAIM_DATA;
     return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
@@ -135,6 +138,43 @@ static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, co
             claim_by_readers(f, node, reader, factors);
         else if (p->graph->nodes[reader].op == GRAPH_CONSTRAINT)
             claim_by_sharding(f, node, factors, price_sharding(p->price, p->nodes[reader].home));
+    }
+}
+
+/* The value that an array is made of whose home is not known yet: weights, before they are taken to
+ * another type. */
+static uint32_t known_source(const struct placement *p, uint32_t node)
+{
+    while (p->nodes[node].home == PLACEMENT_UNKNOWN && p->graph->nodes[node].ninputs > 0)
+        node = p->graph->nodes[node].inputs[0];
+    return node;
+}
+
+/* Rows go to where the weights of their experts lie. */
+static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
+{
+    const struct placement *p = f->p;
+    const struct graph *g = p->graph;
+    const struct placement_node *n = &p->nodes[value];
+    uint32_t experts = g->nodes[node].attr.experts.expert_dim;
+
+    for (uint32_t r = 0; r < n->nreaders; r++) {
+        uint32_t reader = n->readers[r].node;
+
+        if (placement_is_alias(p, reader))
+            claim_by_experts(f, node, reader);
+        for (uint32_t k = 0; g->nodes[reader].op == GRAPH_GROUPED && k < 2; k++) {
+            uint32_t weight = known_source(p, g->nodes[reader].inputs[k]);
+            const struct shd_sharding *s;
+
+            if (!f->weight[weight] || !graph_has_dim(&g->nodes[weight], experts) ||
+                p->nodes[weight].home == PLACEMENT_UNKNOWN)
+                continue;
+            s = price_sharding(p->price, p->nodes[weight].home);
+            for (uint8_t a = 0; a < s->dims[rule_place(&g->nodes[weight], experts)].naxes; a++)
+                add_claim(f, CLAIM_WEIGHT, s->dims[rule_place(&g->nodes[weight], experts)].axes[a],
+                          p->nodes[node].rule.result[0][0], weight, elements_of(g, weight));
+        }
     }
 }
 
@@ -233,7 +273,10 @@ static bool only_sums(const struct graph_node *n)
                n->fn == KERN_SCALE || assign_converts_sum(n);
     case GRAPH_ROPE:
     case GRAPH_REPEAT_SUM:
+    case GRAPH_SHIFT:
     case GRAPH_ACCUMULATE:
+    case GRAPH_DISPATCH:
+    case GRAPH_COMBINE:
         return true;
     default:
         return false;
@@ -248,7 +291,8 @@ static void pass_sums(struct follow *f, uint32_t node)
     if (!only_sums(n))
         return;
     for (uint32_t k = 0; k < n->ninputs; k++)
-        axes &= waiting_axes(f->p, n->inputs[k]);
+        if (f->p->graph->nodes[n->inputs[k]].dtype != SHD_I32) /* ids and positions are no sums */
+            axes &= waiting_axes(f->p, n->inputs[k]);
     for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
         if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
             f->assign.place[a] = ASSIGN_PARTIAL;
@@ -326,6 +370,8 @@ static void follow_node(struct follow *f, uint32_t node)
         claim_by_readers(f, node, result, rule->result[r]);
         claim_by_forward(f, node, result, rule->result[r]);
     }
+    if (p->graph->nodes[node].op == GRAPH_DISPATCH)
+        claim_by_experts(f, node, node);
     sort_claims(f);
     pass_sums(f, node);
     grant_claims(f, node);

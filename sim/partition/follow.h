@@ -33,6 +33,7 @@
 /* Why an axis may cut a factor of an op; of two claims the later one here holds. */
 enum follow_claim {
     CLAIM_NONE,
+    CLAIM_QUEUES,     /* ids that say which rows are filled: rows may lie anywhere */
     CLAIM_MAP_WEIGHT, /* a weight brings it to an elementwise op */
     CLAIM_FORWARD,    /* the value of which this is the gradient lies so */
     CLAIM_ASKED,      /* of the result */

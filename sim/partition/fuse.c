@@ -37,6 +37,23 @@ static bool is_rounded(const struct graph *graph, const struct graph_node *n)
     return n->fn == KERN_CONVERT && !kern_holds(n->stored, graph->nodes[n->inputs[0]].stored);
 }
 
+static bool reads_attention_grad(const struct graph *graph, const struct graph_node *n)
+{
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        if (graph->nodes[n->inputs[k]].op == GRAPH_ATTENTION_GRAD)
+            return true;
+    return false;
+}
+
+/* The gradients of an attention's parts are summed as they come: one sum of all would have the
+ * first wait for the last. */
+static bool sums_parts(const struct graph *graph, const struct graph_node *r,
+                       const struct graph_node *n)
+{
+    return r->fn == KERN_ADD && n->fn == KERN_ADD && reads_attention_grad(graph, r) &&
+           reads_attention_grad(graph, n);
+}
+
 bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
 {
     const struct graph_node *r = &placement->graph->nodes[node];
@@ -46,7 +63,7 @@ bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
     return r->op == GRAPH_MAP && n->op == GRAPH_MAP && c->nreaders == 1 &&
            c->output == GRAPH_NONE && same_dims(n, r) && n->phase == r->phase &&
            n->stage == r->stage && n->weights == r->weights && n->stored == r->stored &&
-           !is_rounded(placement->graph, n);
+           !is_rounded(placement->graph, n) && !sums_parts(placement->graph, r, n);
 }
 
 /* Whether operand `k` of a map can be computed inside it, limits apart. */

@@ -37,6 +37,41 @@ bool placement_is_free(const struct placement *p, uint32_t node)
     return p->nodes[node].live && !p->nodes[node].fixed && p->nodes[node].works;
 }
 
+/* Complete what an op asks of an operand: dimensions that it takes as they lie are cut as they are
+ * at home, but for axes that the op puts elsewhere. */
+static void take_home(struct shd_sharding *s, const struct placement *p, uint32_t node, uint32_t k)
+{
+    const struct rule *rule = &p->nodes[node].rule;
+    uint32_t number = p->nodes[p->graph->nodes[node].inputs[k]].home;
+    uint32_t elsewhere = shd_sharding_axes(s) | s->partial;
+    const struct shd_sharding *home;
+
+    if (number == PLACEMENT_UNKNOWN)
+        return;
+    home = price_sharding(p->price, number);
+    for (uint32_t d = 0; d < s->rank; d++)
+        for (uint8_t i = 0;
+             rule->factors[rule->operand[k][d]].as_it_lies && i < home->dims[d].naxes; i++)
+            if (!(elsewhere >> home->dims[d].axes[i] & 1))
+                s->dims[d].axes[s->dims[d].naxes++] = home->dims[d].axes[i];
+}
+
+static void settle_operand(struct placement *p, uint32_t node, uint32_t k)
+{
+    struct placement_node *n = &p->nodes[node];
+    const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
+    struct shd_sharding s;
+
+    assign_operand(&s, &a, k);
+    take_home(&s, p, node, k);
+    n->needs[k] = price_number(p->price, &s);
+}
+
+bool placement_takes_home(const struct placement *p, uint32_t node, uint32_t k)
+{
+    return k == 0 && rule_moves_rows(p->graph->nodes[node].op);
+}
+
 void placement_settle_aliases(struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -44,6 +79,9 @@ void placement_settle_aliases(struct placement *p, uint32_t node)
     for (uint32_t r = 0; r < n->nreaders; r++) {
         struct placement_node *alias = &p->nodes[n->readers[r].node];
 
+        if (placement_takes_home(p, n->readers[r].node, n->readers[r].operand) &&
+            alias->home != PLACEMENT_UNKNOWN)
+            settle_operand(p, n->readers[r].node, n->readers[r].operand);
         if (!placement_is_alias(p, n->readers[r].node))
             continue;
         alias->home = alias->needs[0] = n->home;
@@ -57,10 +95,8 @@ void placement_settle(struct placement *p, uint32_t node)
     const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
     struct shd_sharding s;
 
-    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++) {
-        assign_operand(&s, &a, k);
-        n->needs[k] = price_number(p->price, &s);
-    }
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
+        settle_operand(p, node, k);
     for (uint32_t r = 0; r < n->rule.nresults; r++) {
         uint32_t result = assign_result_node(p->graph, node, r);
 
@@ -85,9 +121,11 @@ static void mark_live(struct placement *p)
 {
     for (uint32_t o = 0; o < p->graph->noutputs; o++)
         p->nodes[p->graph->outputs[o].node].live = true;
-    for (uint32_t node = p->graph->nnodes; node-- > 0;)
+    for (uint32_t node = p->graph->nnodes; node-- > 0;) {
+        p->nodes[node].live |= p->graph->nodes[node].unread;
         for (uint32_t k = 0; p->nodes[node].live && k < p->graph->nodes[node].ninputs; k++)
             p->nodes[p->graph->nodes[node].inputs[k]].live = true;
+    }
 }
 
 /* Extras come with the op that is their operand and read nothing of it. */

@@ -73,6 +73,9 @@ void placement_settle_alike(struct placement *placement, uint32_t node);
 /* A value's aliases lie where it does. */
 void placement_settle_aliases(struct placement *placement, uint32_t node);
 
+/* Whether an op takes an operand as it lies, and its need follows the operand's home. */
+bool placement_takes_home(const struct placement *placement, uint32_t node, uint32_t operand);
+
 /* The sharding number in which an output is delivered. */
 uint32_t placement_output_need(struct placement *placement, uint32_t output);
 

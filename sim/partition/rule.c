@@ -7,7 +7,7 @@
 
 int8_t rule_add_factor(struct rule *rule, int64_t size)
 {
-    rule->factors[rule->nfactors] = (struct rule_factor){size, false, RULE_FREE};
+    rule->factors[rule->nfactors] = (struct rule_factor){.size = size, .follows = RULE_FREE};
     return (int8_t)rule->nfactors++;
 }
 

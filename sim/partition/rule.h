@@ -26,6 +26,8 @@
 struct rule_factor {
     int64_t size;
     bool whole;     /* no axis may cut it */
+    bool as_it_lies; /* whole for the op, which takes an operand cut as its home is: rows are pulled
+                        from wherever they are */
     int8_t follows; /* another factor whose axes cut it as far as they divide, or RULE_FREE */
 };
 
@@ -49,6 +51,9 @@ struct rule_op {
 
 /* The row of an op; NULL for those that come with another (leaves, extras). */
 const struct rule_op *rule_of(enum graph_op op);
+
+/* Whether an op moves rows instead of computing: lower() makes it a PROGRAM_ROWS, not a kernel. */
+bool rule_moves_rows(enum graph_op op);
 
 /* The rule by names: every dimension is a factor of its own. */
 void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
@@ -76,6 +81,7 @@ int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t fir
 /* Rows of rules/. */
 extern const struct rule_op rule_einsum, rule_reduce, rule_attention, rule_attention_grad,
     rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick, rule_pick_grad, rule_repeat,
-    rule_repeat_sum, rule_window, rule_accumulate;
+    rule_repeat_sum, rule_topk, rule_slots, rule_count, rule_grouped, rule_dispatch, rule_combine,
+    rule_window, rule_shift, rule_accumulate;
 
 #endif /* PARTITION_RULE_H */

@@ -28,6 +28,29 @@ static double bring(struct placement *p, uint32_t node, struct versions *v, uint
     return best;
 }
 
+/* The bytes that all devices pull in an op that moves rows, if all rows are alike: of each device's
+ * as many come from itself as it has of the operand. */
+static double cost_of_rows(const struct placement *p, uint32_t node)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+    const struct placement_node *n = &p->nodes[node];
+    const struct shd_sharding *from = price_sharding(p->price, n->needs[0]);
+    const struct shd_sharding *to = price_sharding(p->price, n->home);
+    const struct graph_node *ids = &p->graph->nodes[g->inputs[1]];
+    double rows = 1, sources = 1;
+
+    for (uint32_t d = 0; d < ids->rank; d++)
+        rows *= (double)p->graph->dims[ids->dims[d]].size;
+    for (size_t d = 0; d < 2; d++) {
+        rows /= (double)shd_sharding_nshards(to, d);
+        sources *= (double)shd_sharding_nshards(from, d);
+    }
+    return (double)shd_mesh_size(p->mesh) * rows * (1 - 1 / sources) *
+               (double)p->graph->dims[g->dims[g->rank - 1]].size /
+               (double)shd_sharding_nshards(to, g->rank - 1) * (double)shd_dtype_size(g->dtype) +
+           (sources > 1 ? PRICE_STEP_BYTES : 0);
+}
+
 double tally_value(struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -46,6 +69,9 @@ double tally_value(struct placement *p, uint32_t node)
 
         if (need != PLACEMENT_UNKNOWN)
             cost += bring(p, node, &v, need);
+        if (need != PLACEMENT_UNKNOWN &&
+            placement_takes_home(p, n->readers[r].node, n->readers[r].operand))
+            cost += cost_of_rows(p, n->readers[r].node);
     }
     return cost;
 }
@@ -54,6 +80,22 @@ static double local_elements(const struct graph_node *array, const int8_t *facto
                              const int64_t *extents)
 {
     return (double)rule_product(factors, extents, 0, array->rank);
+}
+
+/* What devices hand on to each other in a shift, in bytes received. */
+static double tally_shift(const struct placement *p, uint32_t node)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+    struct shd_reshard_step step;
+    int64_t shape[GRAPH_RANK_MAX];
+
+    if (g->op != GRAPH_SHIFT || p->nodes[node].home == PLACEMENT_UNKNOWN)
+        return 0;
+    graph_shape(p->graph, node, shape);
+    if (shd_reshard_shift(&step, price_sharding(p->price, p->nodes[node].home), shape, g->dtype,
+                          (int)rule_place(g, g->attr.shift.dim), g->attr.shift.by, NULL) != SHD_OK)
+        return PRICE_IMPOSSIBLE;
+    return (double)step.received_bytes;
 }
 
 /* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
@@ -68,6 +110,8 @@ double tally_work(const struct placement *p, uint32_t node)
 
     if (!n->works)
         return 0;
+    if (g->op == GRAPH_SHIFT)
+        return tally_shift(p, node);
     assign_extents(extents, &a);
     touched = local_elements(g, n->rule.result[0], extents);
     for (uint32_t k = 0; k < g->ninputs; k++)
@@ -75,6 +119,8 @@ double tally_work(const struct placement *p, uint32_t node)
     for (uint32_t f = 0; f < n->rule.nfactors; f++)
         if (n->rule.factors[f].follows == RULE_FREE)
             flops *= (double)extents[f];
+    if (rule_moves_rows(g->op))
+        flops = 0;
     return (double)shd_mesh_size(p->mesh) *
            (flops / PRICE_FLOPS_PER_BYTE +
             touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);

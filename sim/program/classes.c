@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/rows.h"
+
 /* ---- what depends on which axes ---- */
 
 /* The axes that cut a dimension differently before and after: not those that lead it both times,
@@ -36,6 +38,8 @@ uint32_t program_moves_axes(const struct program *program, const struct program_
 
     if (!program_communicates(op) || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return 0;
+    if (op->kind == PROGRAM_ROWS)
+        return program_rows_moves_axes(program, op);
     algo = program_algo(program, op, &call);
     if (!algo)
         return exchanged_axes(&op->reshard);
@@ -54,11 +58,15 @@ bool program_moves_alike(const struct program *program, const struct program_op 
     const struct program_buffer *to = &program->buffers[b->inputs[0]];
     struct coll_shape x_call, y_call;
 
-    if (a->kind != PROGRAM_RESHARD || b->kind != PROGRAM_RESHARD ||
-        (program->rank_of_stage &&
-         program->rank_of_stage[a->stage] != program->rank_of_stage[b->stage]))
+    if (a->kind != b->kind || (program->rank_of_stage && program->rank_of_stage[a->stage] !=
+                                                             program->rank_of_stage[b->stage]))
         return false;
-    if (x->kind != y->kind || from->dtype != to->dtype || !shd_sharding_equal(&x->from, &y->from) ||
+    if (a->kind == PROGRAM_ROWS)
+        return program_rows_moves_alike(program, a, b);
+    if (a->kind != PROGRAM_RESHARD)
+        return false;
+    if (x->kind != y->kind || x->shift != y->shift || x->dim != y->dim ||
+        from->dtype != to->dtype || !shd_sharding_equal(&x->from, &y->from) ||
         !shd_sharding_equal(&x->to, &y->to) || x->naxes != y->naxes ||
         memcmp(x->axes, y->axes, sizeof x->axes) != 0 ||
         memcmp(x->near, y->near, sizeof x->near) != 0)
@@ -235,6 +243,57 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
     return SHD_OK;
 }
 
+/* Whether a kernel gets the same offset on every device in two ops. */
+static bool same_offsets(const struct program *program, const struct program_op *a,
+                         const struct program_op *b)
+{
+    for (uint32_t k = 0; k < a->noffsets; k++) {
+        const struct program_buffer *x = &program->buffers[a->offsets[k].buffer];
+        const struct program_buffer *y = &program->buffers[b->offsets[k].buffer];
+
+        if (a->offsets[k].dim != b->offsets[k].dim ||
+            x->shape[a->offsets[k].dim] != y->shape[b->offsets[k].dim] ||
+            memcmp(&x->sharding.dims[a->offsets[k].dim], &y->sharding.dims[b->offsets[k].dim],
+                   sizeof x->sharding.dims[0]) != 0)
+            return false;
+    }
+    return a->noffsets == b->noffsets;
+}
+
+/* Whether two kernels do as many flops at every device: they are described alike. */
+static bool work_alike(const struct program *program, const struct program_op *a,
+                       const struct program_op *b)
+{
+    if (a->kernel != b->kernel || a->noffsets != b->noffsets ||
+        (program->rank_of_stage &&
+         program->rank_of_stage[a->stage] != program->rank_of_stage[b->stage]))
+        return false;
+    return memcmp(&a->desc, &b->desc, sizeof a->desc) == 0 && same_offsets(program, a, b);
+}
+
+/* Note an op whose flops depend on axes; `*is_new` where no op before it does the same. */
+static int add_works(struct program_classes *c, uint32_t i, uint32_t axes, bool *is_new)
+{
+    const struct program_op *ops = c->program->ops;
+    struct program_works *more;
+
+    *is_new = false;
+    for (uint32_t k = 0; k < c->nworks; k++)
+        if (work_alike(c->program, &ops[c->works[k].op], &ops[i])) {
+            c->works[k].times += ops[i].times;
+            return SHD_OK;
+        }
+    if ((c->nworks & (c->nworks - 1)) == 0) {
+        more = realloc(c->works, (c->nworks ? 2 * (size_t)c->nworks : 1) * sizeof *more);
+        if (!more)
+            return SHD_ENOMEM;
+        c->works = more;
+    }
+    c->works[c->nworks++] = (struct program_works){i, ops[i].times, axes};
+    *is_new = true;
+    return SHD_OK;
+}
+
 static int refine(struct program_classes *c, uint32_t i)
 {
     const struct program_op *op = &c->program->ops[i];
@@ -242,8 +301,10 @@ static int refine(struct program_classes *c, uint32_t i)
     bool is_new;
     int status;
 
-    if (axes)
-        return cut_by_figures(c, op, axes, flops_of);
+    if (axes) {
+        status = add_works(c, i, axes, &is_new);
+        return status == SHD_OK && is_new ? cut_by_figures(c, op, axes, flops_of) : status;
+    }
     if (!program_communicates(op))
         return SHD_OK;
     status = add_moves(c, i, &is_new);
@@ -302,6 +363,7 @@ void program_classes_destroy(struct program_classes *classes)
     for (size_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         free(classes->starts[a]);
     free(classes->moves);
+    free(classes->works);
     free(classes);
 }
 

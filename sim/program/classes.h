@@ -24,10 +24,19 @@ struct program_moves {
     uint32_t axes;  /* a bit for each on whose coordinates it depends what a device moves */
 };
 
+/* Ops whose flops differ from device to device, alike: those of equal layers. */
+struct program_works {
+    uint32_t op;
+    uint64_t times;
+    uint32_t axes; /* as above, of flops */
+};
+
 struct program_classes {
     const struct program *program; /* not owned */
     struct program_moves *moves;   /* of all ops that communicate */
     uint32_t nmoves;
+    struct program_works *works; /* of all ops that do not do the same at every device */
+    uint32_t nworks;
     uint32_t nclasses;
     uint32_t nsegments[SHD_MESH_AXES_MAX];
     int32_t *starts[SHD_MESH_AXES_MAX]; /* the first coordinate of each segment of an axis; the last

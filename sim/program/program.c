@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "program/program.h"
+#include "program/rows.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +47,7 @@ void program_destroy(struct program *program)
         free(program->texts);
         program->texts = next;
     }
+    program_rows_free_counts(program->rows_counts);
     free(program->buffers);
     free(program->ops);
     free(program->results);

@@ -79,6 +79,8 @@ enum program_op_kind {
     PROGRAM_SEND,    /* to the devices of another rank, with the same other coordinates: reads one
                         array, and does not wait for who receives it */
     PROGRAM_RECV,    /* what was sent so: writes one array, in the same sharding */
+    PROGRAM_ROWS,    /* rows that ids and slots tell go to experts or back: reads an array, ids and
+                        slots, writes one array; rows.h */
     PROGRAM_NKINDS
 };
 
@@ -104,10 +106,20 @@ struct program_offset {
     uint32_t buffer, dim;
 };
 
+/* How rows go between tokens and experts: rows.h. */
+struct program_rows {
+    bool combines;                            /* experts' rows go to tokens, else tokens to rows */
+    uint32_t groups;                          /* of the batch, each with slots of its own */
+    const struct kern_routing *routing;       /* what is planned; not owned */
+    const struct program_rows_counts *counts; /* the program's */
+    uint8_t naxes; /* along which rows come from other devices, ascending; 0: all are there */
+    uint8_t axes[SHD_MESH_AXES_MAX];
+};
+
 struct program_op {
     enum program_op_kind kind;
-    uint8_t phase;    /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
-    uint8_t part;     /* enum program_part */
+    uint8_t phase; /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
+    uint8_t part;  /* enum program_part */
     uint32_t stage;
     const char *name; /* which op of the model this is, or which one asked for the step */
     const char *why;  /* a sentence for steps that communicate, else NULL */
@@ -121,6 +133,7 @@ struct program_op {
     uint64_t model_flops;             /* the same, nothing skipped for a mask */
     uint32_t cut_axes;                /* bit a: axis a of the mesh cuts the work */
     uint32_t times;                   /* that a step does it: once, or for each microbatch */
+    bool again;                       /* of the forward phase, done once more */
     bool accumulates;                 /* a kernel that adds to what it wrote for the microbatches
                                          before, zeros for the first: that is its first input, which
                                          `inputs` lacks */
@@ -129,6 +142,7 @@ struct program_op {
         struct kern_source source; /* PROGRAM_FILL */
         union kern_desc desc;      /* PROGRAM_KERNEL */
         struct shd_reshard_step reshard;
+        struct program_rows rows; /* PROGRAM_ROWS */
         uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: the number that only these two have */
     };
 };
@@ -196,6 +210,7 @@ struct program {
     struct program_result *results;
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
+    struct program_rows_counts *rows_counts;    /* of all PROGRAM_ROWS */
     const char *note; /* what the partitioner left out, a sentence; NULL: nothing */
     struct program_text *texts;
     bool failed; /* there was no memory for a text: not to be used */
@@ -298,6 +313,10 @@ int program_coll_kind(const struct program_op *op);
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
 
+/* Whether what the op makes follows from what several devices have, though it may be local: who
+ * looks at it looks at the shards of others. */
+bool program_reads_others(const struct program_op *op);
+
 /* Write the axes that a step runs over, by the names people gave them: "dp,tp", and "tp:(4)2" for a
  * part of tp; cut if needed, returns the length of the whole text. */
 size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
@@ -335,7 +354,9 @@ struct program_work_axis {
 /* The step's work against that of one device with whole arrays. */
 struct program_work {
     uint128 unsharded_flops;
-    uint128 model_flops; /* of one device, nothing skipped for a mask: what MFU counts */
+    uint128 model_flops; /* of one device, nothing skipped for a mask and nothing done again: what
+                            MFU counts */
+    uint128 again_flops; /* likewise, of what is done again: model and again flops are HFU's */
     struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
 };
 void program_work(struct program_work *out, const struct program *program);
@@ -398,6 +419,9 @@ struct program_memory_watch {
  * walked: the others are like the second. */
 void program_memory_walk(const struct program *program, uint32_t rank,
                          const struct program_memory_watch *watch);
+
+/* Elements of all parameters, as whole arrays. */
+double program_parameters(const struct program *program);
 
 /* The rank of a pipeline that has most, and its bytes. */
 uint32_t program_peak_rank(const struct program *program);

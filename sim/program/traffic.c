@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "program/program.h"
+#include "program/rows.h"
 
 #include <shd/group.h>
 
@@ -34,7 +34,8 @@ int program_coll_kind(const struct program_op *op)
 
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel", "reshard", "send", "receive"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill",    "kernel", "reshard", "send",
+                                                       "receive", "rows"};
 
     return names[kind];
 }
@@ -50,6 +51,10 @@ const char *program_step_name(const struct program_op *op)
 {
     if (op->kind == PROGRAM_KERNEL)
         return op->kernel->name;
+    if (op->kind == PROGRAM_ROWS && !program_communicates(op))
+        return op->rows.combines ? "combine" : "dispatch";
+    if (op->kind == PROGRAM_ROWS)
+        return "all-to-all-v";
     if (op->kind != PROGRAM_RESHARD)
         return program_kind_name(op->kind);
     if (op->reshard.kind == SHD_RESHARD_PERMUTE)
@@ -61,8 +66,15 @@ bool program_communicates(const struct program_op *op)
 {
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return true;
+    if (op->kind == PROGRAM_ROWS)
+        return op->rows.naxes > 0;
     return op->kind == PROGRAM_RESHARD && op->reshard.kind != SHD_RESHARD_SLICE &&
            op->reshard.kind != SHD_RESHARD_MASK;
+}
+
+bool program_reads_others(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
 }
 
 /* How many devices a step's axes span of one asked axis. */
@@ -201,6 +213,8 @@ uint128 program_received_by_all(const struct program *program, const struct prog
         return 0;
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return moved_between_stages(program, op).received * ndevices;
+    if (op->kind == PROGRAM_ROWS)
+        return program_rows_received_by_all(program, op);
     algo = program_algo(program, op, &call);
     if (!algo)
         return op->reshard.received_bytes / program->nranks; /* each rank's devices do the same */
@@ -232,6 +246,8 @@ struct program_moved program_moved(const struct program *program, const struct p
         return (struct program_moved){0, 0};
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return moved_between_stages(program, op);
+    if (op->kind == PROGRAM_ROWS)
+        return program_rows_moved(program, op, position);
     b = &program->buffers[op->outputs[0]];
     size = shd_dtype_size(b->dtype);
     algo = program_algo(program, op, &call);
@@ -286,6 +302,10 @@ void program_transfers(const struct program *program, const struct program_op *o
         return;
     if (op->kind == PROGRAM_RECV) {
         receive_transfers(program, op, position, fn, arg);
+        return;
+    }
+    if (op->kind == PROGRAM_ROWS) {
+        program_rows_transfers(program, op, position, fn, arg);
         return;
     }
     algo = program_algo(program, op, &call);

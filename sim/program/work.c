@@ -79,8 +79,24 @@ void program_work(struct program_work *out, const struct program *program)
         const struct program_op *op = &program->ops[i];
 
         out->unsharded_flops += (uint128)op->unsharded_flops * op->times;
-        out->model_flops += (uint128)op->model_flops * op->times;
+        *(op->again ? &out->again_flops : &out->model_flops) +=
+            (uint128)op->model_flops * op->times;
     }
     for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
         work_along(&out->axes[a], program, (uint8_t)a);
+}
+
+double program_parameters(const struct program *program)
+{
+    double all = 0;
+
+    for (uint32_t i = 0; i < program->nbuffers; i++) {
+        const struct program_buffer *b = &program->buffers[i];
+        double elements = 1;
+
+        for (uint32_t d = 0; d < b->rank; d++)
+            elements *= (double)b->shape[d];
+        all += b->argument && b->use == PROGRAM_PARAMETERS ? elements : 0;
+    }
+    return all;
 }

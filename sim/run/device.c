@@ -250,3 +250,10 @@ int shd_device_barrier(struct shd_device *dev, const char *axes, struct shd_erro
 
     return call_over(dev, axes, &call, NULL, NULL, err);
 }
+
+void device_count_anew(struct shd_device *dev)
+{
+    if (dev->matrix_row)
+        memset(dev->matrix_row, 0, (size_t)dev->run->ndevices * sizeof *dev->matrix_row);
+    dev->received_bytes = dev->sent_bytes = 0;
+}

@@ -101,6 +101,10 @@ int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
                 const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
                 struct shd_error *err);
 
+/* Forget the bytes that a device was counted to have received and sent so far; while nobody moves
+ * any. */
+void device_count_anew(struct shd_device *dev);
+
 /* Free the seats of a device and the groups of a run. */
 void run_group_fini_seats(struct shd_device *dev);
 void run_group_fini_all(struct run *run);

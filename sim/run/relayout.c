@@ -44,8 +44,11 @@ static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int3
 
     shd_sharding_offset(&step->from, shape, box->source, from);
     shd_sharding_offset(&step->to, shape, position, to);
+    if (step->shift > 0)
+        from[step->dim] += step->shift;
     for (size_t d = 0; d < step->to.rank; d++)
-        same &= from[d] + box->source_offset[d] == to[d] + box->dest_offset[d];
+        same &= shape[d] > 0 && (from[d] + box->source_offset[d]) % shape[d] ==
+                                    to[d] + box->dest_offset[d];
     return same;
 }
 

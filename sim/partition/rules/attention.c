@@ -1,5 +1,7 @@
-/* Attention: batch, queries and heads may be cut; keys and head_dim are whole; key heads follow the
- * heads.  The gradients of k and v are partial over what cuts the queries.
+/* Attention: batch, queries and heads may be cut; keys and the elements of a head are whole; key
+ * heads follow the heads.  Of an attention by blocks queries and keys are cut alike, in whole
+ * blocks. What tells what is seen lies as the queries and the keys do.  The gradients of k and v
+ * are partial over what cuts the queries, but not over what cuts both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,79 +11,139 @@
 
 #include "partition/rule.h"
 
-enum factor { BATCH, QUERIES, HEADS, HEAD_DIM, KEYS, KV_HEADS, NFACTORS };
+enum factor { BATCH, QUERIES, HEADS, HEAD_DIM, VALUE_DIM, KEYS, KV_HEADS, SPAN, NFACTORS };
 
-static const int8_t query_side[GRAPH_RANK_MAX] = {BATCH, QUERIES, HEADS, HEAD_DIM};
-static const int8_t key_side[GRAPH_RANK_MAX] = {BATCH, KEYS, KV_HEADS, HEAD_DIM};
+enum { Q, K, V }; /* operands */
 
-static void factors(struct rule *out, const struct graph *graph, const struct graph_node *q,
-                    const struct graph_node *k)
+static uint32_t blocks_of(const struct graph_node *n)
 {
-    const uint32_t dims[NFACTORS] = {q->dims[0], q->dims[1], q->dims[2],
-                                     q->dims[3], k->dims[1], k->dims[2]};
+    return n->attr.attention.blocks;
+}
+
+static int64_t size_of(const struct graph *graph, uint32_t node, int dim)
+{
+    return graph->dims[graph->nodes[node].dims[dim]].size;
+}
+
+static void factors(struct rule *out, const struct graph *graph, const struct graph_node *n)
+{
+    const int64_t queries = size_of(graph, n->inputs[Q], 1);
+    const int64_t sizes[NFACTORS] = {
+        [BATCH] = size_of(graph, n->inputs[Q], 0),
+        [QUERIES] = blocks_of(n) > 1 ? blocks_of(n) : queries,
+        [HEADS] = size_of(graph, n->inputs[Q], 2),
+        [HEAD_DIM] = size_of(graph, n->inputs[Q], 3),
+        [VALUE_DIM] = size_of(graph, n->inputs[V], 3),
+        [KEYS] = size_of(graph, n->inputs[K], 1),
+        [KV_HEADS] = size_of(graph, n->inputs[K], 2),
+        [SPAN] = 2,
+    };
 
     memset(out, 0, sizeof *out);
     for (int f = 0; f < NFACTORS; f++)
-        rule_add_factor(out, graph->dims[dims[f]].size);
+        rule_add_factor(out, sizes[f]);
     out->factors[HEAD_DIM].whole = true;
+    out->factors[VALUE_DIM].whole = true;
     out->factors[KEYS].whole = true;
+    out->factors[SPAN].whole = true;
     out->factors[KV_HEADS].follows = HEADS;
 }
 
-static void set(int8_t *out, const int8_t *side)
+static void set(int8_t *out, int8_t a, int8_t b, int8_t c, int8_t d)
 {
+    const int8_t side[GRAPH_RANK_MAX] = {a, b, c, d};
+
     memcpy(out, side, GRAPH_RANK_MAX);
+}
+
+static void set_query_side(int8_t *out, enum factor width)
+{
+    set(out, BATCH, QUERIES, HEADS, (int8_t)width); /* of lse the first three */
+}
+
+static void set_key_side(int8_t *out, const struct graph_node *n, enum factor width)
+{
+    set(out, BATCH, blocks_of(n) > 1 ? QUERIES : KEYS, KV_HEADS, (int8_t)width);
+}
+
+/* q, k and v, and what comes after `first` others: what is seen.  Returns how many there are. */
+static uint32_t set_operands(struct rule *out, const struct graph_node *n, uint32_t first)
+{
+    const struct kern_sight *sight = n->attr.attention.sight;
+
+    set_query_side(out->operand[Q], HEAD_DIM);
+    set_key_side(out->operand[K], n, HEAD_DIM);
+    set_key_side(out->operand[V], n, VALUE_DIM);
+    if (!sight)
+        return first;
+    if (sight->rows > 0)
+        set(out->operand[first], BATCH, QUERIES, SPAN, 0);
+    else
+        set(out->operand[first], QUERIES, SPAN, 0, 0);
+    set(out->operand[first + 1], blocks_of(n) > 1 ? QUERIES : KEYS, 0, 0, 0);
+    return first + 2;
 }
 
 static void rule_forward(struct rule *out, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
+    uint32_t k;
 
-    factors(out, graph, n, &graph->nodes[n->inputs[1]]);
-    out->noperands = 3;
-    set(out->operand[0], query_side);
-    set(out->operand[1], key_side);
-    set(out->operand[2], key_side);
+    factors(out, graph, n);
+    out->noperands = n->ninputs;
+    for (k = set_operands(out, n, 3); k < n->ninputs; k++)
+        set_query_side(out->operand[k], VALUE_DIM); /* o and lse so far */
     out->nresults = 2;
-    set(out->result[0], query_side);
-    set(out->result[1], query_side); /* lse: the first three of them */
+    set_query_side(out->result[0], VALUE_DIM);
+    set_query_side(out->result[1], VALUE_DIM);
 }
 
 static void rule_backward(struct rule *out, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    factors(out, graph, n, &graph->nodes[n->inputs[1]]);
-    out->noperands = 6;
-    for (int k = 0; k < 6; k++)
-        set(out->operand[k], k == 1 || k == 2 ? key_side : query_side);
+    factors(out, graph, n);
+    out->noperands = n->ninputs;
+    for (uint32_t k = 3; k < 6; k++)
+        set_query_side(out->operand[k], VALUE_DIM);
+    set_operands(out, n, 6);
     out->nresults = 1 + n->nextras;
-    set(out->result[0], query_side);
-    set(out->result[1], key_side);
-    set(out->result[2], key_side);
+    set_query_side(out->result[0], HEAD_DIM);
+    set_key_side(out->result[1], n, HEAD_DIM);
+    set_key_side(out->result[2], n, VALUE_DIM);
 }
 
 static void describe(struct program_op *op, const struct graph *graph, uint32_t node,
                      const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
+    uint32_t all = blocks_of(n);
+    int64_t blocks = all > 1 ? extents[QUERIES] : 1;
 
     op->desc.attention = (struct kern_attention){
-        .dtype = n->dtype,
+        .dtype = graph->nodes[n->inputs[Q]].dtype,
         .batch = extents[BATCH],
-        .queries = extents[QUERIES],
-        .keys = extents[KEYS],
+        .queries = all > 1 ? size_of(graph, n->inputs[Q], 1) / all * blocks : extents[QUERIES],
+        .keys = size_of(graph, n->inputs[K], 1) / all * blocks,
         .heads = extents[HEADS],
         .kv_heads = extents[KV_HEADS],
         .head_dim = extents[HEAD_DIM],
+        .value_dim = extents[VALUE_DIM],
         .repeat = rule->factors[HEADS].size / rule->factors[KV_HEADS].size,
         .scale = n->attr.attention.scale,
         .causal = n->attr.attention.causal,
+        .goes_on = n->attr.attention.goes_on,
+        .more = n->attr.attention.more,
+        .blocks = blocks,
+        .shift = n->attr.attention.shift,
+        .sight = n->attr.attention.sight,
     };
-    op->noffsets = KERN_ATTENTION_NOFFSETS;
-    op->offsets[KERN_ATTENTION_QUERY0] = (struct program_offset){op->inputs[0], 1};
-    op->offsets[KERN_ATTENTION_HEAD0] = (struct program_offset){op->inputs[0], 2};
-    op->offsets[KERN_ATTENTION_KV_HEAD0] = (struct program_offset){op->inputs[1], 2};
+    op->noffsets = KERN_ATTENTION_BATCH0;
+    op->offsets[KERN_ATTENTION_QUERY0] = (struct program_offset){op->inputs[Q], 1};
+    op->offsets[KERN_ATTENTION_HEAD0] = (struct program_offset){op->inputs[Q], 2};
+    op->offsets[KERN_ATTENTION_KV_HEAD0] = (struct program_offset){op->inputs[K], 2};
+    if (n->attr.attention.sight && n->attr.attention.sight->rows > 0) /* the only one that asks */
+        op->offsets[op->noffsets++] = (struct program_offset){op->inputs[Q], 0};
 }
 
 static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,

@@ -6,9 +6,17 @@
 
 #include "partition/rule.h"
 
+/* Of ids: those behind x's own dimensions. */
+static int64_t choices(const struct graph_node *ids, const struct graph_node *x,
+                       const int8_t *factors, const int64_t *extents)
+{
+    return rule_product(factors, extents, x->rank - 1, ids->rank);
+}
+
 /* x[tokens..., classes, inner...] with the place of the classes. */
 static void describe(struct program_op *op, const struct graph_node *x, enum shd_dtype dtype,
-                     uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer)
+                     uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer,
+                     int64_t nchoices)
 {
     uint32_t at = 0;
 
@@ -17,7 +25,8 @@ static void describe(struct program_op *op, const struct graph_node *x, enum shd
     op->desc.pick = (struct kern_pick){.dtype = dtype,
                                        .tokens = rule_product(factors, extents, 0, at),
                                        .classes = extents[factors[at]],
-                                       .inner = rule_product(factors, extents, at + 1, x->rank)};
+                                       .inner = rule_product(factors, extents, at + 1, x->rank),
+                                       .choices = nchoices};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){buffer, at};
 }
@@ -29,7 +38,9 @@ static void lower_forward(struct program_op *op, const struct graph *graph, uint
 
     op->kernel = &kern_kernel_pick;
     describe(op, &graph->nodes[n->inputs[0]], n->dtype, n->attr.choice.dim, rule->operand[0],
-             extents, op->inputs[0]);
+             extents, op->inputs[0],
+             choices(&graph->nodes[n->inputs[1]], &graph->nodes[n->inputs[0]], rule->operand[1],
+                     extents));
 }
 
 static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -38,7 +49,8 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
     const struct graph_node *n = &graph->nodes[node];
 
     op->kernel = &kern_kernel_pick_grad;
-    describe(op, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0]);
+    describe(op, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0],
+             choices(&graph->nodes[n->inputs[0]], n, rule->operand[0], extents));
 }
 
 const struct rule_op rule_pick = {rule_by_names, lower_forward, false};

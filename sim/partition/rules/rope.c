@@ -1,4 +1,5 @@
-/* Rotary embedding: pairs must be whole; positions may be cut, each device knows where its start.
+/* Rotary embedding: pairs must be whole; positions may be cut, each device knows where its start,
+ * or has them as data that lie alike.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +31,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     r->theta = n->attr.rope.theta;
     r->interleaved = n->attr.rope.interleaved;
     r->inverse = n->attr.rope.inverse;
-    op->noffsets = 1;
+    r->given = n->ninputs > 1;
+    op->noffsets = r->given ? 0 : 1;
     op->offsets[0] = (struct program_offset){op->outputs[0], r->position_dim};
 }
 

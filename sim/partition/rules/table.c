@@ -19,8 +19,17 @@ static const struct rule_op *const rows[GRAPH_NOPS] = {
     [GRAPH_EMBED] = &rule_embed,         [GRAPH_EMBED_GRAD] = &rule_embed_grad,
     [GRAPH_PICK] = &rule_pick,           [GRAPH_PICK_GRAD] = &rule_pick_grad,
     [GRAPH_REPEAT] = &rule_repeat,       [GRAPH_REPEAT_SUM] = &rule_repeat_sum,
-    [GRAPH_WINDOW] = &rule_window,       [GRAPH_ACCUMULATE] = &rule_accumulate,
+    [GRAPH_WINDOW] = &rule_window,       [GRAPH_SHIFT] = &rule_shift,
+    [GRAPH_ACCUMULATE] = &rule_accumulate, [GRAPH_TOPK] = &rule_topk,
+    [GRAPH_SLOTS] = &rule_slots,         [GRAPH_COUNT] = &rule_count,
+    [GRAPH_GROUPED] = &rule_grouped,     [GRAPH_DISPATCH] = &rule_dispatch,
+    [GRAPH_COMBINE] = &rule_combine,
 };
+
+bool rule_moves_rows(enum graph_op op)
+{
+    return op == GRAPH_DISPATCH || op == GRAPH_COMBINE;
+}
 
 const struct rule_op *rule_of(enum graph_op op)
 {

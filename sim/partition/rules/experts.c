@@ -1,0 +1,136 @@
+/* Mixtures of experts: who is chosen, and the product of what experts got.
+ *
+ * Queues go through all tokens of a group: the batch is cut between groups at most, and nothing
+ * else is.  A group's counts lie with it, as do its slots: cut along groups, whole inside.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/rule.h"
+
+/* ---- choice ---- */
+
+/* scores[tokens..., classes] -> ids[tokens..., choice] */
+static void rule_topk_of(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    rule_by_names(out, graph, node);
+    out->factors[rule_find(out, graph, node, n->attr.topk.dim)].whole = true;
+    out->factors[out->result[0][n->rank - 1]].whole = true;
+}
+
+static void lower_topk(struct program_op *op, const struct graph *graph, uint32_t node,
+                       const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    op->kernel = &kern_kernel_topk;
+    op->desc.topk =
+        (struct kern_topk){.dtype = graph->nodes[n->inputs[0]].dtype,
+                           .tokens = rule_product(rule->result[0], extents, 0, n->rank - 1),
+                           .classes = extents[rule_find(rule, graph, node, n->attr.topk.dim)],
+                           .choices = extents[rule->result[0][n->rank - 1]],
+                           .groups = n->attr.topk.limits.groups,
+                           .kept = n->attr.topk.limits.kept,
+                           .by_largest = n->attr.topk.limits.by_largest};
+}
+
+/* ---- queues ---- */
+
+/* ids[batch, .., choice] -> slots of the same dimensions, counts[group, expert] */
+static void rule_slots_of(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    rule_by_names(out, graph, node);
+    for (uint32_t f = 0; f < out->nfactors; f++)
+        out->factors[f].whole = true;
+    out->factors[out->result[0][0]].whole = false;
+    out->factors[out->result[0][0]].size = n->attr.experts.groups;
+    out->result[1][0] = out->result[0][0];
+}
+
+static void lower_slots(struct program_op *op, const struct graph *graph, uint32_t node,
+                        const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    const struct kern_routing *routing = n->attr.experts.routing;
+
+    op->kernel = &kern_kernel_slots;
+    op->desc.slots = (struct kern_slots){.dtype = SHD_I32,
+                                         .groups = extents[rule->result[0][0]],
+                                         .tokens = routing->tokens,
+                                         .choices = routing->choices,
+                                         .experts = routing->experts,
+                                         .capacity = routing->capacity,
+                                         .slot_major = routing->slot_major};
+}
+
+/* ---- counts ---- */
+
+/* ids[tokens..., choice] -> [classes], a sum of parts over what cuts the ids. */
+static void lower_count(struct program_op *op, const struct graph *graph, uint32_t node,
+                        const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    uint32_t rank = graph->nodes[n->inputs[0]].rank;
+
+    op->kernel = &kern_kernel_count;
+    op->desc.count = (struct kern_count){.dtype = n->dtype,
+                                         .ids = rule_product(rule->operand[0], extents, 0, rank),
+                                         .classes = extents[rule->result[0][0]]};
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){op->outputs[0], 0};
+}
+
+/* ---- products ---- */
+
+/* The dimension of groups of the counts is the one of slots, in units of a group's. */
+static void rule_grouped_of(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    int slot;
+
+    rule_by_names(out, graph, node);
+    slot = rule_find(out, graph, node, n->attr.experts.slot_dim);
+    out->factors[slot].size = n->attr.experts.groups;
+    out->operand[2][0] = (int8_t)slot;
+    out->nfactors--; /* the last one, which only the counts had */
+}
+
+static void lower_grouped(struct program_op *op, const struct graph *graph, uint32_t node,
+                          const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    int expert = rule_find(rule, graph, node, n->attr.experts.expert_dim);
+    int slot = rule_find(rule, graph, node, n->attr.experts.slot_dim);
+    struct kern_grouped *p = &op->desc.grouped;
+    struct kern_einsum *e = &p->einsum;
+
+    op->kernel = &kern_kernel_grouped;
+    e->dtype = n->dtype;
+    e->ndims = rule->nfactors;
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        e->extent[f] = extents[f];
+    e->extent[slot] *= n->attr.experts.routing->capacity;
+    e->a_has = rule_factor_strides(e->a_stride, graph->nodes[n->inputs[0]].rank, rule->operand[0],
+                                   e->extent);
+    e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
+                                   e->extent);
+    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], e->extent);
+    p->expert = (uint32_t)expert;
+    p->slot = (uint32_t)slot;
+    p->groups = extents[slot];
+    p->capacity = n->attr.experts.routing->capacity;
+    p->routing = n->attr.experts.routing;
+    op->noffsets = 1;
+    op->offsets[0] = (struct program_offset){
+        op->inputs[0], rule_place(&graph->nodes[n->inputs[0]], n->attr.experts.expert_dim)};
+}
+
+const struct rule_op rule_topk = {rule_topk_of, lower_topk, false};
+const struct rule_op rule_slots = {rule_slots_of, lower_slots, false};
+const struct rule_op rule_count = {rule_by_names, lower_count, false};
+const struct rule_op rule_grouped = {rule_grouped_of, lower_grouped, false};
