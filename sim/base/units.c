@@ -43,12 +43,16 @@ static const struct unit rate_units[] = {
     {"TiB/s", UINT64_C(1) << 40},
 };
 
+static const struct unit flops_units[] = {
+    {"FLOP/s", 1},
+    {"MFLOP/s", UINT64_C(1000000)},
+    {"GFLOP/s", UINT64_C(1000000000)},
+    {"TFLOP/s", UINT64_C(1000000000000)},
+    {"PFLOP/s", UINT64_C(1000000000000000)},
+};
+
 static const struct unit time_units[] = {
-    {"ns", 1},
-    {"us", 1000},
-    {"ms", 1000000},
-    {"s", 1000000000},
-    {"min", UINT64_C(60000000000)},
+    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", UINT64_C(60000000000)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -193,12 +197,9 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
 int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err)
 {
     static const struct quantity bytes = {
-        byte_units,
-        COUNT(byte_units),
-        "size",
-        "a number and B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
-        "bytes",
-        UINT64_MAX,
+        byte_units, COUNT(byte_units),
+        "size",     "a number and B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+        "bytes",    UINT64_MAX,
     };
 
     return parse(out, text, &bytes, err);
@@ -207,8 +208,8 @@ int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err)
 int units_parse_ns(int64_t *out, const char *text, struct shd_error *err)
 {
     static const struct quantity time = {
-        time_units, COUNT(time_units), "time", "a number and ns, us, ms, s or min", "nanoseconds",
-        INT64_MAX,
+        time_units,    COUNT(time_units), "time", "a number and ns, us, ms, s or min",
+        "nanoseconds", INT64_MAX,
     };
     uint64_t value;
 
@@ -221,11 +222,25 @@ int units_parse_ns(int64_t *out, const char *text, struct shd_error *err)
 int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err)
 {
     static const struct quantity rate = {
-        rate_units,    COUNT(rate_units), "rate", "a number and B/s, MB/s, GB/s, TB/s or GiB/s",
+        rate_units,       COUNT(rate_units), "rate", "a number and B/s, MB/s, GB/s, TB/s or GiB/s",
         "bytes a second", UINT64_MAX,
     };
 
     return parse(out, text, &rate, err);
+}
+
+int units_parse_flops(uint64_t *out, const char *text, struct shd_error *err)
+{
+    static const struct quantity flops = {
+        flops_units,
+        COUNT(flops_units),
+        "rate",
+        "a number and GFLOP/s, TFLOP/s or PFLOP/s",
+        "operations a second",
+        UINT64_MAX,
+    };
+
+    return parse(out, text, &flops, err);
 }
 
 static void print_pattern(struct text *out, const struct unit *units, size_t nunits)

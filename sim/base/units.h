@@ -33,6 +33,10 @@ SHD_MUST_CHECK int units_parse_ns(int64_t *out, const char *text, struct shd_err
  * SHD_EINVAL (not a rate, or finer than 1 B/s), SHD_ERANGE. */
 SHD_MUST_CHECK int units_parse_rate(uint64_t *out, const char *text, struct shd_error *err);
 
+/* "312TFLOP/s": floating-point operations a second, the unit is needed.
+ * SHD_EINVAL (not such a rate, or finer than 1 FLOP/s), SHD_ERANGE. */
+SHD_MUST_CHECK int units_parse_flops(uint64_t *out, const char *text, struct shd_error *err);
+
 /* A regular expression of what a parser takes, for schemas; sizes that are too large or too fine
  * match too. */
 void units_print_bytes_pattern(struct text *out);

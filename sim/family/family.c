@@ -9,10 +9,12 @@
 /* The largest number that a config may have: beyond that of any model, so it is a fault. */
 #define SIZE_LIMIT (INT64_C(1) << 40)
 
+#define OR_NONE -2
+
 struct size_key {
     enum family_size size;
     const char *key;
-    int64_t standard; /* 0: it must be there; -1: worked out of others */
+    int64_t standard; /* 0: it must be there; -1: worked out of others; OR_NONE: 0, which it may be */
 };
 
 struct family_row {
@@ -44,7 +46,24 @@ static const struct size_key qwen3_sizes[] = {
 static const struct size_key gemma_sizes[] = {
     LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", 256}, {FAMILY_END, NULL, 0}};
 static const struct size_key mixtral_sizes[] = {
-    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_EXPERTS, "num_local_experts", 8}, {FAMILY_END, NULL, 0}};
+    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_EXPERTS, "num_local_experts", 8},
+    {FAMILY_TOP_K, "num_experts_per_tok", 2}, {FAMILY_END, NULL, 0}};
+/* Its defaults are of one of its models, and were changed: what has no other meaning must be said. */
+static const struct size_key deepseek_sizes[] = {
+    LLAMA_SIZES,
+    {FAMILY_HEAD_DIM, "qk_nope_head_dim", 0},
+    {FAMILY_ROPE_DIM, "qk_rope_head_dim", 0},
+    {FAMILY_VALUE_DIM, "v_head_dim", 0},
+    {FAMILY_KV_RANK, "kv_lora_rank", 0},
+    {FAMILY_Q_RANK, "q_lora_rank", OR_NONE},
+    {FAMILY_EXPERTS, "n_routed_experts", 0},
+    {FAMILY_TOP_K, "num_experts_per_tok", 0},
+    {FAMILY_EXPERT_FF, "moe_intermediate_size", 0},
+    {FAMILY_SHARED, "n_shared_experts", OR_NONE},
+    {FAMILY_DENSE_LAYERS, "first_k_dense_replace", OR_NONE},
+    {FAMILY_EXPERT_GROUPS, "n_group", 1},
+    {FAMILY_KEPT_GROUPS, "topk_group", 1},
+    {FAMILY_END, NULL, 0}};
 static const struct size_key gpt2_sizes[] = {
     {FAMILY_HIDDEN, "n_embd", 768},  {FAMILY_LAYERS, "n_layer", 12},        {FAMILY_HEADS, "n_head", 12},
     {FAMILY_FF, "n_inner", -1},      {FAMILY_POSITIONS, "n_positions", 1024}, {FAMILY_VOCAB, "vocab_size", 50257},
@@ -71,6 +90,8 @@ static const struct family_row families[] = {
     {{"gemma3_text"}, FAMILY_GEMMA3, gemma_sizes, true, false},
     {{"gpt2"}, FAMILY_GPT2, gpt2_sizes, true, false},
     {{"t5"}, FAMILY_T5, t5_sizes, true, false},
+    {{"deepseek_v2"}, FAMILY_DEEPSEEK_V2, deepseek_sizes, false, false},
+    {{"deepseek_v3"}, FAMILY_DEEPSEEK_V3, deepseek_sizes, false, false},
 };
 
 /* ---- reading ---- */
@@ -86,7 +107,7 @@ static const struct family_row *find_family(const struct yaml_node *root, struct
                 return &families[f];
     diag_error(diag, type ? type->place : root->place,
                "model_type is %s; known are llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, "
-               "gemma3_text, gpt2 and t5",
+               "gemma3_text, gpt2, t5, deepseek_v2 and deepseek_v3",
                type ? yaml_describe(type, found, sizeof(found)) : "missing");
     return NULL;
 }
@@ -95,7 +116,7 @@ static const struct family_row *find_family(const struct yaml_node *root, struct
 static bool read_size(struct reading *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);
-    int64_t *size = &c->config->sizes[key->size];
+    int64_t *size = &c->config->sizes[key->size], least = key->standard == OR_NONE ? 0 : 1;
     char found[YAML_DESCRIPTION_MAX];
 
     if (!node || yaml_is_null(node)) {
@@ -104,23 +125,10 @@ static bool read_size(struct reading *c, const struct size_key *key)
             diag_error(c->diag, c->root->place, "'%s' is missing", key->key);
         return key->standard != 0;
     }
-    if (yaml_read_int(node, size) && *size >= 1 && *size <= SIZE_LIMIT)
+    if (yaml_read_int(node, size) && *size >= least && *size <= SIZE_LIMIT)
         return true;
-    diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least 1", key->key,
-               yaml_describe(node, found, sizeof(found)));
-    return false;
-}
-
-static bool read_flag(const struct reading *c, const char *key, bool standard, bool *out)
-{
-    const struct yaml_node *node = yaml_find(c->root, key);
-    char found[YAML_DESCRIPTION_MAX];
-
-    *out = standard;
-    if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
-        return true;
-    diag_error(c->diag, node->place, "%s is %s; expected true or false", key,
-               yaml_describe(node, found, sizeof(found)));
+    diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least %" PRId64,
+               key->key, yaml_describe(node, found, sizeof(found)), least);
     return false;
 }
 
@@ -144,10 +152,10 @@ static bool read_traits(struct reading *c)
 {
     const struct yaml_node *act = yaml_find(c->root, "feed_forward_proj");
     bool tied, bias, mlp_bias;
-    bool good = read_flag(c, "tie_word_embeddings", c->row->tied, &tied);
+    bool good = family_read_flag(&tied, c->root, "tie_word_embeddings", c->row->tied, c->diag);
 
-    good = read_flag(c, "attention_bias", c->row->bias, &bias) && good;
-    good = read_flag(c, "mlp_bias", false, &mlp_bias) && good;
+    good = family_read_flag(&bias, c->root, "attention_bias", c->row->bias, c->diag) && good;
+    good = family_read_flag(&mlp_bias, c->root, "mlp_bias", false, c->diag) && good;
     c->config->traits = (tied ? 0u : FAMILY_UNTIED) | (bias ? FAMILY_BIAS : 0u) | (mlp_bias ? FAMILY_MLP_BIAS : 0u);
     c->config->traits |= act && act->kind == YAML_TEXT && strstr(act->text, "gated") ? FAMILY_GATED : FAMILY_PLAIN;
     return good;
@@ -181,6 +189,20 @@ static bool derive(struct reading *c)
 }
 
 /* ---- the config ---- */
+
+bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, bool standard,
+                      struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, key);
+    char found[YAML_DESCRIPTION_MAX];
+
+    *out = standard;
+    if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
+        return true;
+    diag_error(diag, node->place, "%s is %s; expected true or false", key,
+               yaml_describe(node, found, sizeof(found)));
+    return false;
+}
 
 bool family_read_number(double *out, const struct yaml_node *root, const char *key, double standard,
                         struct diag *diag)

@@ -31,6 +31,16 @@ enum family_size {
     FAMILY_POSITIONS,
     FAMILY_BUCKETS,
     FAMILY_DECODER_LAYERS,
+    FAMILY_TOP_K,
+    FAMILY_EXPERT_FF,
+    FAMILY_SHARED,        /* experts that every token goes through */
+    FAMILY_DENSE_LAYERS,  /* the first, without experts */
+    FAMILY_EXPERT_GROUPS,
+    FAMILY_KEPT_GROUPS,
+    FAMILY_KV_RANK,
+    FAMILY_Q_RANK, /* 0: queries are not compressed */
+    FAMILY_ROPE_DIM,
+    FAMILY_VALUE_DIM,
     /* made of the others: */
     FAMILY_QUERIES, /* heads x head dim */
     FAMILY_KEYS,    /* kv heads x head dim */
@@ -56,7 +66,9 @@ enum family {
     FAMILY_GEMMA2,
     FAMILY_GEMMA3,
     FAMILY_GPT2,
-    FAMILY_T5
+    FAMILY_T5,
+    FAMILY_DEEPSEEK_V2,
+    FAMILY_DEEPSEEK_V3
 };
 
 struct family_config {
@@ -69,6 +81,10 @@ struct family_config {
 /* Read a config's map.  Reports every fault at its place; SHD_EINVAL when there was any. */
 SHD_MUST_CHECK int family_read(struct family_config *out, const struct yaml_node *root,
                                struct diag *diag);
+
+/* One more flag of a config; `standard` when it is not there or null.  False after an error. */
+bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, bool standard,
+                      struct diag *diag);
 
 /* One more number of a config, above 0; `standard` when it is not there or null.  False after an
  * error. */

@@ -1,0 +1,52 @@
+/* samples.h - measured times, each with what it takes to model it again with other constants.
+ *
+ * Programs are made once; their times are modelled as often as constants are tried.
+ *
+ * Thread class: owned by one thread; samples_model() has the processors' threads work for it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CALIBRATE_SAMPLES_H
+#define CALIBRATE_SAMPLES_H
+
+#include "calibrate/constants.h"
+#include "query/train_step_trial.h"
+
+struct sample {
+    char *id;
+    size_t set;   /* of samples.sets */
+    size_t index; /* in its set: 0, 1 and so on */
+    double measured_s, modelled_s;
+    struct hardware *hardware;     /* that constants are set in; of the step, or of the set */
+    struct train_step_trial *step; /* owned; NULL: the sample is a collective */
+    double parameters;             /* of the step's model */
+    enum coll_kind kind;           /* of a collective */
+    struct hardware_group group;
+    double bytes; /* its operand */
+};
+
+struct sample_set {
+    char *name;
+    size_t n;
+    struct hardware *hardware; /* of collectives; NULL: steps have their own */
+};
+
+struct samples {
+    struct sample *items;
+    size_t n;
+    struct sample_set *sets;
+    size_t nsets;
+};
+
+/* The set of a name, made if it is not there; SIZE_MAX: no memory. */
+size_t samples_set(struct samples *samples, const char *name);
+
+/* Add a sample to its set, and take over what it owns; false: no memory, and it was freed. */
+bool samples_add(struct samples *samples, struct sample *sample);
+void samples_fini(struct samples *samples);
+
+/* Model all samples with these values of the constants.  SHD_ENOMEM. */
+SHD_MUST_CHECK int samples_model(struct samples *samples, const struct constants *constants,
+                                 const double *values, struct shd_error *err);
+
+#endif /* CALIBRATE_SAMPLES_H */

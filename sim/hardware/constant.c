@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "hardware/constant.h"
+
+#include <string.h>
+
+/* Sections that have constants, and where they lie in struct hardware. */
+static const struct part {
+    const char *prefix;
+    const struct key *keys;
+    size_t offset;
+} parts[] = {
+    {"memory.", memory_keys, 0},
+    {"kernels.", kernel_keys, offsetof(struct hardware, kernels)},
+    {"tiers.0.", tier_keys, offsetof(struct hardware, tiers[0])},
+    {"tiers.1.", tier_keys, offsetof(struct hardware, tiers[1])},
+    {"tiers.2.", tier_keys, offsetof(struct hardware, tiers[2])},
+    {"tiers.3.", tier_keys, offsetof(struct hardware, tiers[3])},
+};
+
+#define NSECTIONS 2 /* the first parts; the others are tiers */
+
+static size_t nparts(const struct hardware *hardware)
+{
+    return NSECTIONS + (size_t)hardware->ntiers;
+}
+
+static bool is_number(const struct key *key)
+{
+    return key->type != KEY_OTHER && key->type != KEY_TEXT && key->type != KEY_YES_NO;
+}
+
+bool hardware_constant_find(struct hardware_constant *out, const struct hardware *hardware,
+                            const char *path)
+{
+    for (size_t p = 0; p < nparts(hardware); p++) {
+        size_t length = strlen(parts[p].prefix);
+
+        for (const struct key *key = parts[p].keys; key->name; key++)
+            if (!strncmp(path, parts[p].prefix, length) && !strcmp(path + length, key->name) &&
+                is_number(key)) {
+                *out =
+                    (struct hardware_constant){key->name, key->type, parts[p].offset + key->offset};
+                return true;
+            }
+    }
+    return false;
+}
+
+bool hardware_constant_path(struct text *out, const struct hardware *hardware, size_t index)
+{
+    for (size_t p = 0; p < nparts(hardware); p++)
+        for (const struct key *key = parts[p].keys; key->name; key++) {
+            if (!is_number(key))
+                continue;
+            if (index == 0) {
+                text_addf(out, "%s%s", parts[p].prefix, key->name);
+                return true;
+            }
+            index--;
+        }
+    return false;
+}

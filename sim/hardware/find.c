@@ -1,0 +1,91 @@
+/* find.c - a cluster by its name, or from a file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/hardware.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "hardware/shipped.h"
+
+#define FILE_BYTES_MAX ((size_t)1 << 20)
+
+static bool is_path(const char *name)
+{
+    size_t length = strlen(name);
+
+    return strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
+}
+
+static int shipped(struct text *out, struct text *place, const char *name, struct place named_at,
+                   struct diag *diag)
+{
+    const struct shipped_file *file = shipped_find(name);
+    struct text text = TEXT_INIT;
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest;
+
+    if (file) {
+        shipped_text(file, out);
+        text_addf(place, "scenarios/hardware/%s.yaml", name);
+        return SHD_OK;
+    }
+    nearest_init(&nearest, name);
+    for (file = shipped_files; file->name; file++)
+        nearest_add(&nearest, file->name);
+    shipped_names(&text);
+    diag_error(diag, named_at, "no hardware '%.60s'; expected the path of a file, or one of %s%s",
+               name, text_get(&text), nearest_hint(&nearest, hint, sizeof hint));
+    text_fini(&text);
+    return SHD_EINVAL;
+}
+
+static int from_file(struct text *out, struct text *place, const char *name,
+                     const char *relative_to, struct place named_at, struct diag *diag)
+{
+    const char *slash = relative_to && *name != '/' ? strrchr(relative_to, '/') : NULL;
+    struct shd_error err;
+    int status;
+
+    if (slash)
+        text_add_bytes(place, relative_to, (size_t)(slash - relative_to) + 1);
+    text_add(place, name);
+    if (place->failed)
+        return SHD_ENOMEM;
+    status = file_read(out, text_get(place), FILE_BYTES_MAX, &err);
+    if (status == SHD_OK)
+        return SHD_OK;
+    diag_failure(diag, named_at, status, "hardware %s: %s", text_get(place), err.text);
+    return status == SHD_ENOMEM ? SHD_ENOMEM : SHD_EINVAL;
+}
+
+int hardware_text(struct text *out, struct text *place, const char *name_or_path,
+                  const char *relative_to, struct place named_at, struct diag *diag)
+{
+    int status = is_path(name_or_path)
+                     ? from_file(out, place, name_or_path, relative_to, named_at, diag)
+                     : shipped(out, place, name_or_path, named_at, diag);
+
+    if (out->failed || place->failed) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    return status;
+}
+
+int hardware_find(struct hardware **out, const char *name_or_path, const char *relative_to,
+                  struct place named_at, struct diag *diag)
+{
+    struct text text = TEXT_INIT, place = TEXT_INIT;
+    int status = hardware_text(&text, &place, name_or_path, relative_to, named_at, diag);
+
+    if (status == SHD_OK)
+        status = hardware_parse(out, text_get(&place), text_get(&text), text.length, diag);
+    text_fini(&text);
+    text_fini(&place);
+    return status;
+}

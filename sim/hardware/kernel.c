@@ -1,0 +1,95 @@
+/* kernel.c - the seconds of a kernel: the roofline, with what keeps kernels below it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/hardware.h"
+
+#include <math.h>
+
+/* How much of the units' time the tiles of a product's result fill: each tile is computed whole,
+ * and the last round of tiles keeps all units as long as a full one. */
+static double filled_by_tiles(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    double tiles, rounds;
+
+    if (!k->units || !k->tile_m || !k->tile_n || work->m < 1 || work->n < 1 || work->batch < 1)
+        return 1;
+    tiles = ceil((double)work->m / (double)k->tile_m) * ceil((double)work->n / (double)k->tile_n) *
+            (double)work->batch;
+    rounds = ceil(tiles / (double)k->units);
+    return (double)work->batch * (double)work->m * (double)work->n /
+           (rounds * (double)k->units * (double)k->tile_m * (double)k->tile_n);
+}
+
+/* Attention's products, and what it does once for each score and once for each query. */
+static double attention_share(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    double share = 1;
+
+    if (work->k > 0)
+        share /= 1 + k->attention_half_head / (double)work->k;
+    if (work->n > 0)
+        share /= 1 + k->attention_half_keys / (double)work->n;
+    return share;
+}
+
+/* Of the peak rate, what this work reaches when memory does not hold it up. */
+static double efficiency_of(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    switch (work->kind) {
+    case HARDWARE_MATMUL:
+        return k->matmul_efficiency * filled_by_tiles(k, work) *
+               (work->k > 0 ? (double)work->k / ((double)work->k + k->half_k) : 1);
+    case HARDWARE_ATTENTION:
+        return k->attention_efficiency * attention_share(k, work);
+    case HARDWARE_ATTENTION_BACKWARD:
+        return k->attention_backward_efficiency * attention_share(k, work);
+    case HARDWARE_MEMORY:
+        break;
+    }
+    return 0;
+}
+
+/* Rows that do not begin on a boundary keep the matrix units from reading them. */
+static bool is_misaligned(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    return k->alignment > 1 && k->vector_flops_per_s > 0 && work->kind != HARDWARE_MEMORY &&
+           (work->k % k->alignment != 0 || work->n % k->alignment != 0);
+}
+
+double hardware_slowest(const struct hardware *hardware, int64_t nodes)
+{
+    /* The expected largest of n normal values is about sqrt(2 ln n) deviations above their mean. */
+    return 1 + hardware->kernels.spread * sqrt(2 * log(nodes > 1 ? (double)nodes : 1));
+}
+
+/* Operations a second that the units do of this work; 0: they are as fast as its bytes come. */
+static double computing_rate(const struct hardware *hardware, const struct hardware_work *work)
+{
+    const struct hardware_kernels *k = &hardware->kernels;
+    double rate;
+
+    if (work->kind == HARDWARE_MEMORY)
+        return hardware->elementwise_per_s[work->dtype];
+    rate = hardware_flops_per_s(hardware, work->dtype) * efficiency_of(k, work);
+    return is_misaligned(k, work) ? fmin(rate, k->vector_flops_per_s) : rate;
+}
+
+double hardware_kernel_bytes_per_s(const struct hardware *hardware,
+                                   const struct hardware_work *work)
+{
+    if (hardware->cache_bytes_per_s > 0 && work->bytes <= hardware->cache_bytes)
+        return hardware->cache_bytes_per_s;
+    return hardware->memory_bytes_per_s * hardware->kernels.memory_efficiency;
+}
+
+double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work)
+{
+    double rate = computing_rate(hardware, work);
+    double computing = rate > 0 ? work->flops / rate : 0;
+    double moving = work->bytes / hardware_kernel_bytes_per_s(hardware, work);
+
+    return fmax(hardware->kernels.launch_s, fmax(computing, moving));
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "hardware/keys.h"
+
+#include "hardware/hardware.h"
+
+#define AT(what, field) offsetof(struct what, field)
+#define SOURCE                                                      \
+    {                                                               \
+        "source", KEY_OTHER, false, 0, "where the figures are from" \
+    }
+#define END                             \
+    {                                   \
+        NULL, KEY_OTHER, false, 0, NULL \
+    }
+
+const struct key hardware_keys[] = {
+    {"version", KEY_OTHER, true, 0, "of this format: 1"},
+    {"name", KEY_TEXT, true, AT(hardware, name), "of the cluster"},
+    {"source", KEY_TEXT, true, AT(hardware, source), "where the figures are from"},
+    {"rates", KEY_OTHER, true, 0, "peak of the matrix units by type, without sparsity"},
+    {"elementwise", KEY_OTHER, false, 0,
+     "operations of elementwise kernels by type; not given: only their bytes count"},
+    {"memory", KEY_OTHER, true, 0, "of a device"},
+    {"kernels", KEY_OTHER, true, 0, "what keeps kernels below the peak"},
+    {"tiers", KEY_OTHER, true, 0, "links between devices, from the innermost on"},
+    {"software", KEY_OTHER, false, 0, "what the measured software does"},
+    {"validation", KEY_OTHER, false, 0, "how far modelled times were from published ones"},
+    {"fitted", KEY_OTHER, false, 0, "the constants that were fitted, as kernels.launch"},
+    END};
+
+const struct key memory_keys[] = {
+    {"size", KEY_SIZE, true, AT(hardware, memory_bytes), "of a device"},
+    {"rate", KEY_RATE, true, AT(hardware, memory_bytes_per_s), "reading or writing"},
+    {"cache", KEY_BYTES, false, AT(hardware, cache_bytes),
+     "kernels that touch no more than this find it in a cache"},
+    {"cache_rate", KEY_RATE, false, AT(hardware, cache_bytes_per_s), "which moves bytes so fast"},
+    {"reserved", KEY_BYTES, false, AT(hardware, reserved_bytes), "that the runtime keeps"},
+    {"fragmentation", KEY_FRACTION, false, AT(hardware, fragmentation),
+     "what the allocator holds over what is in use, as a fraction of that"},
+    SOURCE,
+    END};
+
+const struct key kernel_keys[] = {
+    {"launch", KEY_SECONDS, true, AT(hardware_kernels, launch_s),
+     "from the start of a small kernel to that of the next"},
+    {"matmul_efficiency", KEY_SHARE, true, AT(hardware_kernels, matmul_efficiency),
+     "of the peak, for a large product"},
+    {"units", KEY_COUNT, false, AT(hardware_kernels, units),
+     "that compute a tile of a product at a time each; 0: tiles do not count"},
+    {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m), "rows of such a tile"},
+    {"tile_n", KEY_COUNT, false, AT(hardware_kernels, tile_n), "columns of such a tile"},
+    {"half_k", KEY_NUMBER, false, AT(hardware_kernels, half_k),
+     "inner dimension at which a product reaches half of its efficiency"},
+    {"memory_efficiency", KEY_SHARE, true, AT(hardware_kernels, memory_efficiency),
+     "of the memory's rate, for elementwise kernels"},
+    {"attention_efficiency", KEY_SHARE, true, AT(hardware_kernels, attention_efficiency),
+     "of the peak, for fused attention"},
+    {"alignment", KEY_COUNT, false, AT(hardware_kernels, alignment),
+     "elements of which the rows of a product must be a multiple for the matrix units; 0: any"},
+    {"vector_rate", KEY_FLOPS, false, AT(hardware_kernels, vector_flops_per_s),
+     "that products of other rows reach, on the vector units"},
+    {"spread", KEY_FRACTION, false, AT(hardware_kernels, spread),
+     "of the speed of equal nodes (domains of the first tier), a standard deviation"},
+    {"attention_backward_efficiency", KEY_SHARE, true,
+     AT(hardware_kernels, attention_backward_efficiency), "of the peak, for its gradient"},
+    {"attention_half_head", KEY_NUMBER, false, AT(hardware_kernels, attention_half_head),
+     "head dimension at which attention reaches half of its efficiency"},
+    {"attention_half_keys", KEY_NUMBER, false, AT(hardware_kernels, attention_half_keys),
+     "keys at which it reaches half of that"},
+    SOURCE,
+    END};
+
+const struct key tier_keys[] = {
+    {"name", KEY_TEXT, true, AT(hardware_tier, name), "of the links"},
+    {"devices", KEY_COUNT, false, AT(hardware_tier, devices),
+     "in one domain; 0: all there are; not for a torus"},
+    {"torus", KEY_OTHER, false, 0, "lengths of its axes in a full pod; the last varies fastest"},
+    {"wrap_multiple", KEY_COUNT, false, AT(hardware_tier, wrap_multiple),
+     "a slice's axis of a multiple of this length is a ring; 0: none is"},
+    {"rate", KEY_RATE, true, AT(hardware_tier, bytes_per_s),
+     "into a device, and out of it at once; torus: of one link, one way"},
+    {"efficiency", KEY_SHARE, false, AT(hardware_tier, efficiency),
+     "of that rate, for large messages; 1 if not given"},
+    {"oversubscription", KEY_FACTOR, false, AT(hardware_tier, oversubscription),
+     "what all devices can send over what the tier carries; 1 if not given"},
+    {"copy_rate", KEY_RATE, false, AT(hardware_tier, copy_bytes_per_s),
+     "at which a collective passes its array through each device besides; not given: for free"},
+    {"latency", KEY_SECONDS, true, AT(hardware_tier, latency_s),
+     "of a message, and of a collective before its first step"},
+    {"step", KEY_SECONDS, true, AT(hardware_tier, step_s),
+     "of each step of a collective; torus: of a hop"},
+    {"small_latency", KEY_SECONDS, false, AT(hardware_tier, small_latency_s),
+     "latency by the library's protocol for small messages"},
+    {"small_step", KEY_SECONDS, false, AT(hardware_tier, small_step_s), "step by that protocol"},
+    {"small_efficiency", KEY_SHARE, false, AT(hardware_tier, small_efficiency),
+     "of the rate by that protocol; not given: there is none"},
+    {"host_latency", KEY_SECONDS, false, AT(hardware_tier, host_latency_s),
+     "the host takes so long to start a collective, at least"},
+    {"host_step", KEY_SECONDS, false, AT(hardware_tier, host_step_s),
+     "and so long for each member after the first"},
+    SOURCE,
+    END};
+
+const struct key software_keys[] = {
+    {"overlaps_gradients", KEY_YES_NO, false, AT(hardware_software, overlaps_gradients),
+     "gradients are reduced while the backward phase goes on"},
+    {"overlaps_weights", KEY_YES_NO, false, AT(hardware_software, overlaps_weights),
+     "weights are gathered beside computation"},
+    {"recomputes_layers", KEY_YES_NO, false, AT(hardware_software, recomputes_layers),
+     "recomputation redoes whole layers, with what nobody reads after"},
+    {"waits_for_collectives", KEY_YES_NO, false, AT(hardware_software, waits_for_collectives),
+     "computations of forward and backward wait for each collective, needed or not"},
+    {"half_gradients", KEY_YES_NO, false, AT(hardware_software, half_gradients),
+     "gradients of bfloat16 models are kept and summed in it, not in float32"},
+    {"scatters_sends", KEY_YES_NO, false, AT(hardware_software, scatters_sends),
+     "what devices of a node would send alike to the next stage, each sends a part of"},
+    {"bucket", KEY_BYTES, false, AT(hardware_software, bucket_bytes),
+     "of parameters or gradients that travel together; 0: each array by itself"},
+    {"fuses_elementwise", KEY_YES_NO, false, AT(hardware_software, fuses_elementwise),
+     "a chain of elementwise ops is one kernel"},
+    {"fsdp", KEY_YES_NO, false, AT(hardware_software, fsdp),
+     "stage 2 of ZeRO is that of PyTorch's FSDP: parameters are cut, gathered once a microbatch"},
+    {"sequence_parallel", KEY_YES_NO, false, AT(hardware_software, sequence_parallel),
+     "tensor parallelism always cuts what lies between layers along the sequence"},
+    SOURCE,
+    END};
+
+const struct key validation_keys[] = {
+    {"set", KEY_TEXT, true, AT(hardware_validation, set), "of published rows"},
+    {"rows", KEY_COUNT, true, AT(hardware_validation, rows), "in it"},
+    {"mape", KEY_FRACTION, true, AT(hardware_validation, mape), "of step times, as a fraction"},
+    {"cross_validated_mape", KEY_FRACTION, true, AT(hardware_validation, cross_validated_mape),
+     "the same of rows that the constants were not fitted to"},
+    {"parameters_least", KEY_NUMBER, true, AT(hardware_validation, parameters_least),
+     "of the smallest model in it"},
+    {"parameters_most", KEY_NUMBER, true, AT(hardware_validation, parameters_most),
+     "of the largest"},
+    {"devices_least", KEY_COUNT, true, AT(hardware_validation, devices_least), "of a row"},
+    {"devices_most", KEY_COUNT, true, AT(hardware_validation, devices_most), "of a row"},
+    SOURCE,
+    END};

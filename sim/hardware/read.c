@@ -1,0 +1,425 @@
+/* read.c - a cluster's file to a struct: its keys come from keys.c, all faults are told.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/hardware.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "base/yaml.h"
+#include "hardware/constant.h"
+#include "hardware/keys.h"
+
+/* Beyond any cluster, and far from an overflow in what is made of it. */
+#define COUNT_LIMIT (INT64_C(1) << 40)
+
+struct section {
+    const char *name; /* in messages: "kernels" */
+    const struct key *keys;
+};
+
+static void set_double(void *base, const struct key *key, double value)
+{
+    memcpy((char *)base + key->offset, &value, sizeof value);
+}
+
+/* ---- values ---- */
+
+/* What the value of a key must be. */
+static const char *expected_of(enum key_type type)
+{
+    switch (type) {
+    case KEY_TEXT:
+        return "a text";
+    case KEY_SIZE:
+        return "a size above 0 such as 80GiB";
+    case KEY_BYTES:
+        return "a size such as 80GiB";
+    case KEY_RATE:
+        return "a rate above 0 such as 300GB/s";
+    case KEY_FLOPS:
+        return "a rate above 0 such as 312TFLOP/s";
+    case KEY_SECONDS:
+        return "a time such as 4us";
+    case KEY_SHARE:
+        return "a number above 0 and at most 1";
+    case KEY_FACTOR:
+        return "a number of at least 1";
+    case KEY_FRACTION:
+    case KEY_NUMBER:
+        return "a number of at least 0";
+    case KEY_COUNT:
+        return "a whole number of at least 0";
+    case KEY_YES_NO:
+        return "true or false";
+    case KEY_OTHER:
+        break;
+    }
+    return "";
+}
+
+/* A quantity with a unit; false: not one. */
+static bool read_quantity(double *out, enum key_type type, const char *text)
+{
+    uint64_t value = 0;
+    int64_t ns;
+    int status;
+
+    if (type == KEY_SECONDS) {
+        status = units_parse_ns(&ns, text, NULL);
+        *out = status == SHD_OK ? (double)ns * 1e-9 : 0;
+        return status == SHD_OK;
+    }
+    if (type == KEY_BYTES || type == KEY_SIZE)
+        status = units_parse_bytes(&value, text, NULL);
+    else if (type == KEY_RATE)
+        status = units_parse_rate(&value, text, NULL);
+    else
+        status = units_parse_flops(&value, text, NULL);
+    *out = (double)value;
+    return status == SHD_OK && (type == KEY_BYTES || value > 0);
+}
+
+static bool read_number(double *out, enum key_type type, const struct yaml_node *node)
+{
+    if (!yaml_read_double(node, out) || *out < 0)
+        return false;
+    if (type == KEY_SHARE)
+        return *out > 0 && *out <= 1;
+    return type != KEY_FACTOR || *out >= 1;
+}
+
+/* Store a value where its key says; false: it is not of the key's type, or (no_memory) was lost. */
+static bool store(void *base, const struct key *key, const struct yaml_node *node,
+                  struct diag *diag)
+{
+    char **text = (char **)(void *)((char *)base + key->offset);
+    double value;
+
+    if (node->kind != YAML_TEXT)
+        return false;
+    switch (key->type) {
+    case KEY_TEXT:
+        if (yaml_is_null(node) || !*node->text)
+            return false;
+        *text = strdup(node->text);
+        if (!*text)
+            diag_no_memory(diag);
+        return true;
+    case KEY_SIZE:
+    case KEY_BYTES:
+    case KEY_RATE:
+    case KEY_FLOPS:
+    case KEY_SECONDS:
+        if (!read_quantity(&value, key->type, node->text))
+            return false;
+        set_double(base, key, value);
+        return true;
+    case KEY_SHARE:
+    case KEY_FRACTION:
+    case KEY_FACTOR:
+    case KEY_NUMBER:
+        if (!read_number(&value, key->type, node))
+            return false;
+        set_double(base, key, value);
+        return true;
+    case KEY_COUNT: {
+        int64_t count;
+
+        if (!yaml_read_int(node, &count) || count < 0 || count > COUNT_LIMIT)
+            return false;
+        memcpy((char *)base + key->offset, &count, sizeof count);
+        return true;
+    }
+    case KEY_YES_NO:
+        return yaml_read_bool(node, (bool *)(void *)((char *)base + key->offset));
+    case KEY_OTHER:
+        break;
+    }
+    return true;
+}
+
+/* ---- sections ---- */
+
+static const struct key *find_key(const struct key *keys, const char *name)
+{
+    for (; keys->name; keys++)
+        if (!strcmp(keys->name, name))
+            return keys;
+    return NULL;
+}
+
+static void tell_unknown(const struct section *section, const struct yaml_node *key,
+                         struct diag *diag)
+{
+    char hint[NEAREST_HINT_MAX], found[YAML_DESCRIPTION_MAX];
+    struct nearest nearest;
+
+    nearest_init(&nearest, key->text);
+    for (const struct key *k = section->keys; k->name; k++)
+        nearest_add(&nearest, k->name);
+    diag_error(diag, key->place, "%s has no key %s%s", section->name,
+               yaml_describe(key, found, sizeof found), nearest_hint(&nearest, hint, sizeof hint));
+}
+
+/* Read all keys of a section into `base` but those that are read by code of their own. */
+static bool read_section(void *base, const struct section *section, const struct yaml_node *map,
+                         struct diag *diag)
+{
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (map->kind != YAML_MAP) {
+        diag_error(diag, map->place, "%s is %s; expected a map", section->name,
+                   yaml_describe(map, found, sizeof found));
+        return false;
+    }
+    for (size_t i = 0; i < map->nitems && !diag_is_full(diag); i++) {
+        const struct key *key = find_key(section->keys, map->keys[i]->text);
+        const struct yaml_node *value = map->items[i];
+
+        if (!key)
+            tell_unknown(section, map->keys[i], diag);
+        else if (!store(base, key, value, diag) && key->type != KEY_OTHER)
+            diag_error(diag, value->place, "%s of %s is %s; expected %s", key->name, section->name,
+                       yaml_describe(value, found, sizeof found), expected_of(key->type));
+    }
+    for (const struct key *key = section->keys; key->name; key++)
+        if (key->required && !yaml_find(map, key->name))
+            diag_error(diag, map->place, "%s has no '%s': %s", section->name, key->name, key->help);
+    return true;
+}
+
+static const struct yaml_node *find_list(const struct yaml_node *root, const char *key,
+                                         size_t least, size_t most, struct diag *diag)
+{
+    const struct yaml_node *list = yaml_find(root, key);
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (!list || (list->kind == YAML_LIST && list->nitems >= least && list->nitems <= most))
+        return list;
+    if (list->kind == YAML_LIST)
+        diag_error(diag, list->place, "%s has %zu entries; expected %zu to %zu", key, list->nitems,
+                   least, most);
+    else
+        diag_error(diag, list->place, "%s is %s; expected a list", key,
+                   yaml_describe(list, found, sizeof found));
+    return NULL;
+}
+
+/* One entry of a map from types to rates; false: it is only a source. */
+static bool read_flops(double *flops_per_s, const struct yaml_node *key,
+                       const struct yaml_node *value, struct diag *diag)
+{
+    char found[YAML_DESCRIPTION_MAX];
+    enum shd_dtype dtype;
+
+    if (!strcmp(key->text, "source"))
+        return false;
+    if (shd_dtype_parse(&dtype, key->text, NULL) != SHD_OK)
+        diag_error(diag, key->place, "%s is no type; expected one such as bfloat16",
+                   yaml_describe(key, found, sizeof found));
+    else if (value->kind != YAML_TEXT ||
+             !read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))
+        diag_error(diag, value->place, "rate of %s is %s; expected %s", key->text,
+                   yaml_describe(value, found, sizeof found), expected_of(KEY_FLOPS));
+    return true;
+}
+
+static void read_rates(double *flops_per_s, const char *name, const struct yaml_node *root,
+                       struct diag *diag)
+{
+    const struct yaml_node *rates = yaml_find(root, name);
+    char found[YAML_DESCRIPTION_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; rates && rates->kind == YAML_MAP && i < rates->nitems; i++)
+        n += read_flops(flops_per_s, rates->keys[i], rates->items[i], diag);
+    if (rates && n == 0)
+        diag_error(diag, rates->place, "%s is %s; expected a map from types to rates, at least one",
+                   name, yaml_describe(rates, found, sizeof found));
+}
+
+/* ---- tiers ---- */
+
+static void read_torus(struct hardware_tier *tier, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *torus = find_list(map, "torus", 1, HARDWARE_TORUS_MAX, diag);
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (!torus)
+        return;
+    tier->torus = true;
+    tier->ndims = (int)torus->nitems;
+    tier->devices = 1;
+    for (size_t d = 0; d < torus->nitems; d++) {
+        int64_t length;
+
+        if (yaml_read_int(torus->items[d], &length) && length >= 1 && length <= 4096) {
+            tier->dims[d] = length;
+            tier->wrap[d] = tier->wrap_multiple > 0 && length % tier->wrap_multiple == 0;
+            tier->devices *= length;
+        } else {
+            diag_error(diag, torus->items[d]->place,
+                       "length of a torus is %s; expected a whole number from 1 to 4096",
+                       yaml_describe(torus->items[d], found, sizeof found));
+        }
+    }
+}
+
+/* A domain must hold whole domains of the tier below, and only the last may hold all there are. */
+static void check_domain(const struct hardware *out, const struct yaml_node *map, bool last,
+                         struct diag *diag)
+{
+    const struct hardware_tier *tier = &out->tiers[out->ntiers];
+    const struct yaml_node *devices = yaml_find(map, "devices"), *torus = yaml_find(map, "torus");
+    int64_t inner = out->ntiers > 0 ? tier[-1].devices : 1;
+    struct place place = devices ? devices->place : map->place;
+
+    if (torus && devices)
+        diag_error(diag, devices->place,
+                   "devices of a torus is the product of its axes; expected one of both keys");
+    if (torus && out->ntiers > 0)
+        diag_error(diag, torus->place, "tier %d is a torus; expected only the first to be one",
+                   out->ntiers + 1);
+    if (tier->devices == 0 && !last)
+        diag_error(diag, place,
+                   "devices of %s is 0, all there are; expected that of the last tier only",
+                   tier->name ? tier->name : "a tier");
+    else if (tier->devices > 0 && inner > 0 && tier->devices % inner)
+        diag_error(diag, place,
+                   "devices is %" PRId64 "; expected a multiple of the %" PRId64
+                   " of the tier before",
+                   tier->devices, inner);
+    if (last && tier->devices > 0 && !torus)
+        diag_error(diag, place,
+                   "devices of the last tier is %" PRId64 "; expected 0, all there are",
+                   tier->devices);
+}
+
+static void read_tiers(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *list = find_list(root, "tiers", 1, HARDWARE_TIERS_MAX, diag);
+    const struct section section = {"a tier", tier_keys};
+
+    for (size_t i = 0; list && i < list->nitems; i++) {
+        struct hardware_tier *tier = &out->tiers[i];
+
+        tier->efficiency = 1;
+        tier->oversubscription = 1;
+        out->ntiers = (int)i;
+        if (read_section(tier, &section, list->items[i], diag)) {
+            read_torus(tier, list->items[i], diag);
+            check_domain(out, list->items[i], i + 1 == list->nitems, diag);
+        }
+        out->ntiers = (int)i + 1;
+    }
+}
+
+/* ---- the rest ---- */
+
+static void read_validation(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *list = find_list(root, "validation", 0, HARDWARE_VALIDATIONS_MAX, diag);
+    const struct section section = {"a validation", validation_keys};
+
+    for (size_t i = 0; list && i < list->nitems; i++) {
+        out->nvalidations = (int)i + 1;
+        (void)read_section(&out->validations[i], &section, list->items[i], diag);
+    }
+}
+
+static void read_fitted(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    struct hardware_constant constant;
+    const struct yaml_node *list = find_list(root, "fitted", 0, 100, diag);
+    char found[YAML_DESCRIPTION_MAX];
+    size_t n = 0;
+
+    out->fitted = calloc((list ? list->nitems : 0) + 1, sizeof *out->fitted);
+    for (size_t i = 0; list && out->fitted && i < list->nitems; i++) {
+        const struct yaml_node *path = list->items[i];
+
+        if (path->kind != YAML_TEXT || !hardware_constant_find(&constant, out, path->text)) {
+            diag_error(diag, path->place,
+                       "fitted is %s; expected the path of a constant, as kernels.launch or "
+                       "tiers.0.step",
+                       yaml_describe(path, found, sizeof found));
+            continue;
+        }
+        out->fitted[n] = strdup(path->text);
+        if (!out->fitted[n++])
+            diag_no_memory(diag);
+    }
+    if (!out->fitted)
+        diag_no_memory(diag);
+}
+
+static void read_version(const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *version = yaml_find(root, "version");
+    char found[YAML_DESCRIPTION_MAX];
+    int64_t number;
+
+    if (version && (!yaml_read_int(version, &number) || number != 1))
+        diag_error(diag, version->place, "version is %s; expected 1",
+                   yaml_describe(version, found, sizeof found));
+}
+
+static void read_part(void *base, const struct yaml_node *root, const struct section *section,
+                      struct diag *diag)
+{
+    const struct yaml_node *map = yaml_find(root, section->name);
+
+    if (map)
+        (void)read_section(base, section, map, diag);
+}
+
+static void read_all(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct section whole = {"the file", hardware_keys};
+
+    if (!read_section(out, &whole, root, diag))
+        return;
+    read_version(root, diag);
+    read_rates(out->flops_per_s, "rates", root, diag);
+    read_rates(out->elementwise_per_s, "elementwise", root, diag);
+    read_part(out, root, &(struct section){"memory", memory_keys}, diag);
+    read_part(&out->kernels, root, &(struct section){"kernels", kernel_keys}, diag);
+    read_part(&out->software, root, &(struct section){"software", software_keys}, diag);
+    read_tiers(out, root, diag);
+    read_validation(out, root, diag);
+    read_fitted(out, root, diag);
+}
+
+int hardware_parse(struct hardware **out, const char *file, const char *text, size_t length,
+                   struct diag *diag)
+{
+    size_t before = diag->nerrors;
+    struct hardware *hardware = NULL;
+    struct yaml_doc *doc = NULL;
+    int status = yaml_doc_parse(&doc, (struct place){file, 1, 1}, text, length, diag);
+
+    if (status != SHD_OK)
+        return status;
+    hardware = calloc(1, sizeof *hardware);
+    if (hardware)
+        hardware->place = strdup(file);
+    if (!hardware || !hardware->place)
+        diag_no_memory(diag);
+    else
+        read_all(hardware, yaml_doc_root(doc), diag);
+    yaml_doc_destroy(doc);
+    status = diag_status(diag, before);
+    if (status == SHD_OK)
+        *out = hardware;
+    else
+        hardware_destroy(hardware);
+    return status;
+}
