@@ -9,14 +9,18 @@
 struct figures {
     struct program_moved moved;
     uint64_t flops;
-    bool skips; /* work for a mask */
+    bool skips; /* work, for what ... */
+    enum kern_uneven uneven; /* ... this says */
 };
 
 static struct figures figures_of(const struct program *program, const struct program_op *op,
                                  int32_t position)
 {
+    bool skips = program_op_skips(op);
+
     return (struct figures){program_moved(program, op, position),
-                            program_op_flops(program, op, position), program_op_skips(op)};
+                            program_op_flops(program, op, position), skips,
+                            skips ? op->kernel->uneven : KERN_BY_SIGHT};
 }
 
 static void add(struct record *record, uint32_t row, const struct figures *f, uint64_t times)
@@ -25,7 +29,7 @@ static void add(struct record *record, uint32_t row, const struct figures *f, ui
     record->sent_bytes[row] += (uint128)f->moved.sent * times;
     record->flops[row] += (uint128)f->flops * times;
     if (f->skips)
-        record->masked_flops[row] += (uint128)f->flops * times;
+        record->uneven_flops[f->uneven][row] += (uint128)f->flops * times;
 }
 
 /* Add what `times` ops alike come to at every class.  Classes that differ on other axes than those
@@ -47,7 +51,7 @@ static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t t
 
 /* Flops of ops that are the same at every device of a rank. */
 struct rank_flops {
-    uint128 all, masked;
+    uint128 all, uneven[KERN_NUNEVENS];
 };
 
 static void add_flops(struct rank_flops *ranks, const struct program *program,
@@ -58,7 +62,8 @@ static void add_flops(struct rank_flops *ranks, const struct program *program,
     struct rank_flops *rank = &ranks[program_rank(program, program_doer(program, op, 0))];
 
     rank->all += flops;
-    rank->masked += program_op_skips(op) ? flops : 0;
+    if (program_op_skips(op))
+        rank->uneven[op->kernel->uneven] += flops;
 }
 
 /* What depends on the rank of a pipeline depends on the axis of stages. */
@@ -72,14 +77,12 @@ static void walk(struct record *record, struct figures *known, struct rank_flops
     const struct program *program = record->program;
     const struct program_classes *classes = record->classes;
 
-    for (uint32_t i = 0; i < program->nops; i++) {
-        uint32_t axes = program_flops_axes(program, &program->ops[i]);
-
-        if (axes)
-            walk_op(record, i, with_stages(program, axes), program->ops[i].times, known);
-        else
+    for (uint32_t i = 0; i < program->nops; i++)
+        if (!program_flops_axes(program, &program->ops[i]))
             add_flops(ranks, program, &program->ops[i]);
-    }
+    for (uint32_t k = 0; k < classes->nworks; k++)
+        walk_op(record, classes->works[k].op, with_stages(program, classes->works[k].axes),
+                classes->works[k].times, known);
     for (uint32_t k = 0; k < classes->nmoves; k++)
         walk_op(record, classes->moves[k].op, with_stages(program, classes->moves[k].axes),
                 classes->moves[k].times, known);
@@ -87,7 +90,8 @@ static void walk(struct record *record, struct figures *known, struct rank_flops
         uint32_t rank = program_rank(program, record_row(record, row).first);
 
         record->flops[row] += ranks[rank].all;
-        record->masked_flops[row] += ranks[rank].masked;
+        for (int k = 0; k < KERN_NUNEVENS; k++)
+            record->uneven_flops[k][row] += ranks[rank].uneven[k];
     }
 }
 

@@ -20,6 +20,7 @@ struct key {
     union kern_desc desc; /* PROGRAM_KERNEL */
     const struct kern_kernel *kernel;
     int64_t offsets[KERN_OFFSETS_MAX];
+    uint64_t amount;                      /* of what as_work() tells */
     uint32_t same_as[PROGRAM_INPUTS_MAX]; /* the first input that is the same array */
     /* PROGRAM_RESHARD: */
     enum shd_reshard_kind step;
@@ -142,7 +143,8 @@ static void set_step_key(struct key *key, const struct program *program,
     const struct program_buffer *in = &program->buffers[op->inputs[0]];
     const struct program_buffer *out = &program->buffers[op->outputs[0]];
 
-    key->step = op->reshard.kind;
+    if (op->kind == PROGRAM_RESHARD)
+        key->step = op->reshard.kind;
     key->dtype = in->dtype;
     key->rank = in->rank;
     memcpy(key->from, in->local, in->rank * sizeof *in->local);
@@ -171,6 +173,17 @@ static bool set_device_key(struct key *key, const struct program *program,
     return changed;
 }
 
+/* The number of a work, in which devices that only differ in where they are have the same one. */
+static uint32_t number_as_work(struct works *works, const struct key *key)
+{
+    struct key work;
+
+    memcpy(&work, key, sizeof work); /* with the zeros between fields */
+    if (key->kind == PROGRAM_KERNEL && key->kernel->as_work)
+        work.amount = key->kernel->as_work(&work.desc, work.offsets);
+    return number_of(works, &work);
+}
+
 static bool number_op(uint32_t *ids, struct works *works, const struct program *program, uint32_t i)
 {
     const struct program_op *op = &program->ops[i];
@@ -189,7 +202,7 @@ static bool number_op(uint32_t *ids, struct works *works, const struct program *
         if (!program_holds(program, program_rank(program, d), op))
             continue;
         if (set_device_key(&key, program, op, d) || first)
-            id = number_of(works, &key);
+            id = number_as_work(works, &key);
         if (id == WORKS_NONE)
             return false;
         first = false;

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cost/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE PROGRAM_NONE
+
+struct span {
+    int64_t start_ns, end_ns;
+};
+
+/* A stretch in which a stream is busy with a transfer. */
+struct busy {
+    int64_t start_ns, end_ns;
+    uint32_t action;
+};
+
+/* A lane's stream of transfers: stretches that do not overlap, in the order of time. */
+struct stream {
+    struct busy *busy;
+    uint32_t nbusy, room;
+};
+
+struct lane {
+    struct rank *rank;
+    int64_t core_ns; /* computations are done until then */
+    struct stream streams[EVENTS_STREAMS_MAX];
+};
+
+struct events {
+    const struct program *program;
+    const struct events_view *view;
+    struct record_replay *out;
+    int32_t nlanes;
+    struct rank *ranks; /* [rank] */
+    uint32_t nactions;  /* of the rank that has most */
+    struct span *spans; /* [lane][action], in the order of the lane's rank */
+    struct lane *lanes; /* [lane] */
+    int64_t *arrival;   /* [lane], at the transfer at hand */
+    int64_t *start;     /* [lane], likewise */
+    bool failed;        /* there was no memory for a stretch */
+};
+
+/* What lanes of one rank have in common: the actions that they do, in order. */
+struct rank {
+    struct program_walk walk;
+    struct program_action *actions;
+    uint32_t nactions; /* so far */
+    int32_t *lanes;
+    int32_t nlanes;
+    uint64_t *base; /* by op: where its actions begin in `when`; program_number_actions() */
+    uint32_t *when; /* by action's number: which of `actions` it is */
+    uint32_t
+        *before; /* [action]: the one that its stream does before it; NONE: none, or it fills */
+    uint32_t *issued; /* [action]: the computation that it is issued after, or NONE */
+    uint32_t core, last[EVENTS_STREAMS_MAX]; /* the last action of computations and of streams */
+};
+
+static struct rank *rank_of(const struct events *r, int32_t lane)
+{
+    return r->lanes[lane].rank;
+}
+
+static struct span *span_of(const struct events *r, int32_t lane, uint32_t action)
+{
+    return &r->spans[(size_t)lane * r->nactions + action];
+}
+
+static const struct program_op *op_at(const struct events *r, const struct rank *rank,
+                                      uint32_t action)
+{
+    return &r->program->ops[rank->actions[action].op];
+}
+
+/* Where `when` has the action of a rank that does an op, for a microbatch or once a step. */
+static uint64_t number_of(const struct events *r, const struct rank *rank, uint32_t op,
+                          uint32_t microbatch)
+{
+    return rank->base[op] + (r->program->ops[op].times > 1 ? microbatch : 0);
+}
+
+/* The action of a rank that does an op for a microbatch; NONE: it is an argument's, or was not done
+ * yet. */
+static uint32_t action_of(const struct events *r, const struct rank *rank, uint32_t op,
+                          uint32_t microbatch)
+{
+    return rank->base[op] == UINT64_MAX ? NONE : rank->when[number_of(r, rank, op, microbatch)];
+}
+
+/* The last of the microbatches for which an op was done. */
+static uint32_t last_action_of(const struct events *r, const struct rank *rank, uint32_t op)
+{
+    uint32_t last = NONE;
+
+    for (uint32_t m = 0; m < r->program->ops[op].times; m++) {
+        uint32_t action = action_of(r, rank, op, m);
+
+        if (action != NONE && (last == NONE || action > last))
+            last = action;
+    }
+    return last;
+}
+
+/* The action that wrote operand `k` of an action's op; NONE: it was there from the begin. */
+static uint32_t maker_of(const struct events *r, const struct rank *rank, uint32_t action,
+                         uint32_t k)
+{
+    const struct program_action *a = &rank->actions[action];
+    uint32_t first = r->program->buffers[r->program->ops[a->op].inputs[k]].first_op;
+
+    if (r->program->ops[first].times == 1 || r->program->ops[a->op].times > 1)
+        return action_of(r, rank, first, a->microbatch);
+    return last_action_of(r, rank, first);
+}
+
+/* At the other end of a receive: its send, on the lane that it comes from; the action is NONE where
+ * that was not done yet. */
+static uint32_t send_of(const struct events *r, const struct program_op *recv, uint32_t microbatch,
+                        int32_t lane, int32_t *source)
+{
+    uint32_t send = r->program->channels[recv->channel].send;
+
+    *source = r->view->doer(r->view->arg, send, lane);
+    return action_of(r, rank_of(r, *source), send, microbatch);
+}
+
+static int64_t max_ns(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When all inputs of an action's op are there. */
+static int64_t ready_ns(const struct events *r, int32_t lane, uint32_t action)
+{
+    const struct rank *rank = rank_of(r, lane);
+    const struct program_op *op = op_at(r, rank, action);
+    int64_t ready = 0;
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        uint32_t maker = maker_of(r, rank, action, k);
+
+        ready = maker == NONE ? ready : max_ns(ready, span_of(r, lane, maker)->end_ns);
+    }
+    return ready;
+}
+
+/* ---- streams of transfers ---- */
+
+/* The first stretch that ends after a time; nbusy: none does. */
+static uint32_t first_after(const struct stream *s, int64_t ns)
+{
+    uint32_t from = 0, to = s->nbusy;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+
+        if (s->busy[middle].end_ns > ns)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
+static void insert(struct events *r, struct stream *s, uint32_t at, struct busy b)
+{
+    if (s->nbusy == s->room) {
+        uint32_t room = s->room ? 2 * s->room : 16;
+        struct busy *more = room > s->room ? realloc(s->busy, room * sizeof *more) : NULL;
+
+        if (!more) {
+            r->failed = true;
+            return;
+        }
+        s->busy = more;
+        s->room = room;
+    }
+    memmove(&s->busy[at + 1], &s->busy[at], (s->nbusy - at) * sizeof *s->busy);
+    s->busy[at] = b;
+    s->nbusy++;
+}
+
+/* Lay `ns` of a transfer into the gaps of a stream from a time on; returns its span. */
+static struct span fill(struct events *r, struct stream *s, uint32_t action, int64_t from_ns,
+                        int64_t ns)
+{
+    struct span span = {from_ns, from_ns};
+    uint32_t at = first_after(s, from_ns);
+
+    for (bool begun = false; ns > 0 && !r->failed; at++) {
+        int64_t until = at < s->nbusy ? s->busy[at].start_ns : INT64_MAX,
+                part = until > from_ns ? min_ns(ns, until - from_ns) : 0;
+
+        if (part > 0) {
+            insert(r, s, at++, (struct busy){from_ns, from_ns + part, action});
+            span.start_ns = begun ? span.start_ns : from_ns;
+            span.end_ns = from_ns + part;
+            begun = true;
+            ns -= part;
+        }
+        if (at < s->nbusy)
+            from_ns = max_ns(from_ns, s->busy[at].end_ns);
+    }
+    return span;
+}
+
+/* The transfer that a lane is busy with at a time, of those that of which of all streams ends last;
+ * NULL: none, and *next is when one begins, if that is before. */
+static const struct busy *busy_at(const struct lane *lane, int64_t ns, int64_t *next)
+{
+    const struct busy *found = NULL;
+
+    for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        const struct stream *s = &lane->streams[k];
+        uint32_t at = first_after(s, ns);
+
+        if (at == s->nbusy)
+            continue;
+        if (s->busy[at].start_ns > ns)
+            *next = min_ns(*next, s->busy[at].start_ns);
+        else if (!found || s->busy[at].end_ns > found->end_ns)
+            found = &s->busy[at];
+    }
+    return found;
+}
+
+static void expose(const struct events *r, int32_t lane, uint32_t action, int64_t ns)
+{
+    r->out->devices[lane].exposed_ns += ns;
+    if (r->view->exposed_ns)
+        r->view
+            ->exposed_ns[(size_t)lane * r->program->nops + rank_of(r, lane)->actions[action].op] +=
+            ns;
+}
+
+/* Computations have nothing to do until `until`: what they are kept from by transfers. */
+static void pass(struct events *r, int32_t lane, int64_t until)
+{
+    struct lane *l = &r->lanes[lane];
+
+    while (l->core_ns < until) {
+        int64_t next = until;
+        const struct busy *b = busy_at(l, l->core_ns, &next);
+
+        if (b) {
+            next = min_ns(b->end_ns, until);
+            expose(r, lane, b->action, next - l->core_ns);
+        } else
+            r->out->devices[lane].waiting_ns += next - l->core_ns;
+        l->core_ns = next;
+    }
+}
+
+static void compute(struct events *r, const struct rank *rank, uint32_t i)
+{
+    uint32_t op = rank->actions[i].op;
+
+    for (int32_t k = 0; k < rank->nlanes; k++) {
+        int32_t lane = rank->lanes[k];
+        int64_t ns = r->view->op_ns(r->view->arg, lane, op), start_ns;
+
+        pass(r, lane, ready_ns(r, lane, i));
+        start_ns = r->lanes[lane].core_ns;
+        r->lanes[lane].core_ns += ns;
+        r->out->devices[lane].busy_ns += ns;
+        *span_of(r, lane, i) = (struct span){start_ns, start_ns + ns};
+    }
+}
+
+/* ---- transfers ---- */
+
+static int64_t end_ns(const struct events *r, int32_t lane, uint32_t action)
+{
+    return action == NONE ? 0 : span_of(r, lane, action)->end_ns;
+}
+
+static void arrive(struct events *r, const struct rank *rank, uint32_t i)
+{
+    for (int32_t k = 0; k < rank->nlanes; k++) {
+        int32_t lane = rank->lanes[k];
+
+        r->arrival[lane] = max_ns(ready_ns(r, lane, i), max_ns(end_ns(r, lane, rank->before[i]),
+                                                               end_ns(r, lane, rank->issued[i])));
+    }
+}
+
+/* A message is there from its send's end on. */
+static void start_receives(struct events *r, const struct rank *rank, uint32_t i)
+{
+    for (int32_t k = 0; k < rank->nlanes; k++) {
+        int32_t lane = rank->lanes[k], source;
+        uint32_t send = send_of(r, op_at(r, rank, i), rank->actions[i].microbatch, lane, &source);
+
+        r->start[lane] = max_ns(r->arrival[lane], span_of(r, source, send)->end_ns);
+    }
+}
+
+static struct events_meeting meeting_of(const struct events *r, const struct rank *rank, uint32_t i)
+{
+    return (struct events_meeting){rank->actions[i].op, rank->lanes, rank->nlanes, r->arrival};
+}
+
+static void start_transfers(struct events *r, const struct rank *rank, uint32_t i)
+{
+    const struct events_meeting meeting = meeting_of(r, rank, i);
+    enum program_op_kind kind = op_at(r, rank, i)->kind;
+
+    if (kind == PROGRAM_RECV)
+        start_receives(r, rank, i);
+    else if (kind == PROGRAM_SEND)
+        for (int32_t k = 0; k < rank->nlanes; k++)
+            r->start[rank->lanes[k]] = r->arrival[rank->lanes[k]];
+    else
+        r->view->meet(r->view->arg, &meeting, r->start);
+}
+
+static void transfer(struct events *r, struct rank *rank, uint32_t i)
+{
+    uint32_t op = rank->actions[i].op;
+    unsigned stream = r->view->stream(r->view->arg, op);
+    enum events_issue issue = r->view->issue(r->view->arg, op);
+
+    arrive(r, rank, i);
+    start_transfers(r, rank, i);
+    for (int32_t k = 0; k < rank->nlanes; k++) {
+        int32_t lane = rank->lanes[k];
+        int64_t ns = r->view->op_ns(r->view->arg, lane, op);
+
+        *span_of(r, lane, i) = fill(r, &r->lanes[lane].streams[stream], i, r->start[lane], ns);
+        r->out->devices[lane].communication_ns += ns;
+        if (issue == EVENTS_BLOCKS)
+            pass(r, lane, span_of(r, lane, i)->end_ns);
+    }
+}
+
+/* ---- the critical path ---- */
+
+/* The input that came last, or NONE. */
+static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action)
+{
+    const struct rank *rank = rank_of(r, lane);
+    const struct program_op *op = op_at(r, rank, action);
+    uint32_t last = NONE;
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        uint32_t from = maker_of(r, rank, action, k);
+
+        if (from != NONE &&
+            (last == NONE || span_of(r, lane, from)->end_ns > span_of(r, lane, last)->end_ns))
+            last = from;
+    }
+    return last;
+}
+
+/* What an action that is ready at `at_ns` had to wait for on its own lane: an input sooner than the
+ * stream, and that sooner than what it is issued after. */
+static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
+{
+    const struct rank *rank = rank_of(r, lane);
+    uint32_t last = last_input(r, lane, i), before = rank->before[i];
+
+    if (last != NONE && end_ns(r, lane, last) == at_ns)
+        return last;
+    if (rank->issued[i] != NONE && end_ns(r, lane, before) != at_ns)
+        return rank->issued[i];
+    return before;
+}
+
+/* The lane that a transfer waited for: the first that came last. */
+static int32_t last_member(struct events *r, uint32_t i, int32_t lane)
+{
+    const struct rank *rank = rank_of(r, lane);
+    const struct events_meeting meeting = meeting_of(r, rank, i);
+
+    arrive(r, rank, i);
+    return r->view->last(r->view->arg, &meeting, lane);
+}
+
+/* Where a receive waited for its send, go on from that: true, and both are changed. */
+static bool trace_send(const struct events *r, int32_t *lane, uint32_t *action)
+{
+    const struct rank *rank = rank_of(r, *lane);
+    const struct program_op *op = op_at(r, rank, *action);
+    int32_t source;
+    uint32_t send;
+
+    if (op->kind != PROGRAM_RECV)
+        return false;
+    send = send_of(r, op, rank->actions[*action].microbatch, *lane, &source);
+    if (span_of(r, source, send)->end_ns != span_of(r, *lane, *action)->start_ns)
+        return false;
+    *lane = source;
+    *action = send;
+    return true;
+}
+
+/* From the action that ended last back to the begin; every stretch is of an earlier action than the
+ * one that it caused.  Lanes of a rank do the same actions, so that there are at most as many as
+ * actions of all ranks. */
+static void trace(struct events *r, int32_t lane, uint32_t action)
+{
+    struct record_replay *out = r->out;
+
+    while (action != NONE && span_of(r, lane, action)->end_ns > 0) {
+        struct span s = *span_of(r, lane, action);
+        const struct rank *rank = rank_of(r, lane);
+        const struct program_op *op = op_at(r, rank, action);
+
+        out->path[out->npath++] =
+            (struct record_stretch){lane, rank->actions[action].op, s.start_ns, s.end_ns};
+        if (s.start_ns == 0)
+            break;
+        if (trace_send(r, &lane, &action))
+            continue;
+        if (program_communicates(op) && op->kind != PROGRAM_SEND && op->kind != PROGRAM_RECV)
+            lane = last_member(r, action, lane);
+        action = cause(r, lane, action, s.start_ns);
+    }
+    for (uint32_t a = 0, b = out->npath; a + 1 < b; a++) {
+        struct record_stretch swap = out->path[a];
+
+        out->path[a] = out->path[--b];
+        out->path[b] = swap;
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Transfers go on when computations are done: when the last of a lane ends. */
+static int64_t transfers_end_ns(const struct lane *lane)
+{
+    int64_t end = 0;
+
+    for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++)
+        if (lane->streams[k].nbusy)
+            end = max_ns(end, lane->streams[k].busy[lane->streams[k].nbusy - 1].end_ns);
+    return end;
+}
+
+/* Returns the last action of the step, and where it is in *lane. */
+static uint32_t end_step(struct events *r, int32_t *lane)
+{
+    uint32_t last = NONE;
+
+    for (int32_t k = 0; k < r->nlanes; k++) {
+        pass(r, k, transfers_end_ns(&r->lanes[k]));
+        if (r->lanes[k].core_ns > r->out->step_ns) {
+            r->out->step_ns = r->lanes[k].core_ns;
+            *lane = k;
+        }
+    }
+    for (int32_t k = 0; k < r->nlanes; k++)
+        r->out->devices[k].idle_ns = r->out->step_ns - r->lanes[k].core_ns;
+    for (uint32_t i = 0; i < rank_of(r, *lane)->nactions && r->out->step_ns > 0; i++)
+        if (span_of(r, *lane, i)->end_ns == r->out->step_ns)
+            last = i;
+    return last;
+}
+
+/* Whether a rank can do an action now: what it receives was sent. */
+static bool can_do(const struct events *r, const struct rank *rank, const struct program_action *a)
+{
+    const struct program_op *op = &r->program->ops[a->op];
+    int32_t source;
+
+    return op->kind != PROGRAM_RECV || rank->nlanes == 0 ||
+           send_of(r, op, a->microbatch, rank->lanes[0], &source) != NONE;
+}
+
+/* Put an action behind those before it. */
+static void place(struct events *r, struct rank *rank, uint32_t i, bool moves)
+{
+    uint32_t op = rank->actions[i].op;
+    enum events_issue issue = moves ? r->view->issue(r->view->arg, op) : EVENTS_IN_ORDER;
+    uint32_t *last = moves ? &rank->last[r->view->stream(r->view->arg, op)] : &rank->core;
+
+    rank->before[i] = issue == EVENTS_FILLS ? NONE : *last;
+    rank->issued[i] = issue == EVENTS_ISSUED || issue == EVENTS_BLOCKS ? rank->core : NONE;
+    if (issue != EVENTS_FILLS)
+        *last = i;
+}
+
+static void do_action(struct events *r, struct rank *rank, const struct program_action *a)
+{
+    uint32_t i = rank->nactions++;
+    bool moves = program_communicates(&r->program->ops[a->op]);
+
+    rank->actions[i] = *a;
+    rank->when[number_of(r, rank, a->op, a->microbatch)] = i;
+    place(r, rank, i, moves);
+    if (moves)
+        transfer(r, rank, i);
+    else
+        compute(r, rank, i);
+}
+
+/* Go on with a rank until it has to wait for another; whether it did anything. */
+static bool advance(struct events *r, struct rank *rank)
+{
+    struct program_walk next = rank->walk;
+    struct program_action action;
+    bool any = false;
+
+    while (program_walk_next(&next, &action) && can_do(r, rank, &action)) {
+        do_action(r, rank, &action);
+        rank->walk = next;
+        any = true;
+    }
+    return any;
+}
+
+static void lay_out(struct events *r)
+{
+    int32_t lane = 0;
+    uint32_t last;
+    bool any = true;
+
+    while (any) {
+        any = false;
+        for (uint32_t k = 0; k < r->program->nranks; k++)
+            any |= advance(r, &r->ranks[k]);
+    }
+    last = end_step(r, &lane);
+    trace(r, lane, last);
+}
+
+static bool allocate_rank(struct rank *rank, const struct events *r, uint32_t number)
+{
+    uint64_t n = program_nactions(r->program, number) + 1;
+
+    if (n > UINT32_MAX / 3)
+        return false;
+    rank->walk = program_walk_begin(r->program, number);
+    rank->core = NONE;
+    for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++)
+        rank->last[k] = NONE;
+    rank->actions = calloc(n, sizeof *rank->actions);
+    rank->lanes = calloc((size_t)r->nlanes, sizeof *rank->lanes);
+    rank->base = calloc((size_t)r->program->nops + 1, sizeof *rank->base);
+    rank->when = calloc(3 * n, sizeof *rank->when);
+    if (!rank->actions || !rank->lanes || !rank->base || !rank->when)
+        return false;
+    memset(rank->when, 0xff, n * sizeof *rank->when); /* NONE */
+    rank->before = rank->when + n;
+    rank->issued = rank->before + n;
+    program_number_actions(r->program, number, rank->base);
+    for (int32_t k = 0; k < r->nlanes; k++)
+        if (r->view->rank(r->view->arg, k) == number)
+            rank->lanes[rank->nlanes++] = k;
+    return true;
+}
+
+static bool allocate(struct events *r)
+{
+    size_t n = (size_t)r->nlanes;
+    uint64_t all = 0;
+
+    r->ranks = calloc(r->program->nranks, sizeof *r->ranks);
+    for (uint32_t k = 0; k < r->program->nranks; k++) {
+        uint64_t nactions = program_nactions(r->program, k);
+
+        if (!r->ranks || !allocate_rank(&r->ranks[k], r, k))
+            return false;
+        all += nactions;
+        r->nactions = nactions > r->nactions ? (uint32_t)nactions : r->nactions;
+    }
+    if (all > UINT32_MAX / 2)
+        return false;
+    r->out = record_replay_create(r->nlanes, (uint32_t)all);
+    r->spans = calloc(n * r->nactions + 1, sizeof *r->spans);
+    r->lanes = calloc(n, sizeof *r->lanes);
+    r->arrival = calloc(2 * n, sizeof *r->arrival);
+    if (!r->out || !r->spans || !r->lanes || !r->arrival)
+        return false;
+    r->start = r->arrival + n;
+    for (int32_t k = 0; k < r->nlanes; k++)
+        r->lanes[k].rank = &r->ranks[r->view->rank(r->view->arg, k)];
+    return true;
+}
+
+static void free_all(struct events *r)
+{
+    for (uint32_t k = 0; r->ranks && k < r->program->nranks; k++) {
+        free(r->ranks[k].actions);
+        free(r->ranks[k].lanes);
+        free(r->ranks[k].base);
+        free(r->ranks[k].when);
+    }
+    for (int32_t k = 0; r->lanes && k < r->nlanes; k++)
+        for (unsigned s = 0; s < EVENTS_STREAMS_MAX; s++)
+            free(r->lanes[k].streams[s].busy);
+    free(r->ranks);
+    free(r->spans);
+    free(r->lanes);
+    free(r->arrival);
+}
+
+int events_run(struct record_replay **out, const struct events_view *view, struct shd_error *err)
+{
+    struct events r = {.program = view->program, .view = view, .nlanes = view->nlanes};
+    int status = SHD_OK;
+
+    if (allocate(&r))
+        lay_out(&r);
+    else
+        r.failed = true;
+    if (r.failed) {
+        record_replay_destroy(r.out);
+        r.out = NULL;
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to lay out the step");
+    }
+    *out = r.out;
+    free_all(&r);
+    return status;
+}

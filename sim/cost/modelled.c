@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cost/modelled.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cost/events.h"
+
+struct modelled {
+    const struct program *program;
+    const struct record *record;
+    const struct hardware *hardware;
+    struct op_seconds seconds;
+    uint32_t nlanes;     /* rows of the record */
+    bool *even;          /* [op]: it takes the same at every lane */
+    uint8_t *streams;    /* [op] */
+    int64_t *op_ns;      /* [lane][op]; of an even op lane 0's are all lanes' */
+    int32_t *positions;  /* [lane]: the first device that it stands for */
+    int32_t *last;       /* [lane]: at a meeting, the last lane of the group that begins there */
+    int64_t *exposed_ns; /* [lane][op] */
+};
+
+static uint32_t rank(void *arg, int32_t lane)
+{
+    const struct modelled *m = arg;
+
+    return program_rank(m->program, m->positions[lane]);
+}
+
+static int64_t op_ns(void *arg, int32_t lane, uint32_t op)
+{
+    const struct modelled *m = arg;
+
+    return m->op_ns[m->even[op] ? op : (size_t)lane * m->program->nops + op];
+}
+
+static unsigned stream(void *arg, uint32_t op)
+{
+    return ((const struct modelled *)arg)->streams[op];
+}
+
+/* Sums of gradients that no part of the backward phase reads: whether they run beside it is a
+ * matter of the software. */
+static bool sums_gradients(const struct program *program, const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD &&
+           (op->part == PROGRAM_UPDATE ||
+            program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS);
+}
+
+/* What reads only what was there from the begin could run at once, and its results would be in
+ * memory long before they are wanted: it is issued where the program has it. */
+static bool reads_arguments(const struct program *program, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (!program->buffers[op->inputs[k]].argument)
+            return false;
+    return true;
+}
+
+static enum events_issue issue(void *arg, uint32_t op)
+{
+    const struct modelled *m = arg;
+    const struct hardware_software *software = &m->hardware->software;
+    const struct program_op *o = &m->program->ops[op];
+
+    if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
+        return EVENTS_ISSUED;
+    if (sums_gradients(m->program, o))
+        return software->overlaps_gradients ? EVENTS_FILLS
+               : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED
+                                            : EVENTS_BLOCKS;
+    if (software->waits_for_collectives)
+        return EVENTS_BLOCKS;
+    return reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;
+}
+
+static int32_t doer(void *arg, uint32_t op, int32_t lane)
+{
+    const struct modelled *m = arg;
+    int32_t position = program_doer(m->program, &m->program->ops[op], m->positions[lane]);
+
+    return (int32_t)program_classes_find(m->record->classes, position);
+}
+
+/* ---- who waits for whom ---- */
+
+/* The first lane of those that differ from one along the axes of a transfer alone.  What is fetched
+ * in boxes may come from any of these. */
+static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
+{
+    const struct program_op *o = &m->program->ops[op];
+    const uint8_t *axes = o->kind == PROGRAM_ROWS ? o->rows.axes : o->reshard.axes;
+    size_t naxes = o->kind == PROGRAM_ROWS ? o->rows.naxes : o->reshard.naxes;
+    uint32_t others = UINT32_MAX;
+
+    for (size_t k = 0; k < naxes; k++)
+        others &= ~(UINT32_C(1) << axes[k]);
+    return program_classes_project(m->record->classes, (uint32_t)lane, others);
+}
+
+static void find_last(const struct modelled *m, const struct events_meeting *meeting)
+{
+    for (int32_t k = 0; k < meeting->nlanes; k++)
+        m->last[group_of(m, meeting->op, meeting->lanes[k])] = -1;
+    for (int32_t k = 0; k < meeting->nlanes; k++) {
+        int32_t *found = &m->last[group_of(m, meeting->op, meeting->lanes[k])];
+
+        if (*found < 0 || meeting->arrival[meeting->lanes[k]] > meeting->arrival[*found])
+            *found = meeting->lanes[k];
+    }
+}
+
+static void meet(void *arg, const struct events_meeting *meeting, int64_t *start)
+{
+    const struct modelled *m = arg;
+
+    find_last(m, meeting);
+    for (int32_t k = 0; k < meeting->nlanes; k++) {
+        int32_t lane = meeting->lanes[k];
+
+        start[lane] = meeting->arrival[m->last[group_of(m, meeting->op, lane)]];
+    }
+}
+
+static int32_t last(void *arg, const struct events_meeting *meeting, int32_t lane)
+{
+    const struct modelled *m = arg;
+
+    find_last(m, meeting);
+    return m->last[group_of(m, meeting->op, lane)];
+}
+
+/* ---- the whole ---- */
+
+static int64_t nanoseconds(double seconds)
+{
+    return llround(seconds * 1e9);
+}
+
+/* Domains of the innermost tier. */
+static int64_t nodes_of(const struct modelled *m)
+{
+    int64_t devices = shd_mesh_size(m->program->mesh), each = m->hardware->tiers[0].devices;
+
+    return each > 0 ? (devices + each - 1) / each : 1;
+}
+
+/* Of an op on a device; computations as the slowest of all nodes does them. */
+static int64_t time_of(const struct modelled *m, uint32_t i, int32_t position)
+{
+    double slower =
+        program_communicates(&m->program->ops[i]) ? 1 : hardware_slowest(m->hardware, nodes_of(m));
+
+    return nanoseconds(op_seconds_of(&m->seconds, i, position) * slower);
+}
+
+/* Times of all ops; of an even one on a device that does it. */
+static void set_times(struct modelled *m)
+{
+    uint32_t nops = m->program->nops;
+
+    for (uint32_t i = m->program->first_op; i < nops; i++) {
+        const struct program_op *op = &m->program->ops[i];
+
+        m->even[i] = op_seconds_even(&m->seconds, i);
+        if (program_communicates(op))
+            m->streams[i] = (uint8_t)op_seconds_stream(&m->seconds, i);
+        if (m->even[i])
+            m->op_ns[i] = time_of(m, i, program_doer(m->program, op, 0));
+        for (uint32_t lane = 0; lane < m->nlanes && !m->even[i]; lane++)
+            m->op_ns[(size_t)lane * nops + i] = time_of(m, i, m->positions[lane]);
+    }
+}
+
+static bool allocate(struct modelled *m)
+{
+    size_t n = m->nlanes, nops = m->program->nops;
+
+    m->even = calloc(nops + 1, sizeof *m->even);
+    m->streams = calloc(nops + 1, sizeof *m->streams);
+    m->op_ns = calloc(n * nops + 1, sizeof *m->op_ns);
+    m->exposed_ns = calloc(n * nops + 1, sizeof *m->exposed_ns);
+    m->positions = calloc(n, sizeof *m->positions);
+    m->last = calloc(n, sizeof *m->last);
+    if (!m->even || !m->streams || !m->op_ns || !m->exposed_ns || !m->positions || !m->last)
+        return false;
+    for (uint32_t row = 0; row < n; row++)
+        m->positions[row] = record_row(m->record, row).first;
+    return true;
+}
+
+/* What the row that ends last did in an op of its rank. */
+static void keep_op(struct record_modelled *out, const struct modelled *m, uint32_t i)
+{
+    static const enum record_work works[] = {[HARDWARE_MATMUL] = RECORD_MATMUL,
+                                             [HARDWARE_ATTENTION] = RECORD_ATTENTION,
+                                             [HARDWARE_ATTENTION_BACKWARD] = RECORD_ATTENTION,
+                                             [HARDWARE_MEMORY] = RECORD_ELEMENTWISE};
+    const struct program_op *op = &m->program->ops[i];
+    struct hardware_work work;
+    int64_t ns = m->op_ns[m->even[i] ? i : (size_t)out->row * m->program->nops + i] * op->times;
+
+    out->op_ns[i] = ns;
+    out->exposed_ns[i] = m->exposed_ns[(size_t)out->row * m->program->nops + i];
+    if (!op_seconds_work(&work, &m->seconds, i, m->positions[out->row]))
+        return;
+    out->work_ns[op->part == PROGRAM_UPDATE ? RECORD_UPDATE : works[work.kind]] += ns;
+    out->again_ns += op->again ? ns : 0;
+}
+
+/* What the row that ends last did, by op. */
+static int keep(struct record *record, const struct modelled *m, struct record_replay *timeline,
+                struct shd_error *err)
+{
+    struct record_modelled *out = record_modelled_create(record->program->nops);
+    uint32_t last_rank;
+
+    if (!out)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
+    for (uint32_t row = 1; row < m->nlanes; row++)
+        if (timeline->devices[row].idle_ns < timeline->devices[out->row].idle_ns)
+            out->row = row;
+    last_rank = program_rank(m->program, m->positions[out->row]);
+    for (uint32_t i = m->program->first_op; i < m->program->nops; i++)
+        if (program_holds(m->program, last_rank, &m->program->ops[i]))
+            keep_op(out, m, i);
+    out->hardware = m->hardware;
+    out->timeline = timeline;
+    record_modelled_destroy(record->modelled);
+    record->modelled = out;
+    return SHD_OK;
+}
+
+static int lay_out(struct record *record, struct modelled *m, struct shd_error *err)
+{
+    const struct events_view view = {.program = m->program,
+                                     .nlanes = (int32_t)m->nlanes,
+                                     .rank = rank,
+                                     .op_ns = op_ns,
+                                     .stream = stream,
+                                     .issue = issue,
+                                     .doer = doer,
+                                     .last = last,
+                                     .meet = meet,
+                                     .arg = m,
+                                     .exposed_ns = m->exposed_ns};
+    struct record_replay *timeline;
+    int status = events_run(&timeline, &view, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = keep(record, m, timeline, err);
+    if (status != SHD_OK)
+        record_replay_destroy(timeline);
+    return status;
+}
+
+int modelled_run(struct record *record, const struct hardware *hardware, struct shd_error *err)
+{
+    struct modelled m = {.program = record->program,
+                         .record = record,
+                         .hardware = hardware,
+                         .nlanes = record->nrows};
+    int status = op_seconds_init(&m.seconds, record->program, hardware, err);
+
+    if (status == SHD_OK && !allocate(&m))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
+    if (status == SHD_OK) {
+        set_times(&m);
+        status = lay_out(record, &m, err);
+    }
+    op_seconds_fini(&m.seconds);
+    free(m.even);
+    free(m.streams);
+    free(m.op_ns);
+    free(m.exposed_ns);
+    free(m.positions);
+    free(m.last);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* modelled.h - the step of a plan on a stated cluster: an event simulation (events.h) in which each
+ * op takes what the cluster's file says (op_seconds.h).
+ *
+ * A lane is a class of devices alike, so that a million devices take what their few classes do.  On
+ * a lane, each tier of links is a stream; transfers are issued from among the computations, and
+ * those that sum gradients, where the cluster's software does so, as soon as they are ready.
+ *
+ * Thread class: pure function of the record.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef COST_MODELLED_H
+#define COST_MODELLED_H
+
+#include "cost/op_seconds.h"
+#include "record/record.h"
+
+/* Fill record->modelled of a planned step.  SHD_EINVAL: the cluster has no rate for a product's
+ * type; SHD_ENOMEM. */
+SHD_MUST_CHECK int modelled_run(struct record *record, const struct hardware *hardware,
+                                struct shd_error *err);
+
+#endif /* COST_MODELLED_H */

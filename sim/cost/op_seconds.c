@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cost/op_seconds.h"
+
+#include <stdlib.h>
+
+/* ---- kernels ---- */
+
+/* The extents of a product: dimensions of both operands and the result are its batch. */
+static void set_product(struct hardware_work *out, const struct kern_einsum *e)
+{
+    out->batch = out->m = out->n = out->k = 1;
+    for (uint32_t d = 0; d < e->ndims; d++) {
+        bool a = e->a_has >> d & 1, b = e->b_has >> d & 1, c = e->c_has >> d & 1;
+        int64_t *to = a && b && c ? &out->batch : a && c ? &out->m : b && c ? &out->n : &out->k;
+
+        *to *= e->extent[d];
+    }
+}
+
+static void set_kind(struct hardware_work *out, const struct program_op *op)
+{
+    out->kind = HARDWARE_MEMORY;
+    if (op->kernel == &kern_kernel_einsum) {
+        set_product(out, &op->desc.einsum);
+        /* Of vectors it is a sum, and reads what it multiplies once. */
+        out->kind = out->k > 1 && out->m > 1 && out->n > 1 ? HARDWARE_MATMUL : HARDWARE_MEMORY;
+        out->dtype = op->desc.einsum.dtype;
+    } else if (op->kernel == &kern_kernel_grouped) {
+        set_product(out, &op->desc.grouped.einsum);
+        out->kind = HARDWARE_MATMUL;
+        out->dtype = op->desc.grouped.einsum.dtype;
+    } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
+        out->kind =
+            op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
+        out->dtype = op->desc.attention.dtype;
+        out->batch = op->desc.attention.batch * op->desc.attention.heads;
+        out->m = op->desc.attention.queries;
+        out->n = op->desc.attention.keys;
+        out->k = op->desc.attention.head_dim;
+    }
+}
+
+/* A copy within the device: what it writes, read and written. */
+static double copied_bytes(const struct program *program, const struct program_op *op)
+{
+    double bytes = 0;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        bytes += 2 * (double)program->buffers[op->outputs[k]].bytes;
+    return bytes;
+}
+
+bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t i,
+                     int32_t position)
+{
+    const struct program_op *op = &seconds->program->ops[i];
+    int64_t offsets[KERN_OFFSETS_MAX];
+
+    *out = (struct hardware_work){.kind = HARDWARE_MEMORY};
+    if (program_communicates(op) || op->kind == PROGRAM_FILL || op->noutputs == 0)
+        return false;
+    out->dtype = seconds->program->buffers[op->outputs[0]].dtype;
+    if (op->kind != PROGRAM_KERNEL) {
+        out->bytes = copied_bytes(seconds->program, op);
+        return true;
+    }
+    set_kind(out, op);
+    program_op_offsets(seconds->program, op, position, offsets);
+    out->flops = (double)program_op_flops(seconds->program, op, position);
+    out->bytes = (double)op->kernel->bytes(&op->desc, offsets);
+    return true;
+}
+
+/* ---- chains ---- */
+
+/* Whether an op is only a matter of memory. */
+static bool may_chain(const struct op_seconds *s, uint32_t i)
+{
+    struct hardware_work work;
+
+    return s->program->ops[i].kind == PROGRAM_KERNEL &&
+           (s->program->ops[i].kernel == &kern_kernel_map ||
+            s->program->ops[i].kernel == &kern_kernel_reduce ||
+            s->program->ops[i].kernel == &kern_kernel_einsum) &&
+           op_seconds_work(&work, s, i, program_doer(s->program, &s->program->ops[i], 0)) &&
+           work.kind == HARDWARE_MEMORY;
+}
+
+/* Bytes of what ops first..end-1 read from before them, and of what they leave behind them. */
+static double outer_bytes(const struct program *program, uint32_t first, uint32_t end)
+{
+    double bytes = 0;
+
+    for (uint32_t i = first; i < end; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        for (uint32_t k = 0; k < op->ninputs; k++) {
+            const struct program_buffer *b = &program->buffers[op->inputs[k]];
+            bool again = false; /* read by an op of the chain before this one */
+
+            for (uint32_t j = first; j < i && !again; j++)
+                for (uint32_t m = 0; m < program->ops[j].ninputs; m++)
+                    again |= program->ops[j].inputs[m] == op->inputs[k];
+            if (!again && (b->argument || b->first_op < first))
+                bytes += (double)b->bytes;
+        }
+        for (uint32_t k = 0; k < op->noutputs; k++) {
+            const struct program_buffer *b = &program->buffers[op->outputs[k]];
+
+            if (b->last_op >= end || op->accumulates)
+                bytes += (double)b->bytes;
+            if (op->accumulates)
+                bytes += (double)b->bytes;
+        }
+    }
+    return bytes;
+}
+
+/* Ops of a chain: enough for a norm with its sums; longer ones begin anew, so that finding what is
+ * read twice does not grow. */
+#define CHAIN_MAX 16
+
+static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end;) {
+        uint32_t from = i;
+
+        while (i < end && i - from < CHAIN_MAX && may_chain(s, i) &&
+               s->program->ops[i].stage == s->program->ops[from].stage)
+            i++;
+        if (i == from) {
+            i++;
+            continue;
+        }
+        for (uint32_t k = from; k < i; k++)
+            s->chain_bytes[k] = -1;
+        s->chain_bytes[from] = outer_bytes(s->program, from, i);
+    }
+}
+
+int op_seconds_init(struct op_seconds *out, const struct program *program,
+                    const struct hardware *hardware, struct shd_error *err)
+{
+    *out = (struct op_seconds){.program = program, .hardware = hardware};
+    out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
+    if (!out->chain_bytes)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
+    if (hardware->software.fuses_elementwise)
+        for (uint32_t k = 0; k < program->nsegments; k++)
+            find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
+    return SHD_OK;
+}
+
+void op_seconds_fini(struct op_seconds *seconds)
+{
+    free(seconds->chain_bytes);
+}
+
+static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    struct hardware_work work;
+
+    if (s->chain_bytes[i] < 0 || !op_seconds_work(&work, s, i, position))
+        return 0;
+    if (s->chain_bytes[i] > 0)
+        work.bytes = s->chain_bytes[i];
+    return hardware_kernel_seconds(s->hardware, &work);
+}
+
+/* ---- collectives ---- */
+
+void op_seconds_group(struct hardware_group *out, const struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    const uint8_t *axes = op->kind == PROGRAM_ROWS ? op->rows.axes : op->reshard.axes;
+    size_t naxes = op->kind == PROGRAM_ROWS ? op->rows.naxes : op->reshard.naxes;
+
+    hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
+}
+
+static double operand_bytes(const struct program *program, const struct program_op *op)
+{
+    double bytes = 0;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        bytes += (double)program->buffers[op->inputs[k]].bytes;
+    return bytes;
+}
+
+/* Whether an op moves parameters or their gradients, which software puts together in buckets. */
+static bool is_bucketed(const struct program *program, const struct program_op *op)
+{
+    enum program_use use = program->buffers[op->outputs[0]].use;
+
+    return op->kind == PROGRAM_RESHARD && (op->part == PROGRAM_UPDATE || use == PROGRAM_GRADIENTS ||
+                                           use == PROGRAM_GATHERED || use == PROGRAM_PARAMETERS);
+}
+
+/* Of what fills a bucket in part, its part of the whole bucket's time. */
+static void share_bucket(struct hardware_collective *c, double part)
+{
+    for (int k = 0; k < c->nparts; k++) {
+        c->parts[k].bytes *= part;
+        c->parts[k].latency_s *= part;
+        c->parts[k].bandwidth_s *= part;
+        c->parts[k].copy_s *= part;
+        c->parts[k].seconds *= part;
+    }
+    c->seconds *= part;
+}
+
+void op_seconds_collective(struct hardware_collective *out, const struct op_seconds *s, uint32_t i,
+                           int32_t position)
+{
+    const struct program_op *op = &s->program->ops[i];
+    struct hardware_group group;
+    int kind = program_coll_kind(op);
+    double bytes, n;
+
+    op_seconds_group(&group, s, i);
+    n = (double)group.members;
+    if (kind >= 0)
+        bytes = operand_bytes(s->program, op);
+    else { /* boxes or rows from wherever: as much as an all-to-all that brings it */
+        kind = COLL_ALL_TO_ALL;
+        bytes = n > 1 ? (double)program_moved(s->program, op, position).received * n / (n - 1) : 0;
+    }
+    if (bytes > 0 && bytes < s->hardware->software.bucket_bytes && is_bucketed(s->program, op)) {
+        hardware_collective(out, s->hardware, (enum coll_kind)kind, &group,
+                            s->hardware->software.bucket_bytes);
+        share_bucket(out, bytes / s->hardware->software.bucket_bytes);
+    } else
+        hardware_collective(out, s->hardware, (enum coll_kind)kind, &group, bytes);
+}
+
+/* The device that an op's message comes from. */
+static int32_t sender(const struct program *program, const struct program_op *op, int32_t position)
+{
+    const struct program_channel *c = &program->channels[op->channel];
+
+    return program_doer(program, &program->ops[c->send], position);
+}
+
+/* The devices that have the same shard of an array, as a group; stages have others. */
+static void group_of_copies(struct hardware_group *out, const struct op_seconds *s,
+                            const struct program_buffer *b)
+{
+    uint32_t cut = shd_sharding_axes(&b->sharding);
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = 0;
+
+    for (size_t a = 0; a < shd_mesh_naxes(s->program->mesh); a++)
+        if (!(cut >> a & 1) && (int)a != s->program->stage_axis)
+            axes[naxes++] = (uint8_t)a;
+    hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
+}
+
+/* Of a message that as many as `copies` inside a node would send alike over a slower tier each
+ * sends a part; its receivers gather the whole. */
+static double scattered_seconds(const struct op_seconds *s, int32_t from, int32_t to,
+                                const struct program_buffer *b)
+{
+    struct hardware_group group;
+    int tier = hardware_tier_between(s->hardware, from, to);
+    double part;
+
+    group_of_copies(&group, s, b);
+    if (tier == 0 || group.inside[0] < group.members || group.members < 2)
+        return hardware_message_seconds(s->hardware, from, to, (double)b->bytes);
+    part = (double)b->bytes / (double)group.members;
+    return hardware_message_seconds(s->hardware, from, to, part) +
+           hardware_collective_seconds(s->hardware, COLL_ALL_GATHER, &group, part);
+}
+
+static double message_seconds(const struct op_seconds *s, const struct program_op *op,
+                              int32_t position)
+{
+    int32_t from;
+
+    if (op->kind == PROGRAM_SEND)
+        return 0;
+    from = sender(s->program, op, position);
+    if (s->hardware->software.scatters_sends)
+        return scattered_seconds(s, from, position, &s->program->buffers[op->outputs[0]]);
+    return hardware_message_seconds(s->hardware, from, position,
+                                    (double)s->program->buffers[op->outputs[0]].bytes);
+}
+
+/* The outermost tier that an op which communicates needs. */
+static int tier_of(const struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    struct hardware_group group;
+    int tier = 0;
+
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV) {
+        int32_t to = program_doer(s->program, op, 0);
+        int32_t from = op->kind == PROGRAM_RECV ? sender(s->program, op, to) : to;
+
+        return hardware_tier_between(s->hardware, from, to);
+    }
+    op_seconds_group(&group, s, i);
+    while (tier + 1 < s->hardware->ntiers && group.inside[tier] < group.members)
+        tier++;
+    return tier;
+}
+
+unsigned op_seconds_stream(const struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    int tier = tier_of(s, i);
+    struct hardware_group group;
+    unsigned axis = 0;
+
+    if (!s->hardware->tiers[0].torus)
+        return (unsigned)tier;
+    if (tier > 0)
+        return HARDWARE_TORUS_MAX;
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return 0;
+    op_seconds_group(&group, s, i);
+    while (axis + 1 < HARDWARE_TORUS_MAX && group.along[axis] <= 1)
+        axis++;
+    return axis;
+}
+
+double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    const struct program_op *op = &s->program->ops[i];
+    struct hardware_collective collective;
+
+    if (!program_communicates(op))
+        return kernel_seconds(s, i, position);
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return message_seconds(s, op, position);
+    op_seconds_collective(&collective, s, i, position);
+    return collective.seconds;
+}
+
+bool op_seconds_even(const struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+
+    if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return true;
+    if (program_communicates(op))
+        return program_coll_kind(op) >= 0;
+    return !program_op_skips(op);
+}
