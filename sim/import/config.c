@@ -261,6 +261,11 @@ int import_config(struct shd_tree *tree, const struct yaml_node *root, struct di
 
     if (status != SHD_OK)
         return status;
+    if (c.family.family >= sizeof(family_rows) / sizeof(family_rows[0])) {
+        diag_error(diag, yaml_find(root, "model_type")->place,
+                   "the arrays of this model_type are not known");
+        return SHD_EINVAL;
+    }
     c.rows = family_rows[c.family.family];
     return add_arrays(&c);
 }

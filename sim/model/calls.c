@@ -334,8 +334,10 @@ static uint32_t build_attention(struct lines *l, const struct expr *call,
     scale = 1 / sqrt((double)l->graph->dims[l->graph->nodes[qkv[0]].dims[3]].size);
     if (!read_number_key(l, call, "scale", &scale))
         return GRAPH_NONE;
+    const struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = scale, .causal = causal};
+
     return graph_attention(l->graph, lines_node_name(l, "attention"), qkv[0], qkv[1], qkv[2],
-                           causal, scale);
+                           &opts);
 }
 
 static uint32_t build_causal_mask(struct lines *l, const struct expr *call,
@@ -403,6 +405,25 @@ static uint32_t build_slice(struct lines *l, const struct expr *call,
                            (long long)l->graph->dims[to].size, start, l->graph->dims[from].name,
                            (long long)l->graph->dims[from].size);
     return graph_slice(l->graph, lines_node_name(l, "slice"), x, from, to, (int64_t)start);
+}
+
+static uint32_t build_shift(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_array(l, call->args[0], NULL), along;
+    double by;
+
+    (void)target;
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    along = dim_of(l, call->args[1], x);
+    if (along == GRAPH_NONE || !read_number(l, call->args[2], &by))
+        return GRAPH_NONE;
+    if (by != floor(by) || fabs(by) > (double)l->graph->dims[along].size)
+        return lines_error(l, call->args[2]->at,
+                           "a shift by %g along '%s'; expected a whole number up to its size, %lld",
+                           by, l->graph->dims[along].name, (long long)l->graph->dims[along].size);
+    return graph_shift(l->graph, lines_node_name(l, "shift"), x, along, (int64_t)by);
 }
 
 static uint32_t build_concat(struct lines *l, const struct expr *call,
@@ -579,6 +600,8 @@ const struct lines_function lines_functions[] = {
      "a, a_dim, b, b_dim, to",
      "one behind the other, as a larger dim",
      build_concat},
+    {"shift", 3, 3, {NULL}, "x, dim, by", "elements moved on along a dim, cyclically",
+     build_shift},
     {"embed", 2, 2, {NULL}, "table, ids", "rows of a table", build_embed},
     {"pick", 3, 3, {NULL}, "x, ids, dim", "one element along a dim", build_pick},
     {"constraint",

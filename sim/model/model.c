@@ -8,12 +8,14 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
+#include "model/context.h"
 #include "model/pipeline.h"
 #include "model/recompute.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_gpt2, &model_llama3,
-                                                 &model_t5, &model_graph_text};
+                                                 &model_mixtral, &model_deepseek, &model_t5,
+                                                 &model_graph_text};
 
 /* sum(out * ct), added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,
@@ -188,6 +190,7 @@ static void add_phases(struct graph *g, const struct scenario *scenario, struct 
         add_update(g, scenario, diag);
     else if (scenario->step.backward)
         model_add_backward(g, scenario->seed);
+    context_order_inputs(g, scenario);
 }
 
 static const struct model_kind *find_kind(enum scenario_kind kind)

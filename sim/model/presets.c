@@ -1,11 +1,14 @@
-/* The models that are a stack of layers: mlp, attention, block, transformer, gpt2, llama3.
+/* The models that are a stack of layers: mlp, attention, block, transformer, gpt2, llama3, mixtral,
+ * deepseek.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "graph/layers/xent.h"
+#include "model/context.h"
 #include "model/model.h"
+#include "model/routed.h"
 #include "model/tokens.h"
 #include "model/weights.h"
 
@@ -13,14 +16,45 @@ struct preset {
     struct graph *graph;
     const struct scenario *scenario;
     struct weights_dims dims;
+    struct routed experts;
+    const struct attention_sight *sight; /* NULL: plain attention */
 };
 
-static uint32_t add_layer(const struct preset *p, int64_t i, uint32_t x)
+static struct preset preset_of(struct graph *graph, const struct scenario *scenario)
+{
+    struct preset p = {graph, scenario, weights_dims(graph, scenario), {.ids = GRAPH_NONE}, NULL};
+
+    routed_init(&p.experts, graph, scenario, &p.dims);
+    return p;
+}
+
+static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x,
+                          const struct attention_opts *attention)
+{
+    const struct scenario *s = p->scenario;
+    bool sparse = routed_in_layer(s, i);
+    struct block_weights w = weights_block(p->graph, s, name, &p->dims, !sparse);
+    struct block_experts experts;
+    struct latent_weights latent;
+
+    if (sparse) {
+        experts = routed_layer(p->graph, s, name, &p->dims, &p->experts);
+        w.experts = &experts;
+    }
+    if (s->model.mla.kv_rank > 0) {
+        latent = weights_latent(p->graph, s, graph_text(p->graph, "%s/attn", name), &p->dims);
+        w.latent = &latent;
+    }
+    return layer_block(p->graph, name, x, &w, attention, weights_activation(s));
+}
+
+static uint32_t add_layer(struct preset *p, int64_t i, uint32_t x)
 {
     const struct scenario *s = p->scenario;
     struct attention_opts attention = weights_attention_opts(s);
     const char *name = graph_text(p->graph, "layers/%lld", (long long)i);
 
+    attention.sight = p->sight;
     if (s->model.kind == SCENARIO_MLP) {
         name = graph_text(p->graph, "%s/mlp", name);
         const struct mlp_weights w = weights_mlp(p->graph, s, name, &p->dims);
@@ -31,11 +65,10 @@ static uint32_t add_layer(const struct preset *p, int64_t i, uint32_t x)
         const struct attention_weights w = weights_attention(p->graph, s, name, &p->dims);
         return layer_attention(p->graph, name, x, &w, &attention);
     }
-    const struct block_weights w = weights_block(p->graph, s, name, &p->dims);
-    return layer_block(p->graph, name, x, &w, &attention, weights_activation(s));
+    return add_block(p, i, name, x, &attention);
 }
 
-static uint32_t add_layers(const struct preset *p, uint32_t x)
+static uint32_t add_layers(struct preset *p, uint32_t x)
 {
     for (int64_t i = 0; i < p->scenario->model.layers; i++)
         x = add_layer(p, i, x);
@@ -44,13 +77,15 @@ static uint32_t add_layers(const struct preset *p, uint32_t x)
 
 static void build_layers(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
-    struct preset p = {graph, scenario, weights_dims(graph, scenario)};
+    struct preset p = preset_of(graph, scenario);
     const uint32_t dims[3] = {p.dims.batch, p.dims.seq, p.dims.embed};
     uint32_t x;
 
     (void)diag; /* errors stay in the graph */
     x = graph_input(graph, "x", scenario->model.dtype, dims, 3,
                     model_source(scenario->seed, "x", 2));
+    if (scenario->model.kind != SCENARIO_MLP)
+        p.sight = context_add(graph, scenario, p.dims.batch, p.dims.seq);
     graph_output(graph, GRAPH_OUTPUT, "out", add_layers(&p, x), GRAPH_NONE);
 }
 
@@ -63,20 +98,35 @@ static uint32_t add_positions(const struct preset *p, uint32_t x)
     if (p->dims.positions == GRAPH_NONE)
         return x;
     table = weights_table(g, p->scenario, "embed/positions", p->dims.positions, p->dims.embed);
-    table = graph_slice(g, "embed/places", table, p->dims.positions, p->dims.seq, 0);
+    if (p->sight)
+        table = graph_embed(g, "embed/places", table, p->sight->positions[0]);
+    else
+        table = graph_slice(g, "embed/places", table, p->dims.positions, p->dims.seq, 0);
     return graph_map(g, "embed/sum", KERN_ADD, x, table, 0);
+}
+
+/* The losses of routers, in the type of the model's own. */
+static uint32_t add_router_losses(const struct preset *p, uint32_t loss)
+{
+    uint32_t more = p->experts.loss;
+
+    if (more == GRAPH_NONE || p->graph->err.status != SHD_OK)
+        return loss;
+    more = graph_convert(p->graph, "loss/routers", p->graph->nodes[loss].dtype, more);
+    return graph_map(p->graph, "loss/all", KERN_ADD, loss, more, 0);
 }
 
 static void build_transformer(struct graph *graph, const struct scenario *scenario,
                               struct diag *diag)
 {
-    struct preset p = {graph, scenario, weights_dims(graph, scenario)};
+    struct preset p = preset_of(graph, scenario);
     const struct tokens_part tokens = {0, (uint64_t)scenario->batch.seq};
     const struct tokens_part labels = {1, (uint64_t)scenario->batch.seq};
     uint32_t x, table;
 
     (void)diag; /* errors stay in the graph */
     x = tokens_add(graph, scenario, "tokens", p.dims.batch, p.dims.seq, tokens);
+    p.sight = context_add(graph, scenario, p.dims.batch, p.dims.seq);
     table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
     x = graph_embed(graph, "embed", table, x);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));
@@ -92,12 +142,38 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
                           x);
     table = tokens_add(graph, scenario, "labels", p.dims.batch, p.dims.seq, labels);
     x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, table, GRAPH_NONE).loss;
+    x = add_router_losses(&p, x);
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
 }
 
 static void add_count(struct text *out, int64_t n, const char *what)
 {
     text_addf(out, "%lld %s%s", (long long)n, what, n == 1 ? "" : "s");
+}
+
+/* All that makes other work of the same sizes, too: who is routed where, and what is dropped. */
+static void describe_experts(struct text *out, const struct scenario_model *model)
+{
+    const struct scenario_moe *m = &model->moe;
+
+    text_addf(out, ", %lld of %lld experts of %lld", (long long)m->top_k, (long long)m->experts,
+              (long long)(m->d_ff > 0 ? m->d_ff : model->d_ff));
+    if (m->shared > 0)
+        text_addf(out, " and %lld shared", (long long)m->shared);
+    if (m->capacity > 0)
+        text_addf(out, ", capacity %g by %s", m->capacity, scenario_drop_name(m->drop));
+    if (m->routing == SCENARIO_ROUTING_LEARNED)
+        return;
+    text_addf(out, ", %s routing", scenario_routing_name(m->routing));
+    if (m->skew > 0 && m->routing != SCENARIO_ROUTING_UNIFORM &&
+        m->routing != SCENARIO_ROUTING_RAGGED && m->routing != SCENARIO_ROUTING_EMPTY)
+        text_addf(out, " %g", m->skew);
+}
+
+/* Whether every layer has experts in the place of its mlp. */
+static bool has_experts_only(const struct scenario_model *m)
+{
+    return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
 }
 
 static void describe(struct text *out, const struct scenario *s)
@@ -109,7 +185,7 @@ static void describe(struct text *out, const struct scenario *s)
     if (m->kind != SCENARIO_ATTENTION)
         text_addf(out, " %s", scenario_activation_name(m->activation));
     text_addf(out, ", embed %lld", (long long)m->d_model);
-    if (m->kind != SCENARIO_ATTENTION)
+    if (m->kind != SCENARIO_ATTENTION && !has_experts_only(m))
         text_addf(out, ", mlp %lld", (long long)m->d_ff);
     if (m->kind != SCENARIO_MLP) {
         text_add(out, ", ");
@@ -119,8 +195,11 @@ static void describe(struct text *out, const struct scenario *s)
             text_add(out, " on ");
             add_count(out, m->kv_heads, "key head");
         }
-        text_addf(out, "%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "");
+        text_addf(out, "%s%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "",
+                  m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
     }
+    if (m->moe.experts > 0)
+        describe_experts(out, m);
     if (m->vocab > 0)
         text_addf(out, ", vocab %lld", (long long)m->vocab);
     text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
@@ -133,3 +212,5 @@ const struct model_kind model_block = {SCENARIO_BLOCK, build_layers, describe};
 const struct model_kind model_transformer = {SCENARIO_TRANSFORMER, build_transformer, describe};
 const struct model_kind model_gpt2 = {SCENARIO_GPT2, build_transformer, describe};
 const struct model_kind model_llama3 = {SCENARIO_LLAMA3, build_transformer, describe};
+const struct model_kind model_mixtral = {SCENARIO_MIXTRAL, build_transformer, describe};
+const struct model_kind model_deepseek = {SCENARIO_DEEPSEEK, build_transformer, describe};

@@ -25,7 +25,7 @@ static const char *inside_layer(const char *name)
     return end ? end + 1 : name;
 }
 
-static void report_unused(const struct match *patterns, const struct graph *graph,
+static void report_unused(const char *what, const struct match *patterns, const struct graph *graph,
                           struct diag *diag)
 {
     for (size_t r = 0; r < patterns->nrules; r++) {
@@ -39,7 +39,7 @@ static void report_unused(const struct match *patterns, const struct graph *grap
             if (may_match(&graph->nodes[n]))
                 nearest_add(&near, inside_layer(graph->nodes[n].name));
         diag_error(diag, patterns->rules[r].place,
-                   "recompute '%s' matches no value of the forward phase of this model%s",
+                   "%s '%s' matches no value of the forward phase of this model%s", what,
                    patterns->rules[r].pattern, nearest_hint(&near, hint, sizeof hint));
     }
 }
@@ -63,21 +63,63 @@ static int mark(bool *again, const struct graph *graph, struct match *patterns, 
     return SHD_OK;
 }
 
+/* Mark what patterns are found in; false: something is wrong, and said. */
+static bool mark_all(bool *again, const struct graph *graph, const char *what,
+                     const struct scenario_rule *rules, size_t nrules, struct diag *diag)
+{
+    struct match patterns = MATCH_INIT;
+    bool good = match_init(&patterns, rules, nrules, diag) == SHD_OK &&
+                mark(again, graph, &patterns, diag) == SHD_OK;
+
+    if (good)
+        report_unused(what, &patterns, graph, diag);
+    match_fini(&patterns);
+    return good;
+}
+
 static void recompute_named(struct graph *graph, const struct scenario_recompute *recompute,
                             struct diag *diag)
 {
-    struct match patterns = MATCH_INIT;
     bool *again = calloc((size_t)graph->nnodes + 1, sizeof *again);
 
     if (!again)
         diag_no_memory(diag);
-    if (again && match_init(&patterns, recompute->patterns, recompute->npatterns, diag) == SHD_OK &&
-        mark(again, graph, &patterns, diag) == SHD_OK) {
-        report_unused(&patterns, graph, diag);
-        recompute_clone(graph, again);
-    }
-    match_fini(&patterns);
+    if (again &&
+        mark_all(again, graph, "recompute", recompute->patterns, recompute->npatterns, diag))
+        recompute_clone(graph, again, NULL);
     free(again);
+}
+
+/* Keep what is to be kept: it is not computed again. */
+static void leave_kept(bool *again, uint32_t *together, const bool *kept, uint32_t nnodes)
+{
+    for (uint32_t n = 0; n < nnodes; n++)
+        if (kept[n]) {
+            again[n] = false;
+            together[n] = GRAPH_NONE;
+        }
+}
+
+static void recompute_layers(struct graph *graph, const struct scenario_recompute *recompute,
+                             enum recompute kind, struct diag *diag)
+{
+    const struct recompute_layers layers = {(uint32_t)recompute->group, (uint32_t)recompute->every,
+                                            recompute->first > 0 ? (uint32_t)recompute->first
+                                                                 : UINT32_MAX};
+    size_t n = (size_t)graph->nnodes + 1;
+    bool *again = calloc(2 * n, sizeof *again), *kept = again ? again + n : NULL;
+    uint32_t *together = calloc(n, sizeof *together);
+
+    if (!again || !together)
+        diag_no_memory(diag);
+    else if (mark_all(kept, graph, "recompute.keep", recompute->kept, recompute->nkept, diag)) {
+        recompute_mark(again, graph, kind, &layers);
+        recompute_together(together, again, graph, kind, &layers);
+        leave_kept(again, together, kept, graph->nnodes);
+        recompute_clone(graph, again, recompute->whole ? together : NULL);
+    }
+    free(again);
+    free(together);
 }
 
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag)
@@ -86,13 +128,11 @@ void model_recompute(struct graph *graph, const struct scenario *scenario, struc
                                            [SCENARIO_RECOMPUTE_SELECTIVE] = RECOMPUTE_SELECTIVE,
                                            [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
     const struct scenario_recompute *r = &scenario->recompute;
-    struct recompute_layers layers = {(uint32_t)r->group, (uint32_t)r->every,
-                                      r->first > 0 ? (uint32_t)r->first : UINT32_MAX};
 
-    if (graph_status(graph, NULL) != SHD_OK)
+    if (graph_status(graph, NULL) != SHD_OK || r->kind == SCENARIO_RECOMPUTE_NONE)
         return;
     if (r->kind == SCENARIO_RECOMPUTE_NAMED)
         recompute_named(graph, r, diag);
     else
-        recompute_add(graph, kinds[r->kind], &layers);
+        recompute_layers(graph, r, kinds[r->kind], diag);
 }

@@ -58,8 +58,16 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
  * they were trained: scales 1, biases 0, and the spread of the tables as published. */
 static bool is_published(const struct scenario *s)
 {
-    return s->model.kind == SCENARIO_GPT2 || s->model.kind == SCENARIO_LLAMA3 ||
-           s->model.kind == SCENARIO_T5;
+    switch (s->model.kind) {
+    case SCENARIO_GPT2:
+    case SCENARIO_LLAMA3:
+    case SCENARIO_MIXTRAL:
+    case SCENARIO_DEEPSEEK:
+    case SCENARIO_T5:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static uint32_t vector(struct graph *g, const struct scenario *s, const char *name,
@@ -154,8 +162,7 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     const uint32_t kv[3] = {dims->embed, dims->kv_heads, dims->head_dim};
     const uint32_t o[3] = {dims->heads, dims->head_dim, dims->embed};
     struct attention_weights w = {.biased = scenario->model.attention_bias != SCENARIO_BIAS_NONE,
-                                  .o_biased =
-                                      scenario->model.attention_bias == SCENARIO_BIAS_ALL};
+                                  .o_biased = scenario->model.attention_bias == SCENARIO_BIAS_ALL};
 
     w.q = query_kernel(graph, scenario, name, q);
     w.k = kernel(graph, scenario, name, "k/kernel", kv, 3, 1);
@@ -171,10 +178,46 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     return w;
 }
 
-struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
-                                   const char *name, const struct weights_dims *dims)
+struct latent_weights weights_latent(struct graph *graph, const struct scenario *scenario,
+                                     const char *name, const struct weights_dims *dims)
 {
-    struct block_weights w;
+    const struct scenario_mla *m = &scenario->model.mla;
+    uint32_t kv_rank = graph_dim(graph, "kv_rank", m->kv_rank);
+    uint32_t rope = graph_dim(graph, "rope_dim", m->rope_dim), from = dims->embed;
+    uint32_t value = graph_dim(graph, "value_dim", m->value_dim);
+    const uint32_t kv_latent[2] = {dims->embed, kv_rank};
+    const uint32_t k_rope[3] = {dims->embed, graph_dim(graph, "rope_heads", 1), rope};
+    const uint32_t k[3] = {kv_rank, dims->heads, dims->head_dim},
+                   v[3] = {kv_rank, dims->heads, value};
+    const uint32_t o[3] = {dims->heads, value, dims->embed};
+    struct latent_weights w = {.q_latent = GRAPH_NONE, .q_norm = GRAPH_NONE};
+
+    w.norm_eps = scenario->model.norm_eps > 0 ? scenario->model.norm_eps : BLOCK_NORM_EPS;
+    if (m->q_rank > 0) {
+        const uint32_t q_latent[2] = {dims->embed, graph_dim(graph, "q_rank", m->q_rank)};
+
+        from = q_latent[1];
+        w.q_latent = kernel(graph, scenario, name, "q_latent/kernel", q_latent, 2, 1);
+        w.q_norm = norm_vector(graph, scenario, name, "q_latent/scale", from);
+    }
+    const uint32_t q[3] = {from, dims->heads, dims->head_dim},
+                   q_rope[3] = {from, dims->heads, rope};
+
+    w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
+    w.q_rope = kernel(graph, scenario, name, "q_rope/kernel", q_rope, 3, 1);
+    w.kv_latent = kernel(graph, scenario, name, "kv_latent/kernel", kv_latent, 2, 1);
+    w.kv_norm = norm_vector(graph, scenario, name, "kv_latent/scale", kv_rank);
+    w.k_rope = kernel(graph, scenario, name, "k_rope/kernel", k_rope, 3, 1);
+    w.k = kernel(graph, scenario, name, "k/kernel", k, 3, 1);
+    w.v = kernel(graph, scenario, name, "v/kernel", v, 3, 1);
+    w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
+    return w;
+}
+
+struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
+                                   const char *name, const struct weights_dims *dims, bool dense)
+{
+    struct block_weights w = {.latent = NULL, .experts = NULL};
 
     w.centred = scenario->model.norm == SCENARIO_LAYER_NORM;
     w.norm_eps = scenario->model.norm_eps;
@@ -182,11 +225,13 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
     w.norm1_bias = w.norm2_bias = GRAPH_NONE;
     if (w.centred)
         w.norm1_bias = norm_vector(graph, scenario, name, "norm1/bias", dims->embed);
-    w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
+    if (scenario->model.mla.kv_rank == 0)
+        w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
     w.norm2 = norm_vector(graph, scenario, name, "norm2/scale", dims->embed);
     if (w.centred)
         w.norm2_bias = norm_vector(graph, scenario, name, "norm2/bias", dims->embed);
-    w.mlp = weights_mlp(graph, scenario, graph_text(graph, "%s/mlp", name), dims);
+    if (dense)
+        w.mlp = weights_mlp(graph, scenario, graph_text(graph, "%s/mlp", name), dims);
     return w;
 }
 
@@ -206,11 +251,8 @@ uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario
 enum kern_fn weights_activation(const struct scenario *scenario)
 {
     static const enum kern_fn functions[SCENARIO_NACTIVATIONS] = {
-        [SCENARIO_GELU] = KERN_GELU,
-        [SCENARIO_SWIGLU] = KERN_SILU,
-        [SCENARIO_RELU] = KERN_RELU,
-        [SCENARIO_SILU] = KERN_SILU,
-        [SCENARIO_GEGLU] = KERN_GELU,
+        [SCENARIO_GELU] = KERN_GELU, [SCENARIO_SWIGLU] = KERN_SILU, [SCENARIO_RELU] = KERN_RELU,
+        [SCENARIO_SILU] = KERN_SILU, [SCENARIO_GEGLU] = KERN_GELU,
     };
 
     return functions[scenario->model.activation];
@@ -222,5 +264,6 @@ struct attention_opts weights_attention_opts(const struct scenario *scenario)
 
     return (struct attention_opts){.causal = scenario->model.causal,
                                    .rope_theta = rope->used ? rope->theta : 0,
-                                   .rope_interleaved = rope->interleaved};
+                                   .rope_interleaved = rope->interleaved,
+                                   .unfused = scenario->model.attention == SCENARIO_UNFUSED};
 }

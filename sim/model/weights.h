@@ -44,8 +44,12 @@ struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scena
                                const char *name, const struct weights_dims *dims);
 struct attention_weights weights_attention(struct graph *graph, const struct scenario *scenario,
                                            const char *name, const struct weights_dims *dims);
+struct latent_weights weights_latent(struct graph *graph, const struct scenario *scenario,
+                                     const char *name, const struct weights_dims *dims);
+
+/* `dense`: it has an mlp; else experts take its place, which are not of these weights. */
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
-                                   const char *name, const struct weights_dims *dims);
+                                   const char *name, const struct weights_dims *dims, bool dense);
 
 /* The norm `name`, after all layers, with its parameters. */
 uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,

@@ -83,6 +83,76 @@ static void check_heads(struct reader *r)
                    "rope on heads of width %" PRId64 "; expected an even head_dim", m->head_dim);
 }
 
+static void check_workload(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_moe *m = &s->model.moe;
+    bool has_share = m->routing == SCENARIO_ROUTING_HOT_EXPERT ||
+                     m->routing == SCENARIO_ROUTING_HOT_RANK ||
+                     m->routing == SCENARIO_ROUTING_ROTATING;
+
+    if (has_share && m->skew > 1)
+        diag_error(r->diag, scenario_place(s, "moe.skew"),
+                   "%g of all tokens to the hot ones; expected a part, 0 to 1", m->skew);
+    if (m->routing == SCENARIO_ROUTING_EMPTY && m->top_k == m->experts)
+        diag_error(r->diag, scenario_place(s, "moe.top_k"),
+                   "each token to all experts, of which one is empty; expected fewer");
+    if (m->routing == SCENARIO_ROUTING_HOT_RANK && m->ranks > 0 && m->experts % m->ranks != 0)
+        diag_error(r->diag, scenario_place(s, "moe.ranks"),
+                   "%" PRId64 " ranks do not divide %" PRId64 " experts", m->ranks, m->experts);
+}
+
+static void check_experts(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_moe *m = &s->model.moe;
+    int64_t rows;
+
+    /* A default that found no memory is 0: said elsewhere. */
+    if (m->experts == 0 || m->groups < 1 || s->batch.microbatches < 1)
+        return;
+    rows = s->batch.size / s->batch.microbatches;
+    if (m->top_k > m->experts)
+        diag_error(r->diag, scenario_place(s, "moe.top_k"),
+                   "each token to %" PRId64 " of %" PRId64 " experts; expected at most as many",
+                   m->top_k, m->experts);
+    else if (m->experts % m->groups != 0)
+        diag_error(r->diag, scenario_place(s, "moe.groups"),
+                   "%" PRId64 " groups do not divide %" PRId64 " experts", m->groups, m->experts);
+    else if (m->kept > m->groups || m->experts / m->groups * m->kept < m->top_k)
+        diag_error(r->diag, scenario_place(s, "moe.kept"),
+                   "%" PRId64 " of %" PRId64 " groups of %" PRId64 " experts; expected groups that "
+                   "there are, with top_k experts in them",
+                   m->kept, m->groups, m->experts / m->groups);
+    check_workload(r);
+    if (rows > 0 && m->token_groups > 0 && rows % m->token_groups != 0)
+        diag_error(r->diag, scenario_place(s, "moe.token_groups"),
+                   "%" PRId64 " groups of tokens do not divide the %" PRId64 " sequences of a "
+                   "microbatch",
+                   m->token_groups, rows);
+    if (m->first_dense >= s->model.layers)
+        diag_error(r->diag, scenario_place(s, "moe.first_dense"),
+                   "the first %" PRId64 " of %" PRId64 " layers have no experts; expected fewer",
+                   m->first_dense, s->model.layers);
+    else if (m->every > s->model.layers - m->first_dense)
+        diag_error(r->diag, scenario_place(s, "moe.every"),
+                   "experts in each %" PRId64 "th of %" PRId64 " layers are in none; expected "
+                   "layers that have some",
+                   m->every, s->model.layers - m->first_dense);
+}
+
+static void check_compressed(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (s->model.mla.kv_rank > 0 && !s->model.rope.used)
+        diag_error(r->diag, scenario_place(s, "mla.kv_rank"),
+                   "compressed attention without positions; expected model.rope");
+    if (s->model.mla.kv_rank > 0 && s->model.attention_bias != SCENARIO_BIAS_NONE)
+        diag_error(r->diag, scenario_place(s, "model.attention_bias"),
+                   "compressed attention has no biases; expected none");
+}
+
 /* Every token has a place that something was learned of. */
 static void check_positions(struct reader *r)
 {
@@ -104,6 +174,96 @@ static void check_positions(struct reader *r)
                    "a distance of %" PRId64 " for %" PRId64 " buckets; expected more than half of "
                    "them",
                    m->distance, m->buckets);
+}
+
+/* Scores are masked by place, and all keys are there at once. */
+static void check_unfused(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_documents *d = &s->context.documents;
+
+    if (s->model.attention != SCENARIO_UNFUSED)
+        return;
+    if (s->context.axis || s->model.window > 0 || d->mean > 0 || d->nlengths > 0)
+        diag_error(r->diag, scenario_place(s, "model.attention"),
+                   "unfused attention %s; expected fused",
+                   s->context.axis       ? "along an axis of context"
+                   : s->model.window > 0 ? "to a window"
+                                         : "inside documents");
+}
+
+/* How many ranks the tokens of a sequence are dealt to. */
+static int64_t context_ranks(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (s->context.axis && !strcmp(s->mesh[i].name, s->context.axis))
+            return s->mesh[i].size;
+    return 1;
+}
+
+/* Pieces of equal length, of which zigzag gives each rank two. */
+static void check_pieces(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t ranks = context_ranks(s),
+            pieces = s->context.order == SCENARIO_ZIGZAG ? 2 * ranks : ranks;
+
+    if (!s->context.axis ||
+        (s->context.method == SCENARIO_GATHER && s->context.order == SCENARIO_CONTIGUOUS))
+        return;
+    if (s->batch.seq > 0 && s->batch.seq % pieces != 0)
+        diag_error(r->diag, scenario_place(s, "batch.seq"),
+                   "a sequence of %" PRId64 " tokens is not %" PRId64 " equal pieces%s",
+                   s->batch.seq, pieces,
+                   pieces > ranks ? ", of which zigzag gives each rank a head and a tail" : "");
+}
+
+static void check_documents(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_documents *d = &s->context.documents;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < d->nlengths; i++)
+        sum += d->lengths[i]; /* 65536 of them fit */
+    if (d->seed > 0 && d->mean == 0)
+        diag_error(r->diag, scenario_place(s, "context.documents"),
+                   "documents have no mean; expected a number of tokens, at least 1");
+    if (d->nlengths > 0 && s->batch.seq > 0 && sum != s->batch.seq)
+        diag_error(r->diag, scenario_place(s, "context.documents"),
+                   "documents of %" PRId64 " tokens in all for sequences of %" PRId64
+                   "; expected as many",
+                   sum, s->batch.seq);
+}
+
+static void check_context(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (!s->context.axis && s->context.method == SCENARIO_RING)
+        diag_error(r->diag, scenario_place(s, "context.method"),
+                   "a ring without an axis; expected context.axis, a mesh axis");
+    if (!s->context.axis && s->context.order != SCENARIO_CONTIGUOUS)
+        diag_error(r->diag, scenario_place(s, "context.order"),
+                   "an order of tokens on ranks without an axis; expected context.axis, a mesh "
+                   "axis");
+    if (s->model.window > 0 && !s->model.causal)
+        diag_error(r->diag, scenario_place(s, "model.window"),
+                   "a window of the last %" PRId64 " tokens for attention that is not causal; "
+                   "expected causal: true",
+                   s->model.window);
+    check_documents(r);
+    if (r->mesh_unknown || !s->context.axis)
+        return;
+    if (!mesh_has(s, s->context.axis))
+        mesh_report_no_axis(r, scenario_place(s, "context.axis"), s->context.axis, s->context.axis);
+    else
+        check_pieces(r);
+    if (s->pipeline.axis && !strcmp(s->pipeline.axis, s->context.axis))
+        diag_error(r->diag, scenario_place(s, "context.axis"),
+                   "tokens are to be dealt along '%s', along which the stages of the pipeline lie; "
+                   "expected another axis",
+                   s->context.axis);
 }
 
 static void check_mesh(struct reader *r)
@@ -177,11 +337,10 @@ static const struct {
     const char *name;
     const char *option; /* the models that have this option have the axis */
 } logical_axes[] = {
-    {"batch", "batch.size"},        {"seq", "batch.seq"},     {"embed", "model.d_model"},
-    {"mlp", "model.d_ff"},          {"heads", "model.heads"}, {"kv_heads", "model.kv_heads"},
-    {"head_dim", "model.head_dim"}, {"vocab", "model.vocab"},
-    {"positions", "model.positions"}, {"buckets", "model.buckets"},
-    {"source", "batch.source"},
+    {"batch", "batch.size"},        {"seq", "batch.seq"},       {"embed", "model.d_model"},
+    {"mlp", "model.d_ff"},          {"heads", "model.heads"},   {"kv_heads", "model.kv_heads"},
+    {"head_dim", "model.head_dim"}, {"vocab", "model.vocab"},   {"positions", "model.positions"},
+    {"buckets", "model.buckets"},   {"source", "batch.source"},
 };
 
 /* The n-th logical axis of the model, or NULL behind the last; "" for one of another kind. */
@@ -198,6 +357,12 @@ static const char *logical_axis(const struct scenario *s, size_t n)
     snprintf(section, sizeof(section), "%.*s", (int)(dot - logical_axes[n].option),
              logical_axes[n].option);
     return option_is_of(option_find(section, dot + 1), s->model.kind) ? logical_axes[n].name : "";
+}
+
+/* Experts are cut by rules: inputs have none.  Whoever asks for them is told. */
+static bool is_of_experts(const struct scenario *s, const char *name)
+{
+    return s->model.moe.experts > 0 && strncmp(name, "expert", strlen("expert")) == 0;
 }
 
 static void check_logical_name(struct reader *r, const struct scenario_logical *logical)
@@ -219,9 +384,15 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
         nearest_add(&nearest, name);
     }
     r->diag->no_memory |= known.failed;
-    diag_error(r->diag, logical->key_place,
-               "the model has no logical axis '%s'; expected one of %s%s", logical->name,
-               text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+    if (is_of_experts(r->scenario, logical->name))
+        diag_error(r->diag, logical->key_place,
+                   "no input has the axis '%s'; expected a rule of params that cuts experts, such "
+                   "as [moe/(up|gate|down)/kernel, [ep]]",
+                   logical->name);
+    else
+        diag_error(r->diag, logical->key_place,
+                   "the model has no logical axis '%s'; expected one of %s%s", logical->name,
+                   text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&known);
 }
 
@@ -345,9 +516,10 @@ static void check_pipeline(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (!s->pipeline.axis && (s->pipeline.nlayers > 0 || s->pipeline.nplaces > 0))
-        diag_error(r->diag, scenario_place(s, s->pipeline.nlayers > 0 ? "pipeline.layers"
-                                                                      : "pipeline.place"),
-                   "stages without an axis; expected pipeline.axis, a mesh axis");
+        diag_error(
+            r->diag,
+            scenario_place(s, s->pipeline.nlayers > 0 ? "pipeline.layers" : "pipeline.place"),
+            "stages without an axis; expected pipeline.axis, a mesh axis");
     if (s->pipeline.axis && !r->mesh_unknown && !mesh_has(s, s->pipeline.axis))
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
@@ -391,7 +563,11 @@ void check_scenario(struct reader *r)
     check_required(r);
     check_kind(r);
     check_heads(r);
+    check_experts(r);
+    check_compressed(r);
     check_positions(r);
+    check_context(r);
+    check_unfused(r);
     check_mesh(r);
     check_logical(r);
     check_update(r);

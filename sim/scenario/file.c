@@ -1,4 +1,5 @@
-/* The path of a file: relative to the directory of the scenario's file, as it is kept and printed.
+/* The path of a file: relative to the directory of the scenario's file, as it is kept and printed;
+ * or the name of what is shipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +38,16 @@ static void clear(struct scenario *scenario, const struct option *option)
     *field_of(scenario, option) = NULL;
 }
 
-static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+/* What is no path is the name of something shipped. */
+static bool is_name(const char *text)
+{
+    size_t length = strlen(text);
+
+    return !strchr(text, '/') && (length < 5 || strcmp(text + length - 5, ".yaml") != 0);
+}
+
+static void keep(struct reader *r, const struct option *option, const struct yaml_node *node,
+                 bool may_be_name)
 {
     char *path = NULL, *whole = NULL;
 
@@ -45,7 +55,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
         path = value_read_name(r, option->key, node);
         if (!path)
             return;
-        whole = resolve(node->place.file, path);
+        whole = resolve(may_be_name && is_name(path) ? "" : node->place.file, path);
         free(path);
         if (!whole) {
             value_no_memory(r);
@@ -54,6 +64,17 @@ static void read(struct reader *r, const struct option *option, const struct yam
     }
     clear(r->scenario, option);
     *field_of(r->scenario, option) = whole;
+}
+
+static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    keep(r, option, node, false);
+}
+
+static void read_cluster(struct reader *r, const struct option *option,
+                         const struct yaml_node *node)
+{
+    keep(r, option, node, true);
 }
 
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)
@@ -76,6 +97,14 @@ static void schema(const struct option *option, struct json_out *out)
 const struct value_type value_file = {
     .expected = "the path of a file, or null",
     .read = read,
+    .print = print,
+    .clear = clear,
+    .schema = schema,
+};
+
+const struct value_type value_cluster = {
+    .expected = "the name of a cluster, the path of a file, or null",
+    .read = read_cluster,
     .print = print,
     .clear = clear,
     .schema = schema,

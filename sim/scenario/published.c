@@ -11,6 +11,7 @@
 /* ---- shrinking ---- */
 
 #define WIDTH_UNIT 64   /* what divided a width by up to so many still does */
+#define RANK_UNIT 8 /* of widths that are less than one cut */
 #define HEAD_DIM_MIN 8 /* heads are not made narrower than this, but fewer */
 
 static int64_t round_up(double value, int64_t unit)
@@ -33,6 +34,20 @@ static void shrink_heads(struct scenario_model *m, double scale)
     }
 }
 
+/* Experts keep their number, and become narrower. */
+static void shrink_experts(struct scenario_model *m, double scale)
+{
+    m->moe.d_ff = round_up((double)m->moe.d_ff * scale, RANK_UNIT);
+    if (m->moe.first_dense >= m->layers)
+        m->moe.first_dense = m->layers - 1;
+    if (m->mla.kv_rank == 0)
+        return;
+    m->mla.kv_rank = round_up((double)m->mla.kv_rank * scale, RANK_UNIT);
+    m->mla.q_rank = round_up((double)m->mla.q_rank * scale, RANK_UNIT);
+    m->mla.rope_dim = round_up((double)m->mla.rope_dim * scale, 2);
+    m->mla.value_dim = round_up((double)m->mla.value_dim * scale, 2);
+}
+
 static void shrink(struct scenario_model *m, double scale)
 {
     bool square = m->d_model == m->heads * m->head_dim;
@@ -45,20 +60,46 @@ static void shrink(struct scenario_model *m, double scale)
     m->vocab = round_up((double)m->vocab * scale, WIDTH_UNIT);
     m->layers = round_up((double)m->layers * scale, 1);
     m->decoder_layers = round_up((double)m->decoder_layers * scale, 1);
+    shrink_experts(m, scale);
 }
 
 /* ---- filling in ---- */
 
-static bool is_given(const struct scenario *s, const char *key)
+static bool is_given_in(const struct scenario *s, const char *section, const char *key)
 {
-    return s->places[option_id(option_find("model", key))].file != NULL;
+    return s->places[option_id(option_find(section, key))].file != NULL;
 }
 
-#define FILL(key, field)                                                                           \
+static bool is_given(const struct scenario *s, const char *key)
+{
+    return is_given_in(s, "model", key);
+}
+
+#define FILL_IN(section, key, field)                                                               \
     do {                                                                                           \
-        if (!is_given(s, key))                                                                     \
+        if (!is_given_in(s, section, key))                                                         \
             s->model.field = from->field;                                                          \
     } while (0)
+#define FILL(key, field) FILL_IN("model", key, field)
+
+static void fill_experts(struct scenario *s, const struct scenario_model *from)
+{
+    FILL_IN("moe", "experts", moe.experts);
+    FILL_IN("moe", "top_k", moe.top_k);
+    FILL_IN("moe", "d_ff", moe.d_ff);
+    FILL_IN("moe", "shared", moe.shared);
+    FILL_IN("moe", "first_dense", moe.first_dense);
+    FILL_IN("moe", "score", moe.score);
+    FILL_IN("moe", "renormalize", moe.renormalize);
+    FILL_IN("moe", "scale", moe.scale);
+    FILL_IN("moe", "bias", moe.bias);
+    FILL_IN("moe", "groups", moe.groups);
+    FILL_IN("moe", "kept", moe.kept);
+    FILL_IN("mla", "kv_rank", mla.kv_rank);
+    FILL_IN("mla", "q_rank", mla.q_rank);
+    FILL_IN("mla", "rope_dim", mla.rope_dim);
+    FILL_IN("mla", "value_dim", mla.value_dim);
+}
 
 /* What holds of all models of a kind. */
 static void fill_traits(struct scenario *s, const struct scenario_model *from)
@@ -91,6 +132,8 @@ static void fill_sizes(struct scenario *s, const struct scenario_model *from)
     if (from->kind == SCENARIO_T5 || (!is_given(s, "heads") && !is_given(s, "d_model")))
         FILL("head_dim", head_dim);
     FILL("heads", heads);
+    if (from->moe.experts > 0)
+        fill_experts(s, from);
 }
 
 /* A size implies the kind, unless that is given: then it must be the same. */

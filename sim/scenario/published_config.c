@@ -105,6 +105,116 @@ static bool read_llama(struct scenario_model *m, const struct config *c, int64_t
            read_activation(&m->activation, c, "hidden_act", "silu", true);
 }
 
+/* Experts as they are where nothing is said of them. */
+static void experts_of(struct scenario_model *m, const struct config *c)
+{
+    const int64_t *s = c->family.sizes;
+
+    m->moe = (struct scenario_moe){.experts = s[FAMILY_EXPERTS],
+                                   .top_k = s[FAMILY_TOP_K],
+                                   .d_ff = s[FAMILY_EXPERT_FF],
+                                   .shared = s[FAMILY_SHARED],
+                                   .first_dense = s[FAMILY_DENSE_LAYERS],
+                                   .scale = 1,
+                                   .groups = 1,
+                                   .kept = 1};
+}
+
+static bool check_choice(const struct config *c, const struct scenario_moe *moe)
+{
+    if (moe->top_k > moe->experts)
+        return fault(c, yaml_find(c->root, "num_experts_per_tok"),
+                     "num_experts_per_tok: expected at most as many as there are experts");
+    if (moe->experts % moe->groups != 0)
+        return fault(c, yaml_find(c->root, "n_group"),
+                     "n_group: expected groups that divide the experts");
+    if (moe->kept > moe->groups || moe->experts / moe->groups * moe->kept < moe->top_k)
+        return fault(c, yaml_find(c->root, "topk_group"),
+                     "topk_group: expected groups that there are, with num_experts_per_tok "
+                     "experts in them");
+    return true;
+}
+
+static bool read_mixtral(struct scenario_model *m, const struct config *c, int64_t seq)
+{
+    if (!read_llama(m, c, seq))
+        return false;
+    m->kind = SCENARIO_MIXTRAL;
+    experts_of(m, c);
+    m->moe.d_ff = m->d_ff;
+    m->moe.renormalize = true;
+    return check_choice(c, &m->moe);
+}
+
+/* One of some words, as `expected` lists them; which one, in *out. */
+static bool read_word(size_t *out, const struct config *c, const char *key,
+                      const char *const words[], size_t nwords, const char *expected,
+                      size_t standard)
+{
+    const struct yaml_node *node = yaml_find(c->root, key);
+    char found[YAML_DESCRIPTION_MAX];
+
+    *out = standard;
+    if (!node || yaml_is_null(node))
+        return true;
+    for (*out = 0; *out < nwords; ++*out)
+        if (node->kind == YAML_TEXT && !strcmp(node->text, words[*out]))
+            return true;
+    diag_error(c->diag, node->place, "%s is %s; expected %s", key,
+               yaml_describe(node, found, sizeof(found)), expected);
+    return false;
+}
+
+/* How experts are scored, and from which groups of them a token chooses. */
+static bool read_router(struct scenario_moe *moe, const struct config *c)
+{
+    enum method { GREEDY, GROUPS_MAX, NO_AUXILIARY };
+    static const char *const scores[] = {"softmax", "sigmoid"};
+    static const char *const methods[] = {"greedy", "group_limited_greedy", "noaux_tc"};
+    bool v3 = c->family.family == FAMILY_DEEPSEEK_V3;
+    size_t score, method;
+
+    if (!read_word(&score, c, "scoring_func", scores, 2, "softmax or sigmoid", v3) ||
+        !read_word(&method, c, "topk_method", methods, 3,
+                   "greedy, group_limited_greedy or noaux_tc", v3 ? NO_AUXILIARY : GREEDY) ||
+        !family_read_flag(&moe->renormalize, c->root, "norm_topk_prob", v3, c->diag) ||
+        !family_read_number(&moe->scale, c->root, "routed_scaling_factor", v3 ? 2.5 : 1, c->diag))
+        return false;
+    moe->score = score == 1 ? SCENARIO_SIGMOID : SCENARIO_SOFTMAX;
+    moe->bias = method == NO_AUXILIARY;
+    if (method != GREEDY) {
+        moe->groups = c->family.sizes[FAMILY_EXPERT_GROUPS];
+        moe->kept = c->family.sizes[FAMILY_KEPT_GROUPS];
+    }
+    return check_choice(c, moe);
+}
+
+static bool read_deepseek(struct scenario_model *m, const struct config *c, int64_t seq)
+{
+    const struct yaml_node *every = yaml_find(c->root, "moe_layer_freq");
+    const int64_t *s = c->family.sizes;
+    int64_t freq = 1;
+
+    if (!read_llama(m, c, seq))
+        return false;
+    if (m->attention_bias != SCENARIO_BIAS_NONE)
+        return fault(c, yaml_find(c->root, "attention_bias"),
+                     "attention_bias: compressed attention with biases is not modelled");
+    if (every && (!yaml_read_int(every, &freq) || freq != 1))
+        return fault(c, every, "moe_layer_freq: expected 1, experts in each layer");
+    if (s[FAMILY_DENSE_LAYERS] >= m->layers)
+        return fault(c, yaml_find(c->root, "first_k_dense_replace"),
+                     "first_k_dense_replace: no layer has experts; expected fewer");
+    if (s[FAMILY_ROPE_DIM] % 2 != 0)
+        return fault(c, yaml_find(c->root, "qk_rope_head_dim"),
+                     "qk_rope_head_dim: expected an even number, as pairs are turned");
+    m->kind = SCENARIO_DEEPSEEK;
+    m->mla = (struct scenario_mla){s[FAMILY_KV_RANK], s[FAMILY_Q_RANK], s[FAMILY_ROPE_DIM],
+                                   s[FAMILY_VALUE_DIM]};
+    experts_of(m, c);
+    return read_router(&m->moe, c);
+}
+
 static bool read_t5(struct scenario_model *m, const struct config *c)
 {
     double distance;
@@ -133,6 +243,11 @@ static bool read_sizes(struct scenario_model *m, const struct config *c)
         {FAMILY_KV_HEADS, 65536, &m->kv_heads},   {FAMILY_HEAD_DIM, INT32_MAX, &m->head_dim},
         {FAMILY_VOCAB, INT32_MAX, &m->vocab},     {FAMILY_DECODER_LAYERS, 65536, NULL},
         {FAMILY_POSITIONS, INT32_MAX, NULL},      {FAMILY_BUCKETS, 256, NULL},
+        {FAMILY_EXPERTS, 65536, NULL},            {FAMILY_TOP_K, 64, NULL},
+        {FAMILY_EXPERT_FF, INT32_MAX, NULL},      {FAMILY_SHARED, 1024, NULL},
+        {FAMILY_EXPERT_GROUPS, 65536, NULL},      {FAMILY_KEPT_GROUPS, 65536, NULL},
+        {FAMILY_KV_RANK, INT32_MAX, NULL},        {FAMILY_Q_RANK, INT32_MAX, NULL},
+        {FAMILY_ROPE_DIM, INT32_MAX, NULL},       {FAMILY_VALUE_DIM, INT32_MAX, NULL},
     };
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -153,14 +268,19 @@ static bool read_config(struct scenario_model *m, const struct config *c, int64_
     case FAMILY_LLAMA:
     case FAMILY_QWEN2:
         return read_llama(m, c, seq);
+    case FAMILY_MIXTRAL:
+        return read_mixtral(m, c, seq);
+    case FAMILY_DEEPSEEK_V2:
+    case FAMILY_DEEPSEEK_V3:
+        return read_deepseek(m, c, seq);
     case FAMILY_GPT2:
         return read_gpt2(m, c);
     case FAMILY_T5:
         return read_t5(m, c);
     default:
         return fault(c, yaml_find(c->root, "model_type"),
-                     "blocks of this model_type are not modelled; expected llama, mistral, qwen2, "
-                     "gpt2 or t5");
+                     "blocks of this model_type are not modelled; expected llama, mistral, mixtral, "
+                     "qwen2, deepseek_v2, deepseek_v3, gpt2 or t5");
     }
 }
 

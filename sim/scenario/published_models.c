@@ -52,6 +52,27 @@
     T5_V11, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff),    \
     .heads = (nheads), .kv_heads = (nheads), .head_dim = 64, .vocab = 32128
 
+/* A. Jiang et al., "Mixtral of Experts", arXiv 2401.04088, table 1; the larger one by the
+ * config.json that was published with its weights. */
+#define MIXTRAL                                                                                    \
+    .kind = SCENARIO_MIXTRAL, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS,                 \
+    .norm_eps = 1e-5, ROPE(1000000)
+#define MIXTRAL_OF(nlayers, width, ff, nheads)                                                     \
+    MIXTRAL, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads),             \
+    .kv_heads = 8, .head_dim = 128, .vocab = 32000,                                                \
+    .moe = {.experts = 8, .top_k = 2, .d_ff = (ff), .renormalize = true, .scale = 1, .groups = 1,  \
+            .kept = 1}
+
+/* DeepSeek-V2, arXiv 2405.04434, section 3.1.2 and appendix B; DeepSeek-V3, arXiv 2412.19437,
+ * section 4.2.  Vocabularies are those of the weights that were published. */
+#define DEEPSEEK                                                                                   \
+    .kind = SCENARIO_DEEPSEEK, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS,                \
+    .norm_eps = 1e-6, ROPE(10000)
+#define DEEPSEEK_OF(nlayers, width, ff, nheads, ntokens)                                           \
+    DEEPSEEK, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads),            \
+    .kv_heads = (nheads), .head_dim = 128, .vocab = (ntokens)
+#define MLA_OF(rank) .mla = {.kv_rank = 512, .q_rank = (rank), .rope_dim = 64, .value_dim = 128}
+
 static const struct {
     const char *name;
     struct scenario_model model;
@@ -65,6 +86,21 @@ static const struct {
     {"llama3-8b", {LLAMA3_OF(32, 4096, 14336, 32, 128)}},
     {"llama3-70b", {LLAMA3_OF(80, 8192, 28672, 64, 128)}},
     {"llama3-405b", {LLAMA3_OF(126, 16384, 53248, 128, 128)}},
+    {"mixtral-8x7b", {MIXTRAL_OF(32, 4096, 14336, 32)}},
+    {"mixtral-8x22b", {MIXTRAL_OF(56, 6144, 16384, 48)}},
+    {"deepseek-v2-lite",
+     {DEEPSEEK_OF(27, 2048, 10944, 16, 102400), MLA_OF(0),
+      .moe = {.experts = 64, .top_k = 6, .d_ff = 1408, .shared = 2, .first_dense = 1, .scale = 1,
+              .groups = 1, .kept = 1}}},
+    {"deepseek-v2",
+     {DEEPSEEK_OF(60, 5120, 12288, 128, 102400), MLA_OF(1536),
+      .moe = {.experts = 160, .top_k = 6, .d_ff = 1536, .shared = 2, .first_dense = 1, .scale = 16,
+              .groups = 8, .kept = 3}}},
+    {"deepseek-v3",
+     {DEEPSEEK_OF(61, 7168, 18432, 128, 129280), MLA_OF(1536),
+      .moe = {.experts = 256, .top_k = 8, .d_ff = 2048, .shared = 1, .first_dense = 3,
+              .score = SCENARIO_SIGMOID, .renormalize = true, .scale = 2.5, .bias = true,
+              .groups = 8, .kept = 4}}},
     {"t5-small", {T5_OF(6, 512, 2048, 8, 64)}},
     {"t5-base", {T5_OF(12, 768, 3072, 12, 64)}},
     {"t5-large", {T5_OF(24, 1024, 4096, 16, 64)}},
@@ -79,13 +115,14 @@ static const struct {
 
 #define NMODELS (sizeof(models) / sizeof(models[0]))
 
-static const struct scenario_model gpt2 = {GPT2}, llama3 = {LLAMA3}, t5 = {T5};
+static const struct scenario_model kinds[] = {{GPT2}, {LLAMA3}, {MIXTRAL}, {DEEPSEEK}, {T5}};
 
 const struct scenario_model *published_kind(enum scenario_kind kind)
 {
-    if (kind == SCENARIO_GPT2)
-        return &gpt2;
-    return kind == SCENARIO_LLAMA3 ? &llama3 : kind == SCENARIO_T5 ? &t5 : NULL;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].kind == kind)
+            return &kinds[i];
+    return NULL;
 }
 
 const struct scenario_model *published_model(size_t n, const char **name)

@@ -18,7 +18,7 @@ static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
                                     [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",
                                     [SCENARIO_RECOMPUTE_FULL] = "full"};
 
-#define ALL_LAYERS(kind) ((struct scenario_recompute){kind, 1, 1, 0, 0, NULL})
+#define ALL_LAYERS(kind) ((struct scenario_recompute){kind, 1, 1, 0, 0, NULL, false, 0, NULL})
 
 /* A word of the list from `first` on; false: it is none of them. */
 static bool read_word(struct scenario_recompute *out, const struct yaml_node *node,
@@ -36,6 +36,7 @@ static void clear(struct scenario *scenario, const struct option *option)
 {
     (void)option;
     scenario_free_rules(scenario->recompute.patterns, scenario->recompute.npatterns);
+    scenario_free_rules(scenario->recompute.kept, scenario->recompute.nkept);
     scenario->recompute = ALL_LAYERS(SCENARIO_RECOMPUTE_NONE);
 }
 
@@ -52,10 +53,49 @@ static void read_count(struct reader *r, int64_t *out, const char *key,
                    yaml_describe(node, found, sizeof(found)));
 }
 
+static void read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
+                         const struct yaml_node *node)
+{
+    char *pattern = value_read_name(r, "a pattern", node);
+    struct scenario_rule *rule = NULL;
+
+    if (pattern && rules_check_pattern(r, pattern, node->place))
+        rule = value_append(r, list, n, sizeof(*rule), SCENARIO_RULES_MAX, node);
+    if (rule)
+        *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};
+    else
+        free(pattern);
+}
+
+/* The list replaces the one that was there. */
+static void read_kept(struct reader *r, const struct yaml_node *node)
+{
+    struct scenario_recompute *recompute = &r->scenario->recompute;
+    char found[YAML_DESCRIPTION_MAX];
+
+    scenario_free_rules(recompute->kept, recompute->nkept);
+    recompute->kept = NULL;
+    recompute->nkept = 0;
+    if (node->kind != YAML_LIST)
+        diag_error(r->diag, node->place, "keep is %s; expected a list of patterns",
+                   yaml_describe(node, found, sizeof(found)));
+    for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)
+        read_pattern(r, &recompute->kept, &recompute->nkept, node->items[i]);
+}
+
+static void read_whole(struct reader *r, const struct yaml_node *node)
+{
+    char found[YAML_DESCRIPTION_MAX];
+
+    if (!yaml_read_bool(node, &r->scenario->recompute.whole))
+        diag_error(r->diag, node->place, "whole is %s; expected true or false",
+                   yaml_describe(node, found, sizeof(found)));
+}
+
 static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
                        const struct yaml_node *node)
 {
-    static const char *const keys[] = {"kind", "group", "every", "first"};
+    static const char *const keys[] = {"kind", "group", "every", "first", "whole", "keep"};
     struct scenario_recompute *recompute = &r->scenario->recompute;
     char found[YAML_DESCRIPTION_MAX];
 
@@ -75,24 +115,13 @@ static void read_entry(struct reader *r, const struct option *option, const stru
         recompute->first = 0;
         if (!yaml_is_null(node))
             read_count(r, &recompute->first, key->text, node);
+    } else if (strcmp(key->text, "whole") == 0) {
+        read_whole(r, node);
+    } else if (strcmp(key->text, "keep") == 0) {
+        read_kept(r, node);
     } else {
-        value_unknown_key(r, key, "recompute", "kind, group, every or first", keys, 4);
+        value_unknown_key(r, key, "recompute", "kind, group, every, first, whole or keep", keys, 6);
     }
-}
-
-static void read_pattern(struct reader *r, const struct yaml_node *node)
-{
-    struct scenario_recompute *recompute = &r->scenario->recompute;
-    char *pattern = value_read_name(r, "a pattern", node);
-    struct scenario_rule *rule = NULL;
-
-    if (pattern && rules_check_pattern(r, pattern, node->place))
-        rule = value_append(r, &recompute->patterns, &recompute->npatterns, sizeof(*rule),
-                            SCENARIO_RULES_MAX, node);
-    if (rule)
-        *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};
-    else
-        free(pattern);
 }
 
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -103,7 +132,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
     if (node->kind == YAML_LIST && node->nitems > 0) {
         recompute->kind = SCENARIO_RECOMPUTE_NAMED;
         for (size_t i = 0; i < node->nitems; i++)
-            read_pattern(r, node->items[i]);
+            read_pattern(r, &recompute->patterns, &recompute->npatterns, node->items[i]);
     } else if (node->kind == YAML_MAP && node->nitems > 0) {
         for (size_t i = 0; i < node->nitems; i++)
             read_entry(r, option, node->keys[i], node->items[i]);
@@ -112,15 +141,28 @@ static void read(struct reader *r, const struct option *option, const struct yam
     }
 }
 
+static void print_patterns(const struct scenario_rule *list, size_t n, struct text *out)
+{
+    text_add_char(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, list[i].pattern);
+    }
+    text_add_char(out, ']');
+}
+
 static void print_layers(const struct scenario_recompute *recompute, struct text *out)
 {
     text_addf(out,
               "{kind: %s, group: %" PRId64 ", every: %" PRId64 ", first: ", words[recompute->kind],
               recompute->group, recompute->every);
     if (recompute->first > 0)
-        text_addf(out, "%" PRId64 "}", recompute->first);
+        text_addf(out, "%" PRId64, recompute->first);
     else
-        text_add(out, "null}");
+        text_add(out, "null");
+    text_addf(out, ", whole: %s, keep: ", recompute->whole ? "true" : "false");
+    print_patterns(recompute->kept, recompute->nkept, out);
+    text_add_char(out, '}');
 }
 
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)
@@ -128,17 +170,13 @@ static void print(const struct scenario *scenario, const struct option *option, 
     const struct scenario_recompute *recompute = &scenario->recompute;
 
     (void)option;
-    if (recompute->kind == SCENARIO_RECOMPUTE_NAMED) {
-        for (size_t i = 0; i < recompute->npatterns; i++) {
-            text_add(out, i ? ", " : "[");
-            yaml_print_string(out, recompute->patterns[i].pattern);
-        }
-        text_add_char(out, ']');
-    } else if (recompute->group == 1 && recompute->every == 1 && recompute->first == 0) {
+    if (recompute->kind == SCENARIO_RECOMPUTE_NAMED)
+        print_patterns(recompute->patterns, recompute->npatterns, out);
+    else if (recompute->group == 1 && recompute->every == 1 && recompute->first == 0 &&
+             !recompute->whole && recompute->nkept == 0)
         text_add(out, words[recompute->kind]);
-    } else {
+    else
         print_layers(recompute, out);
-    }
 }
 
 static void schema(const struct option *option, struct json_out *out)
@@ -151,12 +189,15 @@ static void schema(const struct option *option, struct json_out *out)
                "[\"selective\", \"full\"]}, \"group\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
                "\"}, \"every\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
                "\"}, \"first\": {\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": "
-               "\"#/definitions/" SCHEMA_SIZE "\"}]}}, \"additionalProperties\": false}]");
+               "\"#/definitions/" SCHEMA_SIZE
+               "\"}]}, \"whole\": {\"type\": \"boolean\"}, \"keep\": {\"type\": \"array\", "
+               "\"items\": {\"$ref\": \"#/definitions/" SCHEMA_NAME
+               "\"}}}, \"additionalProperties\": false}]");
 }
 
 const struct value_type value_recompute = {
     .expected = "none, selective, full, a list of patterns such as [mlp/gelu], or a map of kind, "
-                "group, every and first such as {kind: full, every: 2}",
+                "group, every, first, whole and keep such as {kind: full, every: 2}",
     .read = read,
     .read_entry = read_entry,
     .print = print,

@@ -95,6 +95,16 @@ const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)
     return option_find("optimizer", "kind")->words[kind];
 }
 
+const char *scenario_routing_name(enum scenario_routing routing)
+{
+    return option_find("moe", "routing")->words[routing];
+}
+
+const char *scenario_drop_name(enum scenario_drop drop)
+{
+    return option_find("moe", "drop")->words[drop];
+}
+
 const char *scenario_activation_name(enum scenario_activation activation)
 {
     return option_find("model", "activation")->words[activation];

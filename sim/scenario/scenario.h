@@ -44,6 +44,8 @@ enum scenario_kind {
     SCENARIO_GPT2,        /* a transformer: learned positions, layer norms, biases, tied head */
     SCENARIO_LLAMA3,      /* a transformer: rope, grouped queries, swiglu, RMS norms */
     SCENARIO_T5,          /* encoder and decoder: relative positions, cross attention */
+    SCENARIO_MIXTRAL,     /* as llama3, with experts in the place of the mlp */
+    SCENARIO_DEEPSEEK,    /* experts, some of them for all tokens, and compressed attention */
     SCENARIO_GRAPH,       /* the scenario's own, in its `graph:` section */
     SCENARIO_NKINDS
 };
@@ -67,10 +69,70 @@ enum scenario_attention_bias {
     SCENARIO_NATTENTION_BIASES
 };
 
+/* How attention is done. */
+enum scenario_attention {
+    SCENARIO_FUSED,   /* one kernel, which keeps no scores */
+    SCENARIO_UNFUSED, /* products and a softmax, each an array that memory has */
+    SCENARIO_NATTENTIONS
+};
+
 struct scenario_rope {
     bool used;
     bool interleaved; /* the pairs are elements (2i, 2i+1), else (i, i + half) */
     double theta;
+};
+
+/* What a router's scores are made into. */
+enum scenario_score { SCENARIO_SOFTMAX, SCENARIO_SIGMOID, SCENARIO_NSCORES };
+
+/* Which tokens come first where an expert cannot take all. */
+enum scenario_drop {
+    SCENARIO_DROP_TOKENS,  /* the last tokens go: queues in the order of tokens */
+    SCENARIO_DROP_CHOICES, /* the last choices go: first choices of all tokens come first */
+    SCENARIO_NDROPS
+};
+
+/* Who chooses the experts of a token: the router, or a workload that stands in for it. */
+enum scenario_routing {
+    SCENARIO_ROUTING_LEARNED,
+    SCENARIO_ROUTING_UNIFORM,
+    SCENARIO_ROUTING_ZIPF,
+    SCENARIO_ROUTING_HOT_EXPERT,
+    SCENARIO_ROUTING_HOT_RANK,
+    SCENARIO_ROUTING_RAGGED,
+    SCENARIO_ROUTING_EMPTY,
+    SCENARIO_ROUTING_ROTATING,
+    SCENARIO_NROUTINGS
+};
+
+/* Experts in the place of an mlp; graph/layers/moe.h. */
+struct scenario_moe {
+    int64_t experts; /* 0: there are none, and the rest means nothing */
+    int64_t top_k;
+    int64_t d_ff;               /* of one expert; 0: model.d_ff */
+    int64_t shared;             /* that every token goes through, as one mlp of so many widths */
+    int64_t first_dense, every; /* layers that have none: the first, and all but each every-th */
+    enum scenario_score score;
+    bool renormalize;
+    double scale;         /* of gates */
+    bool bias;            /* added to scores for the choice alone */
+    int64_t groups, kept; /* of experts, and of those the ones that a token may choose from */
+    double capacity; /* tokens of an expert, times those that it would have if all had the same; 0:
+                        as many as come */
+    enum scenario_drop drop;
+    int64_t token_groups; /* of sequences, each with queues and a capacity of its own; 0: as the
+                             batch is cut along axes that do not cut experts */
+    double aux_loss, z_loss;
+    enum scenario_routing routing;
+    double skew;   /* of a workload, what it means there; 0: its own default */
+    int64_t ranks; /* that a workload deals experts or tokens to; 0: as the mesh cuts experts */
+};
+
+/* Attention whose keys and values come from one short vector a token. */
+struct scenario_mla {
+    int64_t kv_rank; /* 0: attention is as usual, and the rest means nothing */
+    int64_t q_rank;  /* of queries; 0: they are not compressed */
+    int64_t rope_dim, value_dim;
 };
 
 struct scenario_axis {
@@ -96,11 +158,15 @@ struct scenario_model {
     int64_t vocab;
     struct scenario_rope rope;
     enum scenario_attention_bias attention_bias;
-    double norm_eps; /* 0: that of the kind of norm */
+    enum scenario_attention attention;
+    double norm_eps;   /* 0: that of the kind of norm */
+    int64_t window;    /* the last so many tokens that a token sees, itself among them; 0: all */
     int64_t positions; /* that have a learned vector each; 0: none has */
-    bool tied; /* the head is the embedding's table */
+    bool tied;         /* the head is the embedding's table */
     int64_t decoder_layers;
     int64_t buckets, distance; /* of relative positions: model/relative.h */
+    struct scenario_moe moe;
+    struct scenario_mla mla;
     int64_t size; /* a published one: scenario/published.h; 0: as the other options say */
     double scale; /* of that size, above 0 to 1 */
     char *from;   /* a config.json whose sizes these are, or NULL */
@@ -154,6 +220,33 @@ struct scenario_batch {
     int64_t seq;          /* tokens of each */
     int64_t source;       /* tokens of each that an encoder reads */
     int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
+};
+
+/* How the keys come to queries that are cut over context.axis. */
+enum scenario_context_method {
+    SCENARIO_GATHER, /* gathered, all of them */
+    SCENARIO_RING,   /* a block at a time, from neighbour to neighbour */
+    SCENARIO_NCONTEXT_METHODS
+};
+
+/* Which tokens of a sequence lie where along the axis: kern/sight.h. */
+enum scenario_order { SCENARIO_CONTIGUOUS, SCENARIO_ZIGZAG, SCENARIO_STRIPED, SCENARIO_NORDERS };
+
+#define SCENARIO_DOCUMENTS_MAX 65536 /* lengths */
+
+/* Documents that are packed in a sequence: tokens see those of their own only. */
+struct scenario_documents {
+    int64_t mean;    /* tokens, of pseudo-random lengths; 0: by `lengths` */
+    int64_t seed;    /* of these */
+    size_t nlengths; /* 0 and no mean: a sequence is one document */
+    int64_t *lengths;
+};
+
+struct scenario_context {
+    char *axis; /* of the mesh; NULL: none */
+    enum scenario_context_method method;
+    enum scenario_order order;
+    struct scenario_documents documents;
 };
 
 /* A text whose bytes are the tokens of a model that has a vocabulary. */
@@ -228,6 +321,9 @@ struct scenario_recompute {
     int64_t group, every, first;    /* of layers, at least 1; first 0: all */
     size_t npatterns;               /* named: at least one */
     struct scenario_rule *patterns; /* without specs */
+    bool whole;                     /* not named: with what nobody reads again */
+    size_t nkept;                   /* not named: values that are kept all the same */
+    struct scenario_rule *kept;     /* patterns, without specs */
 };
 
 #define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
@@ -318,7 +414,7 @@ struct scenario_algorithm {
     struct place place; /* of the algorithm's name */
 };
 
-#define SCENARIO_OPTIONS_MAX 96 /* rows of the option table, at most */
+#define SCENARIO_OPTIONS_MAX 160 /* rows of the option table, at most */
 
 struct scenario {
     char *name;         /* `name:`, or the file's name without directory and ending */
@@ -329,6 +425,7 @@ struct scenario {
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
     struct scenario_batch batch;
+    struct scenario_context context;
     struct scenario_data data;
     struct scenario_graph graph;
     struct scenario_step step;
@@ -339,6 +436,8 @@ struct scenario {
     struct scenario_zero zero;
     struct scenario_pipeline pipeline;
     struct scenario_recompute recompute;
+    char *hardware; /* a cluster's name, or the path of its file; NULL: none */
+    int64_t slices; /* of a torus, that the devices are */
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */
@@ -428,6 +527,8 @@ void scenario_print_options(struct text *out);
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
+const char *scenario_routing_name(enum scenario_routing routing);
+const char *scenario_drop_name(enum scenario_drop drop);
 
 /* The type that one of `types` comes to. */
 enum shd_dtype scenario_type(const struct scenario *scenario, enum scenario_type type);

@@ -13,10 +13,16 @@
 
 /* In the order of their enums. */
 static const char *const kinds[] = {
-    [SCENARIO_MLP] = "mlp",     [SCENARIO_ATTENTION] = "attention",
-    [SCENARIO_BLOCK] = "block", [SCENARIO_TRANSFORMER] = "transformer",
-    [SCENARIO_GPT2] = "gpt2",   [SCENARIO_LLAMA3] = "llama3",
-    [SCENARIO_T5] = "t5",       [SCENARIO_GRAPH] = "graph",
+    [SCENARIO_MLP] = "mlp",
+    [SCENARIO_ATTENTION] = "attention",
+    [SCENARIO_BLOCK] = "block",
+    [SCENARIO_TRANSFORMER] = "transformer",
+    [SCENARIO_GPT2] = "gpt2",
+    [SCENARIO_LLAMA3] = "llama3",
+    [SCENARIO_T5] = "t5",
+    [SCENARIO_MIXTRAL] = "mixtral",
+    [SCENARIO_DEEPSEEK] = "deepseek",
+    [SCENARIO_GRAPH] = "graph",
     [SCENARIO_NKINDS] = NULL,
 };
 
@@ -25,12 +31,14 @@ static const char *const kinds[] = {
 #define OF_GRAPH OF(SCENARIO_GRAPH)
 #define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)
 #define OF_T5 OF(SCENARIO_T5)
-#define OF_PUBLISHED (OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_T5)
-#define OF_DECODERS (OF_TRANSFORMER | OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3))
+#define OF_EXPERTS (OF(SCENARIO_MIXTRAL) | OF(SCENARIO_DEEPSEEK))
+#define OF_PUBLISHED (OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_T5 | OF_EXPERTS)
+#define OF_DECODERS (OF_TRANSFORMER | OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_EXPERTS)
 #define OF_TOKENS (OF_DECODERS | OF_T5)
 #define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_DECODERS)
 #define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS | OF_T5)
 #define OF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS | OF_T5)
+#define OF_SELF_ATTENTION (OF(SCENARIO_ATTENTION) | OF_BLOCKS)
 #define OF_PRESETS (OF(SCENARIO_MLP) | OF_ATTENTION)
 
 static const char *const norms[] = {
@@ -40,9 +48,32 @@ static const char *const norms[] = {
 };
 
 static const char *const activations[] = {
-    [SCENARIO_GELU] = "gelu", [SCENARIO_SWIGLU] = "swiglu",   [SCENARIO_RELU] = "relu",
-    [SCENARIO_SILU] = "silu", [SCENARIO_GEGLU] = "geglu",
-    [SCENARIO_NACTIVATIONS] = NULL,
+    [SCENARIO_GELU] = "gelu", [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
+    [SCENARIO_SILU] = "silu", [SCENARIO_GEGLU] = "geglu",   [SCENARIO_NACTIVATIONS] = NULL,
+};
+
+static const char *const scores[] = {
+    [SCENARIO_SOFTMAX] = "softmax",
+    [SCENARIO_SIGMOID] = "sigmoid",
+    [SCENARIO_NSCORES] = NULL,
+};
+
+static const char *const drops[] = {
+    [SCENARIO_DROP_TOKENS] = "tokens",
+    [SCENARIO_DROP_CHOICES] = "choices",
+    [SCENARIO_NDROPS] = NULL,
+};
+
+static const char *const routings[] = {
+    [SCENARIO_ROUTING_LEARNED] = "learned",
+    [SCENARIO_ROUTING_UNIFORM] = "uniform",
+    [SCENARIO_ROUTING_ZIPF] = "zipf",
+    [SCENARIO_ROUTING_HOT_EXPERT] = "hot-expert",
+    [SCENARIO_ROUTING_HOT_RANK] = "hot-rank",
+    [SCENARIO_ROUTING_RAGGED] = "ragged",
+    [SCENARIO_ROUTING_EMPTY] = "empty",
+    [SCENARIO_ROUTING_ROTATING] = "rotating",
+    [SCENARIO_NROUTINGS] = NULL,
 };
 
 static const char *const attention_biases[] = {
@@ -50,6 +81,12 @@ static const char *const attention_biases[] = {
     [SCENARIO_BIAS_QKV] = "qkv",
     [SCENARIO_BIAS_ALL] = "all",
     [SCENARIO_NATTENTION_BIASES] = NULL,
+};
+
+static const char *const attentions[] = {
+    [SCENARIO_FUSED] = "fused",
+    [SCENARIO_UNFUSED] = "unfused",
+    [SCENARIO_NATTENTIONS] = NULL,
 };
 
 static const char *const dtypes[] = {
@@ -92,6 +129,19 @@ static const char *const placements[] = {
     [SCENARIO_NPLACEMENTS] = NULL,
 };
 
+static const char *const context_methods[] = {
+    [SCENARIO_GATHER] = "gather",
+    [SCENARIO_RING] = "ring",
+    [SCENARIO_NCONTEXT_METHODS] = NULL,
+};
+
+static const char *const orders[] = {
+    [SCENARIO_CONTIGUOUS] = "contiguous",
+    [SCENARIO_ZIGZAG] = "zigzag",
+    [SCENARIO_STRIPED] = "striped",
+    [SCENARIO_NORDERS] = NULL,
+};
+
 static const char *const optimizer_kinds[] = {
     [SCENARIO_NO_OPTIMIZER] = "none",
     [SCENARIO_SGD] = "sgd",
@@ -113,7 +163,10 @@ static const char *const rules_from[] = {
 
 const struct option_section option_sections[] = {
     {"model", "the computation"},
+    {"moe", "experts in the place of an mlp"},
+    {"mla", "attention whose keys and values come from one short vector a token"},
     {"batch", "one step's input"},
+    {"context", "a sequence that is cut: how keys come to queries, and which tokens lie where"},
     {"graph", "a computation of your own"},
     {"optimizer", "how parameters are updated"},
     {"types", "of what is kept and updated, chosen one by one"},
@@ -296,6 +349,17 @@ const struct option option_table[] = {
     },
     {
         .section = "model",
+        .key = "attention",
+        .type = &value_word,
+        .kinds = OF_SELF_ATTENTION,
+        .offset = AT(model.attention),
+        .words = attentions,
+        .standard = "fused",
+        .help = "fused: one kernel, which keeps no scores; unfused: products and a softmax, whose "
+                "scores are arrays of seq by seq, also above the causal mask",
+    },
+    {
+        .section = "model",
         .key = "norm_eps",
         .type = &value_number,
         .kinds = OF_BLOCKS | OF_T5,
@@ -303,6 +367,19 @@ const struct option option_table[] = {
         .max = 1,
         .standard = "null",
         .help = "added to variances; null: 1e-6 of RMS norms, 1e-5 of layer norms",
+    },
+    {
+        .section = "model",
+        .key = "window",
+        .type = &value_int,
+        .kinds = OF_SELF_ATTENTION,
+        .offset = AT(model.window),
+        .min = 0,
+        .max = INT32_MAX,
+        .standard = "0",
+        .unit = "tokens",
+        .help = "the last so many tokens that a token attends to, itself among them (a sliding "
+                "window, of causal attention); 0: all",
     },
     {
         .section = "model",
@@ -365,7 +442,8 @@ const struct option option_table[] = {
         .kinds = OF_PUBLISHED,
         .offset = AT(model.size),
         .standard = "custom",
-        .help = "a published one, which says all that is not given here, and the kind; custom: none",
+        .help =
+            "a published one, which says all that is not given here, and the kind; custom: none",
     },
     {
         .section = "model",
@@ -384,8 +462,9 @@ const struct option option_table[] = {
         .kinds = OF_PUBLISHED,
         .offset = AT(model.from),
         .standard = "null",
-        .help = "a Hugging Face config.json (gpt2, llama, mistral, qwen2, t5), which says all that "
-                "is not given here, and the kind; a path from this file's directory",
+        .help = "a Hugging Face config.json (gpt2, llama, mistral, mixtral, qwen2, deepseek_v2, "
+                "deepseek_v3, t5), which says all that is not given here, and the kind; a path "
+                "from this file's directory",
     },
     {
         .section = "model",
@@ -395,6 +474,279 @@ const struct option option_table[] = {
         .words = dtypes,
         .standard = "float32",
         .help = "element type that is computed in, of parameters and activations",
+    },
+    {
+        .section = "moe",
+        .key = "experts",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.experts),
+        .min = 0,
+        .max = 65536,
+        .standard = "0",
+        .help = "of each layer that has any (dimension expert); 0: none, layers have an mlp",
+    },
+    {
+        .section = "moe",
+        .key = "top_k",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.top_k),
+        .min = 1,
+        .max = 64,
+        .standard = "2",
+        .unit = "experts",
+        .help = "experts that a token goes to (dimension choice)",
+    },
+    {
+        .section = "moe",
+        .key = "d_ff",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.d_ff),
+        .min = 0,
+        .max = INT32_MAX,
+        .standard = "0",
+        .unit = "elements",
+        .help = "width inside an expert (dimension expert_mlp); 0: that of the mlp, model.d_ff",
+    },
+    {
+        .section = "moe",
+        .key = "shared",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.shared),
+        .min = 0,
+        .max = 1024,
+        .standard = "0",
+        .unit = "experts",
+        .help = "experts that all tokens go through, as one mlp of their width together (dimension "
+                "shared_mlp)",
+    },
+    {
+        .section = "moe",
+        .key = "first_dense",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.first_dense),
+        .min = 0,
+        .max = 65536,
+        .standard = "0",
+        .unit = "layers",
+        .help = "that come first and have an mlp, not experts",
+    },
+    {
+        .section = "moe",
+        .key = "every",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.every),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .help = "which of the layers behind those have experts: each, each second, ...",
+    },
+    {
+        .section = "moe",
+        .key = "score",
+        .type = &value_word,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.score),
+        .words = scores,
+        .standard = "softmax",
+        .help = "what the router's logits become: gates, and what experts are chosen by",
+    },
+    {
+        .section = "moe",
+        .key = "renormalize",
+        .type = &value_bool,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.renormalize),
+        .standard = "true",
+        .help = "whether the gates of a token are divided by their sum",
+    },
+    {
+        .section = "moe",
+        .key = "scale",
+        .type = &value_amount,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.scale),
+        .max = 1000,
+        .standard = "1",
+        .help = "of gates",
+    },
+    {
+        .section = "moe",
+        .key = "bias",
+        .type = &value_bool,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.bias),
+        .standard = "false",
+        .help = "whether a number for each expert is added to scores for the choice alone",
+    },
+    {
+        .section = "moe",
+        .key = "groups",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.groups),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .help =
+            "that experts are in, of which a token chooses first; a group counts as much as its "
+            "two highest scores",
+    },
+    {
+        .section = "moe",
+        .key = "kept",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.kept),
+        .min = 1,
+        .max = 65536,
+        .standard = "1",
+        .help = "groups of experts that a token chooses from",
+    },
+    {
+        .section = "moe",
+        .key = "capacity",
+        .type = &value_amount,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.capacity),
+        .max = 65536,
+        .standard = "0",
+        .help = "the tokens that an expert takes, times those that it would have if all had as "
+                "many; what comes beyond is dropped; 0: as many as come",
+    },
+    {
+        .section = "moe",
+        .key = "drop",
+        .type = &value_word,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.drop),
+        .words = drops,
+        .standard = "tokens",
+        .help = "what is dropped: the last tokens of an expert's queue, or the last choices of all "
+                "tokens",
+    },
+    {
+        .section = "moe",
+        .key = "token_groups",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.token_groups),
+        .min = 0,
+        .max = 65536,
+        .standard = "0",
+        .help =
+            "that the sequences of a microbatch are in, each with its own queues and capacity; "
+            "tokens are sent inside a group alone; 0: as many as shards of the batch along axes "
+            "that do not cut experts, so that tokens stay among devices that have all experts",
+    },
+    {
+        .section = "moe",
+        .key = "aux_loss",
+        .type = &value_amount,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.aux_loss),
+        .max = 1000,
+        .standard = "0",
+        .help = "what the loss that wants all experts to have as many tokens is multiplied by",
+    },
+    {
+        .section = "moe",
+        .key = "z_loss",
+        .type = &value_amount,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.z_loss),
+        .max = 1000,
+        .standard = "0",
+        .help = "what the loss that wants small logits of the router is multiplied by",
+    },
+    {
+        .section = "moe",
+        .key = "routing",
+        .type = &value_word,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.routing),
+        .words = routings,
+        .standard = "learned",
+        .help = "who chooses: the router, or a workload in its place that run and plan know alike",
+    },
+    {
+        .section = "moe",
+        .key = "skew",
+        .type = &value_amount,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.skew),
+        .max = 100,
+        .standard = "0",
+        .help = "of a workload: the exponent of zipf (1), the part of all tokens that the hot "
+                "expert or rank has (0.5); 0: what stands in brackets",
+    },
+    {
+        .section = "moe",
+        .key = "ranks",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.moe.ranks),
+        .min = 0,
+        .max = 65536,
+        .standard = "0",
+        .help =
+            "that a workload has a hot one of, or ragged ones; 0: as many shards as experts, or "
+            "the tokens of a group, are cut into",
+    },
+    {
+        .section = "mla",
+        .key = "kv_rank",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.mla.kv_rank),
+        .min = 0,
+        .max = INT32_MAX,
+        .standard = "0",
+        .unit = "elements",
+        .help = "width of the vector that keys and values are made of (dimension kv_rank); 0: "
+                "none",
+    },
+    {
+        .section = "mla",
+        .key = "q_rank",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.mla.q_rank),
+        .min = 0,
+        .max = INT32_MAX,
+        .standard = "0",
+        .unit = "elements",
+        .help = "width of the vector that queries are made of (dimension q_rank); 0: none",
+    },
+    {
+        .section = "mla",
+        .key = "rope_dim",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.mla.rope_dim),
+        .min = 2,
+        .max = INT32_MAX,
+        .standard = "64",
+        .unit = "elements",
+        .help = "part of a head that positions are rotated into, besides head_dim (dimension "
+                "rope_dim)",
+    },
+    {
+        .section = "mla",
+        .key = "value_dim",
+        .type = &value_int,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.mla.value_dim),
+        .min = 1,
+        .max = INT32_MAX,
+        .standard = "128",
+        .unit = "elements",
+        .help = "width of a head's values (dimension value_dim)",
     },
     {
         .section = "batch",
@@ -442,6 +794,47 @@ const struct option option_table[] = {
         .standard = "1",
         .help =
             "done one after the other, gradients summed and combined once; they divide the size",
+    },
+    {
+        .section = "context",
+        .key = "axis",
+        .type = &value_axis,
+        .kinds = OF_SELF_ATTENTION,
+        .offset = AT(context.axis),
+        .standard = "null",
+        .help = "the mesh axis among whose ranks the tokens of a sequence are dealt; that it cuts "
+                "them is said by axes and constraints",
+    },
+    {
+        .section = "context",
+        .key = "method",
+        .type = &value_word,
+        .kinds = OF_SELF_ATTENTION,
+        .offset = AT(context.method),
+        .words = context_methods,
+        .standard = "gather",
+        .help = "how keys and values come to queries: all of them gathered, or in a ring, a block "
+                "at a time from neighbour to neighbour",
+    },
+    {
+        .section = "context",
+        .key = "order",
+        .type = &value_word,
+        .kinds = OF_SELF_ATTENTION,
+        .offset = AT(context.order),
+        .words = orders,
+        .standard = "contiguous",
+        .help = "which tokens a rank has: those of one piece, of a head piece and a tail piece, or "
+                "every n-th",
+    },
+    {
+        .section = "context",
+        .key = "documents",
+        .type = &value_documents,
+        .kinds = OF_SELF_ATTENTION,
+        .standard = "null",
+        .help = "that are packed in each sequence, of pseudo-random or given lengths: a token sees "
+                "those of its own document only",
     },
     {
         .key = "data",
@@ -756,7 +1149,26 @@ const struct option option_table[] = {
             "what the backward phase computes again instead of keeping it: selective attention, "
             "full all that is inside a layer, or values of the forward phase whose names a pattern "
             "is found in; in a map, of each every-th group of so many layers, up to the first so "
-            "many",
+            "many, but for values that patterns of keep are found in; whole: also what nobody "
+            "reads "
+            "again, as where a layer is called a second time",
+    },
+    {
+        .key = "hardware",
+        .type = &value_cluster,
+        .offset = AT(hardware),
+        .standard = "null",
+        .help = "the cluster that a plan's time is of: a name, as 'shardsim show hardware' lists "
+                "them, or the path of a file (docs/hardware.md)",
+    },
+    {
+        .key = "slices",
+        .type = &value_int,
+        .offset = AT(slices),
+        .min = 1,
+        .max = INT32_MAX,
+        .standard = "1",
+        .help = "equal ones that the devices lie in, where the cluster's links are a torus",
     },
     {
         .key = "placement",

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The ranks that tokens are dealt to. */
+static int64_t ranks_of(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (s->context.axis && !strcmp(s->mesh[i].name, s->context.axis))
+            return s->mesh[i].size;
+    return 1;
+}
+
+static struct kern_order order_of(const struct scenario *s)
+{
+    static const enum kern_order_kind kinds[] = {[SCENARIO_CONTIGUOUS] = KERN_CONTIGUOUS,
+                                                 [SCENARIO_ZIGZAG] = KERN_ZIGZAG,
+                                                 [SCENARIO_STRIPED] = KERN_STRIPED};
+
+    return (struct kern_order){kinds[s->context.order], ranks_of(s), s->batch.seq};
+}
+
+/* ---- documents ---- */
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), of a counter: random numbers by place. */
+static uint64_t mixed(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* The length of the document that begins at a position: each token is the last of its document with
+ * a chance of 1 in `mean`, so that lengths are geometric, few long ones among many short. */
+static int64_t length_at(const struct scenario *s, int64_t row, int64_t position)
+{
+    const struct scenario_documents *d = &s->context.documents;
+    uint64_t stream = mixed(mixed((uint64_t)d->seed) + (uint64_t)row);
+    int64_t end = position;
+
+    while (end + 1 < s->batch.seq && mixed(stream + (uint64_t)end) % (uint64_t)d->mean != 0)
+        end++;
+    return end + 1 - position;
+}
+
+/* Where the document of each token of a row begins and ends. */
+static void fill_row(int32_t *first, int32_t *last, const struct scenario *s, int64_t row)
+{
+    const struct scenario_documents *d = &s->context.documents;
+    int64_t length;
+
+    for (int64_t at = 0, n = 0; at < s->batch.seq; at += length, n++) {
+        length = d->nlengths > 0 ? d->lengths[n] : length_at(s, row, at);
+        for (int64_t i = at; i < at + length; i++) {
+            first[i] = (int32_t)at;
+            last[i] = (int32_t)(at + length - 1);
+        }
+    }
+}
+
+static bool has_documents(const struct scenario *s)
+{
+    return s->context.documents.mean > 0 || s->context.documents.nlengths > 0;
+}
+
+static int64_t rows_of(const struct scenario *s, int64_t batch)
+{
+    if (!has_documents(s))
+        return 0;
+    if (s->context.documents.nlengths > 0)
+        return 1; /* all alike */
+    return batch < CONTEXT_ROWS_MAX ? batch : CONTEXT_ROWS_MAX;
+}
+
+static const struct kern_sight *make_sight(struct graph *g, const struct scenario *s, int64_t batch)
+{
+    struct kern_sight sight = {.order = order_of(s),
+                               .causal = s->model.causal,
+                               .window = s->model.window,
+                               .rows = rows_of(s, batch)};
+    size_t count = (size_t)sight.rows * (size_t)s->batch.seq;
+    int32_t *ends = count > 0 ? calloc(2 * count, sizeof *ends) : NULL;
+    const struct kern_sight *kept;
+
+    if (count > 0 && !ends) {
+        graph_fail(g, SHD_ENOMEM, "no memory for documents of %lld sequences",
+                   (long long)sight.rows);
+        return NULL;
+    }
+    if (count > 0) {
+        sight.first = ends;
+        sight.last = ends + count;
+    }
+    for (int64_t row = 0; row < sight.rows; row++)
+        fill_row(ends + row * s->batch.seq, ends + count + row * s->batch.seq, s, row);
+    kept = graph_sight(g, &sight);
+    free(ends);
+    return kept;
+}
+
+/* ---- arrays ---- */
+
+static uint32_t add_spans(struct graph *g, const struct kern_sight *sight, uint32_t batch,
+                          uint32_t seq)
+{
+    const uint32_t dims[3] = {batch, seq, graph_dim(g, "span", 2)};
+    uint32_t rank = sight->rows > 0 ? 3 : 2;
+
+    return graph_input(g, "spans", SHD_I32, dims + 3 - rank, rank,
+                       (struct kern_source){.sight = sight, .sight_array = KERN_SPANS});
+}
+
+/* Of keys that have been moved on by `step` blocks. */
+static uint32_t add_positions(struct graph *g, const struct kern_sight *sight, uint32_t seq,
+                              uint32_t step, uint32_t blocks)
+{
+    const char *name = step == 0 ? "positions" : graph_text(g, "positions/%u", step);
+
+    return graph_input(g, name, SHD_I32, &seq, 1,
+                       (struct kern_source){.sight = sight,
+                                            .sight_array = KERN_POSITIONS,
+                                            .moved = step * (sight->order.extent / blocks)});
+}
+
+const struct attention_sight *context_add(struct graph *graph, const struct scenario *scenario,
+                                          uint32_t batch, uint32_t seq)
+{
+    bool ring = scenario->context.method == SCENARIO_RING && ranks_of(scenario) > 1;
+    uint32_t blocks = ring ? (uint32_t)ranks_of(scenario) : 1;
+    struct attention_sight *out;
+    uint32_t *positions;
+
+    if (graph->err.status != SHD_OK || (!ring && scenario->context.order == SCENARIO_CONTIGUOUS &&
+                                        !has_documents(scenario) && scenario->model.window == 0))
+        return NULL;
+    out = graph_memory(graph, 1, sizeof *out);
+    positions = graph_memory(graph, blocks, sizeof *positions);
+    if (!out || !positions)
+        return NULL;
+    *out = (struct attention_sight){.sight = make_sight(graph, scenario, graph->dims[batch].size),
+                                    .positions = positions,
+                                    .blocks = blocks};
+    if (!out->sight)
+        return NULL;
+    out->spans = add_spans(graph, out->sight, batch, seq);
+    for (uint32_t step = 0; step < blocks; step++)
+        positions[step] = add_positions(graph, out->sight, seq, step, blocks);
+    return graph->err.status == SHD_OK ? out : NULL;
+}
+
+void context_order_inputs(struct graph *graph, const struct scenario *scenario)
+{
+    uint32_t seq = graph_find_dim(graph, "seq");
+
+    if (graph->err.status != SHD_OK || scenario->context.order == SCENARIO_CONTIGUOUS)
+        return;
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        struct graph_node *n = &graph->nodes[i];
+        int64_t inner = 1;
+
+        if (n->op != GRAPH_INPUT || n->source.sight || n->source.routing || !graph_has_dim(n, seq))
+            continue;
+        for (uint32_t d = n->rank; n->dims[d - 1] != seq; d--)
+            inner *= graph->dims[n->dims[d - 1]].size;
+        n->source.order = order_of(scenario);
+        n->source.inner = inner;
+    }
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/routed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/match.h"
+#include "model/model.h"
+
+/* ---- routing ---- */
+
+static double or_else(double value, double standard)
+{
+    return value > 0 ? value : standard;
+}
+
+static int64_t axis_size(const struct scenario *s, const char *axis)
+{
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (!strcmp(s->mesh[i].name, axis))
+            return s->mesh[i].size;
+    return 1;
+}
+
+/* How tokens and experts are cut, in shards. */
+struct cut {
+    int64_t experts; /* by the rules for their kernels and rows */
+    int64_t groups;  /* of the batch along axes that do not cut experts */
+    int64_t sources; /* of the batch, in each of those */
+};
+
+/* Where experts lie: the first entry of the spec for a layer's kernels of experts, and of that for
+ * their rows.  What is wrong with rules is reported where they are resolved. */
+struct places {
+    struct match params, constraints;
+    const struct shd_spec *specs[2]; /* NULL: nothing is said */
+};
+
+static const struct shd_spec *find_spec(struct match *match, const struct scenario_rule *rules,
+                                        size_t nrules, const char *name)
+{
+    const struct scenario_rule *rule = NULL;
+    struct diag ignored;
+
+    diag_init(&ignored);
+    if (match_init(match, rules, nrules, &ignored) != SHD_OK ||
+        match_find(&rule, match, name, &ignored) != SHD_OK)
+        rule = NULL;
+    diag_fini(&ignored);
+    return rule && shd_spec_nentries(rule->spec) > 0 ? rule->spec : NULL;
+}
+
+static void find_places(struct places *out, const struct scenario *s)
+{
+    const struct scenario_moe *m = &s->model.moe;
+    long long layer = m->first_dense + m->every - 1; /* the first that has experts */
+    char name[64];
+
+    *out = (struct places){.params = MATCH_INIT, .constraints = MATCH_INIT};
+    snprintf(name, sizeof name, "layers/%lld/moe/up/kernel", layer);
+    out->specs[0] = find_spec(&out->params, s->params, s->nparams, name);
+    snprintf(name, sizeof name, "layers/%lld/moe/rows", layer);
+    out->specs[1] = find_spec(&out->constraints, s->constraints, s->nconstraints, name);
+}
+
+static bool cuts_experts(const struct places *places, const char *axis)
+{
+    for (size_t i = 0; i < 2; i++)
+        for (size_t a = 0; places->specs[i] && a < shd_spec_naxes(places->specs[i], 0); a++)
+            if (!strcmp(shd_spec_axis(places->specs[i], 0, a), axis))
+                return true;
+    return false;
+}
+
+static struct cut find_cut(const struct graph *g, const struct scenario *s, uint32_t batch)
+{
+    const struct scenario_logical *logical = scenario_find_logical(s, "batch");
+    struct cut cut = {1, 1, 1};
+    struct places places;
+
+    find_places(&places, s);
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (cuts_experts(&places, s->mesh[i].name))
+            cut.experts *= s->mesh[i].size;
+    for (size_t a = 0; logical && a < logical->naxes; a++)
+        *(cuts_experts(&places, logical->axes[a]) ? &cut.sources : &cut.groups) *=
+            axis_size(s, logical->axes[a]);
+    match_fini(&places.params);
+    match_fini(&places.constraints);
+    if (g->dims[batch].size % cut.groups != 0)
+        cut.groups = 1;
+    if (g->dims[batch].size / cut.groups % cut.sources != 0)
+        cut.sources = 1;
+    return cut;
+}
+
+/* Groups as asked for: of fewer groups each has more shards, of more none is cut. */
+static struct cut with_groups(const struct cut *cut, int64_t groups)
+{
+    int64_t shards = cut->groups * cut->sources;
+
+    return (struct cut){cut->experts, groups, shards % groups == 0 ? shards / groups : 1};
+}
+
+/* Tokens that an expert takes of a group. */
+static int64_t capacity(const struct scenario_moe *m, int64_t tokens)
+{
+    double even = (double)m->top_k * (double)tokens / (double)m->experts;
+
+    return m->capacity > 0 ? (int64_t)ceil(even * m->capacity) : 0;
+}
+
+/* That a workload has a hot one of, or ragged ones. */
+static int64_t ranks(const struct scenario_moe *m, const struct cut *cut)
+{
+    if (m->ranks > 0)
+        return m->ranks;
+    if (m->routing == SCENARIO_ROUTING_RAGGED)
+        return cut->sources;
+    return m->experts % cut->experts == 0 ? cut->experts : 1;
+}
+
+static struct kern_routing_spec routing_spec(const struct graph *g, const struct scenario *s,
+                                             const struct weights_dims *dims, const struct cut *cut)
+{
+    static const enum kern_routing_kind kinds[SCENARIO_NROUTINGS] = {
+        [SCENARIO_ROUTING_LEARNED] = KERN_ROUTING_UNIFORM,
+        [SCENARIO_ROUTING_UNIFORM] = KERN_ROUTING_UNIFORM,
+        [SCENARIO_ROUTING_ZIPF] = KERN_ROUTING_ZIPF,
+        [SCENARIO_ROUTING_HOT_EXPERT] = KERN_ROUTING_HOT_EXPERT,
+        [SCENARIO_ROUTING_HOT_RANK] = KERN_ROUTING_HOT_RANK,
+        [SCENARIO_ROUTING_RAGGED] = KERN_ROUTING_RAGGED,
+        [SCENARIO_ROUTING_EMPTY] = KERN_ROUTING_EMPTY,
+        [SCENARIO_ROUTING_ROTATING] = KERN_ROUTING_HOT_EXPERT};
+    const struct scenario_moe *m = &s->model.moe;
+    int64_t tokens = g->dims[dims->batch].size / cut->groups * g->dims[dims->seq].size;
+    bool learned = m->routing == SCENARIO_ROUTING_LEARNED;
+
+    return (struct kern_routing_spec){.kind = learned && m->skew > 0 ? KERN_ROUTING_ZIPF
+                                                                     : kinds[m->routing],
+                                      .tokens = tokens,
+                                      .choices = (uint32_t)m->top_k,
+                                      .experts = (uint32_t)m->experts,
+                                      .capacity = capacity(m, tokens),
+                                      .slot_major = m->drop == SCENARIO_DROP_CHOICES,
+                                      .assumed = learned,
+                                      .rotate = m->routing == SCENARIO_ROUTING_ROTATING,
+                                      .steps = (uint32_t)s->steps,
+                                      .skew = or_else(m->skew, 1),
+                                      .share = or_else(m->skew, 0.5),
+                                      .ranks = (uint32_t)ranks(m, cut),
+                                      .seed = (uint32_t)s->seed};
+}
+
+void routed_init(struct routed *out, struct graph *graph, const struct scenario *scenario,
+                 const struct weights_dims *dims)
+{
+    struct kern_routing_spec spec;
+    struct cut cut;
+    uint32_t ids[3];
+
+    *out = (struct routed){.ids = GRAPH_NONE, .loss = GRAPH_NONE};
+    if (graph->err.status != SHD_OK || scenario->model.moe.experts == 0)
+        return;
+    cut = find_cut(graph, scenario, dims->batch);
+    if (scenario->model.moe.token_groups > 0)
+        cut = with_groups(&cut, scenario->model.moe.token_groups);
+    out->groups = cut.groups;
+    spec = routing_spec(graph, scenario, dims, &cut);
+    out->routing = graph_routing(graph, &spec);
+    if (scenario->model.moe.routing == SCENARIO_ROUTING_LEARNED || !out->routing)
+        return;
+    ids[0] = dims->batch;
+    ids[1] = dims->seq;
+    ids[2] = graph_dim(graph, "choice", scenario->model.moe.top_k);
+    out->ids = graph_input(graph, "routing", SHD_I32, ids, 3,
+                           (struct kern_source){.routing = out->routing});
+}
+
+/* ---- layers ---- */
+
+bool routed_in_layer(const struct scenario *scenario, int64_t layer)
+{
+    const struct scenario_moe *m = &scenario->model.moe;
+
+    return m->experts > 0 && layer >= m->first_dense &&
+           (layer - m->first_dense) % m->every == m->every - 1;
+}
+
+/* [expert, from, to], with which products keep the variance of what they are multiplied with. */
+static uint32_t kernel(struct graph *g, const struct scenario *s, const char *layer,
+                       const char *part, const uint32_t dims[3])
+{
+    const char *name = graph_text(g, "%s/moe/%s/kernel", layer, part);
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    return graph_param(g, name, s->model.dtype, dims, 3,
+                       model_source(s->seed, name, sqrt(12 / (double)g->dims[dims[1]].size)));
+}
+
+/* A number for each expert, the same for all tokens, that training leaves as it is. */
+static uint32_t choice_bias(struct graph *g, const struct scenario *s, const char *layer,
+                            uint32_t expert)
+{
+    const char *name = graph_text(g, "%s/moe/router/bias", layer);
+
+    return graph_input(g, name, s->model.dtype == SHD_F64 ? SHD_F64 : SHD_F32, &expert, 1,
+                       model_source(s->seed, name, 0.02));
+}
+
+static bool is_gated(const struct scenario *s)
+{
+    return s->model.activation == SCENARIO_SWIGLU || s->model.activation == SCENARIO_GEGLU;
+}
+
+static struct moe_weights weights_of(struct graph *g, const struct scenario *s, const char *name,
+                                     const struct weights_dims *dims)
+{
+    const struct scenario_moe *m = &s->model.moe;
+    int64_t width = m->d_ff > 0 ? m->d_ff : s->model.d_ff;
+    uint32_t expert = graph_dim(g, "expert", m->experts);
+    uint32_t mlp = graph_dim(g, "expert_mlp", width);
+    const uint32_t router[2] = {dims->embed, expert}, in[3] = {expert, dims->embed, mlp};
+    const uint32_t out[3] = {expert, mlp, dims->embed};
+    struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE, .has_shared = m->shared > 0};
+    struct weights_dims shared = *dims;
+
+    w.router = weights_param(g, s, graph_text(g, "%s/moe/router/kernel", name), router, 2, 1);
+    if (m->bias && m->routing == SCENARIO_ROUTING_LEARNED)
+        w.bias = choice_bias(g, s, name, expert);
+    if (is_gated(s))
+        w.gate = kernel(g, s, name, "gate", in);
+    w.up = kernel(g, s, name, "up", in);
+    w.down = kernel(g, s, name, "down", out);
+    if (w.has_shared) {
+        shared.mlp = graph_dim(g, "shared_mlp", m->shared * width);
+        w.shared = weights_mlp(g, s, graph_text(g, "%s/moe/shared", name), &shared);
+    }
+    return w;
+}
+
+struct block_experts routed_layer(struct graph *graph, const struct scenario *scenario,
+                                  const char *name, const struct weights_dims *dims,
+                                  struct routed *all)
+{
+    const struct scenario_moe *m = &scenario->model.moe;
+
+    return (struct block_experts){.weights = weights_of(graph, scenario, name, dims),
+                                  .opts = {.top_k = (uint32_t)m->top_k,
+                                           .sigmoid = m->score == SCENARIO_SIGMOID,
+                                           .renormalize = m->renormalize,
+                                           .scale = m->scale,
+                                           .groups = (uint32_t)m->groups,
+                                           .kept = (uint32_t)m->kept,
+                                           .token_groups = (uint32_t)all->groups,
+                                           .routing = all->routing,
+                                           .ids = all->ids,
+                                           .aux = m->aux_loss,
+                                           .z = m->z_loss,
+                                           .activation = weights_activation(scenario)},
+                                  .loss = &all->loss};
+}
