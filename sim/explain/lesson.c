@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "program/rows.h"
 
 /* How much is told: what a reader can still take in.  Columns are characters. */
 #define INDENT 6        /* of the lines about an op */
@@ -120,6 +121,23 @@ static int32_t device_id(const struct lesson *l, int32_t position)
     return shd_mesh_device_id(l->record->program->mesh, position);
 }
 
+/* Where a box of a shift, which begins at `start` now, was before; nothing of other steps. */
+static void add_origin(struct text *t, const struct program_buffer *b,
+                       const struct shd_reshard_step *step, const int64_t *start,
+                       const struct shd_fetch *box)
+{
+    int64_t before[SHD_RANK_MAX];
+
+    if (step->shift == 0)
+        return;
+    memcpy(before, start, b->rank * sizeof *before);
+    before[step->dim] -= step->shift;
+    if (before[step->dim] < 0)
+        before[step->dim] += b->shape[step->dim];
+    add_box(t, b, before, box->extent);
+    text_add(t, " as ");
+}
+
 /* Steps that copy: which box of the array comes from which device. */
 static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
 {
@@ -141,6 +159,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
         shd_sharding_offset(&op->reshard.to, b->shape, l->position, start);
         for (uint32_t d = 0; d < b->rank; d++)
             start[d] += box.dest_offset[d];
+        add_origin(&t, b, &op->reshard, start, &box);
         add_box(&t, b, start, box.extent);
         if (box.source == l->position)
             tell(l, out, title, "keeps %s", text_get(&t));
@@ -283,6 +302,7 @@ static void tell_cause(const struct lesson *l, struct text *out, const char *tit
     static const struct {
         const char *before, *after; /* the array that brings the axis, if one does */
     } causes[] = {
+        [CLAIM_QUEUES] = {"", " brings it"},
         [CLAIM_MAP_WEIGHT] = {"", " brings it"},
         [CLAIM_FORWARD] = {"", ", whose gradient this makes, lies so"},
         [CLAIM_ASKED] = {"", "the result is asked for so"},
@@ -381,29 +401,42 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
 
 /* ---- ops ---- */
 
-/* The work of a causal op depends on where in the sequence a device's queries lie. */
+/* What flops depend on that differ from device to device, by enum kern_uneven. */
+static const char *const unevens[KERN_NUNEVENS] = {
+    [KERN_BY_SIGHT] = "as queries see more or fewer keys",
+    [KERN_BY_ROUTING] = "as experts get more or fewer tokens",
+};
+
+/* Of uneven ops the least, the most and who has it, of the devices that have a part. */
 static void tell_work(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program *program = l->record->program;
     uint64_t least = UINT64_MAX, most = 0;
     char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-    uint32_t n = program_op_skips(op) ? l->record->nrows : 1;
+    int32_t who = l->position;
 
-    for (uint32_t row = 0; row < n; row++) {
-        uint64_t flops = program_op_flops(program, op, record_row(l->record, row).first);
+    for (uint32_t row = 0; row < l->record->nrows && program_op_skips(op); row++) {
+        int32_t device = record_row(l->record, row).first;
+        uint64_t flops = program_op_flops(program, op, device);
 
+        if (!program_holds(program, program_rank(program, device), op))
+            continue;
         least = flops < least ? flops : least;
-        most = flops > most ? flops : most;
+        if (flops > most) {
+            most = flops;
+            who = device;
+        }
     }
+    if (!program_op_skips(op))
+        least = most = program_op_flops(program, op, l->position);
     units_print_count(from, sizeof from, least);
     units_print_count(to, sizeof to, most);
     if (least == most)
         tell(l, out, "work", "%s flops on each device, and nothing from another", to);
     else
         tell(l, out, "work",
-             "%s to %s flops, as queries see more or fewer keys, and nothing from "
-             "another device",
-             from, to);
+             "%s to %s flops, the most on device %d, %s, and nothing from another device", from, to,
+             (int)device_id(l, who), unevens[op->kernel->uneven]);
 }
 
 static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
@@ -434,6 +467,69 @@ static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)
     if (op->why)
         tell(l, out, "why", "%s", op->why);
     tell_moves(l, out, i);
+}
+
+/* The rows that one device copies from each: by the routing that is planned. */
+struct row_senders {
+    const struct lesson *l;
+    struct text *text;
+    uint64_t row_bytes;
+    uint32_t n;
+};
+
+static bool add_row_sender(void *arg, int32_t source, uint64_t bytes)
+{
+    struct row_senders *s = arg;
+
+    if (s->n++ < BOXES_TOLD)
+        text_addf(s->text, "%s%llu from device %d", s->n > 1 ? ", " : "",
+                  (unsigned long long)(bytes / s->row_bytes), (int)device_id(s->l, source));
+    return true;
+}
+
+static void tell_rows_of(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program *program = l->record->program;
+    const struct program_rows_arrays a = program_rows_arrays(program, op);
+    struct text t = TEXT_INIT;
+    struct row_senders senders = {l, &t, a.row_bytes ? a.row_bytes : 1, 0};
+    char title[32];
+
+    snprintf(title, sizeof title, "device %d", (int)device_id(l, l->position));
+    program_rows_transfers(program, op, l->position, add_row_sender, &senders);
+    if (senders.n > BOXES_TOLD)
+        text_addf(&t, " and more from %u others", senders.n - BOXES_TOLD);
+    tell(l, out, title, "has %llu of the %lld rows there is room for; pulls %s%s",
+         (unsigned long long)program_rows_kept(program, op, l->position),
+         (long long)(a.experts->local[0] * a.experts->local[1]),
+         senders.n ? text_get(&t) : "none from others",
+         program_rows_assumed(op) ? " (the router decides: so it is assumed)" : "");
+    out->failed |= t.failed;
+    text_fini(&t);
+}
+
+static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program *program = l->record->program;
+    const struct program_op *op = &program->ops[i];
+    char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        tell_array(l, out, k ? "" : "before", op->inputs[k]);
+        tell_values(l, out, i, k, op->inputs[k], values_input);
+    }
+    tell_array(l, out, "after", op->outputs[0]);
+    tell_values(l, out, i, 0, op->outputs[0], values_output);
+    if (op->why)
+        tell(l, out, "why", "%s", op->why);
+    if (program_communicates(op))
+        tell(l, out, "moves", "%s in all, %s of them to device %d: as many as ids ask for",
+             units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
+             units_print_bytes(own, sizeof own, record_received_in(l->record, i, l->position)),
+             (int)device_id(l, l->position));
+    else
+        tell(l, out, "moves", "nothing: each device has the rows that it wants");
+    tell_rows_of(l, out, op);
 }
 
 /* A send and its receive are told apart by which array is there. */
@@ -474,9 +570,17 @@ static void add_head(struct text *out, const struct program *program, const stru
         text_addf(out, "%s: given", op->name);
         return;
     }
-    if (op->kind == PROGRAM_RESHARD)
+    if (op->kind == PROGRAM_RESHARD && op->reshard.shift > 0) {
+        const struct shd_dim_axes *along = &op->reshard.to.dims[op->reshard.dim];
+
+        program_axes_print(program, along->axes, along->naxes, axes, sizeof axes);
+    } else if (op->kind == PROGRAM_RESHARD) {
         program_axes_print(program, op->reshard.axes, op->reshard.naxes, axes, sizeof axes);
-    if (op->kind == PROGRAM_KERNEL || op->kind == PROGRAM_FILL)
+    }
+    if (op->kind == PROGRAM_ROWS)
+        program_axes_print(program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
+    if (op->kind == PROGRAM_KERNEL || op->kind == PROGRAM_FILL ||
+        (op->kind == PROGRAM_ROWS && !program_communicates(op)))
         text_addf(out, "%s: %s (", op->name, program_step_name(op));
     else
         text_addf(out, "%s%s%s for %s (", program_step_name(op), *axes ? " over " : "", axes,
@@ -513,6 +617,8 @@ static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
         tell_kernel(l, out, i);
     } else if (op->kind == PROGRAM_RESHARD) {
         tell_reshard(l, out, i);
+    } else if (op->kind == PROGRAM_ROWS) {
+        tell_rows(l, out, i);
     } else {
         tell_transfer(l, out, i);
     }

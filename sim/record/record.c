@@ -10,6 +10,72 @@
 
 #include "base/units.h"
 
+/* Whether rows that come to experts in an op are counted. */
+static bool counts_rows(const struct program_op *op)
+{
+    return op->kind == PROGRAM_ROWS && !op->rows.combines && op->phase == 0;
+}
+
+/* Rows are counted for each expert that a device has. */
+static size_t local_experts(const struct program *program, const struct program_op *op)
+{
+    return (size_t)program->buffers[op->outputs[0]].local[0];
+}
+
+static bool allocate_expert_rows(struct record *r)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < r->program->nops; i++)
+        if (counts_rows(&r->program->ops[i]))
+            n += local_experts(r->program, &r->program->ops[i]) * (size_t)r->ndevices;
+    if (n == 0)
+        return true;
+    r->expert_rows = calloc(n, sizeof *r->expert_rows);
+    r->expert_rows_at = calloc(r->program->nops, sizeof *r->expert_rows_at);
+    n = 0;
+    for (uint32_t i = 0; r->expert_rows_at && i < r->program->nops; i++) {
+        r->expert_rows_at[i] = n;
+        if (counts_rows(&r->program->ops[i]))
+            n += local_experts(r->program, &r->program->ops[i]) * (size_t)r->ndevices;
+    }
+    return r->expert_rows && r->expert_rows_at;
+}
+
+static bool allocate_expert_links(struct record *r)
+{
+    size_t n = 0, pairs = (size_t)r->ndevices * (size_t)r->ndevices;
+
+    if (r->ndevices > RECORD_LINKS_MAX || !r->expert_rows)
+        return true;
+    r->expert_links_at = calloc(r->program->nops, sizeof *r->expert_links_at);
+    for (uint32_t i = 0; r->expert_links_at && i < r->program->nops; i++) {
+        r->expert_links_at[i] = n;
+        if (counts_rows(&r->program->ops[i]))
+            n += pairs;
+    }
+    r->expert_links = calloc(n, sizeof *r->expert_links);
+    return r->expert_links_at && r->expert_links;
+}
+
+uint64_t *record_expert_links(const struct record *record, uint32_t op, int32_t position)
+{
+    if (!record->expert_links || !counts_rows(&record->program->ops[op]))
+        return NULL;
+    return record->expert_links + record->expert_links_at[op] +
+           (size_t)position * (size_t)record->ndevices;
+}
+
+uint64_t *record_expert_rows(const struct record *record, uint32_t op, int32_t position)
+{
+    const struct program_op *o = &record->program->ops[op];
+
+    if (!record->expert_rows || !counts_rows(o))
+        return NULL;
+    return record->expert_rows + record->expert_rows_at[op] +
+           (size_t)position * local_experts(record->program, o);
+}
+
 static bool allocate(struct record *r, bool times)
 {
     size_t n = r->nrows, cells = n * r->program->nops;
@@ -18,17 +84,23 @@ static bool allocate(struct record *r, bool times)
     r->received_bytes = calloc(n, sizeof *r->received_bytes);
     r->sent_bytes = calloc(n, sizeof *r->sent_bytes);
     r->flops = calloc(n, sizeof *r->flops);
-    r->masked_flops = calloc(n, sizeof *r->masked_flops);
+    for (int k = 0; k < KERN_NUNEVENS; k++)
+        r->uneven_flops[k] = calloc(n, sizeof *r->uneven_flops[k]);
     r->peak_bytes = calloc(n, sizeof *r->peak_bytes);
     r->checks = calloc(r->program->nresults + 1, sizeof *r->checks);
-    if (executed)
+    if (executed) {
         r->op_received = calloc(cells + 1, sizeof *r->op_received);
+        r->op_flops = calloc(cells + 1, sizeof *r->op_flops);
+    }
     if (times)
         r->times = calloc(cells + 1, sizeof *r->times);
     if (matrix)
         r->matrix = calloc(n * n, sizeof *r->matrix);
-    return r->received_bytes && r->sent_bytes && r->flops && r->masked_flops && r->peak_bytes &&
-           r->checks && (r->op_received || !executed) && (r->times || !times) &&
+    if (executed && !(allocate_expert_rows(r) && allocate_expert_links(r)))
+        return false;
+    return r->received_bytes && r->sent_bytes && r->flops && r->uneven_flops[KERN_BY_SIGHT] &&
+           r->uneven_flops[KERN_BY_ROUTING] && r->peak_bytes && r->checks &&
+           ((r->op_received && r->op_flops) || !executed) && (r->times || !times) &&
            (r->matrix || !matrix);
 }
 
@@ -36,9 +108,10 @@ static bool allocate(struct record *r, bool times)
 static uint64_t needed_bytes(const struct record *r, bool times)
 {
     uint64_t of_op =
-        (r->mode == RECORD_EXECUTED ? sizeof *r->op_received : 0) + (times ? sizeof *r->times : 0);
+        (r->mode == RECORD_EXECUTED ? sizeof *r->op_received + sizeof *r->op_flops : 0) +
+        (times ? sizeof *r->times : 0);
     uint64_t of_row = sizeof *r->received_bytes + sizeof *r->sent_bytes + sizeof *r->flops +
-                      sizeof *r->masked_flops + sizeof *r->peak_bytes;
+                      KERN_NUNEVENS * sizeof *r->uneven_flops[0] + sizeof *r->peak_bytes;
     uint64_t bytes;
 
     if (__builtin_mul_overflow((uint64_t)r->program->nops, of_op, &bytes) ||
@@ -119,6 +192,30 @@ void record_replay_destroy(struct record_replay *replay)
     free(replay);
 }
 
+struct record_modelled *record_modelled_create(uint32_t nops)
+{
+    struct record_modelled *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return NULL;
+    m->op_ns = calloc((size_t)nops + 1, sizeof *m->op_ns);
+    m->exposed_ns = calloc((size_t)nops + 1, sizeof *m->exposed_ns);
+    if (m->op_ns && m->exposed_ns)
+        return m;
+    record_modelled_destroy(m);
+    return NULL;
+}
+
+void record_modelled_destroy(struct record_modelled *modelled)
+{
+    if (!modelled)
+        return;
+    record_replay_destroy(modelled->timeline);
+    free(modelled->op_ns);
+    free(modelled->exposed_ns);
+    free(modelled);
+}
+
 static void free_training(struct record_training *training)
 {
     free(training->losses);
@@ -148,14 +245,21 @@ void record_destroy(struct record *record)
     free_training(&record->training);
     free(record->op_received);
     free(record->times);
+    free(record->expert_rows);
+    free(record->expert_rows_at);
+    free(record->expert_links);
+    free(record->expert_links_at);
     free(record->received_bytes);
     free(record->sent_bytes);
     free(record->flops);
-    free(record->masked_flops);
+    for (int k = 0; k < KERN_NUNEVENS; k++)
+        free(record->uneven_flops[k]);
+    free(record->op_flops);
     free(record->peak_bytes);
     free(record->matrix);
     free(record->checks);
     record_replay_destroy(record->replay);
+    record_modelled_destroy(record->modelled);
     free(record);
 }
 
@@ -178,6 +282,16 @@ uint128 record_received_in(const struct record *record, uint32_t op, int32_t pos
     if (record->op_received)
         return record->op_received[(size_t)position * program->nops + op];
     return (uint128)program_moved(program, &program->ops[op], position).received *
+           program->ops[op].times;
+}
+
+uint128 record_flops_in(const struct record *record, uint32_t op, uint32_t row)
+{
+    const struct program *program = record->program;
+
+    if (record->op_flops)
+        return record->op_flops[(size_t)row * program->nops + op];
+    return (uint128)program_op_flops(program, &program->ops[op], record_row(record, row).first) *
            program->ops[op].times;
 }
 

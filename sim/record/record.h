@@ -36,16 +36,16 @@ struct record_time {
 struct record_check {
     enum program_result_kind kind;
     const char *name;
-    double error;       /* the largest |got - want| / bound: above 1 it is wrong.  Infinity where
-                           nothing is allowed, or one of the two is not finite and the other is not
-                           the same */
-    int32_t device;     /* the lowest that has it; this and the rest are not set when error is 0 */
-    int64_t at;         /* where in the whole array, row-major */
+    double error;   /* the largest |got - want| / bound: above 1 it is wrong.  Infinity where
+                       nothing is allowed, or one of the two is not finite and the other is not
+                       the same */
+    int32_t device; /* the lowest that has it; this and the rest are not set when error is 0 */
+    int64_t at;     /* where in the whole array, row-major */
     double got, want, allowed;
-    double relative;    /* max |got - want| / max |want| of what is finite */
-    double unsharded;   /* the same of the unsharded computation in the program's own types; set
-                           where the record is `beside_unsharded` */
-    uint64_t nopen;     /* elements on all devices that cannot be judged: their bound is infinite */
+    double relative;  /* max |got - want| / max |want| of what is finite */
+    double unsharded; /* the same of the unsharded computation in the program's own types; set
+                         where the record is `beside_unsharded` */
+    uint64_t nopen;   /* elements on all devices that cannot be judged: their bound is infinite */
     /* Of several steps that leave something to the next, `error` is the larger of those after the
      * first and after the last; `relative`, `unsharded` and `nopen` are after the last. */
     bool after_first;     /* `error` is of the first */
@@ -58,7 +58,7 @@ struct record_transfers {
     int64_t latency_ns;
 };
 
-/* One device in a replayed step.  busy + exposed + waiting + idle = the step. */
+/* One device in a replayed or modelled step.  busy + exposed + waiting + idle = the step. */
 struct record_replayed {
     int64_t busy_ns;          /* at work */
     int64_t communication_ns; /* bytes arrive, whether or not there is work beside it */
@@ -86,6 +86,29 @@ struct record_replay {
     uint32_t npath;
 };
 
+/* What the computations of a modelled step are. */
+enum record_work {
+    RECORD_MATMUL,
+    RECORD_ATTENTION,
+    RECORD_ELEMENTWISE, /* and reductions, look-ups, copies */
+    RECORD_UPDATE,      /* of the optimizer */
+    RECORD_NWORKS
+};
+
+struct hardware;
+
+/* A planned step on a stated cluster; see cost/modelled.h.  Times of ops and works are of the row
+ * that ends last. */
+struct record_modelled {
+    const struct hardware *hardware; /* not owned */
+    int64_t work_ns[RECORD_NWORKS];
+    int64_t again_ns;               /* of these, of the forward phase done once more */
+    struct record_replay *timeline; /* its devices are the record's rows */
+    uint32_t row;                   /* the row that ends last */
+    int64_t *op_ns;      /* [op] busy with it, all times; transfers: while bytes arrive */
+    int64_t *exposed_ns; /* [op] that computations were kept from going on by it */
+};
+
 /* Where the devices' memory came from, and why from there (memory/backend.h). */
 struct record_memory {
     const char *kind; /* NULL: not executed */
@@ -106,23 +129,33 @@ struct record {
     struct program_classes *classes; /* planned: a row is one of these; NULL: a device */
     uint32_t nrows;
     uint64_t *op_received;     /* [device][op] bytes from other devices; NULL when planned */
+    uint64_t *op_flops;        /* [device][op] as the kernels counted them; NULL when planned */
     struct record_time *times; /* [device][op]; NULL when not measured */
+    /* Executed: rows that came to each expert of a device in an op that dispatches tokens forward,
+     * from wherever; record_expert_rows().  NULL: there is no such op. */
+    uint64_t *expert_rows;
+    size_t *expert_rows_at; /* [op] */
+    /* Bytes between devices in these ops; record_expert_links().  NULL above RECORD_LINKS_MAX. */
+    uint64_t *expert_links;
+    size_t *expert_links_at; /* [op] */
     /* [row], of one device in the whole step: */
     uint128 *received_bytes;
     uint128 *sent_bytes;
     uint128 *flops;
-    uint128 *masked_flops; /* of these, in ops that skip work for a mask */
+    uint128
+        *uneven_flops[KERN_NUNEVENS]; /* of these, in ops that pass over work, by what decides */
     uint128 *peak_bytes;
     uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, arguments filled before. */
     uint32_t repeats; /* of the step */
     int64_t first_step_ns;
-    int64_t step_ns;              /* the median of the others; the first where there are none */
-    int64_t fastest_step_ns;      /* of the others */
-    int64_t cpu_ns;               /* of all threads in a step, likewise a median */
+    int64_t step_ns;         /* the median of the others; the first where there are none */
+    int64_t fastest_step_ns; /* of the others */
+    int64_t cpu_ns;          /* of all threads in a step, likewise a median */
     struct record_memory memory;
-    struct record_replay *replay; /* NULL when not replayed */
-    struct record_training training; /* executed */
+    struct record_replay *replay;     /* NULL when not replayed */
+    struct record_modelled *modelled; /* NULL: of no stated cluster */
+    struct record_training training;  /* executed */
     bool verified;
     double tolerance; /* of the relative error, besides the bounds; 0: none was asked for */
     struct record_check *checks; /* one for each result of the program */
@@ -133,6 +166,17 @@ struct record {
     uint32_t step_op;         /* which op that is */
     uint32_t nsteps;          /* steps that were judged by what they were given */
 };
+
+/* The rows of each expert that a device has, in the order of the experts; NULL: of another op, or
+ * not executed.  Of all microbatches of the last step. */
+uint64_t *record_expert_rows(const struct record *record, uint32_t op, int32_t position);
+
+/* The bytes that a device received from each position in such an op, in all microbatches of the
+ * last step; NULL: of another op, or of more devices than RECORD_LINKS_MAX, or not executed. */
+uint64_t *record_expert_links(const struct record *record, uint32_t op, int32_t position);
+
+/* A matrix of each op that dispatches tokens: of so many devices it takes 32 KiB. */
+#define RECORD_LINKS_MAX 64
 
 /* The matrix of so many devices takes 64 MiB; of more there are the sums alone (shd/run.h has the
  * same limit). */
@@ -152,6 +196,10 @@ void record_destroy(struct record *record); /* NULL is allowed */
 struct record_replay *record_replay_create(int32_t ndevices, uint32_t nactions);
 void record_replay_destroy(struct record_replay *replay); /* NULL is allowed */
 
+/* Zeros for so many ops, without a timeline; NULL: no memory.  Its timeline goes with it. */
+struct record_modelled *record_modelled_create(uint32_t nops);
+void record_modelled_destroy(struct record_modelled *modelled); /* NULL is allowed */
+
 /* Room for the numbers of so many steps, in place of those that are there.  SHD_ENOMEM. */
 SHD_MUST_CHECK int record_train(struct record *record, uint32_t nsteps, struct shd_error *err);
 
@@ -162,6 +210,9 @@ uint32_t record_row_of(const struct record *record, int32_t position);
 /* Bytes received in one op: by the device at a position, and by all. */
 uint128 record_received_in(const struct record *record, uint32_t op, int32_t position);
 uint128 record_op_received(const struct record *record, uint32_t op);
+
+/* Flops of one op, all times that a step does it, on a device of a row. */
+uint128 record_flops_in(const struct record *record, uint32_t op, uint32_t row);
 
 /* One of the record's arrays of rows, summed over all devices. */
 uint128 record_sum(const struct record *record, const uint128 *rows);

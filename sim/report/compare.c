@@ -125,6 +125,7 @@ static void write_strategy(struct json_out *out, const struct compare_rows *rows
             json_out_string(out, compare_columns[c].key);
     json_out_end_array(out);
     write_value(out, row, COMPARE_DOMINATED);
+    write_value(out, row, COMPARE_WHY);
     json_out_key(out, "within_noise");
     json_out_begin_flat_array(out);
     for (size_t k = 0; k < rows->compare->nresults; k++)

@@ -9,7 +9,9 @@
 
 #include "base/units.h"
 #include "report/replayed.h"
+#include "report/modelled.h"
 #include "report/traffic.h"
+#include "report/uneven.h"
 
 const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_SCENARIO] = {"scenario", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
@@ -35,6 +37,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_COLLECTIVES] = {"collectives", "", "collectives", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS] = {"flops_max", "flops", "most", COMPARE_COUNT, -1, NULL, NULL},
     [COMPARE_FLOPS_BALANCE] = {"flops_balance", "flops", "balance", COMPARE_RATIO, 1, NULL, NULL},
+    [COMPARE_ATTENTION] = {"attention_balance", "flops", "attention", COMPARE_RATIO, 1, NULL, NULL},
+    [COMPARE_EXPERTS] = {"expert_balance", "flops", "experts", COMPARE_RATIO, 1, NULL, NULL},
     [COMPARE_EFFICIENCY] = {"flops_efficiency", "flops", "efficiency", COMPARE_RATIO, 1, NULL,
                             NULL},
     [COMPARE_BUBBLE] = {"pipeline_bubble", "flops", "bubble", COMPARE_SHARE, -1, NULL, NULL},
@@ -49,6 +53,15 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
                          NULL, NULL},
     [COMPARE_EXPOSED] = {"replayed_exposed_communication_seconds", "replayed", "exposed",
                          COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_MODELLED] = {"modelled_step_seconds", "modelled", "step", COMPARE_SECONDS, -1, NULL,
+                          NULL},
+    [COMPARE_MFU] = {"modelled_mfu", "modelled", "MFU", COMPARE_SHARE, 1, NULL, NULL},
+    [COMPARE_MODELLED_EXPOSED] = {"modelled_exposed_communication_seconds", "modelled", "exposed",
+                                  COMPARE_SECONDS, -1, NULL, NULL},
+    [COMPARE_MODELLED_WAITING] = {"modelled_bubble_seconds", "modelled", "waiting", COMPARE_SECONDS,
+                                  -1, NULL, NULL},
+    [COMPARE_NEEDED] = {"modelled_memory_bytes", "modelled", "memory", COMPARE_BYTES, -1, NULL,
+                        NULL},
     [COMPARE_MEASURED] = {"measured_step_seconds", "measured", NULL, COMPARE_SECONDS, 0, NULL,
                           NULL},
     [COMPARE_VERIFIED] = {"verified", "", "verified", COMPARE_TEXT, 0, NULL, NULL},
@@ -56,6 +69,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_BY_AXIS] = {"received_by_axis", "bytes received", "by axis", COMPARE_TEXT, 0, NULL,
                          NULL},
     [COMPARE_BY_OP] = {"received_by_op", "bytes received", "by op", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_WHY] = {"why_uneven", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
 };
 
 static void set_whole(struct compare_row *row, enum compare_id id, uint128 value)
@@ -121,8 +135,7 @@ static int set_traffic(struct compare_row *row, const struct record *r, struct s
     return SHD_OK;
 }
 
-static int set_bubble(struct compare_row *row, const struct program *program,
-                      struct shd_error *err)
+static int set_bubble(struct compare_row *row, const struct program *program, struct shd_error *err)
 {
     double bubble;
     int status;
@@ -135,6 +148,28 @@ static int set_bubble(struct compare_row *row, const struct program *program,
     return status;
 }
 
+/* The balance of work that depends on which tokens or experts a device has, where there is such. */
+static void set_uneven(struct compare_row *row, const struct record *r, enum kern_uneven uneven,
+                       enum compare_id id)
+{
+    struct record_balance b = record_balance_of(r, r->uneven_flops[uneven]);
+
+    if (b.max > 0)
+        set_number(row, id, b.ratio);
+}
+
+static int set_why(struct compare_row *row, const struct record *r, struct shd_error *err)
+{
+    struct text why = TEXT_INIT;
+    int status = uneven_why(&why, r, err);
+
+    if (why.length > 0)
+        set_text(row, COMPARE_WHY, text_get(&why));
+    row->values[COMPARE_WHY].text.failed |= why.failed;
+    text_fini(&why);
+    return status;
+}
+
 static void set_devices(struct compare_row *row, const struct record *r)
 {
     struct record_balance flops = record_balance_of(r, r->flops);
@@ -144,6 +179,8 @@ static void set_devices(struct compare_row *row, const struct record *r)
     program_work(&work, r->program);
     set_whole(row, COMPARE_FLOPS, flops.max);
     set_number(row, COMPARE_FLOPS_BALANCE, flops.ratio);
+    set_uneven(row, r, KERN_BY_SIGHT, COMPARE_ATTENTION);
+    set_uneven(row, r, KERN_BY_ROUTING, COMPARE_EXPERTS);
     set_number(row, COMPARE_EFFICIENCY, record_efficiency(r, &work));
     set_whole(row, COMPARE_PEAK, peak.max);
     set_number(row, COMPARE_PEAK_BALANCE, peak.ratio);
@@ -161,6 +198,20 @@ static void set_times(struct compare_row *row, const struct record *r)
     set_number(row, COMPARE_BUSY, replayed_mean_seconds(r, "busy_seconds"));
     set_number(row, COMPARE_WAITING, replayed_mean_seconds(r, "waiting_seconds"));
     set_number(row, COMPARE_EXPOSED, replayed_mean_seconds(r, "exposed_communication_seconds"));
+}
+
+static void set_modelled(struct compare_row *row, const struct result *result)
+{
+    struct modelled_figures f;
+
+    if (!result->record->modelled)
+        return;
+    modelled_figures_of(&f, result->record, result->tokens);
+    set_number(row, COMPARE_MODELLED, f.step_s);
+    set_number(row, COMPARE_MFU, f.mfu);
+    set_number(row, COMPARE_MODELLED_EXPOSED, f.exposed_s);
+    set_number(row, COMPARE_MODELLED_WAITING, f.bubble_s);
+    set_whole(row, COMPARE_NEEDED, (uint128)f.memory_bytes);
 }
 
 static void set_verdicts(struct compare_row *row, const struct result *result)
@@ -198,8 +249,11 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
     set_whole(row, COMPARE_DEVICES, (uint64_t)r->ndevices);
     set_devices(row, r);
     set_times(row, r);
+    set_modelled(row, result);
     set_verdicts(row, result);
     status = set_bubble(row, r->program, err);
+    if (status == SHD_OK)
+        status = set_why(row, r, err);
     return status == SHD_OK ? set_traffic(row, r, err) : status;
 }
 
@@ -271,8 +325,7 @@ static void mark_best(struct compare_rows *rows, size_t c)
     for (size_t i = 0; n > 1 && best > worst && i < rows->compare->nresults; i++) {
         const struct compare_value *v = &rows->rows[i].values[c];
 
-        rows->rows[i].best[c] =
-            v->known && rows->rows[i].good && !(better * v->number < best);
+        rows->rows[i].best[c] = v->known && rows->rows[i].good && !(better * v->number < best);
     }
     for (size_t i = 0; i < rows->compare->nresults; i++)
         if (rows->rows[i].best[c])

@@ -17,7 +17,7 @@
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 #define LEGEND_COLUMNS 80 /* of the text below the table, whatever the terminal */
-#define SAME 0.005 /* ratios that print as 1.00 */
+#define SAME 0.005        /* ratios that print as 1.00 */
 
 /* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */
 static void add_sums(struct text *out, const char *sums)
@@ -91,8 +91,23 @@ static bool is_left(size_t c)
     return compare_columns[c].kind == COMPARE_TEXT || compare_columns[c].kind == COMPARE_TIMES;
 }
 
+/* Whether the attention of any strategy, or its experts, are uneven enough to be seen in a table of
+ * two digits behind the point. */
+static bool is_uneven(const struct compare_rows *rows, size_t c)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        const struct compare_value *v = &rows->rows[i].values[c];
+
+        if (v->known && v->number < 0.995)
+            return true;
+    }
+    return false;
+}
+
 static bool is_shown(const struct compare_rows *rows, size_t c)
 {
+    if (c == COMPARE_ATTENTION || c == COMPARE_EXPERTS)
+        return is_uneven(rows, c);
     return compare_columns[c].title && compare_is_used(rows, c);
 }
 
@@ -113,7 +128,10 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
         paint = BOLD;
     if (!colour)
         paint = "";
-    text_addf(out, "%s%s%s%s", paint, text_get(&value), best ? "*" : ranked ? " " : "",
+    text_addf(out, "%s%s%s%s", paint, text_get(&value),
+              best     ? "*"
+              : ranked ? " "
+                       : "",
               paint[0] ? PLAIN : "");
     out->failed |= value.failed;
     text_fini(&value);
@@ -327,6 +345,28 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
     text_fini(&line);
 }
 
+/* Of each strategy that loses by it. */
+static void print_uneven(const struct compare_rows *rows, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    if (compare_is_used(rows, COMPARE_WHY))
+        text_add(out, "why flops are uneven:\n");
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        const struct compare_value *why = &rows->rows[i].values[COMPARE_WHY];
+
+        if (!why->known)
+            continue;
+        text_clear(&line);
+        compare_add_name(rows, i, &line);
+        text_addf(&line, ": %s", text_get(&why->text));
+        text_add(out, "  ");
+        wrap_add(out, LEGEND_COLUMNS, 2, 4, text_get(&line));
+    }
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 /* Which step is the fastest, or which are by noise alone not told apart from it. */
 static void add_verdict(const struct compare_rows *rows, struct text *out)
 {
@@ -351,6 +391,38 @@ static void add_verdict(const struct compare_rows *rows, struct text *out)
     else if (n > 1)
         text_add(out, ", by more than noise");
     escape_from(out, from);
+}
+
+/* Which step is the fastest on the cluster that all name; silent where none, or not all, do. */
+static void add_modelled_verdict(const struct compare_rows *rows, struct text *out)
+{
+    size_t n = rows->compare->nresults, fastest = n, from = out->length;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct compare_value *v = &rows->rows[i].values[COMPARE_MODELLED];
+
+        if (!v->known)
+            return;
+        if (rows->rows[i].good &&
+            (fastest == n || v->number < rows->rows[fastest].values[COMPARE_MODELLED].number))
+            fastest = i;
+    }
+    if (fastest == n || n == 1)
+        return;
+    text_add(out, "fastest step, modelled: ");
+    compare_add_name(rows, fastest, out);
+    escape_from(out, from);
+}
+
+static void print_modelled_verdict(const struct compare_rows *rows, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    add_modelled_verdict(rows, &line);
+    if (line.length > 0)
+        wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
 }
 
 static void print_verdict(const struct compare_rows *rows, struct text *out)
@@ -380,6 +452,8 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
             out,
             "* the best of its column; balance: mean / max over devices, 1 is even\n"
             "efficiency: unsharded flops / flops of all devices; below 1 some are redundant\n");
+    if (is_shown(rows, COMPARE_ATTENTION) || is_shown(rows, COMPARE_EXPERTS))
+        text_add(out, "attention, experts: the balance of the flops of these alone\n");
     if (compare_is_used(rows, COMPARE_BUBBLE))
         text_add(out, "bubble: part of the step that ranks of a pipeline are idle, where a flop is "
                       "the unit\n  of time and transfers take none\n");
@@ -389,7 +463,12 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
                  "  transfers with nothing else to do, are means over devices\n"
                  "spread: of the step between the halves of what was measured; within noise is\n"
                  "  what differs by no more than the larger spread, or by 1 %\n");
+    if (compare_is_used(rows, COMPARE_MODELLED))
+        text_add(out, "modelled: on the cluster that the scenario names, of the devices that end "
+                      "last; memory\n  has what the runtime keeps, too\n");
+    print_uneven(rows, out);
     print_verdict(rows, out);
+    print_modelled_verdict(rows, out);
     if (dominated)
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops (with\n"
                       "  what a pipeline is idle), and less of one\n");
@@ -501,6 +580,18 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         text_clear(&value);
         add_verdict(rows, &value);
         text_add(out, "\n");
+        add_markdown(out, text_get(&value));
+        text_add(out, ".\n");
+    }
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        const struct compare_value *why = &rows->rows[i].values[COMPARE_WHY];
+
+        if (!why->known)
+            continue;
+        text_clear(&value);
+        compare_add_name(rows, i, &value);
+        text_addf(&value, ": %s", text_get(&why->text));
+        text_add(out, "\nWhy flops are uneven in ");
         add_markdown(out, text_get(&value));
         text_add(out, ".\n");
     }

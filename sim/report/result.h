@@ -15,8 +15,9 @@ struct result {
     const char *scenario, *strategy;
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
+    uint64_t tokens; /* of a step; 0: not known */
     const struct record *record;
-    struct saving saving; /* against a search, where one was made */
+    struct saving saving;  /* against a search, where one was made */
     const struct fit *fit; /* where it does not; NULL: not looked for */
 };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "report/attention.h"
+#include "report/by_device.h"
+#include "report/experts.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -8,10 +11,9 @@
 #include <string.h>
 
 #include "report/ranks.h"
+#include "report/modelled.h"
 #include "report/replayed.h"
 #include "report/traffic.h"
-
-#define CLASSES_ABOVE 64 /* plans over more devices list classes, not devices */
 
 static void key_uint(struct json_out *out, const char *key, uint128 value)
 {
@@ -66,86 +68,6 @@ static void write_row(struct json_out *out, const struct traffic_row *row)
     json_out_end_object(out);
 }
 
-/* Devices of equal value. */
-struct alike {
-    uint128 value;
-    int32_t first, ndevices;
-};
-
-static int compare_values(const void *a, const void *b)
-{
-    const struct alike *x = a, *y = b;
-
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static int compare_firsts(const void *a, const void *b)
-{
-    const struct alike *x = a, *y = b;
-
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* The distinct values, each with the first device that has it.  Free with free(). */
-static struct alike *find_alike(size_t *n, const uint128 *rows, const struct record *record)
-{
-    struct alike *list = calloc(record->nrows, sizeof *list);
-
-    *n = 0;
-    for (uint32_t i = 0; list && i < record->nrows; i++) {
-        struct program_class row = record_row(record, i);
-
-        list[i] = (struct alike){rows[i], row.first, row.ndevices};
-    }
-    if (!list)
-        return NULL;
-    qsort(list, record->nrows, sizeof *list, compare_values);
-    for (uint32_t i = 0; i < record->nrows; i++)
-        if (*n && list[*n - 1].value == list[i].value)
-            list[*n - 1].ndevices += list[i].ndevices;
-        else
-            list[(*n)++] = list[i];
-    qsort(list, *n, sizeof *list, compare_firsts);
-    return list;
-}
-
-static void write_alike(struct json_out *out, const struct alike *alike)
-{
-    json_out_begin_object(out);
-    json_out_key(out, "devices");
-    json_out_int(out, alike->ndevices);
-    json_out_key(out, "first");
-    json_out_int(out, alike->first);
-    key_uint(out, "value", alike->value);
-    json_out_end_object(out);
-}
-
-/* A number for each device; in large plans one for all that have the same, with the first of them.
- */
-static int write_devices(struct json_out *out, const char *key, const uint128 *rows,
-                         const struct record *record)
-{
-    struct alike *list = NULL;
-    size_t n = 0;
-
-    json_out_key(out, key);
-    json_out_begin_flat_array(out);
-    if (record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE) {
-        list = find_alike(&n, rows, record);
-        for (size_t i = 0; i < n; i++)
-            write_alike(out, &list[i]);
-        json_out_end_array(out);
-        free(list);
-        return n ? SHD_OK : SHD_ENOMEM;
-    }
-    for (int32_t d = 0; d < record->ndevices; d++)
-        json_out_uint(out, rows[record_row_of(record, d)]);
-    json_out_end_array(out);
-    return SHD_OK;
-}
-
 static void write_sums(struct json_out *out, const char *key, const struct traffic_sum *sums,
                        size_t n)
 {
@@ -168,7 +90,7 @@ static int write_traffic(struct json_out *out, const struct traffic *t, const st
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
     key_uint(out, "total", record_received(record));
-    status = write_devices(out, "per_device", record->received_bytes, record);
+    status = by_device_json(out, "per_device", record->received_bytes, record);
     write_sums(out, "by_axis", t->by_axis, t->nby_axis);
     write_sums(out, "by_op", t->by_op, t->nby_op);
     write_sums(out, "by_phase", t->by_phase, t->nby_phase);
@@ -196,8 +118,10 @@ static void write_balances(struct json_out *out, const struct record *r)
     json_out_key(out, "balance");
     json_out_begin_object(out);
     write_balance(out, "flops", r, r->flops);
-    if (record_balance_of(r, r->masked_flops).max > 0)
-        write_balance(out, "causal_flops", r, r->masked_flops);
+    if (record_balance_of(r, r->uneven_flops[KERN_BY_SIGHT]).max > 0)
+        write_balance(out, "attention_flops", r, r->uneven_flops[KERN_BY_SIGHT]);
+    if (record_balance_of(r, r->uneven_flops[KERN_BY_ROUTING]).max > 0)
+        write_balance(out, "expert_flops", r, r->uneven_flops[KERN_BY_ROUTING]);
     write_balance(out, "received_bytes", r, r->received_bytes);
     write_balance(out, "sent_bytes", r, r->sent_bytes);
     write_balance(out, "peak_memory", r, r->peak_bytes);
@@ -392,8 +316,9 @@ static void write_training(struct json_out *out, const struct record_training *t
     json_out_end_object(out);
 }
 
-static int write_time(struct json_out *out, const struct record *r, struct shd_error *err)
+static int write_time(struct json_out *out, const struct result *result, struct shd_error *err)
 {
+    const struct record *r = result->record;
     int status = SHD_OK;
 
     json_out_key(out, "time");
@@ -411,6 +336,10 @@ static int write_time(struct json_out *out, const struct record *r, struct shd_e
     if (r->replay) {
         json_out_key(out, "replayed");
         status = replayed_json(out, r, err);
+    }
+    if (r->modelled) {
+        json_out_key(out, "modelled");
+        modelled_json(out, r, result->tokens);
     }
     json_out_end_object(out);
     return status;
@@ -436,7 +365,7 @@ static int write_memory(struct json_out *out, const struct result *result)
 
     json_out_key(out, "memory");
     json_out_begin_object(out);
-    status = write_devices(out, "peak_bytes", result->record->peak_bytes, result->record);
+    status = by_device_json(out, "peak_bytes", result->record->peak_bytes, result->record);
     json_out_key(out, "limit_bytes");
     if (result->memory_limit_bytes)
         json_out_uint(out, result->memory_limit_bytes);
@@ -463,6 +392,30 @@ static void write_device_memory(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
+/* How even attention and experts are, where there are such. */
+static int write_uneven(struct json_out *out, const struct record *r, struct shd_error *err)
+{
+    struct attention attention = {.nrows = 0};
+    struct experts experts;
+    int status = attention_init(&attention, r, err);
+
+    if (status == SHD_OK && attention.nrows > 0) {
+        json_out_key(out, "attention");
+        status = attention_json(&attention, r, out);
+    }
+    attention_fini(&attention);
+    if (status == SHD_OK)
+        status = experts_init(&experts, r, err);
+    if (status != SHD_OK)
+        return status;
+    if (experts.nrows > 0) {
+        json_out_key(out, "experts");
+        experts_json(&experts, r, out);
+    }
+    experts_fini(&experts);
+    return SHD_OK;
+}
+
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -480,11 +433,13 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     status = write_traffic(out, &traffic, r);
     write_balances(out, r);
     if (status == SHD_OK)
+        status = write_uneven(out, r, err);
+    if (status == SHD_OK)
         status = write_memory(out, result);
     if (status == SHD_OK)
         write_device_memory(out, r);
     if (status == SHD_OK)
-        status = write_devices(out, "flops", r->flops, r);
+        status = by_device_json(out, "flops", r->flops, r);
     if (status == SHD_OK)
         write_work(out, r);
     if (status == SHD_OK)
@@ -492,7 +447,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     if (status != SHD_OK)
         (void)shd_error_set(err, status, "no memory for the report");
     else
-        status = write_time(out, r, err);
+        status = write_time(out, result, err);
     write_training(out, &r->training);
     if (r->verified)
         write_verify(out, r);

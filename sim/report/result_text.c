@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "report/attention.h"
+#include "report/experts.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -11,6 +13,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "report/ranks.h"
+#include "report/modelled.h"
 #include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
@@ -88,9 +91,8 @@ static void print_rows(const struct traffic *t, struct text *out)
     }
     text_add(out, "\ncollectives   operand: bytes on one device; received: by all, count times\n");
     table_init(&table, "rlllrrrr");
-    for (const char *const *head =
-             (const char *const[]){"", "phase", "op", "axes", "groups", "count", "operand",
-                                   "received", NULL};
+    for (const char *const *head = (const char *const[]){"", "phase", "op", "axes", "groups",
+                                                         "count", "operand", "received", NULL};
          *head; head++)
         table_add(&table, "%s", *head);
     for (size_t r = 0; r < t->nrows; r++) {
@@ -119,8 +121,7 @@ static void print_why(const struct traffic *t, struct text *out)
     }
 }
 
-static void print_sums(const char *what, const struct traffic_sum *sums, size_t n,
-                       struct text *out)
+static void print_sums(const char *what, const struct traffic_sum *sums, size_t n, struct text *out)
 {
     struct para p = {out, VALUE_COLUMN, VALUE_COLUMN};
     char bytes[UNITS_TEXT_MAX], item[256];
@@ -201,8 +202,10 @@ static void print_balances(const struct record *r, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
     print_balance("flops", r, r->flops, false, out);
-    if (record_balance_of(r, r->masked_flops).max > 0)
-        print_balance("causal", r, r->masked_flops, false, out);
+    if (record_balance_of(r, r->uneven_flops[KERN_BY_SIGHT]).max > 0)
+        print_balance("attention", r, r->uneven_flops[KERN_BY_SIGHT], false, out);
+    if (record_balance_of(r, r->uneven_flops[KERN_BY_ROUTING]).max > 0)
+        print_balance("experts", r, r->uneven_flops[KERN_BY_ROUTING], false, out);
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
@@ -354,9 +357,11 @@ static void print_beside_unsharded(const struct record *r, struct text *out)
     for (uint32_t i = 0; i < r->nchecks; i++)
         if (r->checks[i].relative > r->checks[most].relative)
             most = i;
-    text_addf(out, "; %s%.200s is off by %.1e of its largest element, unsharded in the same types "
-              "by %.1e", kind_name(r->checks[most].kind), r->checks[most].name,
-              r->checks[most].relative, r->checks[most].unsharded);
+    text_addf(out,
+              "; %s%.200s is off by %.1e of its largest element, unsharded in the same types "
+              "by %.1e",
+              kind_name(r->checks[most].kind), r->checks[most].name, r->checks[most].relative,
+              r->checks[most].unsharded);
 }
 
 /* Bounds grow from step to step, until they say nothing; then what arrays are really off does. */
@@ -466,6 +471,25 @@ static void print_placement(const struct result *result, struct text *out)
     text_fini(&line);
 }
 
+/* How even attention and experts are, and why they are not. */
+static int print_uneven(const struct record *r, struct text *out, struct shd_error *err)
+{
+    struct attention attention;
+    struct experts experts;
+    int status = attention_init(&attention, r, err);
+
+    if (status != SHD_OK)
+        return status;
+    attention_text(&attention, r, out);
+    attention_fini(&attention);
+    status = experts_init(&experts, r, err);
+    if (status != SHD_OK)
+        return status;
+    experts_text(&experts, r, out);
+    experts_fini(&experts);
+    return SHD_OK;
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -475,16 +499,19 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     if (status != SHD_OK)
         return status;
     print_head(result, out);
+    if (r->modelled)
+        modelled_text(out, r, result->tokens);
     print_rows(&traffic, out);
     print_why(&traffic, out);
     print_totals(&traffic, r, out);
     print_balances(r, out);
+    status = print_uneven(r, out, err);
     print_work(r, out);
     print_memory(result, out);
     print_memory_kind(r, out);
     if (r->mode == RECORD_EXECUTED)
         print_measured(r, out);
-    if (r->replay)
+    if (r->replay && status == SHD_OK)
         status = replayed_text(out, r, err);
     print_training(&r->training, out);
     if (r->verified)

@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 
-/* The mesh axes a step runs over; where it has no group, those that the sharding changes. */
+/* The mesh axes a step runs over; where it has no group, those that the sharding changes, or that
+ * cut the dimension that is shifted. */
 static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
 {
     uint32_t changed = 0;
@@ -25,6 +26,8 @@ static void find_axes(struct traffic_row *row, const struct shd_reshard_step *st
                 for (uint8_t a = 0; a < t->naxes; a++)
                     changed |= 1u << t->axes[a];
             }
+    for (uint8_t a = 0; step->shift > 0 && a < step->to.dims[step->dim].naxes; a++)
+        changed |= 1u << step->to.dims[step->dim].axes[a];
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (changed >> a & 1)
             row->axis[row->naxes++] = a;
@@ -46,6 +49,11 @@ static void set_axes(struct traffic_row *row, const struct program *program,
 {
     if (op->kind == PROGRAM_RESHARD) {
         find_axes(row, &op->reshard);
+        return;
+    }
+    if (op->kind == PROGRAM_ROWS) {
+        row->naxes = op->rows.naxes;
+        memcpy(row->axis, op->rows.axes, sizeof row->axis);
         return;
     }
     row->naxes = 1;

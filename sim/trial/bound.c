@@ -5,8 +5,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kern/error.h"
+#include "program/rows.h"
 #include "trial/elements.h"
 
 /* Data that its own type cannot hold exactly: whole numbers in 16 bits. */
@@ -91,6 +93,32 @@ static bool kernel_variances(struct bound *bound, const struct program_op *op,
     return done;
 }
 
+/* Copies are off as far as what they are copies of; rows that nobody came to are exact zeros. */
+static bool rows_variances(struct bound *bound, const struct program_op *op,
+                           const void *const *shards)
+{
+    const double *from = bound->variances[op->inputs[0]];
+    const struct program_rows_arrays a = program_rows_arrays(bound->program, op);
+    int64_t width = a.to->shape[a.to->rank - 1], choices = a.tokens->rank == 4 ? a.choices : 1;
+    struct program_rows_walk walk =
+        program_rows_walk(bound->program, op, 0, shards[op->inputs[1]], shards[op->inputs[2]]);
+    struct program_rows_place at;
+    double *to;
+
+    if (!from)
+        return true;
+    to = bound->variances[op->outputs[0]] = calloc(elements_of(a.to) + 1, sizeof *to);
+    while (to && program_rows_next(&walk, &at)) {
+        int64_t choice = choices == 1 ? 0 : at.choice;
+        int64_t token = (at.batch * a.tokens->shape[1] + at.seq) * choices + choice;
+        int64_t row = at.expert * a.experts->shape[1] + at.slot;
+
+        memcpy(to + (op->rows.combines ? token : row) * width,
+               from + (op->rows.combines ? row : token) * width, (size_t)width * sizeof *to);
+    }
+    return to != NULL;
+}
+
 /* The parts of a value, each rounded to another type, may be as large as an array's elements are on
  * the whole: what is added here, squared, to the elements' own sizes.  In its own type a part was
  * rounded when it was made, and that is known. */
@@ -166,6 +194,8 @@ void bound_observe(void *arg, int32_t position, uint32_t i, const void *const *s
         done = accumulate_variances(bound, op, shards);
     else if (!exact && op->kind == PROGRAM_KERNEL)
         done = kernel_variances(bound, op, shards);
+    else if (!exact && op->kind == PROGRAM_ROWS)
+        done = rows_variances(bound, op, shards);
     bound->failed = !done;
     for (uint32_t d = program_dead_buffers(bound->program, i, dead); d-- > 0;)
         forget(bound, dead[d]);

@@ -69,6 +69,13 @@ static void place(const struct program_buffer *b, int32_t position, const void *
     kern_copy_box(size, b->rank, b->local, (char *)whole + (size_t)at * size, to, shard, from);
 }
 
+void collect_place(const struct program *program, const struct program_buffer *buffer,
+                   int32_t position, const void *shard, void *whole)
+{
+    if (first_replica(program, &buffer->sharding, position))
+        place(buffer, position, shard, whole);
+}
+
 void collect_finish(void *arg, int32_t position, const void *const *shards)
 {
     const struct collect *c = arg;
@@ -76,7 +83,7 @@ void collect_finish(void *arg, int32_t position, const void *const *shards)
     for (uint32_t r = 0; r < c->program->nresults; r++) {
         const struct program_buffer *b = buffer_of(c->program, r);
 
-        if (shards[r] && first_replica(c->program, &b->sharding, position))
-            place(b, position, shards[r], c->wholes[r]);
+        if (shards[r])
+            collect_place(c->program, b, position, shards[r], c->wholes[r]);
     }
 }

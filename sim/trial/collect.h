@@ -23,4 +23,9 @@ void collect_fini(struct collect *collect);
 /* A walk_finish_fn; `arg` is the struct collect. */
 void collect_finish(void *arg, int32_t position, const void *const *shards);
 
+/* Put a device's shard of a buffer where it belongs in the whole array, if it is the first of its
+ * replicas. */
+void collect_place(const struct program *program, const struct program_buffer *buffer,
+                   int32_t position, const void *shard, void *whole);
+
 #endif /* TRIAL_COLLECT_H */

@@ -103,18 +103,18 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
     }
 }
 
-/* The box that the shard of `other` and the result's shard share: where it begins in the two arrays
- * and how it lies there (array 0 is the result).  False: they share nothing. */
+/* The box that the shard of `other` and the result's shard share, `there` being where the former
+ * comes to lie: where it begins in the two arrays and how it lies there (array 0 is the result).
+ * False: they share nothing. */
 static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct gathering *g,
-                       int32_t other)
+                       const int64_t *there)
 {
     const struct program_buffer *in = g->in, *out = g->out;
-    int64_t there[SHD_RANK_MAX], stride[2] = {1, 1};
+    int64_t stride[2] = {1, 1};
     int64_t strides[PROGRAM_RANK_MAX][2], extent[PROGRAM_RANK_MAX];
 
     *nest = (struct kern_nest){.narrays = 2};
     begin[0] = begin[1] = 0;
-    shd_sharding_offset(&in->sharding, in->shape, other, there);
     for (uint32_t d = out->rank; d-- > 0;) {
         int64_t start = there[d] > g->offset[d] ? there[d] : g->offset[d];
         int64_t end = there[d] + in->local[d], own_end = g->offset[d] + out->local[d];
@@ -135,7 +135,7 @@ static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct ga
 }
 
 /* Add that part of another device's shard which lies in the result's. */
-static void add_shard(struct gathering *g, int32_t other, const char *shard)
+static void add_shard(struct gathering *g, const int64_t *there, const char *shard)
 {
     size_t size = shd_dtype_size(g->in->dtype);
     struct kern_nest nest;
@@ -143,7 +143,7 @@ static void add_shard(struct gathering *g, int32_t other, const char *shard)
     int64_t begin[2], step[2] = {1, 1};
     double x[BLOCK + KERN_LANES];
 
-    if (!shared_box(&nest, begin, g, other))
+    if (!shared_box(&nest, begin, g, there))
         return;
     for (size_t k = 0; k < 2 && nest.ndims > 0; k++)
         step[k] = nest.stride[k][nest.ndims - 1];
@@ -155,6 +155,23 @@ static void add_shard(struct gathering *g, int32_t other, const char *shard)
         add_run(g, begin[0] + walk.offset[0], step[0], x, n);
         kern_walk_advance(&walk, n);
     }
+}
+
+/* Add a shard where it lies, or comes to lie when it is shifted: what then lies behind the array's
+ * end goes to its beginning. */
+static void add_shifted(struct gathering *g, const struct shd_reshard_step *step, int32_t other,
+                        const char *shard)
+{
+    int64_t there[SHD_RANK_MAX];
+
+    shd_sharding_offset(&g->in->sharding, g->in->shape, other, there);
+    if (step->shift > 0)
+        there[step->dim] += step->shift;
+    add_shard(g, there, shard);
+    if (step->shift == 0)
+        return;
+    there[step->dim] -= g->in->shape[step->dim];
+    add_shard(g, there, shard);
 }
 
 static void add_shards(struct gathering *g, const struct program *program,
@@ -171,7 +188,7 @@ static void add_shards(struct gathering *g, const struct program *program,
         int32_t other = shd_groups_position(&groups, group, m);
 
         if (is_part(from, to, device, other))
-            add_shard(g, other, shards[other][op->inputs[part]]);
+            add_shifted(g, &op->reshard, other, shards[other][op->inputs[part]]);
     }
 }
 
@@ -242,6 +259,129 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
     }
     free(g.squares);
     free(g.sizes);
+    if (!done)
+        moved_fini(out);
+    return done;
+}
+
+/* ---- rows of experts ---- */
+
+/* A device that may give rows to another, and where its shard begins: they are at the same place
+ * along all axes that do not cut the two dimensions in which rows are numbered. */
+struct giver {
+    int32_t device;
+    int64_t offset[SHD_RANK_MAX];
+};
+
+static bool gives_rows(const struct program_buffer *in, int32_t device, int32_t other)
+{
+    uint32_t cut = 0;
+
+    for (size_t d = 0; d < 2; d++)
+        for (uint8_t i = 0; i < in->sharding.dims[d].naxes; i++)
+            cut |= UINT32_C(1) << in->sharding.dims[d].axes[i];
+    for (size_t a = 0; a < shd_mesh_naxes(in->sharding.mesh); a++)
+        if (!(cut >> a & 1) && shd_mesh_coord(in->sharding.mesh, device, a) !=
+                                   shd_mesh_coord(in->sharding.mesh, other, a))
+            return false;
+    return true;
+}
+
+/* All of them; returns how many. */
+static size_t list_givers(struct giver *givers, const struct program_buffer *in, int32_t device)
+{
+    size_t n = 0;
+
+    for (int32_t other = 0; other < shd_mesh_size(in->sharding.mesh); other++) {
+        if (!gives_rows(in, device, other))
+            continue;
+        givers[n].device = other;
+        shd_sharding_offset(&in->sharding, in->shape, other, givers[n++].offset);
+    }
+    return n;
+}
+
+/* Where an element of three leading dimensions begins in a shard, or -1.  An array that lacks the
+ * third one is the same along it. */
+static int64_t element_of(const struct program_buffer *b, const int64_t *offset,
+                          const int64_t at[3])
+{
+    int64_t i = 0;
+
+    for (uint32_t d = 0; d + 1 < b->rank; d++) {
+        if (at[d] < offset[d] || at[d] >= offset[d] + b->local[d])
+            return -1;
+        i = i * b->local[d] + at[d] - offset[d];
+    }
+    return i * b->local[b->rank - 1];
+}
+
+/* What becomes of one choice of a token in a device's result. */
+struct row_copy {
+    const int64_t *from, *to; /* numbers along the leading dimensions of operand and result */
+};
+
+static void add_row(struct gathering *g, const struct row_copy *copy, const struct giver *givers,
+                    size_t ngivers, const void *const *const *shards, uint32_t buffer)
+{
+    int64_t to = element_of(g->out, g->offset, copy->to), width = g->out->local[g->out->rank - 1];
+    size_t size = shd_dtype_size(g->in->dtype);
+
+    for (size_t i = 0; to >= 0 && i < ngivers; i++) {
+        int64_t from = element_of(g->in, givers[i].offset, copy->from);
+        const char *shard = shards[givers[i].device][buffer];
+
+        for (int64_t e = 0; from >= 0 && e < width; e++) {
+            double x[1 + KERN_LANES];
+
+            kern_load_f64(g->in->dtype, shard + (size_t)(from + e) * size, 1, 1, x);
+            g->want[to + e] = x[0];
+        }
+        if (from >= 0)
+            return;
+    }
+}
+
+/* Go through all ids that the device has. */
+static void add_rows(struct gathering *g, const struct program *program,
+                     const struct program_op *op, int32_t device, const struct giver *givers,
+                     size_t ngivers, const void *const *const *shards)
+{
+    const struct program_buffer *b = &program->buffers[op->inputs[1]];
+    const int32_t *ids = shards[device][op->inputs[1]], *slots = shards[device][op->inputs[2]];
+    const struct program_buffer *experts = op->rows.combines ? g->in : g->out;
+    int64_t capacity = experts->shape[1] / op->rows.groups;
+    int64_t in_group = b->shape[0] / op->rows.groups, offset[SHD_RANK_MAX];
+
+    shd_sharding_offset(&b->sharding, b->shape, device, offset);
+    for (int64_t i = 0, n = (int64_t)elements_of(b); i < n; i++) {
+        const int64_t token[3] = {offset[0] + i / b->local[2] / b->local[1],
+                                  offset[1] + i / b->local[2] % b->local[1],
+                                  offset[2] + i % b->local[2]};
+        const int64_t row[3] = {ids[i], token[0] / in_group * capacity + slots[i], 0};
+        const struct row_copy copy = {op->rows.combines ? row : token,
+                                      op->rows.combines ? token : row};
+
+        if (ids[i] >= 0 && slots[i] >= 0)
+            add_row(g, &copy, givers, ngivers, shards, op->inputs[0]);
+    }
+}
+
+bool moved_rows(struct moved *out, const struct program *program, const struct program_op *op,
+                int32_t device, const void *const *const *shards)
+{
+    struct gathering g = {.in = &program->buffers[op->inputs[0]],
+                          .out = &program->buffers[op->outputs[0]]};
+    struct giver *givers = malloc((size_t)shd_mesh_size(program->mesh) * sizeof *givers);
+    bool done;
+
+    g.want = calloc(elements_of(g.out) + 1, sizeof(double));
+    done = g.want && givers;
+    shd_sharding_offset(&g.out->sharding, g.out->shape, device, g.offset);
+    if (done)
+        add_rows(&g, program, op, device, givers, list_givers(givers, g.in, device), shards);
+    free(givers);
+    *out = (struct moved){.want = g.want};
     if (!done)
         moved_fini(out);
     return done;

@@ -27,6 +27,10 @@ struct moved {
  * ([device][buffer]).  False, with nothing to free: no memory. */
 bool moved_init(struct moved *out, const struct program *program, const struct program_op *op,
                 int32_t device, uint32_t part, const void *const *const *shards);
+
+/* The same of a PROGRAM_ROWS op: each element is a copy, or 0. */
+bool moved_rows(struct moved *out, const struct program *program, const struct program_op *op,
+                int32_t device, const void *const *const *shards);
 void moved_fini(struct moved *moved);
 
 #endif /* TRIAL_MOVED_H */

@@ -346,6 +346,18 @@ static bool judge_part(const struct steps *s, int32_t device, uint32_t i, uint32
     return done;
 }
 
+static bool judge_rows(const struct steps *s, int32_t device, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    struct moved moved;
+
+    if (!moved_rows(&moved, s->program, op, device, s->shards))
+        return false;
+    judge(s, device, i, op->outputs[0], moved.want, NULL);
+    moved_fini(&moved);
+    return true;
+}
+
 /* ---- steps between stages ---- */
 
 /* Where a device keeps what it sends the `time`-th time. */
@@ -428,6 +440,8 @@ static bool judge_op(struct steps *s, int32_t device, uint32_t i, uint32_t time)
         return judge_kernel(s, device, i);
     case PROGRAM_RECV:
         return judge_received(s, device, i, time);
+    case PROGRAM_ROWS:
+        return judge_rows(s, device, i);
     default:
         for (uint32_t k = 0; k < op->noutputs && done; k++)
             done = judge_part(s, device, i, k);

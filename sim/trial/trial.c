@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "cost/modelled.h"
 #include "cost/plan.h"
 #include "model/pipeline.h"
 #include "partition/partition.h"
@@ -87,8 +88,8 @@ struct partition_request trial_request(const struct trial *trial)
         .mesh = trial->mesh,
         .nodes = trial->shardings.nodes,
         .outputs = trial->shardings.outputs,
-        .placement = trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH
-                                                                   : PARTITION_FOLLOW,
+        .placement =
+            trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH : PARTITION_FOLLOW,
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
@@ -131,8 +132,26 @@ static int build_timetable(struct trial *t, struct diag *diag)
         diag_failure(diag, scenario_place(t->scenario, "pipeline.schedule"), status, "%s",
                      err.text);
     else
-        t->stages = (struct program_stages){
-            shd_mesh_find_axis(t->mesh, t->scenario->pipeline.axis), t->timetable};
+        t->stages = (struct program_stages){shd_mesh_find_axis(t->mesh, t->scenario->pipeline.axis),
+                                            t->timetable};
+    return status;
+}
+
+/* The cluster, its devices laid out as the mesh's are. */
+static int find_hardware(struct trial *t, struct diag *diag)
+{
+    struct place place = scenario_place(t->scenario, "hardware");
+    struct shd_error err;
+    int status;
+
+    if (!t->scenario->hardware)
+        return SHD_OK;
+    status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
+    if (status != SHD_OK)
+        return status;
+    status = hardware_lay_out(t->hardware, shd_mesh_size(t->mesh), t->scenario->slices, NULL, &err);
+    if (status != SHD_OK)
+        diag_failure(diag, place, status, "%s", err.text);
     return status;
 }
 
@@ -144,6 +163,8 @@ static int build(struct trial *t, struct diag *diag)
 
     if (status != SHD_OK)
         diag_failure(diag, scenario_place(scenario, "mesh"), err.status, "%s", err.text);
+    if (status == SHD_OK)
+        status = find_hardware(t, diag);
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
     if (status == SHD_OK)
@@ -180,6 +201,7 @@ void trial_fini(struct trial *trial)
     model_shardings_fini(&trial->shardings);
     timetable_destroy(trial->timetable);
     graph_destroy(trial->graph);
+    hardware_destroy(trial->hardware);
     shd_mesh_destroy(trial->mesh);
     memset(trial, 0, sizeof *trial);
 }
@@ -226,10 +248,15 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
                                  .nsteps = (uint32_t)trial->scenario->steps,
                                  .stop_request = stop_request};
     struct verify_reference reference;
-    int status;
+    struct decisions decisions;
+    int status = decisions_make(&decisions, trial->program, verify.nsteps, &opts, err);
 
+    if (status != SHD_OK)
+        return status;
     verify.nthreads = reference_threads(trial->program);
+    verify.decisions = &decisions;
     status = verify_reference(&reference, trial->graph, &verify, err);
+    decisions_fini(&decisions);
     if (status != SHD_OK)
         return status;
     if (is_timed(trial))
@@ -292,7 +319,11 @@ int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
 
 int trial_plan(struct trial *trial, struct shd_error *err)
 {
-    return plan_create(&trial->record, trial->program, err);
+    int status = plan_create(&trial->record, trial->program, err);
+
+    if (status == SHD_OK && trial->hardware)
+        status = modelled_run(trial->record, trial->hardware, err);
+    return status;
 }
 
 bool trial_fits(const struct trial *trial)

@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "graph/graph.h"
+#include "hardware/hardware.h"
 #include "model/model.h"
 #include "partition/partition.h"
 #include "program/program.h"
@@ -26,15 +27,16 @@ struct trial {
     const struct scenario *scenario; /* not owned */
     struct shd_mesh *mesh;
     struct graph *graph;
-    struct timetable *timetable; /* of a pipeline; NULL: there is one stage ... */
+    struct timetable *timetable;  /* of a pipeline; NULL: there is one stage ... */
     struct program_stages stages; /* ... else on its axis */
     struct model_shardings shardings;
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for; NULL: the default */
     struct program *program;
+    struct hardware *hardware; /* that the scenario names; NULL: none */
     /* Of an execution; set after trial_init(). */
-    uint32_t repeats;      /* of a step that leaves nothing to the next; 0: one */
-    int nthreads;          /* in the kernels of each device; 0: one */
-    const char *memory;    /* as in shd_run_opts; NULL: the default */
+    uint32_t repeats;    /* of a step that leaves nothing to the next; 0: one */
+    int nthreads;        /* in the kernels of each device; 0: one */
+    const char *memory;  /* as in shd_run_opts; NULL: the default */
     struct works *works; /* where several trials keep their times; NULL: each its own.  Not owned */
     struct timing timing;
     struct record *record; /* NULL until executed or planned */
@@ -66,7 +68,7 @@ SHD_MUST_CHECK int trial_replay(struct trial *trial, uint32_t nrounds, struct sh
  * measured or verified.  Errors as shd_run(). */
 SHD_MUST_CHECK int trial_train(struct trial *trial, const int *stop_request, struct shd_error *err);
 
-/* Walk the program on paper. */
+/* Walk the program on paper, and lay it out on the cluster that the scenario names. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
 
 /* The plan's peak memory is within the scenario's limit (or there is none). */

@@ -32,6 +32,8 @@ static int keep_bounds(struct verify_results *out, const struct bound *bound, ui
 struct running {
     struct verify_reference *ref;
     uint32_t nsteps;
+    const struct verify_opts *opts;
+    uint32_t *times; /* [op]: that it was done so far */
     struct bound bound;
     struct collect results; /* of the step at hand */
     struct shd_error err;   /* of keeping the first step's results */
@@ -64,6 +66,15 @@ static void end_step(void *arg, int32_t position, uint32_t step, const void *con
     bound_stepped(&run->bound, position, step, shards);
 }
 
+/* A walk_observe_fn: decide as the run did, then look at what may be off. */
+static void end_op(void *arg, int32_t position, uint32_t op, const void *const *shards)
+{
+    struct running *run = arg;
+
+    decisions_impose(run->opts->decisions, run->bound.program, op, run->times[op]++, shards);
+    bound_observe(&run->bound, position, op, shards);
+}
+
 static int walk_reference(struct running *run, const struct verify_opts *vopts,
                           struct shd_error *err)
 {
@@ -72,8 +83,8 @@ static int walk_reference(struct running *run, const struct verify_opts *vopts,
                              .repeats = vopts->nsteps,
                              .finish = collect_finish,
                              .finish_arg = &run->results,
-                             .observe = bound_observe,
-                             .observe_arg = &run->bound,
+                             .observe = end_op,
+                             .observe_arg = run,
                              .stepped = end_step,
                              .stepped_arg = run};
     struct record *record;
@@ -91,17 +102,22 @@ static int walk_reference(struct running *run, const struct verify_opts *vopts,
 static int run_reference(struct verify_reference *ref, const struct program *program,
                          const struct verify_opts *vopts, struct shd_error *err)
 {
-    struct running run = {.ref = ref, .nsteps = vopts->nsteps, .err = {SHD_OK, ""}};
+    struct running run = {
+        .ref = ref, .nsteps = vopts->nsteps, .opts = vopts, .err = {SHD_OK, ""}};
     int status =
         bound_init(&run.bound, program, vopts->nsteps, vopts->ndevices, vopts->nthreads, err);
 
     ref->nresults = program->nresults;
+    run.times = calloc((size_t)program->nops + 1, sizeof *run.times);
+    if (status == SHD_OK && !run.times)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the reference");
     if (status == SHD_OK)
         status = collect_into(&ref->last, &run.results, program, err);
     if (status == SHD_OK)
         status = walk_reference(&run, vopts, err);
     if (status == SHD_OK)
         status = keep_bounds(&ref->last, &run.bound, ref->nresults, err);
+    free(run.times);
     bound_fini(&run.bound);
     return status;
 }
@@ -125,11 +141,31 @@ static double relative_error(const struct program_buffer *b, const void *got, co
     return d.size > 0 ? d.most / d.size : d.most;
 }
 
+/* The unsharded computation in the graph's own types, while it runs. */
+struct in_own_types {
+    const struct program *program;
+    const struct decisions *decisions;
+    uint32_t *times; /* as above */
+};
+
+/* A walk_observe_fn. */
+static void decide_alike(void *arg, int32_t position, uint32_t op, const void *const *shards)
+{
+    const struct in_own_types *run = arg;
+
+    (void)position;
+    decisions_impose(run->decisions, run->program, op, run->times[op]++, shards);
+}
+
 static int run_in_own_types(struct verify_reference *ref, const struct program *program,
                             const struct verify_opts *vopts, struct shd_error *err)
 {
     struct collect results = {.wholes = NULL};
-    struct walk_opts opts = {.nthreads = vopts->nthreads,
+    struct in_own_types run = {program, vopts->decisions,
+                               calloc((size_t)program->nops + 1, sizeof *run.times)};
+    struct walk_opts opts = {.observe = decide_alike,
+                             .observe_arg = &run,
+                             .nthreads = vopts->nthreads,
                              .stop_request = vopts->stop_request,
                              .repeats = vopts->nsteps,
                              .finish = collect_finish,
@@ -138,9 +174,10 @@ static int run_in_own_types(struct verify_reference *ref, const struct program *
     int status = SHD_OK;
 
     ref->unsharded = calloc((size_t)ref->nresults + 1, sizeof *ref->unsharded);
-    if (!ref->unsharded)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the unsharded computation");
-    status = record_create(&record, program, RECORD_EXECUTED, false, err);
+    if (!ref->unsharded || !run.times)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the unsharded computation");
+    if (status == SHD_OK)
+        status = record_create(&record, program, RECORD_EXECUTED, false, err);
     if (status == SHD_OK)
         status = collect_init(&results, program, err);
     if (status == SHD_OK)
@@ -150,6 +187,7 @@ static int run_in_own_types(struct verify_reference *ref, const struct program *
                                            results.wholes[r], ref->last.wholes[r]);
     collect_fini(&results);
     record_destroy(record);
+    free(run.times);
     return status;
 }
 

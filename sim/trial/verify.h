@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "record/record.h"
+#include "trial/decisions.h"
 #include "walk/walk.h"
 
 /* Whole results in float64, row-major, in the order in which the program delivers them. */
@@ -29,6 +30,7 @@ struct verify_opts {
     int32_t ndevices; /* that the computation to be verified is cut over */
     uint32_t nsteps;  /* that follow each other; 0: one */
     int nthreads;     /* in each kernel of the reference */
+    const struct decisions *decisions; /* that it is to make; NULL: its own */
     const int *stop_request;
 };
 

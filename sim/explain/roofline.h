@@ -1,0 +1,17 @@
+/* roofline.h - what each op of a plan takes on its cluster, and what bounds it.
+ *
+ * Ops alike, as those of equal layers are, are one line.  Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef EXPLAIN_ROOFLINE_H
+#define EXPLAIN_ROOFLINE_H
+
+#include "base/text.h"
+#include "cost/op_seconds.h"
+
+/* Append the table for the device at a position, the ops that take longest first.  SHD_ENOMEM. */
+SHD_MUST_CHECK int roofline_text(const struct program *program, const struct hardware *hardware,
+                                 int32_t position, struct text *out, struct shd_error *err);
+
+#endif /* EXPLAIN_ROOFLINE_H */

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/modelled.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "hardware/hardware.h"
+
+static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "products",
+                                                      [RECORD_ATTENTION] = "attention",
+                                                      [RECORD_ELEMENTWISE] = "elementwise",
+                                                      [RECORD_UPDATE] = "update"};
+static const char *const work_keys[RECORD_NWORKS] = {[RECORD_MATMUL] = "matmul_seconds",
+                                                     [RECORD_ATTENTION] = "attention_seconds",
+                                                     [RECORD_ELEMENTWISE] = "elementwise_seconds",
+                                                     [RECORD_UPDATE] = "update_seconds"};
+
+/* The type that most of the step's products are of. */
+static enum shd_dtype product_type(const struct program *program)
+{
+    uint128 flops[SHD_NDTYPES] = {0};
+    enum shd_dtype most = SHD_F32;
+
+    for (uint32_t i = program->first_op; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_einsum)
+            flops[op->desc.einsum.dtype] += (uint128)op->dense_flops * op->times;
+    }
+    for (int t = 0; t < SHD_NDTYPES; t++)
+        if (flops[t] > flops[most])
+            most = (enum shd_dtype)t;
+    return most;
+}
+
+/* Bytes on the fullest device. */
+static double memory_bytes(const struct record *record)
+{
+    const struct hardware *h = record->modelled->hardware;
+    struct record_balance peak = record_balance_of(record, record->peak_bytes);
+
+    return (double)peak.max * (1 + h->fragmentation) + h->reserved_bytes;
+}
+
+void modelled_figures_of(struct modelled_figures *out, const struct record *record, uint64_t tokens)
+{
+    const struct record_modelled *m = record->modelled;
+    const struct record_replayed *row = &m->timeline->devices[m->row];
+    struct program_work work;
+    double peak =
+        hardware_flops_per_s(m->hardware, product_type(record->program)) * (double)record->ndevices;
+
+    program_work(&work, record->program);
+    *out = (struct modelled_figures){.step_s = (double)m->timeline->step_ns * 1e-9,
+                                     .update_s = (double)m->work_ns[RECORD_UPDATE] * 1e-9,
+                                     .compute_s =
+                                         (double)(row->busy_ns - m->work_ns[RECORD_UPDATE]) * 1e-9,
+                                     .exposed_s = (double)row->exposed_ns * 1e-9,
+                                     .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
+                                     .memory_bytes = memory_bytes(record)};
+    out->fits = out->memory_bytes <= m->hardware->memory_bytes;
+    if (out->step_s > 0 && peak > 0) {
+        out->mfu = (double)work.model_flops / peak / out->step_s;
+        out->hfu = (double)(work.model_flops + work.again_flops) / peak / out->step_s;
+    }
+    if (out->step_s > 0)
+        out->tokens_per_s = (double)tokens / out->step_s;
+}
+
+static uint32_t axes_of(const struct program_op *op)
+{
+    const uint8_t *axes = op->kind == PROGRAM_ROWS ? op->rows.axes : op->reshard.axes;
+    uint32_t naxes = op->kind == PROGRAM_ROWS ? op->rows.naxes : op->reshard.naxes, mask = 0;
+
+    if (op->kind != PROGRAM_ROWS && op->kind != PROGRAM_RESHARD)
+        return 0;
+    for (uint32_t k = 0; k < naxes; k++)
+        mask |= UINT32_C(1) << axes[k];
+    return mask;
+}
+
+static void add_exposed(struct modelled_exposed *list, uint32_t *n, uint32_t axes, double seconds)
+{
+    uint32_t k = 0;
+
+    while (k < *n && list[k].axes != axes)
+        k++;
+    if (k == *n) {
+        if (*n == MODELLED_EXPOSED_MAX)
+            k = *n - 1; /* with what came last: the sum stays right */
+        else
+            list[(*n)++] = (struct modelled_exposed){axes, 0};
+    }
+    list[k].seconds += seconds;
+}
+
+uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
+                             const struct record *record)
+{
+    const struct program *program = record->program;
+    uint32_t n = 0;
+
+    for (uint32_t i = program->first_op; i < program->nops; i++)
+        if (record->modelled->exposed_ns[i] > 0)
+            add_exposed(out, &n, axes_of(&program->ops[i]),
+                        (double)record->modelled->exposed_ns[i] * 1e-9);
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = a + 1; b < n; b++)
+            if (out[b].seconds > out[a].seconds) {
+                struct modelled_exposed swap = out[a];
+
+                out[a] = out[b];
+                out[b] = swap;
+            }
+    return n;
+}
+
+static void print_axes(const struct program *program, uint32_t mask, char *buf, size_t size)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    uint32_t n = 0;
+
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (mask >> a & 1)
+            axes[n++] = a;
+    if (n == 0 && program->stage_axis >= 0)
+        axes[n++] = (uint8_t)program->stage_axis;
+    program_axes_print(program, axes, n, buf, size);
+}
+
+/* ---- how far to trust it ---- */
+
+/* The set of published steps that is nearest: of all that hold the step's model and devices the one
+ * of the most rows, else the one of the most rows; NULL: the file has none. */
+static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
+{
+    const struct hardware *h = record->modelled->hardware;
+    const struct hardware_validation *best = NULL;
+    double parameters = program_parameters(record->program);
+
+    *inside = false;
+    for (int k = 0; k < h->nvalidations; k++) {
+        const struct hardware_validation *v = &h->validations[k];
+        bool holds = parameters >= v->parameters_least && parameters <= v->parameters_most &&
+                     record->ndevices >= v->devices_least && record->ndevices <= v->devices_most;
+
+        if (!best || (holds && !*inside) || (holds == *inside && v->rows > best->rows))
+            best = v;
+        *inside |= holds;
+    }
+    return best;
+}
+
+static void print_trust(struct text *out, const struct record *record)
+{
+    bool inside;
+    const struct hardware_validation *v = validation_of(&inside, record);
+
+    if (!v)
+        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
+    else if (inside)
+        text_addf(out,
+                  "  trust       expect to be off by %.1f %%: %" PRId64
+                  " measured steps of '%s', cross-validated\n",
+                  100 * v->cross_validated_mape, v->rows, v->set);
+    else
+        text_addf(out,
+                  "  trust       extrapolated: validated (%.1f %% off on %" PRId64
+                  " steps of '%s') "
+                  "for other models\n              or numbers of devices\n",
+                  100 * v->cross_validated_mape, v->rows, v->set);
+}
+
+/* ---- what bounds the step ---- */
+
+static const char *bound_of(const struct record *record, const struct modelled_figures *f,
+                            char *buf, size_t size)
+{
+    const struct record_modelled *m = record->modelled;
+    double products = (double)(m->work_ns[RECORD_MATMUL] + m->work_ns[RECORD_ATTENTION]) * 1e-9;
+    double memory = (double)m->work_ns[RECORD_ELEMENTWISE] * 1e-9 + f->update_s;
+    const struct {
+        double seconds;
+        const char *what;
+    } parts[] = {{products, "the devices' rate of flops"},
+                 {memory, "the memory's bandwidth"},
+                 {f->exposed_s, "the network"},
+                 {f->bubble_s, "waiting for other devices"}};
+    size_t most = 0;
+
+    for (size_t k = 1; k < sizeof parts / sizeof parts[0]; k++)
+        if (parts[k].seconds > parts[most].seconds)
+            most = k;
+    snprintf(buf, size, "%s (%.0f %% of the step)", parts[most].what,
+             f->step_s > 0 ? 100 * parts[most].seconds / f->step_s : 0);
+    return buf;
+}
+
+static void print_part(struct text *out, const char *what, double seconds, double step_s)
+{
+    char time[UNITS_TEXT_MAX];
+
+    text_addf(out, "  %-11s %s, %.1f %%", what, units_print_seconds(time, sizeof time, seconds),
+              step_s > 0 ? 100 * seconds / step_s : 0);
+}
+
+static void print_compute(struct text *out, const struct record *record,
+                          const struct modelled_figures *f)
+{
+    const struct record_modelled *m = record->modelled;
+    char time[UNITS_TEXT_MAX];
+
+    print_part(out, "compute", f->compute_s, f->step_s);
+    for (int k = 0; k < RECORD_UPDATE; k++)
+        text_addf(out, "%s %s %s", k ? "," : ":", work_names[k],
+                  units_print_seconds(time, sizeof time, (double)m->work_ns[k] * 1e-9));
+    text_add(out, "\n");
+    if (m->again_ns > 0)
+        text_addf(out, "              of which %s to compute again\n",
+                  units_print_seconds(time, sizeof time, (double)m->again_ns * 1e-9));
+}
+
+static void print_exposed(struct text *out, const struct record *record,
+                          const struct modelled_figures *f)
+{
+    struct modelled_exposed list[MODELLED_EXPOSED_MAX];
+    uint32_t n = modelled_exposed_of(list, record);
+    char time[UNITS_TEXT_MAX], axes[64];
+
+    print_part(out, "exposed", f->exposed_s, f->step_s);
+    for (uint32_t k = 0; k < n; k++) {
+        print_axes(record->program, list[k].axes, axes, sizeof axes);
+        text_addf(out, "%s %s %s", k ? "," : ":", axes,
+                  units_print_seconds(time, sizeof time, list[k].seconds));
+    }
+    text_add(out, "\n");
+}
+
+void modelled_text(struct text *out, const struct record *record, uint64_t tokens)
+{
+    const struct hardware *h = record->modelled->hardware;
+    struct modelled_figures f;
+    char time[UNITS_TEXT_MAX], bound[96], bytes[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
+
+    modelled_figures_of(&f, record, tokens);
+    text_addf(out, "\nmodelled      %s a step on %s",
+              units_print_seconds(time, sizeof time, f.step_s), h->name);
+    if (f.tokens_per_s > 0)
+        text_addf(out, ": %.0f tokens a second", f.tokens_per_s);
+    text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f.mfu, 100 * f.hfu);
+    text_addf(out, "  bound by    %s\n", bound_of(record, &f, bound, sizeof bound));
+    print_compute(out, record, &f);
+    print_exposed(out, record, &f);
+    print_part(out, "waiting", f.bubble_s, f.step_s);
+    text_addf(out, " for other devices%s\n",
+              record->program->nranks > 1 ? ", the pipeline's bubble among it" : "");
+    if (f.update_s > 0) {
+        print_part(out, "update", f.update_s, f.step_s);
+        text_add(out, "\n");
+    }
+    text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n",
+              units_print_bytes(bytes, sizeof bytes, (uint128)f.memory_bytes),
+              units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
+              f.fits ? "fits" : "does not fit");
+    print_trust(out, record);
+}
+
+/* ---- JSON ---- */
+
+static void key_double(struct json_out *out, const char *key, double value)
+{
+    json_out_key(out, key);
+    json_out_double(out, value);
+}
+
+static void write_breakdown(struct json_out *out, const struct record *record,
+                            const struct modelled_figures *f)
+{
+    struct modelled_exposed list[MODELLED_EXPOSED_MAX];
+    uint32_t n = modelled_exposed_of(list, record);
+    char axes[64];
+
+    for (int k = 0; k < RECORD_NWORKS; k++)
+        key_double(out, work_keys[k], (double)record->modelled->work_ns[k] * 1e-9);
+    key_double(out, "again_seconds", (double)record->modelled->again_ns * 1e-9);
+    key_double(out, "exposed_communication_seconds", f->exposed_s);
+    json_out_key(out, "exposed_by_axes");
+    json_out_begin_flat_object(out);
+    for (uint32_t k = 0; k < n; k++) {
+        print_axes(record->program, list[k].axes, axes, sizeof axes);
+        key_double(out, axes, list[k].seconds);
+    }
+    json_out_end_object(out);
+    key_double(out, "bubble_seconds", f->bubble_s);
+}
+
+static void write_trust(struct json_out *out, const struct record *record)
+{
+    bool inside;
+    const struct hardware_validation *v = validation_of(&inside, record);
+
+    json_out_key(out, "expected_error");
+    if (v && inside)
+        json_out_double(out, v->cross_validated_mape);
+    else
+        json_out_null(out);
+    json_out_key(out, "extrapolated");
+    json_out_bool(out, !inside);
+}
+
+void modelled_json(struct json_out *out, const struct record *record, uint64_t tokens)
+{
+    struct modelled_figures f;
+
+    modelled_figures_of(&f, record, tokens);
+    json_out_begin_object(out);
+    json_out_key(out, "hardware");
+    json_out_string(out, record->modelled->hardware->name);
+    key_double(out, "step_seconds", f.step_s);
+    key_double(out, "tokens_per_second", f.tokens_per_s);
+    key_double(out, "mfu", f.mfu);
+    key_double(out, "hfu", f.hfu);
+    key_double(out, "compute_seconds", f.compute_s);
+    write_breakdown(out, record, &f);
+    key_double(out, "memory_bytes", f.memory_bytes);
+    json_out_key(out, "fits");
+    json_out_bool(out, f.fits);
+    write_trust(out, record);
+    json_out_end_object(out);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "trial/decisions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/record.h"
+#include "trial/collect.h"
+#include "trial/elements.h"
+
+static bool decides(const struct program_op *op)
+{
+    return op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_topk;
+}
+
+static const struct program_buffer *ids_of(const struct program *program,
+                                           const struct program_op *op)
+{
+    return &program->buffers[op->outputs[0]];
+}
+
+/* All that an op decides in all steps, one array behind the other. */
+static uint64_t elements_in_all(const struct decisions *d, const struct program_op *op)
+{
+    const struct program_buffer *b = ids_of(d->program, op);
+    uint64_t n = (uint64_t)d->nsteps * op->times;
+
+    for (uint32_t k = 0; k < b->rank; k++)
+        n *= (uint64_t)b->shape[k]; /* of arrays that devices hold, some times over */
+    return n;
+}
+
+static bool allocate(struct decisions *d)
+{
+    size_t ndevices = (size_t)shd_mesh_size(d->program->mesh);
+
+    d->ops = calloc((size_t)d->program->nops + 1, sizeof *d->ops);
+    d->ids = calloc((size_t)d->program->nops + 1, sizeof *d->ids);
+    for (uint32_t i = 0; d->ops && i < d->program->nops; i++)
+        if (decides(&d->program->ops[i]))
+            d->ops[d->nops++] = i;
+    d->times = calloc(ndevices * d->nops + 1, sizeof *d->times);
+    if (!d->ops || !d->ids || !d->times)
+        return false;
+    for (uint32_t k = 0; k < d->nops; k++) {
+        uint64_t n = elements_in_all(d, &d->program->ops[d->ops[k]]);
+
+        d->ids[k] = calloc(n + 1, sizeof **d->ids);
+        if (!d->ids[k])
+            return false;
+    }
+    return true;
+}
+
+/* A walk_observe_fn.  Ranks of a pipeline do microbatches in their order. */
+static void keep(void *arg, int32_t position, uint32_t op, const void *const *shards)
+{
+    const struct decisions *d = arg;
+
+    for (uint32_t k = 0; k < d->nops; k++) {
+        const struct program_op *o = &d->program->ops[op];
+        uint32_t *time = &d->times[(size_t)position * d->nops + k];
+
+        if (d->ops[k] != op)
+            continue;
+        collect_place(d->program, ids_of(d->program, o), position, shards[o->outputs[0]],
+                      d->ids[k] + *time * (elements_in_all(d, o) / d->nsteps / o->times));
+        ++*time;
+    }
+}
+
+static int run(struct decisions *d, const struct walk_opts *opts, struct shd_error *err)
+{
+    struct walk_opts run = {.memory = opts->memory,
+                            .nthreads = opts->nthreads,
+                            .stop_request = opts->stop_request,
+                            .repeats = d->nsteps,
+                            .observe = keep,
+                            .observe_arg = d};
+    struct record *record;
+    int status = record_create(&record, d->program, RECORD_EXECUTED, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = walk_run(record, &run, err);
+    record_destroy(record);
+    return status;
+}
+
+int decisions_make(struct decisions *out, const struct program *program, uint32_t nsteps,
+                   const struct walk_opts *opts, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    *out = (struct decisions){.program = program, .nsteps = nsteps ? nsteps : 1};
+    if (!allocate(out))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for what routers decide");
+    if (status == SHD_OK && out->nops > 0)
+        status = run(out, opts, err);
+    if (status != SHD_OK)
+        decisions_fini(out);
+    return status;
+}
+
+void decisions_fini(struct decisions *decisions)
+{
+    for (uint32_t k = 0; decisions->ids && k < decisions->nops; k++)
+        free(decisions->ids[k]);
+    free(decisions->ids);
+    free(decisions->ops);
+    free(decisions->times);
+    *decisions = (struct decisions){.nops = 0};
+}
+
+/* The op of the run that decides what one of another program does. */
+static uint32_t same_op(const struct decisions *d, const struct program_op *op)
+{
+    uint32_t k = 0;
+
+    while (k < d->nops && (strcmp(d->program->ops[d->ops[k]].name, op->name) != 0 ||
+                           d->program->ops[d->ops[k]].phase != op->phase))
+        k++;
+    return k;
+}
+
+void decisions_impose(const struct decisions *decisions, const struct program *program, uint32_t op,
+                      uint32_t time, const void *const *shards)
+{
+    const struct program_op *o = &program->ops[op];
+    uint64_t n;
+    uint32_t k;
+
+    if (!decisions || !decides(o))
+        return;
+    k = same_op(decisions, o);
+    if (k == decisions->nops)
+        return;
+    n = elements_of(ids_of(program, o));
+    memcpy((void *)(uintptr_t)shards[o->outputs[0]], decisions->ids[k] + time * n,
+           n * sizeof **decisions->ids);
+}
