@@ -6,6 +6,7 @@
 # program, which may be for another machine.
 dist_man_MANS = \
 	%D%/shardsim-bench.1 \
+	%D%/shardsim-calibrate.1 \
 	%D%/shardsim-check.1 \
 	%D%/shardsim-compare.1 \
 	%D%/shardsim-explain.1 \

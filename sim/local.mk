@@ -47,9 +47,24 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
+	%D%/calibrate/constants.c \
+	%D%/calibrate/constants.h \
+	%D%/calibrate/fit.c \
+	%D%/calibrate/fit.h \
+	%D%/calibrate/nccl.c \
+	%D%/calibrate/nccl.h \
+	%D%/calibrate/samples.c \
+	%D%/calibrate/samples.h \
+	%D%/calibrate/steps.c \
+	%D%/calibrate/steps.h \
+	%D%/calibrate/write.c \
+	%D%/calibrate/write.h \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/bench.c \
+	%D%/cmd/bench_hardware.c \
+	%D%/cmd/bench_hardware.h \
+	%D%/cmd/calibrate.c \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \
 	%D%/cmd/check.c \
@@ -61,6 +76,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/explain.c \
+	%D%/cmd/explain_links.c \
+	%D%/cmd/explain_links.h \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/main.c \
@@ -75,6 +92,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_curves.c \
+	%D%/cmd/show_hardware.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
@@ -122,6 +140,12 @@ libsim_la_SOURCES = \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
 	%D%/coll/tree.h \
+	%D%/cost/events.c \
+	%D%/cost/events.h \
+	%D%/cost/modelled.c \
+	%D%/cost/modelled.h \
+	%D%/cost/op_seconds.c \
+	%D%/cost/op_seconds.h \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \
@@ -152,6 +176,12 @@ libsim_la_SOURCES = \
 	%D%/draw/svg.h \
 	%D%/explain/lesson.c \
 	%D%/explain/lesson.h \
+	%D%/explain/links.c \
+	%D%/explain/links.h \
+	%D%/explain/links_json.c \
+	%D%/explain/links_text.c \
+	%D%/explain/roofline.c \
+	%D%/explain/roofline.h \
 	%D%/explain/schedule.c \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
@@ -172,6 +202,12 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/mlp.h \
 	%D%/graph/layers/norm.c \
 	%D%/graph/layers/norm.h \
+	%D%/graph/layers/latent_attention.c \
+	%D%/graph/layers/latent_attention.h \
+	%D%/graph/layers/moe.c \
+	%D%/graph/layers/moe.h \
+	%D%/graph/layers/ring_attention.c \
+	%D%/graph/layers/ring_attention.h \
 	%D%/graph/layers/softmax.c \
 	%D%/graph/layers/softmax.h \
 	%D%/graph/layers/xent.c \
@@ -192,13 +228,19 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/training.h \
 	%D%/graph/ops/accumulate.c \
 	%D%/graph/ops/attention.c \
+	%D%/graph/ops/attention_reverse.c \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/embed.c \
+	%D%/graph/ops/grouped.c \
+	%D%/graph/ops/slots.c \
+	%D%/graph/ops/topk.c \
 	%D%/graph/ops/pick.c \
 	%D%/graph/ops/repeat.c \
 	%D%/graph/ops/reverse.c \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
+	%D%/graph/ops/rows.c \
+	%D%/graph/ops/shift.c \
 	%D%/graph/ops/window.c \
 	%D%/graph/recompute.c \
 	%D%/graph/stage_copies.c \
@@ -206,6 +248,21 @@ libsim_la_SOURCES = \
 	%D%/graph/recompute.h \
 	%D%/graph/stage_copies.h \
 	%D%/graph/stages.h \
+	%D%/hardware/collective.c \
+	%D%/hardware/constant.c \
+	%D%/hardware/constant.h \
+	%D%/hardware/find.c \
+	%D%/hardware/hardware.c \
+	%D%/hardware/hardware.h \
+	%D%/hardware/kernel.c \
+	%D%/hardware/keys.c \
+	%D%/hardware/keys.h \
+	%D%/hardware/read.c \
+	%D%/hardware/shipped.c \
+	%D%/hardware/shipped.h \
+	%D%/hardware/tiers.c \
+	%D%/hardware/torus.c \
+	%D%/hardware/torus.h \
 	%D%/import/array.c \
 	%D%/import/config.c \
 	%D%/import/import.c \
@@ -221,6 +278,7 @@ libsim_la_SOURCES = \
 	%D%/kern/attention_tile.c \
 	%D%/kern/attention_tile.h \
 	%D%/kern/attention_type.inc \
+	%D%/kern/attention_work.c \
 	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
@@ -254,14 +312,32 @@ libsim_la_SOURCES = \
 	%D%/kern/packed_block.inc \
 	%D%/kern/packed_room.c \
 	%D%/kern/packed_room.h \
+	%D%/kern/pairs.c \
+	%D%/kern/pairs.h \
 	%D%/kern/pick.c \
 	%D%/kern/reduce.c \
 	%D%/kern/reduce_error.c \
 	%D%/kern/repeat.c \
 	%D%/kern/rope.c \
 	%D%/kern/rope_pairs.inc \
+	%D%/kern/grouped.c \
+	%D%/kern/experts.h \
+	%D%/kern/routing.c \
+	%D%/kern/routing.h \
 	%D%/kern/select.h \
+	%D%/kern/sight.c \
+	%D%/kern/sight.h \
+	%D%/kern/slots.c \
+	%D%/kern/topk.c \
 	%D%/kern/window.c \
+	%D%/machine/fit.c \
+	%D%/machine/fit.h \
+	%D%/machine/machine.c \
+	%D%/machine/machine.h \
+	%D%/machine/print.c \
+	%D%/machine/probe.c \
+	%D%/machine/probe.h \
+	%D%/machine/scenarios.h \
 	%D%/measure/measure.c \
 	%D%/measure/measure.h \
 	%D%/memory/arena.c \
@@ -271,7 +347,11 @@ libsim_la_SOURCES = \
 	%D%/memory/heap.c \
 	%D%/memory/heap.h \
 	%D%/model/calls.c \
+	%D%/model/context.c \
+	%D%/model/context.h \
 	%D%/model/elementwise.c \
+	%D%/model/routed.c \
+	%D%/model/routed.h \
 	%D%/model/expr.c \
 	%D%/model/expr.h \
 	%D%/model/graph_text.c \
@@ -339,11 +419,14 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/causal.c \
 	%D%/partition/rules/einsum.c \
 	%D%/partition/rules/embed.c \
+	%D%/partition/rules/experts.c \
 	%D%/partition/rules/pick.c \
 	%D%/partition/rules/reduce.c \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
+	%D%/partition/rules/rows.c \
 	%D%/partition/rules/table.c \
+	%D%/partition/rules/shift.c \
 	%D%/partition/rules/window.c \
 	%D%/partition/search.c \
 	%D%/partition/search.h \
@@ -359,6 +442,8 @@ libsim_la_SOURCES = \
 	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
+	%D%/program/rows.c \
+	%D%/program/rows.h \
 	%D%/program/traffic.c \
 	%D%/program/work.c \
 	%D%/query/axes.c \
@@ -385,10 +470,12 @@ libsim_la_SOURCES = \
 	%D%/query/op_eformer_partition_axis.c \
 	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
+	%D%/query/op_moe_route.c \
 	%D%/query/op_pipeline.c \
 	%D%/query/op_rank_order.c \
 	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
+	%D%/query/op_ring_balance.c \
 	%D%/query/op_scenario.c \
 	%D%/query/op_sharding.c \
 	%D%/query/op_split.c \
@@ -397,6 +484,7 @@ libsim_la_SOURCES = \
 	%D%/query/op_t5x_chunk.c \
 	%D%/query/op_t5x_mesh.c \
 	%D%/query/op_train.c \
+	%D%/query/op_train_step.c \
 	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
@@ -406,8 +494,18 @@ libsim_la_SOURCES = \
 	%D%/query/train.h \
 	%D%/query/train_layout.c \
 	%D%/query/train_layout.h \
+	%D%/query/train_step.c \
+	%D%/query/train_step.h \
+	%D%/query/train_step_trial.c \
+	%D%/query/train_step_trial.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
+	%D%/report/attention.c \
+	%D%/report/attention.h \
+	%D%/report/attention_pairs.c \
+	%D%/report/attention_why.c \
+	%D%/report/by_device.c \
+	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
 	%D%/report/class_traffic.h \
 	%D%/report/compare.c \
@@ -416,8 +514,12 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/experts.c \
+	%D%/report/experts.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/modelled.c \
+	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
 	%D%/report/ranks.c \
@@ -433,6 +535,8 @@ libsim_la_SOURCES = \
 	%D%/report/table.h \
 	%D%/report/traffic.c \
 	%D%/report/traffic.h \
+	%D%/report/uneven.c \
+	%D%/report/uneven.h \
 	%D%/run/channel.c \
 	%D%/run/channel.h \
 	%D%/run/collective.c \
@@ -469,6 +573,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/check.h \
 	%D%/scenario/data.c \
 	%D%/scenario/data.h \
+	%D%/scenario/documents.c \
 	%D%/scenario/file.c \
 	%D%/scenario/fraction.c \
 	%D%/scenario/graph.c \
@@ -553,6 +658,8 @@ libsim_la_SOURCES = \
 	%D%/trial/collect.h \
 	%D%/trial/curve.c \
 	%D%/trial/curve.h \
+	%D%/trial/decisions.c \
+	%D%/trial/decisions.h \
 	%D%/trial/elements.h \
 	%D%/trial/fit.c \
 	%D%/trial/fit.h \
@@ -574,8 +681,36 @@ libsim_la_SOURCES = \
 	%D%/walk/walk.c \
 	%D%/walk/walk.h
 
-libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(JEMALLOC_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
+# The clusters that are shipped lie in the library as text.
+HARDWARE_FILES = \
+	scenarios/hardware/a100-40g-roce.yaml \
+	scenarios/hardware/a100-80g-64.yaml \
+	scenarios/hardware/a100-80g-jeanzay.yaml \
+	scenarios/hardware/a100-80g-roce.yaml \
+	scenarios/hardware/a100-80g-selene.yaml \
+	scenarios/hardware/a100-80g-vtrain.yaml \
+	scenarios/hardware/a100-sxm.yaml \
+	scenarios/hardware/b200.yaml \
+	scenarios/hardware/gb200-nvl72.yaml \
+	scenarios/hardware/h100-80g-roce.yaml \
+	scenarios/hardware/h100-96g-titan.yaml \
+	scenarios/hardware/h100-sxm.yaml \
+	scenarios/hardware/h200-sxm.yaml \
+	scenarios/hardware/mi300x.yaml \
+	scenarios/hardware/this-machine.yaml \
+	scenarios/hardware/tpu-v4.yaml \
+	scenarios/hardware/tpu-v5e.yaml \
+	scenarios/hardware/tpu-v5p.yaml \
+	scenarios/hardware/tpu-v6e.yaml
+EXTRA_DIST += $(HARDWARE_FILES) %D%/hardware/embed.sh
+nodist_libsim_la_SOURCES = %D%/hardware/shipped_files.c
+CLEANFILES += %D%/hardware/shipped_files.c
+%D%/hardware/shipped_files.c: $(HARDWARE_FILES) %D%/hardware/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D%/hardware && \
+	$(SHELL) $(srcdir)/%D%/hardware/embed.sh $(srcdir) $(HARDWARE_FILES) >$@.tmp && mv $@.tmp $@
+
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(JEMALLOC_CFLAGS)
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) -lm
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

@@ -11,9 +11,11 @@
 #include <jemalloc/jemalloc.h>
 #include <stdbool.h>
 
-/* One jemalloc arena for the host's own memory, pages given back at once: resident memory is what
- * lives.  No cache of 25 KiB for each thread either: devices allocate next to nothing here. */
-const char *malloc_conf = "narenas:1,retain:false,dirty_decay_ms:0,muzzy_decay_ms:0,tcache:false";
+/* One jemalloc arena for the host's own memory, large arrays too, pages given back at once:
+ * resident memory is what lives.  No cache of 25 KiB for each thread either: devices allocate next
+ * to nothing here. */
+const char *malloc_conf = "narenas:1,oversize_threshold:0,retain:false,dirty_decay_ms:0,"
+                          "muzzy_decay_ms:0,tcache:false";
 
 /* But one for the thread that reads, partitions and reports. */
 static void cache_allocations(void)

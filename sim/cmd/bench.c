@@ -1,4 +1,4 @@
-/* shardsim bench - how fast collectives are here.
+/* shardsim bench - how fast collectives are here, or all that a hardware file says.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cmd/args.h"
+#include "cmd/bench_hardware.h"
 #include "cmd/cmd.h"
 #include "measure/measure.h"
 #include "report/table.h"
@@ -36,10 +37,22 @@ struct options {
     enum shd_reduce_op red;
     uint64_t ndevices, nwarmups, nsamples, sample_ms;
     enum form form;
+    bool hardware;
+    const char *output;
+    const char *of_collectives; /* an option that is of no use with --hardware; NULL: none */
 };
 
 /* No short form. */
-enum { KEY_SIZES = 1000, KEY_SAMPLES, KEY_SAMPLE_MS, KEY_MEMORY, KEY_JSON, KEY_CSV };
+enum {
+    KEY_SIZES = 1000,
+    KEY_SAMPLES,
+    KEY_SAMPLE_MS,
+    KEY_MEMORY,
+    KEY_JSON,
+    KEY_CSV,
+    KEY_HARDWARE,
+    KEY_OUTPUT
+};
 
 static const struct argp_option option_table[] = {
     {"op", 'o', "COLLECTIVE,...", 0, "Which, with commas between, or 'all' (all-reduce)", 0},
@@ -58,6 +71,9 @@ static const struct argp_option option_table[] = {
      "Device memory from an arena of jemalloc for each device (up to 186 devices, if not given), "
      "from pages mapped for it, or from malloc",
      0},
+    {"hardware", KEY_HARDWARE, NULL, 0,
+     "Measure this machine and print a hardware file of it instead", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "Write the hardware file there", 0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -146,10 +162,35 @@ static void parse_red(struct options *o, const char *arg, const struct argp_stat
     args_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
 }
 
+/* What only collectives have. */
+static const char *name_of_collectives(int key)
+{
+    for (const struct argp_option *option = option_table; option->name; option++)
+        if (option->key == key && key != KEY_HARDWARE && key != KEY_OUTPUT && key != KEY_SAMPLES)
+            return option->name;
+    return NULL;
+}
+
+static void check_hardware(const struct options *o, const struct argp_state *state)
+{
+    if (o->hardware && o->of_collectives)
+        args_error(state, "--hardware measures what it needs; --%s has no meaning with it",
+                   o->of_collectives);
+    if (o->hardware && o->nsamples < 2)
+        args_error(state,
+                   "--samples is %" PRIu64 "; --hardware needs 2, of which the first does "
+                   "not count",
+                   o->nsamples);
+    if (o->output && !o->hardware)
+        args_error(state, "--output is for --hardware");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
 
+    if (name_of_collectives(key))
+        o->of_collectives = name_of_collectives(key);
     switch (key) {
     case 'o':
         parse_ops(o, arg, state);
@@ -189,6 +230,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
+        return 0;
+    case KEY_HARDWARE:
+        o->hardware = true;
+        return 0;
+    case KEY_OUTPUT:
+        o->output = arg;
+        return 0;
+    case ARGP_KEY_END:
+        check_hardware(o, state);
         return 0;
     case KEY_JSON:
         o->form = FORM_JSON;
@@ -297,10 +347,10 @@ static void print_json(struct json_out *json, const struct measure_opts *m, cons
 
 static void begin_table(struct printer *p)
 {
-    static const char *const heads[] = {"size",  "count", "type",  "redop", "time", "least", "most",
-                                        "algbw", "busbw", "wrong", "copy",  "floor"};
-    static const char *const units[] = {"(B)",    "",       "", "",     "(us)", "(us)", "(us)",
-                                        "(GB/s)", "(GB/s)", "", "(us)", "(us)"};
+    static const char *const heads[] = {"size", "count", "type",  "redop", "time", "least",
+                                        "most", "algbw", "busbw", "wrong", "copy", "floor"};
+    static const char *const units[] = {"(B)",  "",       "",       "", "(us)", "(us)",
+                                        "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)"};
 
     table_init(&p->table, "rrllrrrrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
@@ -453,7 +503,9 @@ static int print_all(struct printer *p)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, NULL,
+        option_table,
+        parse_option,
+        NULL,
         "Measure collectives on virtual devices, check their results, and print beside each time "
         "what the cores need to copy the bytes that must be read and written (copy), and what a "
         "collective without data takes (floor).\v"
@@ -463,9 +515,13 @@ static int run(int argc, char **argv)
         "  Two collectives over eight devices:\n"
         "    shardsim bench --op all-reduce,all-gather --devices 8 -e 1MiB\n"
         "  One algorithm at one size, for a script:\n"
-        "    shardsim bench --algorithm ring --sizes 1MiB --json\n\n"
-        ARGS_EXIT_STATUS("  1    wrong results\n"),
-        NULL, NULL, NULL};
+        "    shardsim bench --algorithm ring --sizes 1MiB --json\n"
+        "  This machine as a cluster, for a scenario's `hardware: here.yaml`:\n"
+        "    shardsim bench --hardware --output here.yaml\n\n" ARGS_EXIT_STATUS(
+            "  1    wrong results\n"),
+        NULL,
+        NULL,
+        NULL};
     struct options o = {.min_bytes = 8,
                         .max_bytes = UINT64_C(64) << 20,
                         .factor = 8,
@@ -480,6 +536,8 @@ static int run(int argc, char **argv)
     struct printer p = {.options = &o, .text = TEXT_INIT};
 
     args_parse(&argp, argc, argv, &o);
+    if (o.hardware)
+        return bench_hardware((uint32_t)o.nsamples, o.output);
     if (!step_sizes(&o)) {
         cmd_error("no sizes, or more than %d, from --min-bytes to "
                   "--max-bytes",
@@ -489,4 +547,4 @@ static int run(int argc, char **argv)
     return print_all(&p);
 }
 
-const struct cmd cmd_bench = {"bench", "measure collectives on this machine", run};
+const struct cmd cmd_bench = {"bench", "measure this machine: collectives, or all of it", run};

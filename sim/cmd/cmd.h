@@ -11,9 +11,9 @@
 
 enum cmd_exit {
     CMD_OK = 0,
-    CMD_FAILED = 1,     /* the check failed: wrong numbers, does not fit */
-    CMD_USAGE = 2,      /* bad input or usage */
-    CMD_CANNOT = 3,     /* could not run here: no memory, no threads */
+    CMD_FAILED = 1, /* the check failed: wrong numbers, does not fit */
+    CMD_USAGE = 2,  /* bad input or usage */
+    CMD_CANNOT = 3, /* could not run here: no memory, no threads */
     CMD_INTERRUPTED = 130
 };
 
@@ -33,6 +33,7 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
                 char **argv);
 
 extern const struct cmd cmd_bench;
+extern const struct cmd cmd_calibrate;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_compare;
 extern const struct cmd cmd_explain;

@@ -15,9 +15,11 @@
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/explain_links.h"
 #include "cmd/explain_reshard.h"
 #include "cmd/show.h"
 #include "explain/lesson.h"
+#include "explain/roofline.h"
 #include "explain/schedule.h"
 #include "walk/walk.h"
 
@@ -25,10 +27,21 @@ struct options {
     struct canvas canvas;
     struct chosen chosen;
     const char *op, *device;
-    bool values;
+    bool values, roofline;
 };
 
-enum { KEY_OP = 3000, KEY_DEVICE, KEY_VALUES, KEY_ALGORITHM, KEY_DEVICES };
+enum {
+    KEY_OP = 3000,
+    KEY_DEVICE,
+    KEY_VALUES,
+    KEY_ROOFLINE,
+    KEY_ALGORITHM,
+    KEY_DEVICES,
+    KEY_HARDWARE,
+    KEY_AXES,
+    KEY_SLICES,
+    KEY_JSON
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -44,6 +57,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DEVICE:
         o->device = arg;
+        return 0;
+    case KEY_ROOFLINE:
+        o->roofline = true;
         return 0;
     case KEY_VALUES:
         o->values = true;
@@ -108,6 +124,17 @@ static int teach(const struct options *o, struct trial *trial, struct lesson *le
     return status;
 }
 
+static int roofline(const struct options *o, const struct trial *trial, const struct lesson *lesson,
+                    struct text *text, struct shd_error *err)
+{
+    if (!trial->hardware)
+        return shd_error_set(err, SHD_ERANGE,
+                             "--roofline needs a cluster; expected 'hardware: NAME' in %s, or "
+                             "--set hardware=NAME",
+                             o->chosen.path);
+    return roofline_text(trial->program, trial->hardware, lesson->position, text, err);
+}
+
 static int explain_trial(const struct options *o, struct trial *trial)
 {
     struct lesson lesson = {.scenario = trial->scenario->name,
@@ -132,7 +159,8 @@ static int explain_trial(const struct options *o, struct trial *trial)
             return CMD_USAGE;
         lesson.position = (int32_t)n;
     }
-    status = teach(o, trial, &lesson, &text, &err);
+    status = o->roofline ? roofline(o, trial, &lesson, &text, &err)
+                         : teach(o, trial, &lesson, &text, &err);
     if (status != SHD_OK) {
         (void)show_error(o->chosen.path, err.text);
         status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
@@ -148,13 +176,18 @@ static int explain_scenario(int argc, char **argv)
     static const struct argp_option option_table[] = {
         {"op", KEY_OP, "N", 0, "Only the op of this number", 0},
         {"device", KEY_DEVICE, "K", 0, "Tell the transfers of this device; 0 if not given", 0},
+        {"roofline", KEY_ROOFLINE, NULL, 0,
+         "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
+         "the network bounds it",
+         0},
         {"values", KEY_VALUES, NULL, 0,
          "Execute, and show the numbers of small arrays on every device before and after", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option,
+        option_table,
+        parse_option,
         "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
         "Tell a step as a lesson: how each array lies before and after each op, why something is "
         "communicated, who gets what from whom, and what other placements would have cost.  Or "
@@ -168,9 +201,11 @@ static int explain_scenario(int argc, char **argv)
         "  One op of it, as device 3 sees it:\n"
         "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
         "  A ring, step by step:\n"
-        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim explain collective all-reduce --algorithm ring --devices "
+        "4\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct options o = {.values = false};
     int status;
 
@@ -188,7 +223,22 @@ static int explain_scenario(int argc, char **argv)
 struct collective_options {
     struct canvas canvas;
     const char *kind, *algorithm, *devices;
+    struct explain_links links; /* with a cluster only */
 };
+
+/* A drawing is of an algorithm, a time of a cluster. */
+static void check_links(const struct collective_options *o, const struct argp_state *state)
+{
+    const struct explain_links *l = &o->links;
+
+    if (l->hardware && o->algorithm)
+        args_error(state, "--hardware takes the best schedule; expected no --algorithm");
+    if (l->hardware && !l->bytes)
+        args_error(state, "--hardware without a size; expected --bytes, e.g. --bytes 64MiB");
+    if (!l->hardware && (l->mesh || l->axes || l->bytes || l->slices || l->json))
+        args_error(state, "--mesh, --axes, --bytes, --slices and --json are of links; expected "
+                          "--hardware too");
+}
 
 static error_t parse_collective(int key, char *arg, struct argp_state *state)
 {
@@ -203,6 +253,27 @@ static error_t parse_collective(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DEVICES:
         o->devices = arg;
+        return 0;
+    case KEY_HARDWARE:
+        o->links.hardware = arg;
+        return 0;
+    case 'm':
+        o->links.mesh = arg;
+        return 0;
+    case KEY_AXES:
+        o->links.axes = arg;
+        return 0;
+    case 'b':
+        o->links.bytes = arg;
+        return 0;
+    case KEY_SLICES:
+        o->links.slices = arg;
+        return 0;
+    case KEY_JSON:
+        o->links.json = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_links(o, state);
         return 0;
     case ARGP_KEY_ARG:
         if (o->kind)
@@ -276,17 +347,39 @@ static int explain_collective(int argc, char **argv)
     static const struct argp_option option_table[] = {
         {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "By this algorithm, not the default one", 0},
         {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
+        {NULL, 0, NULL, 0, "Its time on a cluster:", 1},
+        {"hardware", KEY_HARDWARE, "HARDWARE", 0,
+         "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds "
+         "it, "
+         "how long it takes",
+         1},
+        {"mesh", 'm', "AXES", 0,
+         "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1", 1},
+        {"axes", KEY_AXES, "AXES", 0, "Along these axes of it, e.g. tp (all if not given)", 1},
+        {"bytes", 'b', "SIZE", 0,
+         "What each member brings, e.g. 64MiB: of all-gather its shard, of reduce-scatter, "
+         "all-reduce and all-to-all the whole array that it has",
+         1},
+        {"slices", KEY_SLICES, "N", 0, "The mesh lies in N equal slices of a torus (1)", 1},
+        {"json", KEY_JSON, NULL, 0, "Print the machine form", 1},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_collective, "COLLECTIVE",
-        "Draw what every device of a group holds after each step of a collective.\v"
+        option_table,
+        parse_collective,
+        "COLLECTIVE",
+        "Draw what every device of a group holds after each step of a collective; or with "
+        "--hardware, tell its time on the links of a cluster.\v"
         "Examples:\n"
         "  A ring, step by step:\n"
-        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n\n"
-        ARGS_EXIT_STATUS("") "\n\n"
-        "Collectives:",
-        children, add_collectives, NULL};
+        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
+        "  Over both axes of a torus of 8 by 8:\n"
+        "    shardsim explain collective all-gather --hardware tpu-v4 -m 8,8 -b "
+        "4MiB\n\n" ARGS_EXIT_STATUS("") "\n\n"
+                                        "Collectives:",
+        children,
+        add_collectives,
+        NULL};
     struct collective_options o = {.devices = "4"};
     const struct coll_algo *algo;
     struct figure figure;
@@ -297,6 +390,11 @@ static int explain_collective(int argc, char **argv)
     canvas_init(&o.canvas);
     args_parse(&argp, argc, argv, &o);
     kind = find_kind(o.kind);
+    if (kind >= 0 && o.links.hardware) {
+        o.links.kind = (enum coll_kind)kind;
+        o.links.devices = o.devices;
+        return explain_links(&o.links, &o.canvas);
+    }
     algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
     n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX) : -1;
     if (n < 0)

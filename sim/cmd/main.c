@@ -12,16 +12,10 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 
-static const struct cmd *const cmds[] = { /* in the order of --help */
-    &cmd_run,
-    &cmd_plan,
-    &cmd_compare,
-    &cmd_check,
-    &cmd_bench,
-    &cmd_show,
-    &cmd_explain,
-    &cmd_query,
-    NULL,
+static const struct cmd *const cmds[] = {
+    /* in the order of --help */
+    &cmd_run,       &cmd_plan, &cmd_compare, &cmd_check, &cmd_bench,
+    &cmd_calibrate, &cmd_show, &cmd_explain, &cmd_query, NULL,
 };
 
 static void print_help(FILE *file)
@@ -32,21 +26,25 @@ static void print_help(FILE *file)
             "run or plan the step, and see what is communicated and whether it is right.\n\n"
             "Commands:\n");
     cmd_list(file, cmds);
-    fprintf(file,
-            "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
-            "a scenario can say, and 'shardsim --version' which version this is.\n\n"
-            "Examples:\n"
-            "  What is communicated, by whom and why, and are the numbers right?\n"
-            "    shardsim run scenarios/tensor_parallel.yaml\n"
-            "  Which layout is best?\n"
-            "    shardsim compare scenarios/strategies.yaml\n"
-            "  Has a layout become worse?\n"
-            "    shardsim check\n\n"
-            ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs from its baseline\n")
-            "\n\n"
-            "Environment:\n"
-            "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n"
-            "  NO_COLOR  when set and not empty: no colours\n");
+    fprintf(
+        file,
+        "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
+        "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+        "Examples:\n"
+        "  What is communicated, by whom and why, and are the numbers right?\n"
+        "    shardsim run scenarios/tensor_parallel.yaml\n"
+        "  Which layout is best?\n"
+        "    shardsim compare scenarios/strategies.yaml\n"
+        "  Has a layout become worse?\n"
+        "    shardsim check\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs "
+                                                  "from its baseline\n") "\n\n"
+                                                                         "Environment:\n"
+                                                                         "  COLUMNS   width of "
+                                                                         "tables and drawings, "
+                                                                         "otherwise the terminal's "
+                                                                         "or 80\n"
+                                                                         "  NO_COLOR  when set and "
+                                                                         "not empty: no colours\n");
 }
 
 int cmd_main(int argc, char **argv)

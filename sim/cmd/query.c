@@ -11,6 +11,31 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 
+#ifdef HAVE_JEMALLOC
+
+#include <jemalloc/jemalloc.h>
+
+/* Weak, as in memory/backend.c. */
+#pragma weak mallctl
+
+/* Pages that are freed stay, for the next question: to map and clear them anew takes longer than to
+ * plan a step of training.  So the program keeps what the largest question needed. */
+static void keep_pages(void)
+{
+    ssize_t never = -1;
+
+    if (mallctl)
+        (void)mallctl("arena.0.dirty_decay_ms", NULL, NULL, &never, sizeof never);
+}
+
+#else
+
+static void keep_pages(void)
+{
+}
+
+#endif
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
@@ -23,7 +48,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_option, NULL,
+        NULL,
+        parse_option,
+        NULL,
         "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one "
         "object {\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard "
         "output, in the same order.\v"
@@ -32,13 +59,15 @@ static int run(int argc, char **argv)
         "[null, \"tp\"]}}.\n\n"
         "Examples:\n"
         "  Answer a file of questions:\n"
-        "    shardsim query <questions.jsonl >answers.jsonl\n\n"
-        ARGS_EXIT_STATUS(""),
-        NULL, NULL, NULL};
+        "    shardsim query <questions.jsonl >answers.jsonl\n\n" ARGS_EXIT_STATUS(""),
+        NULL,
+        NULL,
+        NULL};
     struct shd_error err;
     int status;
 
     args_parse(&argp, argc, argv, NULL);
+    keep_pages();
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)
         cmd_error("%s", err.text);

@@ -12,19 +12,9 @@
 #include "cmd/args.h"
 
 static const struct cmd *const subjects[] = {
-    &show_array,
-    &show_curves,
-    &show_functions,
-    &show_groups,
-    &show_matrix,
-    &show_memory,
-    &show_mesh,
-    &show_options,
-    &show_schema,
-    &show_strategies,
-    &show_timetable,
-    &show_tree,
-    NULL,
+    &show_array,      &show_curves,    &show_functions, &show_groups,  &show_hardware,
+    &show_matrix,     &show_memory,    &show_mesh,      &show_options, &show_schema,
+    &show_strategies, &show_timetable, &show_tree,      NULL,
 };
 
 static void print_help(FILE *file)
@@ -33,11 +23,13 @@ static void print_help(FILE *file)
                   "Draw how things lie on devices, as text that fits the terminal or with\n"
                   "-o FILE.svg as a picture; or print what a scenario can say, or has.\n\nWhat:\n");
     cmd_list(file, subjects);
-    fprintf(file, "\n'shardsim show WHAT --help' tells about one of them.\n\n"
-                  "Examples:\n"
-                  "  How does an array of 8 x 16 lie on eight devices?\n"
-                  "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n"
-                  ARGS_EXIT_STATUS("") "\n");
+    fprintf(
+        file,
+        "\n'shardsim show WHAT --help' tells about one of them.\n\n"
+        "Examples:\n"
+        "  How does an array of 8 x 16 lie on eight devices?\n"
+        "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n" ARGS_EXIT_STATUS(
+            "") "\n");
 }
 
 static int run(int argc, char **argv)

@@ -16,6 +16,7 @@ extern const struct cmd show_array;
 extern const struct cmd show_curves;
 extern const struct cmd show_functions;
 extern const struct cmd show_groups;
+extern const struct cmd show_hardware;
 extern const struct cmd show_matrix;
 extern const struct cmd show_memory;
 extern const struct cmd show_mesh;

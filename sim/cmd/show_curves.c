@@ -13,6 +13,7 @@
 #include "cmd/args.h"
 #include "cmd/work.h"
 #include "draw/curves.h"
+#include "report/experts.h"
 
 #define NOTE_MAX 200
 
@@ -77,31 +78,57 @@ static int train_all(struct request *o)
     return CMD_OK;
 }
 
-static void write_json(const struct curves *curves, struct text *text)
+static void write_losses(const struct curves *curves, uint32_t series, struct json_out *out)
+{
+    uint32_t step;
+
+    json_out_key(out, "strategy");
+    json_out_string(out, curves->series[series].name);
+    json_out_key(out, "distance");
+    json_out_double(out, curves_distance(curves, series, &step));
+    json_out_key(out, "distance_step");
+    json_out_int(out, step);
+    json_out_key(out, "losses");
+    json_out_begin_flat_array(out);
+    for (uint32_t s = 0; s < curves->nsteps; s++)
+        json_out_double(out, curves->series[series].values[s]);
+    json_out_end_array(out);
+}
+
+/* How even the work of experts has come to be, in the last step. */
+static int write_experts(const struct record *record, struct json_out *out)
+{
+    struct experts experts;
+    struct shd_error err;
+    int status = experts_init(&experts, record, &err);
+
+    if (status != SHD_OK)
+        return show_failure("cannot tell of experts", &err);
+    if (experts.nrows > 0) {
+        json_out_key(out, "experts");
+        experts_json(&experts, record, out);
+    }
+    experts_fini(&experts);
+    return CMD_OK;
+}
+
+static int write_json(const struct request *o, const struct curves *curves, struct text *text)
 {
     struct json_out out;
-    uint32_t step;
+    int status = CMD_OK;
 
     json_out_init_text(&out, text, JSON_OUT_PRETTY);
     json_out_begin_array(&out);
-    for (uint32_t i = 0; i < curves->nseries; i++) {
+    for (uint32_t i = 0; i < curves->nseries && status == CMD_OK; i++) {
         json_out_begin_object(&out);
-        json_out_key(&out, "strategy");
-        json_out_string(&out, curves->series[i].name);
-        json_out_key(&out, "distance");
-        json_out_double(&out, curves_distance(curves, i, &step));
-        json_out_key(&out, "distance_step");
-        json_out_int(&out, step);
-        json_out_key(&out, "losses");
-        json_out_begin_flat_array(&out);
-        for (uint32_t s = 0; s < curves->nsteps; s++)
-            json_out_double(&out, curves->series[i].values[s]);
-        json_out_end_array(&out);
+        write_losses(curves, i, &out);
+        status = write_experts(o->work.items[i].trial.record, &out);
         json_out_end_object(&out);
     }
     json_out_end_array(&out);
     json_out_newline(&out);
     text->failed |= json_out_fini(&out) != SHD_OK;
+    return status;
 }
 
 static int put(const struct request *o, const struct curves *curves)
@@ -111,8 +138,9 @@ static int put(const struct request *o, const struct curves *curves)
 
     if (!o->json)
         return canvas_draw_curves(&o->canvas, curves);
-    write_json(curves, &text);
-    status = canvas_put(&o->canvas, &text);
+    status = write_json(o, curves, &text);
+    if (status == CMD_OK)
+        status = canvas_put(&o->canvas, &text);
     text_fini(&text);
     return status;
 }
@@ -160,7 +188,8 @@ static int draw(const struct request *o)
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"json", 'j', NULL, 0, "Print all losses as JSON, an object a strategy", 0},
+        {"json", 'j', NULL, 0, "Print all losses as JSON, an object a strategy, "
+         "and how even the work of experts is in the last step", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
         {&work_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};

@@ -119,8 +119,8 @@ static void skip(struct work *w, const struct scenario *scenario, const struct d
 {
     struct work_skipped *skipped = &w->skipped[w->nskipped];
 
-    *skipped = (struct work_skipped){scenario,
-                                     strdup(diag->nmessages ? diag->messages[0].text : "")};
+    *skipped =
+        (struct work_skipped){scenario, strdup(diag->nmessages ? diag->messages[0].text : "")};
     if (skipped->why)
         w->nskipped++;
     else
@@ -224,6 +224,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
                               .strategy = s->strategy,
                               .what = text_get(&item->what),
                               .memory_limit_bytes = s->memory_limit_bytes,
+                              .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,
                               .record = trial->record};
     if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;

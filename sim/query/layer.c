@@ -8,6 +8,7 @@
 
 #include "graph/gradient.h"
 #include "graph/layers/block.h"
+#include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
 
@@ -142,6 +143,98 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
     return x.loss;
 }
 
+/* Routers decide here, and no plan is asked for: what it would assume is that all experts get as
+ * many tokens. */
+static const struct kern_routing *routing_of(struct graph *g, uint32_t x, uint32_t router,
+                                             int64_t choices)
+{
+    const struct kern_routing_spec spec = {.kind = KERN_ROUTING_UNIFORM,
+                                           .tokens = g->dims[g->nodes[x].dims[0]].size,
+                                           .choices = (uint32_t)choices,
+                                           .experts =
+                                               (uint32_t)g->dims[g->nodes[router].dims[1]].size,
+                                           .assumed = true,
+                                           .ranks = 1};
+
+    return graph_routing(g, &spec);
+}
+
+/* x[tokens, embed] as sequences of one token each, which are what experts are given: times 1. */
+static uint32_t as_sequences(struct graph *g, uint32_t x)
+{
+    const uint32_t one = graph_dim(g, "one", 1);
+    uint32_t dims[3], ones;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    dims[0] = g->nodes[x].dims[0];
+    dims[1] = one;
+    dims[2] = g->nodes[x].dims[1];
+    ones = graph_input(g, "ones", SHD_F32, &one, 1, (struct kern_source){.offset = 1});
+    return graph_einsum(g, "sequences", x, ones, dims, 3);
+}
+
+/* And back. */
+static uint32_t as_tokens(struct graph *g, const char *name, uint32_t x)
+{
+    uint32_t dims[2];
+
+    if (g->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    dims[0] = g->nodes[x].dims[0];
+    dims[1] = g->nodes[x].dims[2];
+    return graph_reduce(g, name, SHD_SUM, x, dims, 2);
+}
+
+/* The choice is made once more, of tokens: whole numbers are not summed. */
+static void moe_outputs(struct graph *g, const struct moe *m, uint32_t y)
+{
+    uint32_t probs = as_tokens(g, "router_probs", m->probs), ids;
+
+    if (g->err.status != SHD_OK)
+        return;
+    ids = graph_topk(g, "topk_index", probs, g->nodes[probs].dims[1], g->nodes[m->ids].dims[2],
+                     NULL);
+    graph_output(g, GRAPH_OUTPUT, "out", y, GRAPH_NONE);
+    graph_output(g, GRAPH_OUTPUT, "router_probs", probs, GRAPH_NONE);
+    graph_output(g, GRAPH_OUTPUT, "topk_index", ids, GRAPH_NONE);
+    graph_output(g, GRAPH_OUTPUT, "gates", as_tokens(g, "gates", m->gates), GRAPH_NONE);
+    graph_output(g, GRAPH_OUTPUT, "tokens_per_expert", m->chosen, GRAPH_NONE);
+}
+
+/* Gated where the question brings wg. */
+static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *nodes)
+{
+    bool gated = nodes[3] != GRAPH_NONE;
+    const struct moe_weights w = {.router = nodes[1],
+                                  .bias = GRAPH_NONE,
+                                  .gate = nodes[3],
+                                  .up = gated ? nodes[4] : nodes[2],
+                                  .down = nodes[5]};
+    int64_t top_k = json_integer_value(json_object_get(attrs, "top_k"));
+    struct moe_opts opts = {.top_k = (uint32_t)top_k,
+                            .renormalize = json_is_true(json_object_get(attrs, "renormalize")),
+                            .scale = 1,
+                            .ids = GRAPH_NONE,
+                            .activation = gated ? KERN_SILU : KERN_GELU};
+    struct moe m;
+    uint32_t y;
+
+    if (w.up == GRAPH_NONE)
+        return graph_fail(g, SHD_EINVAL, "moe wants w1, or wg and wu");
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    if (top_k < 1 || top_k > g->dims[g->nodes[w.router].dims[1]].size)
+        return graph_fail(g, SHD_ERANGE, "'top_k' must be from 1 to the number of experts");
+    opts.routing = routing_of(g, nodes[0], w.router, top_k);
+    if (!opts.routing)
+        return GRAPH_NONE;
+    m = layer_moe(g, "moe", as_sequences(g, nodes[0]), &w, &opts);
+    y = as_tokens(g, "out", m.y);
+    moe_outputs(g, &m, y);
+    return y;
+}
+
 const struct layer_kind layer_kinds[] = {
     {"mlp_gelu",
      "b1 b2",
@@ -196,6 +289,16 @@ const struct layer_kind layer_kinds[] = {
      "",
      {{"x", "batch seq heads head_dim"}, {"ct", "batch seq heads head_dim"}},
      build_rope},
+    {"moe",
+     "w1 wg wu",
+     {{"x", "tokens embed"},
+      {"wr", "embed expert"},
+      {"w1", "expert embed mlp"},
+      {"wg", "expert embed mlp"},
+      {"wu", "expert embed mlp"},
+      {"w2", "expert mlp embed"},
+      {"ct", "tokens embed"}},
+     build_moe},
     {"xent",
      "logits h wv",
      {{"logits", "tokens vocab"},

@@ -16,7 +16,9 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
     struct result result = {.scenario = scenario->name,
                             .strategy = scenario->strategy,
                             .what = scenario_kind_name(scenario->model.kind),
-                            .memory_limit_bytes = scenario->memory_limit_bytes};
+                            .memory_limit_bytes = scenario->memory_limit_bytes,
+                            .tokens =
+                                (uint64_t)scenario->batch.size * (uint64_t)scenario->batch.seq};
     struct trial trial;
     int status = trial_init(&trial, scenario, diag);
 
@@ -59,9 +61,9 @@ static int answer(const json_t *in, enum record_mode mode, struct json_out *out,
     if (diag.no_memory)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");
     else if (diag.nmessages > 0)
-        status = shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
-                               diag.messages[0].line, diag.messages[0].column,
-                               diag.messages[0].text);
+        status =
+            shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
+                          diag.messages[0].line, diag.messages[0].column, diag.messages[0].text);
     scenario_file_destroy(file);
     diag_fini(&diag);
     return status;

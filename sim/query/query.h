@@ -33,15 +33,18 @@ extern const struct query_op query_eformer_mesh_ops[];
 extern const struct query_op query_eformer_partition_axis_ops[];
 extern const struct query_op query_groups_ops[];
 extern const struct query_op query_layer_ops[];
+extern const struct query_op query_moe_route_ops[];
 extern const struct query_op query_pipeline_ops[];
 extern const struct query_op query_rank_order_ops[];
 extern const struct query_op query_regex_ops[];
 extern const struct query_op query_reshard_ops[];
+extern const struct query_op query_ring_balance_ops[];
 extern const struct query_op query_scenario_ops[];
 extern const struct query_op query_sharding_ops[];
 extern const struct query_op query_split_ops[];
 extern const struct query_op query_step_ops[];
 extern const struct query_op query_train_ops[];
+extern const struct query_op query_train_step_ops[];
 extern const struct query_op query_t5x_chunk_ops[];
 extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];
@@ -51,7 +54,6 @@ extern const struct query_op query_tree_ops[];
  * SHD_ESYSTEM when it cannot be read or the answers cannot be written, SHD_ENOMEM when there was no
  * memory to read on, or none for some answer, which is then an error of kind "no-memory", or of
  * kind "system" where there were no threads. */
-SHD_MUST_CHECK int query_serve(FILE *in, FILE *out, const int *stop_request,
-                               struct shd_error *err);
+SHD_MUST_CHECK int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *err);
 
 #endif /* QUERY_QUERY_H */

@@ -178,3 +178,16 @@ int read_source(struct kern_source *out, const json_t *tensor, struct shd_error 
     out->seed = (uint32_t)seed;
     return status;
 }
+
+int read_size_up_to(int64_t *out, const json_t *in, const char *key, int64_t most,
+                    struct shd_error *err)
+{
+    int status = read_int(out, in, key, 0, err);
+
+    if (status != SHD_OK)
+        return status;
+    if (*out < 1 || *out > most)
+        return shd_error_set(err, SHD_ERANGE, "'%s' is %lld; expected at least 1 and at most %lld",
+                             key, (long long)*out, (long long)most);
+    return SHD_OK;
+}

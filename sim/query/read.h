@@ -40,6 +40,9 @@ SHD_MUST_CHECK int read_dtype(enum shd_dtype *out, const json_t *in, const char 
 /* A whole number, a number, a string, a boolean; `fallback` where there is none. */
 SHD_MUST_CHECK int read_int(int64_t *out, const json_t *in, const char *key, int64_t fallback,
                             struct shd_error *err);
+/* A whole number from 1 to `most`, which must be there; SHD_ERANGE. */
+SHD_MUST_CHECK int read_size_up_to(int64_t *out, const json_t *in, const char *key, int64_t most,
+                                   struct shd_error *err);
 SHD_MUST_CHECK int read_number(double *out, const json_t *in, const char *key, double fallback,
                                struct shd_error *err);
 SHD_MUST_CHECK int read_string(const char **out, const json_t *in, const char *key,

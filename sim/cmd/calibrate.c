@@ -1,0 +1,293 @@
+/* shardsim calibrate - the constants of a cluster's file, from times that were measured on it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/fit.h"
+#include "calibrate/nccl.h"
+#include "calibrate/steps.h"
+#include "calibrate/write.h"
+#include "cmd/args.h"
+#include "cmd/cmd.h"
+#include "report/table.h"
+#include "store/write.h"
+
+#define FILES_MAX 64 /* of each kind */
+
+struct options {
+    const char *hardware, *constants, *output;
+    const char *steps[FILES_MAX], *collectives[FILES_MAX];
+    size_t nsteps, ncollectives;
+    size_t rows;
+    int folds;
+};
+
+/* No short form. */
+enum { KEY_STEPS = 1000, KEY_COLLECTIVES, KEY_CONSTANTS, KEY_FOLDS, KEY_ROWS };
+
+static const struct argp_option option_table[] = {
+    {"steps", KEY_STEPS, "FILE", 0,
+     "Steps of training that were measured, a JSON object a line: {\"id\", \"set\", \"in\": as "
+     "plan.train_step is asked, \"measured\": {\"step_seconds\"}}; may be given again",
+     0},
+    {"collectives", KEY_COLLECTIVES, "FILE", 0,
+     "Output of nccl-tests (all_reduce_perf and the like); may be given again", 0},
+    {"constants", KEY_CONSTANTS, "PATH,...", 0,
+     "Fit these, e.g. kernels.launch,tiers.1.efficiency (those that the file lists as fitted)", 0},
+    {"folds", KEY_FOLDS, "N", 0, "Cross-validate in so many parts; 0: not at all (5)", 0},
+    {"rows", KEY_ROWS, "N", 0, "At most so many steps of each set, evenly (all)", 0},
+    {"output", 'o', "FILE", 0, "Write the cluster's file here, not to standard output", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+/* ---- options ---- */
+
+static unsigned long parse_number(const char *option, const char *arg, unsigned long most,
+                                  const struct argp_state *state)
+{
+    char *end;
+    unsigned long n = strtoul(arg, &end, 10);
+
+    if (end == arg || *end || arg[0] == '-' || n > most)
+        args_error(state, "--%s is '%s'; expected a whole number from 0 to %lu", option, arg, most);
+    return n;
+}
+
+static void add_file(const char **files, size_t *n, const char *arg, const struct argp_state *state)
+{
+    if (*n == FILES_MAX)
+        args_error(state, "more than %d files", FILES_MAX);
+    else
+        files[(*n)++] = arg;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case KEY_STEPS:
+        add_file(o->steps, &o->nsteps, arg, state);
+        return 0;
+    case KEY_COLLECTIVES:
+        add_file(o->collectives, &o->ncollectives, arg, state);
+        return 0;
+    case KEY_CONSTANTS:
+        o->constants = arg;
+        return 0;
+    case KEY_FOLDS:
+        o->folds = (int)parse_number("folds", arg, FIT_FOLDS_MAX, state);
+        return 0;
+    case KEY_ROWS:
+        o->rows = parse_number("rows", arg, 1000000, state);
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->hardware)
+            args_error(state, "one cluster is calibrated at a time, and '%s' is another", arg);
+        o->hardware = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->hardware)
+            args_error(state, "which cluster? expected its name or the path of its file");
+        else if (o->nsteps + o->ncollectives == 0)
+            args_error(state, "nothing was measured; expected --steps or --collectives");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- what comes out ---- */
+
+static void add_errors(struct text *out, const struct samples *samples, const struct fit *fit)
+{
+    struct table table;
+
+    table_init(&table, "lrrrrrl");
+    table_add(&table, "set");
+    table_add(&table, "rows");
+    table_add(&table, "before");
+    table_add(&table, "MAPE");
+    table_add(&table, "cross-validated");
+    table_add(&table, "bias");
+    table_add(&table, "worst");
+    for (size_t i = 0; i < samples->nsets; i++) {
+        const struct fit_error *e = &fit->sets[i];
+
+        table_add(&table, "%s", samples->sets[i].name);
+        table_add(&table, "%zu", samples->sets[i].n);
+        table_add(&table, "%.2f %%", 100 * e->before_mape);
+        table_add(&table, "%.2f %%", 100 * e->mape);
+        if (isnan(e->cross_validated_mape))
+            table_add(&table, "-");
+        else
+            table_add(&table, "%.2f %%", 100 * e->cross_validated_mape);
+        table_add(&table, "%+.2f %%", 100 * e->bias);
+        table_add(&table, "%s %+.1f %%", samples->items[e->worst].id, 100 * e->worst_error);
+    }
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+static void add_constants(struct text *out, const struct constants *constants)
+{
+    struct table table;
+
+    table_init(&table, "lrrl");
+    for (size_t i = 0; i < constants->n; i++) {
+        const struct constant *c = &constants->items[i];
+        struct text start = TEXT_INIT, value = TEXT_INIT;
+
+        constant_print(&start, c, c->start);
+        constant_print(&value, c, c->value);
+        table_add(&table, "%s", c->path);
+        table_add(&table, "%s", text_get(&start));
+        table_add(&table, "%s", text_get(&value));
+        table_add(&table, "%s",
+                  c->value <= c->least  ? "as small as it may be"
+                  : c->value >= c->most ? "as large as it may be"
+                                        : "");
+        text_fini(&start);
+        text_fini(&value);
+    }
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+/* The tables go where the file does not. */
+static int put(const struct options *o, const struct text *file, const struct text *tables)
+{
+    struct shd_error err;
+
+    if (!o->output) {
+        fputs(text_get(tables), stderr);
+        return cmd_put(file);
+    }
+    if (store_write(o->output, file, &err) != SHD_OK) {
+        cmd_error("%s", err.text);
+        return CMD_CANNOT;
+    }
+    return cmd_put(tables);
+}
+
+/* ---- what goes in ---- */
+
+static void read_samples(struct samples *samples, const struct options *o,
+                         const struct hardware *hardware, struct diag *diag)
+{
+    for (size_t i = 0; i < o->nsteps; i++) {
+        struct steps_file file = {.path = o->steps[i],
+                                  .hardware = o->hardware,
+                                  .hardware_name = hardware->name,
+                                  .rows = o->rows};
+
+        if (steps_read(samples, &file, diag) == SHD_OK && file.left_out > 0)
+            fprintf(stderr,
+                    "shardsim: %zu rows of %s are left out: of another cluster than %s, or without "
+                    "step_seconds\n",
+                    file.left_out, file.path, hardware->name);
+    }
+    for (size_t i = 0; i < o->ncollectives; i++)
+        if (nccl_read(samples, o->collectives[i], o->hardware, diag) == SHD_ENOMEM)
+            return;
+    if (diag->nerrors == 0 && !diag->no_memory && samples->n == 0)
+        diag_error(diag, (struct place){.file = NULL},
+                   "no measurement is of %s; expected rows with in.hardware '%s'", hardware->name,
+                   hardware->name);
+}
+
+static int fit(const struct options *o, struct samples *samples, struct constants *constants,
+               const struct text *text, const char *place, struct diag *diag)
+{
+    struct text file = TEXT_INIT, tables = TEXT_INIT;
+    struct shd_error err;
+    struct fit fit;
+    int exit = CMD_USAGE, status;
+
+    status = fit_run(&fit, samples, constants, o->folds, &cmd_stop_request, &err);
+    if (status != SHD_OK) {
+        cmd_error("%s", err.text);
+        return cmd_stop_request ? CMD_INTERRUPTED : cmd_exit_of(status);
+    }
+    if (write_hardware(&file, text, place, constants, samples, &fit, diag) == SHD_OK) {
+        add_errors(&tables, samples, &fit);
+        text_add_char(&tables, '\n');
+        add_constants(&tables, constants);
+        exit = put(o, &file, &tables);
+    }
+    fit_fini(&fit);
+    text_fini(&file);
+    text_fini(&tables);
+    return exit;
+}
+
+static int calibrate(const struct options *o, struct diag *diag)
+{
+    struct text text = TEXT_INIT, place = TEXT_INIT;
+    struct constants constants = {.n = 0};
+    struct samples samples = {.n = 0};
+    struct hardware *hardware = NULL;
+    int exit = CMD_USAGE;
+    int status =
+        hardware_text(&text, &place, o->hardware, NULL, (struct place){.file = NULL}, diag);
+
+    if (status == SHD_OK)
+        status = hardware_parse(&hardware, text_get(&place), text_get(&text), text.length, diag);
+    if (status == SHD_OK)
+        status = constants_read(&constants, hardware, o->constants, diag);
+    if (status == SHD_OK)
+        read_samples(&samples, o, hardware, diag);
+    if (diag->nerrors == 0 && !diag->no_memory)
+        exit = fit(o, &samples, &constants, &text, text_get(&place), diag);
+    samples_fini(&samples);
+    constants_fini(&constants);
+    hardware_destroy(hardware);
+    text_fini(&text);
+    text_fini(&place);
+    return exit;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "HARDWARE",
+        "Fit the constants of a cluster's file to times that were measured on it, and print the "
+        "file with them, how far off the modelled times are, and how far off they are of steps "
+        "that the constants were not fitted to.\v"
+        "HARDWARE is the name of a cluster that is shipped, or the path of a file.  The file says "
+        "which of its constants are fitted, and where the search begins.  Sets of measurements "
+        "count alike, whatever their size.\n\n"
+        "Examples:\n"
+        "  Own steps on a cluster like one that is shipped:\n"
+        "    shardsim calibrate h100-80g-roce --steps steps.jsonl -o mine.yaml\n"
+        "  Links alone:\n"
+        "    shardsim calibrate a100-sxm --collectives reduce.txt -o "
+        "mine.yaml\n\n" ARGS_EXIT_STATUS(""),
+        NULL,
+        NULL,
+        NULL};
+    struct options o = {.folds = 5};
+    struct diag diag = DIAG_INIT;
+    int exit;
+
+    args_parse(&argp, argc, argv, &o);
+    exit = calibrate(&o, &diag);
+    diag_write(&diag, stderr);
+    if (diag.nerrors > 0 || diag.no_memory)
+        exit = cmd_exit_of_input(&diag);
+    diag_fini(&diag);
+    return exit;
+}
+
+const struct cmd cmd_calibrate = {"calibrate", "fit a cluster's constants to measured times", run};

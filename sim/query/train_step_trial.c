@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "query/train_step_trial.h"
+
+#include <string.h>
+
+/* The first thing that is wrong with the scenario; its places are in no file of the asker's. */
+static int told(int status, const struct diag *diag, struct shd_error *err)
+{
+    if (diag->no_memory)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to plan the step");
+    if (diag->nmessages > 0)
+        return shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%s",
+                             diag->messages[0].text);
+    return status;
+}
+
+/* What the software of a cluster does that a question leaves open. */
+static int find_stack(struct train_step_stack *out, const char *name, struct shd_error *err)
+{
+    struct diag diag = DIAG_INIT;
+    struct hardware *hardware = NULL;
+    int status = hardware_find(&hardware, name, NULL, (struct place){.file = "<question>"}, &diag);
+
+    if (status == SHD_OK)
+        *out = (struct train_step_stack){
+            .whole_layers = hardware->software.recomputes_layers,
+            .prefetches = hardware->software.overlaps_weights,
+            .fsdp = hardware->software.fsdp,
+            .sequence_parallel = hardware->software.sequence_parallel,
+            .gradients = hardware->software.half_gradients ? "compute" : NULL,
+            .reduce = hardware->software.half_gradients ? "compute" : NULL};
+    status = told(status, &diag, err);
+    hardware_destroy(hardware);
+    diag_fini(&diag);
+    return status;
+}
+
+static int plan_text(struct train_step_trial *t, struct shd_error *err)
+{
+    struct diag diag = DIAG_INIT;
+    int status =
+        scenario_parse(&t->file, "<question>", text_get(&t->text), t->text.length, NULL, 0, &diag);
+
+    if (status == SHD_OK)
+        status = trial_init(&t->trial, &t->file->scenarios[0], &diag);
+    if (status == SHD_OK) {
+        status = trial_plan(&t->trial, err);
+        if (status != SHD_OK)
+            trial_fini(&t->trial);
+    } else {
+        status = told(status, &diag, err);
+    }
+    diag_fini(&diag);
+    return status;
+}
+
+int train_step_trial_init(struct train_step_trial *out, const json_t *in, const char *hardware,
+                          struct shd_error *err)
+{
+    struct train_step_stack stack;
+    int status;
+
+    *out = (struct train_step_trial){.text = TEXT_INIT};
+    status = train_step_read(&out->step, in, err);
+    if (status == SHD_OK && hardware)
+        out->step.hardware = hardware;
+    if (status == SHD_OK)
+        status = find_stack(&stack, out->step.hardware, err);
+    if (status != SHD_OK)
+        return status;
+    train_step_scenario(&out->step, &stack, &out->text);
+    status = out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario")
+                              : plan_text(out, err);
+    if (status != SHD_OK) {
+        scenario_file_destroy(out->file);
+        text_fini(&out->text);
+    }
+    return status;
+}
+
+void train_step_trial_fini(struct train_step_trial *planned)
+{
+    trial_fini(&planned->trial);
+    scenario_file_destroy(planned->file);
+    text_fini(&planned->text);
+}

@@ -1,0 +1,30 @@
+/* train_step_trial.h - a question about one step of training, with its program and its plan.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef QUERY_TRAIN_STEP_TRIAL_H
+#define QUERY_TRAIN_STEP_TRIAL_H
+
+#include "query/train_step.h"
+#include "scenario/scenario.h"
+#include "trial/trial.h"
+
+struct train_step_trial {
+    struct train_step step;
+    struct text text; /* the scenario that it stands for */
+    struct scenario_file *file;
+    struct trial trial; /* planned, its step laid out on the cluster */
+};
+
+/* Plan the step of a question (train_step_read()), which must live as long.  `hardware`, a name or
+ * a path from the working folder, stands in for the cluster that it names; NULL: it does not.
+ *
+ * On success free it with train_step_trial_fini(); on failure there is nothing to free.  Errors as
+ * train_step_read() and trial_init(). */
+SHD_MUST_CHECK int train_step_trial_init(struct train_step_trial *out, const json_t *in,
+                                         const char *hardware, struct shd_error *err);
+void train_step_trial_fini(struct train_step_trial *planned);
+
+#endif /* QUERY_TRAIN_STEP_TRIAL_H */
