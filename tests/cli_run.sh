@@ -70,7 +70,7 @@ assert r["balance"]["peak_memory"]["max"] == max(r["memory"]["peak_bytes"])
 w = r["work"]
 assert w["done_flops"] == sum(r["flops"])
 assert w["efficiency"] == w["unsharded_flops"] / w["done_flops"]
-assert w["model_flops"] == w["unsharded_flops"] and "causal_flops" not in r["balance"]
+assert w["model_flops"] == w["unsharded_flops"] and "attention_flops" not in r["balance"]
 assert [a["axis"] for a in w["axes"]] == ["fsdp", "tp"]
 PY
     shardsim run --json "$scenarios/fsdp_tp.yaml"
@@ -130,7 +130,7 @@ PY
         --set model.heads=1 --set model.kv_heads=1 \
         "$scenarios/sequence_sharded_attention.yaml"
     holds "a causal sequence cut in a row: uneven" <<'PY'
-b = r["balance"]["causal_flops"]
+b = r["balance"]["attention_flops"]
 assert 0.53 <= b["ratio"] <= 0.57 and b["slowest"] == 7, b
 assert 0.53 <= r["balance"]["flops"]["ratio"] <= 0.60, r["balance"]["flops"]
 assert r["work"]["model_flops"] > 1.5 * r["work"]["done_flops"]

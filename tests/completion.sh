@@ -111,19 +111,19 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'run plan compare check bench show explain query --help --version' ''
-completes "a command that is begun" 'compare check' c
+    'run plan compare check bench calibrate show explain query --help --version' ''
+completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in run plan compare check bench explain query 'show array' 'show groups' 'show matrix' \
+for command in run plan compare check bench calibrate explain query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
-    'show tree' 'explain collective'; do
+    'show tree' 'show hardware' 'explain collective'; do
     # Words are meant to split.
     # shellcheck disable=SC2086
     completes "options of $command" "$(said $command)" $command --
 done
 [ "$(said run)" = "--json --memory --quiet --repeat --set --strategy --threads --help --usage" ]
 ok $? "options of run: all of them"
-completes "subjects of show" 'array curves functions groups matrix memory mesh options schema strategies timetable tree' show ''
+completes "subjects of show" 'array curves functions groups hardware matrix memory mesh options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''
 completes "scenarios of explain" 'dp_tp.yaml' explain d
 completes "folders" 'layouts' check ''
@@ -140,6 +140,7 @@ completes "strategies of no file" '' compare -S ''
 completes "collectives" 'all-reduce all-gather all-to-all' explain collective all-
 completes "the word collective" 'collective' explain col
 completes "algorithms" 'recursive-doubling recursive-halving' explain collective all-gather --algorithm recu
+completes "clusters" 'tpu-v5e tpu-v5p' explain collective all-gather --hardware tpu-v5
 completes "values of which nothing is known" '' show tree --large ''
 for shell in $shells; do
     case $shell in

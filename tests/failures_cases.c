@@ -87,6 +87,11 @@
     "- ['mlp\\.(up|down)', [dp, tp]]\n" \
     "- [lora, [dp]]\n"                  \
     "- [.*, []]\n"
+#define HARDWARE                                                                                  \
+    "{version: 1, name: h, source: s, rates: {bfloat16: 1TFLOP/s}, memory: {size: 1GiB, rate: "   \
+    "1GB/s}, kernels: {launch: 1us, matmul_efficiency: 1, memory_efficiency: 1, "                 \
+    "attention_efficiency: 1, attention_backward_efficiency: 1}, tiers: [{name: l, rate: 1GB/s, " \
+    "latency: 1us, step: 0}], fitted: [kernels.launch]}\n"
 #define HF_CONFIG                                                                                \
     "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 8," \
     " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
@@ -172,6 +177,12 @@ const struct failure_case failure_cases[] = {
     {"explain collective", "explain collective all-reduce --algorithm ring --devices 4", NO_FILES},
     {"explain collective svg", "explain collective all-gather --devices 3 -o o.svg", NO_FILES,
      .outputs = {"o.svg"}},
+    {"explain collective --hardware",
+     "explain collective all-reduce --hardware tpu-v4 -m 4,4 -b 1MiB", NO_FILES},
+    {"explain collective --hardware --json",
+     "explain collective all-gather --hardware h100-sxm -m dp=4,tp=8 -b 1MiB --json", NO_FILES},
+    {"show hardware", "show hardware", NO_FILES},
+    {"show hardware of a file", "show hardware ./h.yaml", .inputs = {{"h.yaml", HARDWARE, 0}}},
     {"explain reshard",
      "explain reshard -m a=2,b=4 -n 8,8 --from a --partial b --to b --to-mesh b=4 "
      "--link 4:1us:100GB/s",

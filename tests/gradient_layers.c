@@ -1,5 +1,6 @@
-/* What graph.h and layers/ promise of derivatives: those of attention, norms, look-ups and so on
- * equal central finite differences, in float64.
+/* What graph.h and layers/ promise of derivatives: those of attention, norms, look-ups, experts and
+ * so on equal central finite differences, in float64.  Routers decide, which has no derivative: no
+ * score here is so near to another that a difference would decide otherwise.
  *
  * Dimensions are letters: a has 2 elements, b 3, and so on.
  *
@@ -9,6 +10,8 @@
 
 #include "gradient_check.h"
 #include "graph/layers/block.h"
+#include "graph/layers/latent_attention.h"
+#include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
 #include "graph/layers/xent.h"
@@ -54,17 +57,21 @@ static const struct attention_case attentions[] = {
 static uint32_t build_attention(struct maker *m, const void *arg)
 {
     const struct attention_case *c = arg;
+    const struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.7, .causal = c->causal};
     uint32_t q = checked_leaf(m, c->q), k = checked_leaf(m, c->k), v = checked_leaf(m, c->k);
 
-    return graph_attention(m->graph, "attention", q, k, v, c->causal, 0.7);
+    return graph_attention(m->graph, "attention", q, k, v, &opts);
 }
+
+static const struct graph_attention causal_opts = {GRAPH_ATTENTION_INIT, .scale = 0.7,
+                                                   .causal = true};
 
 static uint32_t build_self_attention(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bcad");
 
     (void)arg;
-    return graph_attention(m->graph, "attention", x, x, x, true, 0.7);
+    return graph_attention(m->graph, "attention", x, x, x, &causal_opts);
 }
 
 static uint32_t build_rotated_attention(struct maker *m, const void *arg)
@@ -75,7 +82,7 @@ static uint32_t build_rotated_attention(struct maker *m, const void *arg)
     q = graph_rope(m->graph, "q", q, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
     k = graph_rope(m->graph, "k", k, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
     v = checked_leaf(m, "bdae");
-    return graph_attention(m->graph, "attention", q, k, v, true, 0.7);
+    return graph_attention(m->graph, "attention", q, k, v, &causal_opts);
 }
 
 /* ---- ops ---- */
@@ -95,6 +102,26 @@ static int variant_of(const void *arg)
 static uint32_t squares(struct maker *m, uint32_t x)
 {
     return map2(m, KERN_MUL, x, x);
+}
+
+/* By positions: head and tail of two documents; values are wider than keys.  Of the variant's
+ * blocks keys were moved on by all but one. */
+static uint32_t build_sighted_attention(struct maker *m, const void *arg)
+{
+    static const int32_t first[6] = {0, 0, 0, 0, 4, 4}, last[6] = {3, 3, 3, 3, 5, 5};
+    const struct kern_sight sight = {{KERN_ZIGZAG, 3, 6}, true, 0, 1, first, last, NULL};
+    struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.7,
+                                   .blocks = (uint32_t)variant_of(arg),
+                                   .shift = variant_of(arg) - 1};
+    uint32_t q = checked_leaf(m, "becd"), k = checked_leaf(m, "bead"), v = checked_leaf(m, "beaf");
+    const uint32_t dims[3] = {dim(m, "b"), dim(m, "e"), graph_dim(m->graph, "span", 2)};
+    struct kern_source source = {.moved = 6 / opts.blocks * opts.shift};
+
+    source.sight = opts.sight = graph_sight(m->graph, &sight);
+    opts.spans = graph_input(m->graph, "spans", SHD_I32, dims, 3, source);
+    source.sight_array = KERN_POSITIONS;
+    opts.positions = graph_input(m->graph, "positions", SHD_I32, &dims[1], 1, source);
+    return graph_attention(m->graph, "attention", q, k, v, &opts);
 }
 
 static uint32_t build_rope(struct maker *m, const void *arg)
@@ -217,6 +244,15 @@ static uint32_t build_slice(struct maker *m, const void *arg)
         m, graph_slice(m->graph, "slice", x, dim(m, "f"), dim(m, "d"), variant_of(arg)));
 }
 
+static uint32_t build_shift(struct maker *m, const void *arg)
+{
+    static const char along[] = "bfc";
+    uint32_t x = checked_leaf(m, "bfc");
+    const char name[2] = {along[variant_of(arg)], '\0'};
+
+    return squares(m, graph_shift(m->graph, "shift", x, dim(m, name), 1));
+}
+
 /* d of 5 elements from b and a, in this order; along the first or the last dimension. */
 static uint32_t build_concat(struct maker *m, const void *arg)
 {
@@ -291,8 +327,138 @@ static uint32_t build_block(struct maker *m, const void *arg)
     return layer_block(m->graph, "block", x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
 }
 
+/* x[b, d, c] with heads a of f + 4, keys and values from e numbers a token, values of g.  The variant:
+ * queries from x itself, or from h numbers a token. */
+static uint32_t build_latent_attention(struct maker *m, const void *arg)
+{
+    const struct attention_opts opts = {.causal = true, .rope_theta = 100};
+    bool compressed = variant_of(arg);
+    uint32_t x = checked_leaf(m, "bdc"), embed = dim(m, "c"), heads = dim(m, "a");
+    uint32_t one = graph_dim(m->graph, "A", 1), turned = graph_dim(m->graph, "B", 4);
+    uint32_t from = dim(m, compressed ? "h" : "c");
+    struct latent_weights w = {.q_latent = GRAPH_NONE, .q_norm = GRAPH_NONE, .norm_eps = 1e-3};
+
+    w.kv_latent = checked_leaf(m, "ce");
+    w.kv_norm = leaf(m, "norm", "e");
+    if (compressed) {
+        w.q_latent = checked_leaf(m, "ch");
+        w.q_norm = leaf(m, "scale", "h");
+        w.k = leaf(m, "keys", "eaf");
+    } else {
+        w.k = checked_leaf(m, "eaf");
+    }
+    w.q = weight(m, "q", from, heads, dim(m, "f"));
+    w.q_rope = weight(m, "turned", from, heads, turned);
+    w.k_rope = weight(m, "position", embed, one, turned);
+    w.v = leaf(m, "values", "eag");
+    w.o = leaf(m, "out", "agc");
+    return layer_latent_attention(m->graph, "attention", x, &w, &opts);
+}
+
+/* ---- experts ---- */
+
+/* Which of the weights is differentiated beside x and the router. */
+enum moe_checked { CHECK_UP, CHECK_DOWN, CHECK_GATE, CHECK_SHARED };
+
+struct moe_case {
+    const char *what;
+    struct moe_opts opts; /* without routing and ids */
+    enum moe_checked checked;
+    enum kern_routing_kind workload;
+    bool learned; /* in its place */
+    bool gated, biased, shared;
+    int64_t capacity; /* 0: nothing is dropped */
+    bool slot_major;
+};
+
+#define MOE .top_k = 2, .scale = 1, .activation = KERN_GELU
+#define LEARNED .learned = true
+
+static const struct moe_case mixtures[] = {
+    {"experts, by a workload", {MOE}, .workload = KERN_ROUTING_ZIPF},
+    {"experts, ragged sources", {MOE}, .workload = KERN_ROUTING_RAGGED},
+    {"experts, one without tokens", {MOE}, CHECK_DOWN, .workload = KERN_ROUTING_EMPTY},
+    {"experts, with drops", {MOE}, .workload = KERN_ROUTING_ZIPF, .capacity = 4},
+    {"learned experts", {MOE}, LEARNED},
+    {"learned experts, gated", {MOE}, CHECK_GATE, LEARNED, .gated = true},
+    {"learned experts, renormalized", {MOE, .renormalize = true}, LEARNED},
+    {"learned experts, by sigmoids, in groups of experts, with a bias",
+     {MOE, .sigmoid = true, .renormalize = true, .groups = 3, .kept = 2}, LEARNED, .biased = true},
+    {"learned experts, scaled, one choice", {.top_k = 1, .scale = 2.5, .activation = KERN_SILU},
+     LEARNED},
+    {"learned experts, drops by token", {MOE}, CHECK_DOWN, LEARNED, .capacity = 4},
+    {"learned experts, drops by choice", {MOE, .renormalize = true}, LEARNED, .capacity = 4,
+     .slot_major = true},
+    {"learned experts, groups of tokens, drops", {MOE, .token_groups = 3}, LEARNED, .capacity = 1},
+    {"learned experts and shared ones", {MOE}, CHECK_SHARED, LEARNED, .shared = true},
+    {"learned experts with an auxiliary loss", {MOE, .aux = 3}, LEARNED},
+    {"learned experts by sigmoids with an auxiliary loss", {MOE, .sigmoid = true, .aux = 3},
+     LEARNED},
+    {"learned experts with a z loss", {MOE, .z = 3}, LEARNED},
+    {"learned experts with both losses and drops", {MOE, .aux = 2, .z = 1}, LEARNED, .capacity = 3},
+    {"experts by a workload with both losses", {MOE, .aux = 2, .z = 1},
+     .workload = KERN_ROUTING_UNIFORM},
+};
+
+/* The queues of x[b, d, c]'s tokens in its groups, and ids where the router does not choose. */
+static void route(struct maker *m, const struct moe_case *c, struct moe_opts *opts)
+{
+    int64_t ngroups = opts->token_groups ? opts->token_groups : 1;
+    const struct kern_routing_spec spec = {.kind = c->workload,
+                                           .tokens = 15 / ngroups,
+                                           .choices = opts->top_k,
+                                           .experts = 6,
+                                           .capacity = c->capacity,
+                                           .slot_major = c->slot_major,
+                                           .assumed = c->learned,
+                                           .skew = 1,
+                                           .ranks = 3};
+    const uint32_t dims[3] = {dim(m, "b"), dim(m, "d"),
+                              graph_dim(m->graph, "choice", opts->top_k)};
+
+    opts->routing = graph_routing(m->graph, &spec);
+    opts->ids = GRAPH_NONE;
+    if (!c->learned)
+        opts->ids = graph_input(m->graph, "ids", SHD_I32, dims, 3,
+                                (struct kern_source){.routing = opts->routing});
+}
+
+static uint32_t checked_if(struct maker *m, bool checked, const char *name, const char *letters)
+{
+    return checked ? checked_leaf(m, letters) : leaf(m, name, letters);
+}
+
+/* x[b, d, c], experts e of width f, shared ones of width g; what is lost is added to all. */
+static uint32_t build_moe(struct maker *m, const void *arg)
+{
+    const struct moe_case *c = arg;
+    struct moe_opts opts = c->opts;
+    struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE, .has_shared = c->shared};
+    uint32_t x = checked_leaf(m, "bdc");
+    struct moe moe;
+
+    w.router = checked_leaf(m, "ce");
+    w.up = checked_if(m, c->checked == CHECK_UP, "rise", "ecf");
+    w.down = checked_if(m, c->checked == CHECK_DOWN, "down", "efc");
+    if (c->gated)
+        w.gate = checked_if(m, c->checked == CHECK_GATE, "gate", "ecf");
+    if (c->biased)
+        w.bias = leaf(m, "bias", "e");
+    w.shared = (struct mlp_weights){GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    if (c->shared) {
+        w.shared.up = checked_if(m, c->checked == CHECK_SHARED, "shared", "cg");
+        w.shared.down = leaf(m, "out", "gc");
+    }
+    route(m, c, &opts);
+    moe = layer_moe(m->graph, "moe", x, &w, &opts);
+    return moe.loss == GRAPH_NONE ? moe.y : map2(m, KERN_ADD, moe.y, moe.loss);
+}
+
 static const struct op_case ops[] = {
     {"attention to itself", build_self_attention, 0},
+    {"attention by positions", build_sighted_attention, 1},
+    {"attention by positions, in two blocks", build_sighted_attention, 2},
+    {"attention by positions, in three blocks", build_sighted_attention, 3},
     {"rope, halves", build_rope, false},
     {"rope, interleaved", build_rope, true},
     {"rope, halves, pairs outside", build_rope_outside, false},
@@ -322,6 +488,9 @@ static const struct op_case ops[] = {
     {"repeat of the first dimension", build_repeat, 1},
     {"repeat of the last dimension", build_repeat, 2},
     {"a dimension renamed and back", build_rename, 0},
+    {"shift of the first dimension", build_shift, 0},
+    {"shift of the middle one", build_shift, 1},
+    {"shift of the last", build_shift, 2},
     {"slice from the start", build_slice, 0},
     {"slice at the end", build_slice, 2},
     {"concatenation along the first dimension", build_concat, 0},
@@ -333,6 +502,8 @@ static const struct op_case ops[] = {
     {"block: layer norms, gelu", build_block, 1},
     {"block: RMS norms, gated, rope", build_block, 6},
     {"block: layer norms, gated, rope", build_block, 7},
+    {"latent attention", build_latent_attention, false},
+    {"latent attention, of compressed queries", build_latent_attention, true},
 };
 
 int main(void)
@@ -346,5 +517,7 @@ int main(void)
     check_gradient("attention of q and k turned, interleaved", build_rotated_attention, &yes);
     for (size_t i = 0; i < COUNT(ops); i++)
         check_gradient(ops[i].what, ops[i].build, &ops[i]);
+    for (size_t i = 0; i < COUNT(mixtures); i++)
+        check_gradient(mixtures[i].what, build_moe, &mixtures[i]);
     return done();
 }

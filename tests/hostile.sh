@@ -159,6 +159,29 @@ run("show array: spec", "show", "array", "--mesh", "tp=2", "--shape", "4", "--sp
 run("show array: shape", "show", "array", "--mesh", "tp=2", "--shape", NASTY, status=2)
 run("show mesh: an ending", "show", "mesh", "tp=2", "-o", NASTY, status=2, said=escaped("n"))
 run("show mesh: a folder", "show", "mesh", "tp=2", "-o", NASTY + "/x.svg", status=3, said=escaped("n"))
+HARDWARE = json.dumps({
+    "version": 1, "name": NASTY, "source": NASTY, "rates": {"bfloat16": "1TFLOP/s"},
+    "memory": {"size": "1GiB", "rate": "1GB/s"},
+    "kernels": {"launch": "1us", "matmul_efficiency": 1, "memory_efficiency": 1,
+                "attention_efficiency": 1, "attention_backward_efficiency": 1},
+    "tiers": [{"name": NASTY, "devices": 2, "rate": "1GB/s", "latency": "1us", "step": "1us"},
+              {"name": NASTY, "rate": "1GB/s", "latency": "1us", "step": "1us"}],
+    "validation": [{"set": NASTY, "rows": 1, "mape": 0, "cross_validated_mape": 0,
+                    "parameters_least": 1, "parameters_most": 1, "devices_least": 1,
+                    "devices_most": 1}]}).replace("\\udb40\\udc41", "\\U000e0041")
+write(b"hardware.yaml", HARDWARE)
+write(b"bad_hardware.yaml", json.dumps({NASTY: NASTY, "tiers": [{NASTY: NASTY}], "fitted": [NASTY]})
+      .replace("\\udb40\\udc41", "\\U000e0041"))
+run("show hardware: names", "show", "hardware", "hardware.yaml", status=0, said=escaped("n"))
+run("show hardware: bad keys", "show", "hardware", "bad_hardware.yaml", status=2, said=escaped("n"))
+run("show hardware: none", "show", "hardware", NASTY, status=2, said=escaped("n"))
+LINKS = ("explain", "collective", "all-reduce", "-b", "1MiB", "--hardware")
+run("explain --hardware: names", *LINKS, "hardware.yaml", "-m", MESH, status=0, said=escaped("n"))
+run("explain --hardware: names in JSON", *LINKS, "hardware.yaml", "-m", MESH, "--json", status=0)
+run("explain --hardware: bad keys", *LINKS, "bad_hardware.yaml", status=2, said=escaped("n"))
+run("explain --hardware: axes", *LINKS, "hardware.yaml", "-m", "x=2", "--axes", NASTY, status=2)
+run("explain --hardware: mesh", *LINKS, "hardware.yaml", "-m", NASTY, status=2)
+run("explain --hardware: size", *LINKS[:-2], NASTY, "--hardware", "hardware.yaml", status=2)
 run("explain reshard: axes", "explain", "reshard", "--mesh", MESH, "--shape", "4", "--from", MESH[:-2],
     "--to", "")
 for option in ("--mesh", "--shape", "--from", "--to", "--link", "--memory", "--dtype"):

@@ -225,23 +225,31 @@ static const struct {
     struct kern_attention a; /* dtype and scale filled in below */
     int64_t query0, head0, kv_head0;
 } cases[] = {
-    {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 0, false}, 0, 0, 0},
-    {"one query", {0, 2, 1, 200, 2, 2, 16, 1, 0, false}, 0, 0, 0},
-    {"one query, the last", {0, 1, 1, 70, 2, 1, 8, 2, 0, true}, 69, 0, 0},
-    {"one query in the middle", {0, 1, 1, 200, 1, 1, 5, 1, 0, true}, 65, 0, 0},
-    {"head of one element", {0, 2, 67, 66, 2, 2, 1, 1, 0, true}, 0, 0, 0},
-    {"whole tiles", {0, 1, 128, 128, 2, 2, 64, 1, 0, false}, 0, 0, 0},
-    {"whole tiles, causal", {0, 1, 128, 128, 2, 2, 32, 1, 0, true}, 0, 0, 0},
-    {"odd sizes", {0, 2, 77, 131, 3, 3, 37, 1, 0, false}, 0, 0, 0},
-    {"odd sizes, causal", {0, 2, 131, 131, 3, 3, 41, 1, 0, true}, 0, 0, 0},
-    {"long heads", {0, 1, 66, 67, 1, 1, 130, 1, 0, true}, 0, 0, 0},
-    {"second half of the queries", {0, 1, 65, 130, 2, 2, 16, 1, 0, true}, 65, 0, 0},
-    {"queries off the tiles", {0, 1, 100, 170, 1, 1, 16, 1, 0, true}, 33, 0, 0},
-    {"queries past the keys", {0, 1, 70, 20, 1, 1, 16, 1, 0, true}, 0, 0, 0},
-    {"grouped heads", {0, 2, 40, 40, 6, 2, 16, 3, 0, true}, 0, 0, 0},
-    {"grouped heads, in the middle", {0, 1, 40, 80, 4, 2, 16, 4, 0, true}, 40, 6, 1},
-    {"one key head of more", {0, 1, 65, 65, 2, 1, 16, 4, 0, false}, 0, 10, 2},
-    {"more key heads than used", {0, 1, 30, 30, 2, 3, 16, 2, 0, false}, 0, 4, 1},
+    {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, false, .blocks = 1}, 0, 0, 0},
+    {"one query", {0, 2, 1, 200, 2, 2, 16, 16, 1, 0, false, .blocks = 1}, 0, 0, 0},
+    {"one query, the last", {0, 1, 1, 70, 2, 1, 8, 8, 2, 0, true, .blocks = 1}, 69, 0, 0},
+    {"one query in the middle", {0, 1, 1, 200, 1, 1, 5, 5, 1, 0, true, .blocks = 1}, 65, 0, 0},
+    {"head of one element", {0, 2, 67, 66, 2, 2, 1, 1, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"whole tiles", {0, 1, 128, 128, 2, 2, 64, 64, 1, 0, false, .blocks = 1}, 0, 0, 0},
+    {"whole tiles, causal", {0, 1, 128, 128, 2, 2, 32, 32, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"odd sizes", {0, 2, 77, 131, 3, 3, 37, 37, 1, 0, false, .blocks = 1}, 0, 0, 0},
+    {"odd sizes, causal", {0, 2, 131, 131, 3, 3, 41, 41, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"long heads", {0, 1, 66, 67, 1, 1, 130, 130, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"second half of the queries",
+     {0, 1, 65, 130, 2, 2, 16, 16, 1, 0, true, .blocks = 1},
+     65,
+     0,
+     0},
+    {"queries off the tiles", {0, 1, 100, 170, 1, 1, 16, 16, 1, 0, true, .blocks = 1}, 33, 0, 0},
+    {"queries past the keys", {0, 1, 70, 20, 1, 1, 16, 16, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"grouped heads", {0, 2, 40, 40, 6, 2, 16, 16, 3, 0, true, .blocks = 1}, 0, 0, 0},
+    {"grouped heads, in the middle",
+     {0, 1, 40, 80, 4, 2, 16, 16, 4, 0, true, .blocks = 1},
+     40,
+     6,
+     1},
+    {"one key head of more", {0, 1, 65, 65, 2, 1, 16, 16, 4, 0, false, .blocks = 1}, 0, 10, 2},
+    {"more key heads than used", {0, 1, 30, 30, 2, 3, 16, 16, 2, 0, false, .blocks = 1}, 0, 4, 1},
 };
 
 static void test_plain(void)
@@ -265,7 +273,8 @@ static void test_plain(void)
     }
 }
 
-static const struct kern_attention middle = {SHD_F32, 2, 150, 150, 4, 2, 24, 2, 0.2, true};
+static const struct kern_attention middle = {SHD_F32, 2,  150, 150, 4,    2,
+                                             24,      24, 2,   0.2, true, .blocks = 1};
 
 static void test_bits(void)
 {
@@ -340,7 +349,7 @@ static void test_isa(void)
 
 static void test_extremes(void)
 {
-    struct kern_attention a = {SHD_F32, 1, 3, 2, 1, 1, 1, 1, 1, false};
+    struct kern_attention a = {SHD_F32, 1, 3, 2, 1, 1, 1, 1, 1, 1, false, .blocks = 1};
     float q[3] = {1e4f, -1e4f, 1}, k[2] = {1, -1}, v[2] = {3, 5}, o[3], lse[3];
     struct problem p = {.desc.attention = a};
 
@@ -356,7 +365,7 @@ static void test_extremes(void)
 
 static void test_empty(void)
 {
-    struct kern_attention a = {SHD_F32, 1, 2, 0, 1, 1, 1, 1, 1, false};
+    struct kern_attention a = {SHD_F32, 1, 2, 0, 1, 1, 1, 1, 1, 1, false, .blocks = 1};
     float q[2] = {1, 2}, o[2] = {7, 7}, lse[2] = {7, 7}, grad[2] = {1, 1}, dq[2] = {7, 7};
     struct problem p = {.desc.attention = a};
 
@@ -376,7 +385,7 @@ static void test_counts(void)
 {
     const struct kern_kernel *forward = &kern_kernel_attention;
     const struct kern_kernel *backward = &kern_kernel_attention_grad;
-    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 2, 1, true}};
+    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 8, 2, 1, true, .blocks = 1}};
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 
@@ -396,7 +405,8 @@ static void test_counts(void)
     ok(forward->workspace_bytes(&d) == small, "workspace does not grow with the sequence");
     ok(backward->workspace_bytes(&d) <= 2 * grad_small, "backward not faster than the sequence");
     d.attention.batch = d.attention.heads = d.attention.queries = INT64_MAX;
-    d.attention.kv_heads = d.attention.keys = d.attention.head_dim = INT64_MAX;
+    d.attention.kv_heads = d.attention.keys = INT64_MAX;
+    d.attention.head_dim = d.attention.value_dim = INT64_MAX;
     ok(forward->flops(&d, none) == UINT64_MAX && backward->flops(&d, none) == UINT64_MAX &&
            forward->dense_flops(&d) == UINT64_MAX && backward->dense_flops(&d) == UINT64_MAX &&
            forward->bytes(&d, none) == UINT64_MAX && backward->bytes(&d, none) == UINT64_MAX &&
@@ -413,8 +423,8 @@ static void test_flops(void)
     ok(flops_differ == 0, "flops counted by the loops are those of the formula");
     flops_differ = 0;
     for (int i = 0; i < nruns; i++) {
-        struct kern_attention a = {SHD_F32, 1, 1 + random_below(600), random_below(700), 2, 1, 4,
-                                   2,       1, random_below(4) > 0};
+        struct kern_attention a = {SHD_F32, 1, 1 + random_below(600), random_below(700), 2, 1, 4, 4,
+                                   2,       1, random_below(4) > 0,   .blocks = 1};
         struct problem p;
 
         problem_init(&p, &a, random_below(2) ? random_below(20) * 32 : random_below(500), 0, 0);
@@ -430,7 +440,8 @@ static void test_flops(void)
 static void test_balance(void)
 {
     const struct kern_kernel *kernels[] = {&kern_kernel_attention, &kern_kernel_attention_grad};
-    union kern_desc d = {.attention = {SHD_BF16, 1, 1024, 8192, 4, 4, 64, 1, 1, true}};
+    union kern_desc d = {
+        .attention = {SHD_BF16, 1, 1024, 8192, 4, 4, 64, 64, 1, 1, true, .blocks = 1}};
 
     for (int k = 0; k < 2; k++) {
         double sum = 0, most = 0, balance;

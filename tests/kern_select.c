@@ -96,7 +96,7 @@ static bool rope_agrees(const struct kern_rope *r, const void *in, const void *o
 static void check_rope(enum shd_dtype dtype, bool interleaved, bool inverse)
 {
     union kern_desc d = {
-        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 7, 10000, interleaved, inverse}};
+        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 7, 10000, interleaved, inverse, false}};
     union kern_desc back = d;
     int64_t offset = 100, span;
     void *in, *out;
@@ -232,11 +232,11 @@ static void test_embed(void)
 
 /* ---- pick: a device with classes 4..9 ---- */
 
-static void check_pick(enum shd_dtype dtype, int64_t inner)
+static void check_pick(enum shd_dtype dtype, int64_t inner, int64_t choices)
 {
     enum { TOKENS = 130, CLASSES = 6 };
-    union kern_desc d = {.pick = {dtype, TOKENS, CLASSES, inner}};
-    int64_t offset = 4, nx = TOKENS * CLASSES * inner, ny = TOKENS * inner, nbad = 0;
+    union kern_desc d = {.pick = {dtype, TOKENS, CLASSES, inner, choices}};
+    int64_t offset = 4, nx = TOKENS * CLASSES * inner, ny = TOKENS * inner * choices, nbad = 0;
     void *x = random_array(dtype, nx, 3), *y = random_array(dtype, ny, 3);
     void *out = random_array(dtype, ny, 3), *grad = random_array(dtype, nx, 3);
     int32_t *ids = malloc((size_t)ny * sizeof *ids);
@@ -247,12 +247,14 @@ static void check_pick(enum shd_dtype dtype, int64_t inner)
     run(&kern_kernel_pick, &d, x, ids, out, &offset);
     run(&kern_kernel_pick_grad, &d, ids, y, grad, &offset);
     for (int64_t i = 0; i < ny; i++) {
-        int64_t class = ids[i] - offset, at = (i / inner * CLASSES + class) * inner + i % inner;
+        int64_t class = ids[i] - offset, place = i / choices;
+        int64_t at = (place / inner * CLASSES + class) * inner + place % inner;
         double want = class >= 0 && class < CLASSES ? get_elem(dtype, x, at) : 0;
 
         nbad += get_elem(dtype, out, i) != want;
     }
-    ok(nbad == 0, "%s: pick, %d a class", shd_dtype_name(dtype), (int)inner);
+    ok(nbad == 0, "%s: pick, %d a class, %d choices", shd_dtype_name(dtype), (int)inner,
+       (int)choices);
     check_adjoint(dtype, "pick", x, grad, nx, y, out, ny);
     free(x);
     free(y);
@@ -265,8 +267,10 @@ static void test_pick(void)
 {
     FLOATS(dtype)
     {
-        check_pick(dtype, 1);
-        check_pick(dtype, 3);
+        check_pick(dtype, 1, 1);
+        check_pick(dtype, 3, 1);
+        check_pick(dtype, 1, 4);
+        check_pick(dtype, 2, 3);
     }
 }
 
@@ -368,21 +372,21 @@ static const struct {
     union kern_desc d;
     uint64_t flops, bytes;
 } counts[] = {
-    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, 10, 0, 0}}, 72, 192},
+    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, 10, 0, 0, 0}}, 72, 192},
     {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0}}, 0, 2 * (6 + 24)},
     {&kern_kernel_embed, {.embed = {SHD_BF16, 7, 5, 3}}, 0, 2 * 30 + 20},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, 7, 5, 3}}, 15, 30 + 42 + 20},
-    {&kern_kernel_pick, {.pick = {SHD_F64, 5, 7, 2}}, 0, 2 * 80 + 40},
-    {&kern_kernel_pick_grad, {.pick = {SHD_F64, 5, 7, 2}}, 0, 80 + 560 + 40},
+    {&kern_kernel_pick, {.pick = {SHD_F64, 5, 7, 2, 1}}, 0, 2 * 80 + 40},
+    {&kern_kernel_pick_grad, {.pick = {SHD_F64, 5, 7, 2, 3}}, 0, 240 + 560 + 120},
     {&kern_kernel_repeat, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 0, 240 + 120},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
     {&kern_kernel_window, {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}}}, 0, 4 * 78},
     {&kern_kernel_rope,
-     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, 10, 0, 0}},
+     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, 10, 0, 0, 0}},
      UINT64_MAX,
      UINT64_MAX},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, BIG, BIG, BIG}}, UINT64_MAX, UINT64_MAX},
-    {&kern_kernel_pick_grad, {.pick = {SHD_F64, BIG, BIG, BIG}}, 0, UINT64_MAX},
+    {&kern_kernel_pick_grad, {.pick = {SHD_F64, BIG, BIG, BIG, BIG}}, 0, UINT64_MAX},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, BIG, BIG, BIG, BIG, 1}}, UINT64_MAX, UINT64_MAX},
     {&kern_kernel_window,
      {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}}},

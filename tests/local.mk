@@ -21,7 +21,10 @@ check_PROGRAMS += \
 	%D%/channel \
 	%D%/classes \
 	%D%/coll \
+	%D%/collective_time \
+	%D%/contexts \
 	%D%/create_mesh \
+	%D%/decisions \
 	%D%/diag \
 	%D%/dtype \
 	%D%/error \
@@ -33,21 +36,27 @@ check_PROGRAMS += \
 	%D%/gradient \
 	%D%/gradient_layers \
 	%D%/graph \
+	%D%/graph_attention \
 	%D%/graph_builder \
 	%D%/graph_text \
 	%D%/group \
+	%D%/hardware \
 	%D%/heap \
 	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \
 	%D%/kern_einsum \
+	%D%/kern_experts \
 	%D%/kern_map \
 	%D%/kern_move \
 	%D%/kern_reduce \
+	%D%/kern_ring \
 	%D%/kern_select \
+	%D%/kern_sight \
 	%D%/log \
 	%D%/logical \
 	%D%/loss_scale \
+	%D%/machine \
 	%D%/match \
 	%D%/mesh \
 	%D%/mesh_axes \
@@ -76,11 +85,13 @@ check_PROGRAMS += \
 	%D%/reshard \
 	%D%/reshard_random \
 	%D%/rules \
+	%D%/rows \
 	%D%/run \
 	%D%/scenario \
 	%D%/schedule \
 	%D%/shape \
 	%D%/sharding \
+	%D%/shift \
 	%D%/spec \
 	%D%/split \
 	%D%/steady \
@@ -134,6 +145,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_pattern_SOURCES = \
 	%D%/pattern.c \
 	%D%/layout.h
+%C%_contexts_SOURCES = \
+	%D%/contexts.c \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/tried.c \
+	%D%/tried.h
 %C%_create_mesh_SOURCES = \
 	%D%/create_mesh.c \
 	%D%/layout.h
@@ -155,6 +172,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 %C%_kern_einsum_SOURCES = \
 	%D%/kern_einsum.c \
 	%D%/kern_data.h
+%C%_kern_experts_SOURCES = \
+	%D%/kern_experts.c \
+	%D%/kern_data.h
 %C%_kern_map_SOURCES = \
 	%D%/kern_map.c \
 	%D%/kern_data.h
@@ -163,6 +183,9 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/kern_data.h
 %C%_kern_reduce_SOURCES = \
 	%D%/kern_reduce.c \
+	%D%/kern_data.h
+%C%_kern_ring_SOURCES = \
+	%D%/kern_ring.c \
 	%D%/kern_data.h
 %C%_kern_select_SOURCES = \
 	%D%/kern_select.c \
@@ -231,6 +254,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_rows_SOURCES = \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/rows.c \
+	%D%/step.c \
+	%D%/step.h
 
 %C%_chunk_SOURCES = \
 	%D%/chunk.c \
@@ -254,30 +283,45 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 test_scripts = \
 	%D%/activations.sh \
 	%D%/banned.sh \
+	%D%/bench_hardware.sh \
+	%D%/book.sh \
+	%D%/calibrate.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
 	%D%/circles.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
 	%D%/cli_run.sh \
+	%D%/clusters.sh \
 	%D%/compare.sh \
 	%D%/completion.sh \
+	%D%/context.sh \
 	%D%/course.sh \
+	%D%/dimensions.sh \
 	%D%/examples.sh \
+	%D%/experts.sh \
+	%D%/experts_grid.sh \
 	%D%/explain.sh \
+	%D%/estimators.sh \
 	%D%/exports.sh \
 	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \
 	%D%/layers.sh \
+	%D%/links.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
+	%D%/memory_formulas.sh \
 	%D%/memory_kinds.sh \
+	%D%/modelled.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \
 	%D%/program.sh \
+	%D%/query_moe.sh \
 	%D%/query_mutated.sh \
+	%D%/query_ring.sh \
+	%D%/published.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/recompute.sh \
@@ -288,8 +332,10 @@ test_scripts = \
 	%D%/show_timetable.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/train_step.sh \
 	%D%/twenty_steps.sh \
 	%D%/types.sh \
+	%D%/uneven.sh \
 	%D%/volumes.sh \
 	%D%/whole_models.sh \
 	%D%/zero.sh
@@ -310,6 +356,7 @@ TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += \
 	$(test_scripts) \
 	%D%/fuzz/graph_text_fuzz.c \
+	%D%/fuzz/hardware_fuzz.c \
 	%D%/fuzz/pattern_fuzz.c \
 	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \
@@ -320,6 +367,8 @@ EXTRA_DIST += \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
+	%D%/book.py \
+	%D%/experts_grid.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/program.sh \

@@ -71,6 +71,17 @@ END
 echo '{"id": 1, "op": "re.search", "in": {"pattern": "up", "string": "mlp/up"}}' \
     >"$tmp/here/questions.jsonl"
 printf -- '- [proj.weight, [null, tp]]\n- [.*, []]\n' >"$tmp/here/rules.yaml"
+# A measured step of a small model, and what nccl-tests print.
+cat >"$tmp/here/steps.jsonl" <<'END'
+{"id": "a", "set": "own", "in": {"model": {"hidden": 256, "layers": 2, "heads": 4, "kv_heads": 4, "mlp_dim": 1024, "gated_mlp": false, "vocab": 1024, "seq": 128}, "hardware": "h100-80g-roce", "devices": 8, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp": 8, "virtual_stages": 1, "micro_batch": 1, "global_batch": 8, "recompute": "none", "sequence_parallel": false, "zero_stage": 3, "dtype": "bf16", "flash_attention": true}, "measured": {"step_seconds": 0.01}}
+END
+{
+    echo '# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824 step: 4(factor)'
+    awk 'BEGIN {for (r = 0; r < 8; r++) printf "#  Rank %2d Group  0 Pid 1 on host device %2d\n", r, r}'
+    awk 'BEGIN {for (b = 1048576; b <= 1073741824; b *= 4) {
+        s = 90e-6 + 1.75 * b / 360e9
+        printf "%12d %12d float sum -1 %.2f %.2f %.2f 0\n", b, b / 4, s * 1e6, b / s / 1e9, 1.75 * b / s / 1e9}}'
+} >"$tmp/here/reduce.txt"
 # Trainings, which `check` need not repeat.
 cp -r "$tmp/here" "$tmp/checked"
 cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"

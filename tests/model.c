@@ -57,10 +57,13 @@ static const struct {
      "layers/0/attn/q/kernel[embed,heads,head_dim] layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
      "layers/0/attn/v/kernel[embed,kv_heads,head_dim] "
      "layers/0/attn/o/kernel[heads,head_dim,embed] ",
-     "layers/0/attn/in[batch,seq,embed] layers/0/attn/q[batch,seq,heads,head_dim] "
+     "layers/0/attn/in[batch,seq,embed] layers/0/attn/projected[batch,seq,heads,head_dim] "
+     "layers/0/attn/q[batch,seq,heads,head_dim] "
+     "layers/0/attn/projected[batch,seq,kv_heads,head_dim] "
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] "
+     "layers/0/attn/projected[batch,seq,kv_heads,head_dim] "
      "layers/0/attn/kv[batch,seq,kv_heads,head_dim] layers/0/attn/q[batch,seq,heads,head_dim] "
-     "layers/0/attn/out[batch,seq,embed] ",
+     "layers/0/attn/attended[batch,seq,heads,head_dim] layers/0/attn/out[batch,seq,embed] ",
      "1 layer of attention, embed 16, 4 heads of 4 on 2 key heads, float32; batch 4x8; forward "
      "and "
      "backward"},

@@ -33,6 +33,9 @@ static const struct {
     {"t5-v1.1-small", 76961152},    {"t5-v1.1-base", 247577856},
     {"t5-v1.1-large", 783150080},   {"t5-v1.1-xl", 2849757184},
     {"t5-v1.1-xxl", 11135332352},
+    {"mixtral-8x7b", 46702792704},  {"mixtral-8x22b", 140620634112},
+    {"deepseek-v2-lite", 15706484224}, {"deepseek-v2", 235741434880},
+    {"deepseek-v3", 671026404352}, /* and 14,848 numbers of routers that no gradient changes */
 };
 
 /* The graph of a scenario's text; NULL, with its messages as a diagnosis, when it is refused. */

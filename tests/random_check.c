@@ -80,7 +80,8 @@ static void count_program(const struct random_program *p, const struct program *
 /* ---- the properties ---- */
 
 /* All devices together do an op as often as along the axes that do not cut it, with nothing
- * skipped; but for look-ups' gradients, which pass over all tokens where the table is cut. */
+ * skipped; but for look-ups' gradients, which pass over all tokens where the table is cut, and
+ * products of experts, of which an even share need not be a whole number of rows. */
 static bool work_adds_up(const struct program *program)
 {
     uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh);
@@ -93,8 +94,11 @@ static bool work_adds_up(const struct program *program)
             if (!(op->cut_axes >> a & 1))
                 times *= (uint64_t)shd_mesh_axis_size(program->mesh, a);
         if (op->kind == PROGRAM_KERNEL && op->kernel != &kern_kernel_embed_grad &&
-            op->dense_flops * ndevices != op->model_flops * times)
+            op->kernel != &kern_kernel_grouped &&
+            op->dense_flops * ndevices != op->model_flops * times) {
+            diag("the work of op %u (%s for %s) does not add up", i, program_step_name(op), op->name);
             return false;
+        }
     }
     return true;
 }

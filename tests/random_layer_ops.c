@@ -120,13 +120,113 @@ static void add_attention(struct random_program *p)
     const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
     const uint32_t of_k[4] = {BATCH, keys, heads, HEAD_DIM};
     bool causal = random_chance(&p->random, 50);
+    const struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.5, .causal = causal};
     uint32_t q = fit(p, of_q, 4), k = fit(p, of_k, 4), v = fit(p, of_k, 4), o;
 
-    o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, causal, 0.5);
+    o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, &opts);
     random_keep(p, o, p->bounds[v]);
     random_layers.attention++;
     random_layers.causal += causal;
     random_layers.grouped += p->graph->dims[heads].size < p->graph->dims[HEADS].size;
+}
+
+/* Documents of random lengths in some rows; the arrays have room for all. */
+static void add_documents(struct random_program *p, struct kern_sight *sight, int32_t *first,
+                          int32_t *last)
+{
+    int64_t n = sight->order.extent, end = 0;
+
+    sight->rows = 1 + random_below(&p->random, (uint32_t)p->graph->dims[BATCH].size);
+    sight->first = first;
+    sight->last = last;
+    for (int64_t row = 0; row < sight->rows; row++)
+        for (int64_t at = 0; at < n; at++) {
+            int64_t begin = at == 0 ? 0 : first[row * n + at - 1];
+
+            if (at == 0 || at == end) {
+                begin = at;
+                end = at + 1 + random_below(&p->random, 5);
+                end = end < n ? end : n;
+            }
+            first[row * n + at] = (int32_t)begin;
+            last[row * n + at] = (int32_t)end - 1;
+        }
+}
+
+static const struct kern_sight *random_sight(struct random_program *p)
+{
+    int32_t first[48], last[48]; /* of at most 4 rows of 12 */
+    int64_t n = p->graph->dims[SEQ].size, parts = 1 + random_below(&p->random, 3);
+    enum kern_order_kind kind = (enum kern_order_kind)random_below(&p->random, KERN_NORDERS);
+    struct kern_sight sight = {.causal = random_chance(&p->random, 70)};
+
+    if (n % kern_order_unit(kind, parts))
+        parts = 1;
+    sight.order = (struct kern_order){kind, parts, n};
+    if (random_chance(&p->random, 30))
+        sight.window = 1 + random_below(&p->random, (uint32_t)n);
+    if (random_chance(&p->random, 50))
+        add_documents(p, &sight, first, last);
+    return graph_sight(p->graph, &sight);
+}
+
+/* An array of what is seen, lying in any way. */
+static uint32_t sight_array(struct random_program *p, const struct kern_sight *sight,
+                            enum kern_sight_array array, uint32_t keys, int64_t moved)
+{
+    uint32_t span = graph_dim(p->graph, "span", 2), node;
+    const uint32_t of_spans[3] = {BATCH, SEQ, span}, rows = sight->rows > 0;
+    const struct kern_source source = {.sight = sight, .sight_array = array, .moved = moved};
+
+    node = array == KERN_POSITIONS
+               ? graph_input(p->graph, random_name(p, "positions"), SHD_I32, &keys, 1, source)
+               : graph_input(p->graph, random_name(p, "spans"), SHD_I32, of_spans + 1 - rows,
+                             2 + rows, source);
+    random_keep(p, node, 1);
+    if (random_chance(&p->random, 50))
+        random_ask(p, node);
+    return node;
+}
+
+/* By positions, in blocks now and then: a step of a ring, or two of which one goes on. */
+static void add_sighted_attention(struct random_program *p)
+{
+    bool same = p->graph->dims[KEYS].size == p->graph->dims[SEQ].size;
+    uint32_t keys = same && random_chance(&p->random, 50) ? KEYS : SEQ;
+    uint32_t heads = random_chance(&p->random, 25) ? HEADS : KV_HEADS;
+    uint32_t width = random_chance(&p->random, 50) ? HEAD_DIM : EMBED;
+    const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
+    const uint32_t of_k[4] = {BATCH, keys, heads, HEAD_DIM};
+    const uint32_t of_v[4] = {BATCH, keys, heads, width};
+    uint32_t q = fit(p, of_q, 4), o = GRAPH_NONE, steps = 1, before = GRAPH_NONE;
+    const struct kern_sight *sight = random_sight(p);
+    int64_t n = p->graph->dims[SEQ].size;
+    struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.5, .sight = sight, .blocks = 1};
+    double bound = 1;
+
+    if (n % 2 == 0 && random_chance(&p->random, 60))
+        opts.blocks = n % 4 == 0 && random_chance(&p->random, 50) ? 4 : 2;
+    opts.shift = random_below(&p->random, opts.blocks);
+    if (opts.blocks > 1 && !p->backward && random_chance(&p->random, 50))
+        steps = 2;
+    opts.spans = sight_array(p, sight, KERN_SPANS, keys, 0);
+    for (uint32_t step = 0; step < steps; step++) {
+        uint32_t k = fit(p, of_k, 4), v = fit(p, of_v, 4);
+
+        opts.positions = sight_array(p, sight, KERN_POSITIONS, keys, opts.shift * n / opts.blocks);
+        opts.before = before;
+        opts.more = step + 1 < steps;
+        o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, &opts);
+        bound = p->bounds[v] > bound ? p->bounds[v] : bound;
+        if (opts.more)
+            random_keep(p, o, 0); /* as it is */
+        before = o;
+        opts.shift = (opts.shift + 1) % opts.blocks;
+    }
+    random_keep(p, o, bound);
+    random_layers.sighted++;
+    random_layers.in_blocks += opts.blocks > 1;
+    random_layers.goes_on += steps > 1;
 }
 
 static void add_rope(struct random_program *p)
@@ -303,6 +403,23 @@ static void add_slice(struct random_program *p)
                 p->bounds[x]);
 }
 
+static void add_shift(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), dim;
+    struct graph_node n;
+    int64_t size;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    size = p->graph->dims[dim].size;
+    random_keep(p,
+                graph_shift(p->graph, random_name(p, "shift"), x, dim,
+                            random_below(&p->random, (uint32_t)(2 * size + 1)) - size),
+                p->bounds[x]);
+}
+
 /* x with itself, or with an array of its dimensions but for the one along which they are joined. */
 static void add_concat(struct random_program *p)
 {
@@ -387,14 +504,132 @@ static void add_block(struct random_program *p)
     random_layers.blocks++;
 }
 
+/* ---- experts ---- */
+
+/* The dimensions of a layer of experts. */
+struct expert_dims {
+    uint32_t expert, choice, slot, group;
+};
+
+static const struct kern_routing *random_routing(struct random_program *p, int64_t groups)
+{
+    const struct kern_routing_spec spec = {
+        .kind = (enum kern_routing_kind)random_below(&p->random, KERN_ROUTING_NKINDS),
+        .tokens = p->graph->dims[BATCH].size / groups * p->graph->dims[SEQ].size,
+        .choices = 1 + random_below(&p->random, 2),
+        .experts = 4 + 2 * random_below(&p->random, 3),
+        .capacity = random_below(&p->random, 6), /* 0: all come in */
+        .slot_major = random_chance(&p->random, 50),
+        .skew = 1,
+        .share = 0.5,
+        .ranks = 2,
+        .seed = (uint32_t)random_next(&p->random)};
+
+    return graph_routing(p->graph, &spec);
+}
+
+/* A place where a sharding may be asked for. */
+static uint32_t placed(struct random_program *p, uint32_t node, double bound)
+{
+    node = random_keep(p, graph_constraint(p->graph, random_name(p, "place"), node), bound);
+    if (node != GRAPH_NONE && random_chance(&p->random, 50))
+        random_ask(p, node);
+    return node;
+}
+
+/* Tokens go to experts as a workload says, to be multiplied there, and come back. */
+static uint32_t through_experts(struct random_program *p, const struct kern_routing *routing,
+                                const struct expert_dims *d, uint32_t ids)
+{
+    static const uint32_t tokens[3] = {BATCH, SEQ, EMBED};
+    const uint32_t weight[3] = {d->expert, EMBED, CLASSES}, out[3] = {d->expert, d->slot, CLASSES};
+    uint32_t groups = (uint32_t)p->graph->dims[d->group].size;
+    uint32_t x = fit(p, tokens, 3), w = small_leaf(p, weight, 3), slots, rows, counts;
+    double bound = p->bounds[x];
+
+    slots = graph_slots(p->graph, random_name(p, "slots"), ids, routing, d->group, d->expert);
+    random_keep(p, slots, 1);
+    if (slots == GRAPH_NONE)
+        return GRAPH_NONE;
+    counts = p->graph->nodes[slots].extras[0];
+    rows = graph_dispatch(p->graph, random_name(p, "dispatch"), x, ids, slots, d->expert, d->slot,
+                          groups, routing);
+    rows = placed(p, random_keep(p, rows, bound), bound);
+    rows = graph_grouped(p->graph, random_name(p, "grouped"), rows, w, counts, routing, d->slot,
+                         out, 3);
+    rows = placed(p, random_keep(p, rows, RANDOM_BOUND), RANDOM_BOUND);
+    return random_keep(
+        p, graph_combine(p->graph, random_name(p, "combine"), rows, ids, slots, groups, routing),
+        RANDOM_BOUND);
+}
+
+/* The largest scores of each token; they weigh what comes back. */
+static uint32_t random_gates(struct random_program *p, const struct expert_dims *d)
+{
+    const uint32_t dims[3] = {BATCH, SEQ, d->expert};
+    uint32_t scores = random_leaf(p, dims, 3), ids;
+
+    ids = graph_topk(p->graph, random_name(p, "topk"), scores, d->expert, d->choice, NULL);
+    random_keep(p, ids, 1);
+    return random_keep(p, graph_pick(p->graph, random_name(p, "gates"), scores, ids, d->expert), 1);
+}
+
+static void add_experts(struct random_program *p)
+{
+    static const uint32_t y[3] = {BATCH, SEQ, CLASSES};
+    struct graph *g = p->graph;
+    int64_t groups = g->dims[BATCH].size % 2 ? 1 : 1 + random_below(&p->random, 2);
+    const struct kern_routing *r = random_routing(p, groups);
+    struct expert_dims d;
+    uint32_t id[3] = {BATCH, SEQ}, ids, back, count;
+
+    if (!r)
+        return;
+    d.expert = graph_dim(g, graph_text(g, "expert%u", r->experts), r->experts);
+    d.choice = id[2] = graph_dim(g, graph_text(g, "choice%u", r->choices), r->choices);
+    d.slot = graph_dim(g, graph_text(g, "slot%u", g->ndims), groups * r->capacity);
+    d.group = graph_dim(g, graph_text(g, "group%d", (int)groups), groups);
+    ids = graph_input(g, random_name(p, "routed"), SHD_I32, id, 3,
+                      (struct kern_source){.routing = r});
+    random_keep(p, ids, 1);
+    if (ids != GRAPH_NONE && random_chance(&p->random, 70))
+        random_ask(p, ids);
+    back = through_experts(p, r, &d, ids);
+    random_keep(p, graph_einsum(g, random_name(p, "weighed"), back, random_gates(p, &d), y, 3),
+                RANDOM_BOUND);
+    count = graph_count(g, random_name(p, "count"), p->dtype, ids, d.expert);
+    random_keep(p, graph_map(g, random_name(p, "part"), KERN_SCALE, count, GRAPH_NONE, 1e-2), 1);
+}
+
 /* ---- programs ---- */
 
 static void add_any(struct random_program *p)
 {
     static void (*const adders[])(struct random_program *) = {
-        add_attention, add_attention, add_rope,   add_norm,   add_softmax, add_causal,    add_embed,
-        add_pick,      add_xent,      add_repeat, add_repeat, add_slice,   add_concat,    add_block,
-        add_transpose, random_op,     random_op,  random_op,  random_op,   add_attention,
+        add_attention,
+        add_attention,
+        add_rope,
+        add_norm,
+        add_softmax,
+        add_causal,
+        add_embed,
+        add_pick,
+        add_xent,
+        add_repeat,
+        add_repeat,
+        add_slice,
+        add_concat,
+        add_block,
+        add_transpose,
+        add_shift,
+        random_op,
+        random_op,
+        random_op,
+        random_op,
+        add_attention,
+        add_sighted_attention,
+        add_sighted_attention,
+        add_experts,
     };
 
     adders[random_below(&p->random, COUNT(adders))](p);

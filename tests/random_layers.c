@@ -21,6 +21,8 @@ static void test_seen(void)
     ok(random_layers.causal > 0 && random_layers.causal < random_layers.attention && random_layers.grouped > 0,
        "occurred: causal attentions and others, with fewer key heads and as many");
     ok(random_layers.blocks > 0, "occurred: blocks");
+    ok(random_layers.sighted > 0 && random_layers.in_blocks > 0 && random_layers.goes_on > 0,
+       "occurred: attentions by positions, in blocks, going on");
     ok(random_seen.split > 0, "occurred: axes split in parts for key heads");
     ok(random_seen.extremes > 0, "occurred: partial maxima, of sharded softmaxes");
     ok(random_seen.converted > 0 && random_seen.mixed_sums > 0,
@@ -37,6 +39,8 @@ int main(void)
     enough = random_test(random_layer_program, SEED, NPROGRAMS);
     diag("attentions: %u, causal %u, with fewer key heads %u; blocks: %u", random_layers.attention,
          random_layers.causal, random_layers.grouped, random_layers.blocks);
+    diag("by positions %u, in blocks %u, going on %u", random_layers.sighted,
+         random_layers.in_blocks, random_layers.goes_on);
     if (enough)
         test_seen();
     return done();

@@ -230,7 +230,7 @@ static void add_microbatches(struct random_program *p)
         return;
     g->microbatches = 2 + random_below(&own, 2);
     for (uint32_t n = 0; n < g->nnodes; n++)
-        if (g->nodes[n].op == GRAPH_INPUT && random_chance(&own, 75))
+        if (g->nodes[n].op == GRAPH_INPUT && !g->nodes[n].source.routing && random_chance(&own, 75))
             g->nodes[n].source.place.per_microbatch = random_below(&own, 5000);
     g->phase = GRAPH_BACKWARD;
     for (uint32_t o = 0; o < g->noutputs; o++) {

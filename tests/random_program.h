@@ -91,6 +91,7 @@ struct random_program *random_ops_program(uint64_t seed);
 struct random_layers {
     unsigned attention, causal, grouped; /* attentions: all, causal, with fewer key heads */
     unsigned blocks;
+    unsigned sighted, in_blocks, goes_on; /* by positions: all, in blocks, after another */
 };
 
 extern struct random_layers random_layers;

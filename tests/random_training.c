@@ -1,6 +1,6 @@
-/* Steps of training put together at random: stages and schedules, microbatches, tensor and data
- * parallelism, ZeRO, types, recomputation.  Each is executed, has the unsharded numbers, and does
- * what its plan says, to the byte.
+/* Steps of training put together at random: stages and schedules, microbatches, tensor, data,
+ * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts.  Each
+ * is executed, has the unsharded numbers, and does what its plan says, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,9 @@ static bool one_in(uint32_t n)
 
 /* What a case is made of. */
 struct drawn {
-    uint32_t dp, tp, pp; /* 1: the mesh has no such axis */
+    uint32_t dp, tp, pp, cp; /* 1: the mesh has no such axis */
+    uint32_t experts;        /* 0: layers have an mlp */
+    bool latent;             /* attention is compressed */
     const struct timetable_schedule *schedule; /* pp > 1 */
     uint32_t microbatches, layers;
 
@@ -58,7 +60,13 @@ static void draw_pipeline(struct drawn *d)
 
 static void draw(struct drawn *d)
 {
-    *d = (struct drawn){.dp = 1 + below(2), .tp = 1 + below(2), .pp = 1 << below(3)};
+    *d = (struct drawn){.dp = 1 + below(2), .tp = 1 + below(2), .pp = 1 << below(3), .cp = 1};
+    if (one_in(2))
+        d->cp = 1 << below(3);
+    while (d->dp * d->tp * d->pp * d->cp > 16)
+        d->cp /= 2;
+    d->experts = one_in(2) ? 2 << below(3) : 0;
+    d->latent = one_in(6);
     d->microbatches = one_in(2) ? 1 : 1 + below(4);
     d->layers = 1 + below(2);
     if (d->pp > 1)
@@ -67,21 +75,46 @@ static void draw(struct drawn *d)
 
 static void add_mesh(struct text *t, const struct drawn *d)
 {
-    static const char *const orders[] = {"dpt", "ptd", "tdp"};
+    static const char *const orders[] = {"dptc", "cptd", "tcdp"};
     const char *order = orders[below(3)], *between = "";
+    const struct {
+        char letter;
+        const char *name;
+        uint32_t size;
+    } axes[] = {{'d', "dp", d->dp}, {'p', "pp", d->pp}, {'t', "tp", d->tp}, {'c', "cp", d->cp}};
 
     text_add(t, "mesh: {");
-    for (int i = 0; i < 3; i++) {
-        uint32_t size = order[i] == 'd' ? d->dp : order[i] == 'p' ? d->pp : d->tp;
+    for (int i = 0; i < 4; i++)
+        for (int a = 0; a < 4; a++) {
+            if (axes[a].letter != order[i] || axes[a].size == 1)
+                continue;
+            text_addf(t, "%s%s: %u", between, axes[a].name, axes[a].size);
+            between = ", ";
+        }
+    text_addf(t, "%s}\n", between[0] ? "" : "dp: 1");
+}
 
-        if (size == 1 && (order[i] == 'p' || d->dp * d->tp * d->pp > 1))
-            continue;
-        if (size == 1 && order[i] == 't')
-            continue;
-        text_addf(t, "%s%s: %u", between,
-                  order[i] == 'd' ? "dp" : order[i] == 'p' ? "pp" : "tp", size);
-        between = ", ";
-    }
+/* Experts, and who is routed to them. */
+static void add_experts(struct text *t, const struct drawn *d)
+{
+    static const char *const routings[] = {"learned", "learned", "learned",  "uniform", "zipf",
+                                           "hot-expert", "hot-rank", "ragged", "empty", "rotating"};
+    uint32_t top_k = 1 + below(2);
+
+    if (d->experts == 0)
+        return;
+    text_addf(t, "moe: {experts: %u, top_k: %u, routing: %s, ranks: 2, capacity: %s, drop: %s",
+              d->experts, top_k < d->experts ? top_k : 1, routings[below(10)],
+              one_in(2) ? "0" : one_in(2) ? "1.0" : "1.5", one_in(2) ? "tokens" : "choices");
+    text_addf(t, ", score: %s, renormalize: %s, shared: %u, aux_loss: %s, z_loss: %s",
+              one_in(3) ? "sigmoid" : "softmax", one_in(2) ? "true" : "false", below(2),
+              one_in(2) ? "1e-2" : "0", one_in(3) ? "1e-3" : "0");
+    if (one_in(3))
+        text_add(t, ", bias: true, scale: 2.5");
+    if (one_in(4) && d->experts >= 4)
+        text_add(t, ", groups: 2, kept: 1");
+    if (one_in(3))
+        text_addf(t, ", token_groups: %u", 1 + below(2));
     text_add(t, "}\n");
 }
 
@@ -93,10 +126,16 @@ static void add_model(struct text *t, const struct drawn *d)
 
     text_addf(t,
               "model: {kind: transformer, d_model: 16, d_ff: %u, layers: %u, heads: 2, vocab: 16, "
-              "activation: %s, dtype: %s}\n",
-              16 + 16 * below(2), d->layers, one_in(2) ? "gelu" : "swiglu", type);
+              "activation: %s, dtype: %s%s%s}\n",
+              16 + 16 * below(2), d->layers, one_in(2) ? "gelu" : "swiglu", type,
+              d->latent || one_in(2) ? ", rope: {theta: 10000}" : "",
+              one_in(5) ? ", window: 3" : "");
+    if (d->latent)
+        text_addf(t, "mla: {kv_rank: 8, q_rank: %u, rope_dim: 4, value_dim: 8}\n", 8 * below(2));
+    add_experts(t, d);
     text_addf(t, "batch: {size: %u, seq: %u, microbatches: %u}\n",
-              2 * d->microbatches * (1 + below(2)), 4 + 4 * below(2), d->microbatches);
+              2 * d->microbatches * (1 + below(2)), (d->cp > 1 ? 8 : 4) + 8 * below(2),
+              d->microbatches);
     if (half && !one_in(4)) {
         text_addf(t, "types: {parameters: float32%s%s}\n",
                   one_in(3) ? ", reduce: compute" : "", one_in(3) ? ", moments: compute" : "");
@@ -118,8 +157,18 @@ static void add_layout(struct text *t, const struct drawn *d)
 {
     static const char *const again[] = {"none", "selective", "full"};
 
-    if (d->dp > 1)
-        text_add(t, "axes: {batch: dp}\n");
+    static const char *const contexts[] = {"contiguous", "zigzag", "striped"};
+    const char *experts = d->tp > 1 && one_in(3)                ? "tp"
+                          : d->cp > 1 && d->cp <= d->experts && (d->dp == 1 || one_in(2)) ? "cp"
+                                                                   : "dp";
+
+    if (d->dp > 1 || d->cp > 1)
+        text_addf(t, "axes: {%s%s%s}\n", d->dp > 1 ? "batch: dp" : "",
+                  d->dp > 1 && d->cp > 1 ? ", " : "", d->cp > 1 ? "seq: cp" : "");
+    if (d->cp > 1)
+        text_addf(t, "context: {axis: cp, method: %s, order: %s%s}\n",
+                  one_in(2) ? "ring" : "gather", contexts[below(3)],
+                  one_in(3) ? ", documents: {mean: 3, seed: 1}" : "");
     if (d->dp > 1 && !one_in(3))
         text_addf(t, "zero: {stage: %u, axis: dp, reshard_after_forward: %s}\n", 1 + below(3),
                   one_in(2) ? "true" : "false");
@@ -127,14 +176,20 @@ static void add_layout(struct text *t, const struct drawn *d)
         text_addf(t, "pipeline: {axis: pp, schedule: %s}\n", d->schedule->name);
     text_addf(t, "recompute: %s\n", again[below(3)]);
     text_add(t, "params:\n");
+    if (d->experts > 0 && (d->dp > 1 || (d->cp > 1 && d->cp <= d->experts)) && !one_in(4))
+        text_addf(t, "  - [moe/(gate|up|down)/kernel, [%s]]\n", experts);
+    else if (d->experts > 0 && d->tp > 1)
+        text_add(t, "  - [moe/(gate|up)/kernel, [null, null, tp]]\n"
+                    "  - [moe/down/kernel, [null, tp]]\n");
     if (d->tp > 1)
-        text_add(t, "  - [(q|k|v)/kernel, [null, tp]]\n  - [attn/o/kernel, [tp]]\n"
-                    "  - [mlp/(up|gate)/kernel, [null, tp]]\n  - [mlp/down/kernel, [tp]]\n");
+        text_add(t, "  - [(q|k|v)/kernel, [null, tp]]\n  - [attn/o/kernel, [tp]]\n");
+    if (d->tp > 1 && d->experts == 0)
+        text_add(t, "  - [mlp/(up|gate)/kernel, [null, tp]]\n  - [mlp/down/kernel, [tp]]\n");
     if (d->tp > 1 && one_in(2))
         text_add(t, "  - [embed/table, [tp]]\n  - [head/kernel, [null, tp]]\n");
     text_add(t, "  - [.*, []]\n");
     if (d->tp > 1 && one_in(3))
-        text_add(t, "constraints: [['(out|residual)', [null, tp]]]\n");
+        text_add(t, "constraints: [['(/out|residual)', [null, tp]]]\n");
 }
 
 static void test_case(uint32_t i)

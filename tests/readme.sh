@@ -74,7 +74,7 @@ for command, shown in blocks:
         at = found + len(part)
     assert shown.endswith("...\n") or at == len(real), f"{command}: more is printed"
 PY
-for page in README docs/memory docs/pipeline; do
+for page in README docs/experts docs/memory docs/pipeline; do
     python3 "$tmp/blocks.py" "$shardsim" "$top_srcdir" "$top_srcdir/$page.md" 2>"$tmp/wrong"
     ok $? "$page.md: commands print what is shown"
     tail -n 12 "$tmp/wrong" | diag

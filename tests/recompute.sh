@@ -90,6 +90,81 @@ least = json.load(open("$tmp/without"))["flops"][0]
 assert [s["flops"][0] > least for s in r] == [True] * 3, r
 PY
 
+# Attention written out, in stages and cut by heads: whole layers are done again with what nobody
+# reads of them, and values that are kept are not.
+cat >"$tmp/whole.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2, dp: 2, tp: 2}
+model: {kind: transformer, d_model: 32, d_ff: 128, layers: 4, heads: 4, vocab: 64, dtype: float64,
+        attention: unfused}
+batch: {size: 8, seq: 32, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+pipeline: {axis: pp, schedule: 1F1B}
+params:
+  - [attn/(q|k|v)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp]]
+  - [embed/table, [tp]]
+  - [head/kernel, [null, tp]]
+  - [.*, []]
+axes: {batch: dp}
+constraints:
+  - [head/out, [dp, null, tp]]
+  - [out$, [dp]]
+strategies:
+  - {name: none}
+  - {name: fused, model: {attention: fused}}
+  - {name: full, recompute: full}
+  - {name: whole, recompute: {whole: true}}
+  - {name: selective, recompute: selective}
+  - {name: selective-whole, recompute: {kind: selective, whole: true}}
+  - {name: products, recompute: {keep: ['attn/(q|k|v|o|out)$', 'mlp/(up|down|out)$']}}
+YAML
+shardsim run -q --json "$tmp/whole.yaml"
+is 0 "unfused attention, whole layers, kept products: executed, as without sharding"
+cp "$tmp/out" "$tmp/executed"
+shardsim plan --json "$tmp/whole.yaml"
+holds "the same: bytes and memory as planned, losses those of none" <<PY
+for p, s in zip(r, json.load(open("$tmp/executed"))):
+    assert s["memory"]["peak_bytes"] == p["memory"]["peak_bytes"], s["strategy"]
+    assert s["received_bytes"]["total"] == p["received_bytes"]["total"], s["strategy"]
+    loss = json.load(open("$tmp/executed"))[0]["training"]["losses"][0]
+    assert abs(s["training"]["losses"][0] / loss - 1) < 1e-12, s["strategy"]
+PY
+holds "products done again: those of the names, and their all-reduces" <<'PY'
+s = {x["strategy"]: x for x in r}
+tokens, h, f, layers, replicas = 8 * 32, 32, 128, 4, 2
+
+def flops(name):
+    return s[name]["work"]["unsharded_flops"]
+
+def sums(name):  # all-reduces over tp in the backward phase
+    return sum(c["count"] for c in s[name]["collectives"]
+               if c["axes"] == ["tp"] and c["op"] == "all-reduce" and c["phase"] == "backward")
+
+last = layers * 2 * tokens * h * f           # the product that ends a layer
+attended = layers * 2 * tokens * 32 * h      # scores times values
+more = flops("whole") - flops("full") - last
+assert 0 <= more <= layers * 2 * tokens * h, more           # and the sum with the residual
+assert flops("selective-whole") - flops("selective") == attended
+all_products = layers * (2 * tokens * (4 * h * h + 2 * h * f) + 2 * attended // layers)
+assert 1 < (flops("whole") - flops("none")) / all_products < 1.25
+assert (flops("products") - flops("none")) / all_products < 0.25
+assert len({x["work"]["model_flops"] for n, x in s.items() if n != "fused"}) == 1
+microbatches = 2
+assert sums("full") - sums("none") == layers * microbatches, (sums("full"), sums("none"))
+assert sums("whole") - sums("none") == 2 * layers * microbatches
+assert sums("products") == sums("none")
+PY
+holds "memory: unfused attention keeps scores, and selective recomputation none of them" <<'PY'
+kept = {x["strategy"]: x["memory"]["by_kind"]["activations"] for x in r}
+scores = 4 // 2 * 32 * 32 * 2 * 8  # heads, queries, keys, sequences of a microbatch, bytes
+assert kept["none"] - kept["selective"] >= 2 * 2 * scores, kept
+assert kept["full"] < kept["products"] < kept["none"], kept
+PY
+
 # What is wrong.
 refuse() {
     shardsim plan -S none -s "recompute=$1" "$tmp/mlp.yaml"
@@ -104,6 +179,9 @@ refuse '{}' 11 'expected none, selective, full, a list'
 refuse 'ful' 11 "recompute is 'ful'; expected none"
 refuse '{every: 0}' 19 "every is '0'; expected a number of layers, at least 1"
 refuse '{kind: none}' 18 "kind is 'none'; expected selective or full"
+refuse '{whole: 2}' 19 "whole is '2'; expected true or false"
+refuse '{keep: mlp/up}' 18 "keep is 'mlp/up'; expected a list of patterns"
+refuse '{keep: [mlp/glu]}' 19 "recompute.keep 'mlp/glu' matches no value.*did you mean 'mlp/gelu'"
 refuse '{gruop: 2}' 12 "unknown key 'gruop'.*did you mean 'group'"
 shardsim plan -S gelu -s recompute.every=3 "$tmp/mlp.yaml"
 is 0 "one entry alone, in the place of patterns"

@@ -20,6 +20,10 @@
 #define BATCH "batch: {size: 8, seq: 64}\n"
 #define MESH "mesh: {dp: 2, tp: 4}\n"
 #define HEAD "version: 1\n" MESH MODEL BATCH
+/* The same for attention, its tokens along tp. */
+#define HEADS              \
+    "version: 1\n" MESH   \
+    "model: {kind: attention, d_model: 64, heads: 4, causal: true}\n" BATCH
 #define TRAIN "optimizer: {kind: sgd}\n"
 #define UPDATE "step: [forward, backward, update]\n"
 
@@ -457,7 +461,8 @@ static void test_recompute(void)
     struct scenario_file *file =
         load_good(HEAD UPDATE "optimizer: {kind: sgd}\nrecompute: {every: 2}\nstrategies: [{name: "
                               "a, recompute: full}, {name: b}, "
-                              "{name: c, recompute: ['mlp/.*', a b]}]\n",
+                              "{name: c, recompute: ['mlp/.*', a b]}, "
+                              "{name: d, recompute: {whole: true, keep: [mlp/up, x]}}]\n",
                   NULL, 0);
     const struct scenario_recompute *r = &file->scenarios[2].recompute;
 
@@ -467,7 +472,11 @@ static void test_recompute(void)
     ok(r->kind == SCENARIO_RECOMPUTE_NAMED && r->npatterns == 2 &&
            !strcmp(r->patterns[1].pattern, "a b") && r->patterns[1].place.line == 8,
        "recompute: a list of patterns, with their places");
-    for (size_t i = 0; i < 3; i++)
+    r = &file->scenarios[3].recompute;
+    ok(r->kind == SCENARIO_RECOMPUTE_FULL && r->whole && r->nkept == 2 &&
+           !strcmp(r->kept[1].pattern, "x"),
+       "recompute: whole layers, values that are kept");
+    for (size_t i = 0; i < 4; i++)
         ok(round_trips(&file->scenarios[i]), "recompute: printed, it loads as the same");
     scenario_file_destroy(file);
     file = load_good(
@@ -480,6 +489,36 @@ static void test_recompute(void)
            file->scenarios[1].recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE &&
            file->scenarios[1].recompute.group == 4 && file->scenarios[1].recompute.first == 3,
        "recompute: one entry that is set");
+    scenario_file_destroy(file);
+}
+
+static void test_context(void)
+{
+    static const char *const sets[] = {"context.documents.mean=8", "context.order=striped"};
+    struct scenario_file *file = load_good(
+        HEADS "context: {axis: tp, method: ring, order: zigzag, documents: {mean: 9, seed: 4}}\n"
+              "strategies: [{name: a}, {name: b, context: {method: gather, documents: [60, 4]}},\n"
+              "  {name: c, context: {axis: null, method: gather, order: contiguous}}]\n",
+        NULL, 0);
+    const struct scenario *s = file->scenarios;
+
+    ok(!strcmp(s[0].context.axis, "tp") && s[0].context.method == SCENARIO_RING &&
+           s[0].context.order == SCENARIO_ZIGZAG && s[0].context.documents.mean == 9 &&
+           s[0].context.documents.seed == 4,
+       "context: a ring");
+    ok(s[1].context.method == SCENARIO_GATHER && s[1].context.order == SCENARIO_ZIGZAG &&
+           s[1].context.documents.nlengths == 2 && s[1].context.documents.lengths[0] == 60 &&
+           s[1].context.documents.mean == 0,
+       "context: lengths of documents");
+    ok(!s[2].context.axis && s[2].context.documents.mean == 9, "context: no axis");
+    for (size_t i = 0; i < 3; i++)
+        ok(round_trips(&s[i]), "context: printed, it loads as the same");
+    scenario_file_destroy(file);
+    file = load_good(HEADS "context: {axis: tp, documents: [60, 4]}\n", sets, COUNT(sets));
+    s = file->scenarios;
+    ok(s[0].context.documents.mean == 8 && s[0].context.documents.nlengths == 0 &&
+           s[0].context.order == SCENARIO_STRIPED && s[0].model.window == 0,
+       "context: entries that are set");
     scenario_file_destroy(file);
 }
 
@@ -550,7 +589,7 @@ static void test_print(void)
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
            "  reshard_after_forward: true\n  prefetch: 0\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
-           "  place: []\nrecompute: none\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+           "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
@@ -610,7 +649,7 @@ static const struct {
      "2:104: error: too many entries; at most 16"},
     {"kind", "version: 1\n" MESH BATCH "model: {kind: mpl, d_model: 1, d_ff: 1}\n",
      "4:15: error: model.kind is 'mpl'; expected one of mlp, attention, block, transformer, "
-     "gpt2, llama3, t5, graph; "
+     "gpt2, llama3, t5, mixtral, deepseek, graph; "
      "did you mean 'mlp'?"},
     {"d_model 0", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 0, d_ff: 1}\n",
      "4:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647"},
@@ -670,6 +709,44 @@ static const struct {
     {"warm-up of all steps",
      HEAD "optimizer: {kind: sgd, decay: cosine, warmup: 4}\nsteps: 4\n" UPDATE,
      "5:47: error: a warm-up of 4 of 4 steps leaves none to the cosine; expected fewer"},
+    {"context of an mlp", HEAD "context: {axis: tp}\n",
+     "5:17: error: context.axis is not an option of a model of kind mlp"},
+    {"context over no axis", HEADS "context: {axis: cp}\n",
+     "5:17: error: axis 'cp' is not in the mesh (dp=2, tp=4)"},
+    {"context over stages", HEADS "context: {axis: dp}\npipeline: {axis: dp}\n",
+     "5:17: error: tokens are to be dealt along 'dp', along which the stages of the pipeline lie"},
+    {"ring without axis", HEADS "context: {method: ring}\n",
+     "5:19: error: a ring without an axis; expected context.axis, a mesh axis"},
+    {"order without axis", HEADS "context: {order: striped}\n",
+     "5:18: error: an order of tokens on ranks without an axis; expected context.axis"},
+    {"no such method", HEADS "context: {axis: tp, method: rings}\n",
+     "5:29: error: context.method is 'rings'; expected one of gather, ring"},
+    {"zigzag pieces", "version: 1\n" MESH
+     "model: {kind: attention, d_model: 64, heads: 4}\nbatch: {size: 8, seq: 60}\n"
+     "context: {axis: tp, order: zigzag}\n",
+     "4:23: error: a sequence of 60 tokens is not 8 equal pieces, of which zigzag gives each rank"},
+    {"ring pieces", "version: 1\n" MESH
+     "model: {kind: attention, d_model: 64, heads: 4}\nbatch: {size: 8, seq: 62}\n"
+     "context: {axis: tp, method: ring}\n",
+     "4:23: error: a sequence of 62 tokens is not 4 equal pieces\n"},
+    {"ring of t5", "version: 1\n" MESH BATCH "model: {size: t5-small}\n"
+     "context: {axis: tp, method: ring}\n",
+     "5:17: error: context.axis is not an option of a model of kind t5"},
+    {"window of all", "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 64, heads: 4, causal: false, window: 8}\n",
+     "4:72: error: a window of the last 8 tokens for attention that is not causal"},
+    {"documents of other length", HEADS "context: {documents: [60, 5]}\n",
+     "5:22: error: documents of 65 tokens in all for sequences of 64; expected as many"},
+    {"document of nothing", HEADS "context: {documents: [64, 0]}\n",
+     "5:27: error: a document is '0'; expected its length in tokens, at least 1"},
+    {"documents of mean 0", HEADS "context: {documents: {mean: 0}}\n",
+     "5:29: error: mean is '0'; expected a number of tokens, at least 1"},
+    {"documents without mean", HEADS "context: {documents: {seed: 1}}\n",
+     "5:22: error: documents have no mean"},
+    {"documents of a word", HEADS "context: {documents: many}\n",
+     "5:22: error: context.documents is 'many'; expected null, a map of mean and seed"},
+    {"documents key", HEADS "context: {documents: {mean: 4, sead: 1}}\n",
+     "5:32: error: unknown key 'sead' in documents; expected mean or seed; did you mean 'seed'?"},
     {"zero of stage 4", HEAD "zero: {stage: 4}\n",
      "5:15: error: zero.stage is '4'; expected a whole number from 0 to 3"},
     {"zero without update", HEAD "zero: {stage: 1, axis: dp}\n",
@@ -1124,8 +1201,8 @@ static void test_options(void)
     }
     ok(nbad == 0, "options: every row is found, and in the help");
     ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; of mlp, "
-                              "attention, block, transformer, gpt2, llama3, t5; "
-                              "default 1\n") != NULL,
+                              "attention, block, transformer, gpt2, llama3, t5, mixtral, "
+                              "deepseek; default 1\n") != NULL,
        "options: help tells type, range and default");
     text_fini(&help);
 }
@@ -1228,6 +1305,7 @@ int main(void)
     test_training();
     test_pipeline();
     test_recompute();
+    test_context();
     test_training_errors();
     test_sets();
     test_print();

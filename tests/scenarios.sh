@@ -7,9 +7,10 @@
 . "${0%/*}/program.sh"
 
 for file in "$scenarios"/*.yaml; do
-    # A thousand threads are too many for a sanitizer.
+    # A thousand threads are too many for a sanitizer, and so are sequences of a thousand tokens.
     case ${SHD_TEST_SIZE:-}$file in
-    small*_1024_*) continue ;;
+    small*_1024_* | small*/ring.yaml | small*/packed.yaml | small*/sweep.yaml) continue ;;
+    small*/routing.yaml | small*/train_5d.yaml) continue ;; # experts.yaml and dimensions.sh are alike
     esac
     name=${file##*/}
     head -n 1 "$file" | grep -q '^# .*[.,a-z]$' && grep -q '^# Expect' "$file"
@@ -31,14 +32,23 @@ def flat(x):  # a large plan tells alike devices once
     if isinstance(x, list) and x and isinstance(x[0], dict) and "first" in x[0]:
         return [c["value"] for c in x for d in range(c["devices"])]
     return [flat(v) for v in x] if isinstance(x, list) else x
+def known(x):  # what a plan can know of a step in which routers decide who goes to which expert
+    for c in x["collectives"]:
+        if c["op"] == "all-to-all-v":
+            del c["received_bytes"]
+    return {**x, "received_bytes": 0, "flops": 0}
 r, plan = flat(r), flat(json.load(open("$tmp/plan", encoding="utf-8")))
 runs, plans = (x if isinstance(x, list) else [x] for x in (r, plan))
 assert len(runs) == len(plans) > 0
 for a, b in zip(runs, plans):
     assert a["verify"]["ok"] is True
+    if any(e["assumed"] for e in b.get("experts", [])):
+        a, b = known(a), known(b)
     assert a["collectives"] == b["collectives"] and a["received_bytes"] == b["received_bytes"]
     assert a["memory"] == b["memory"] and a["flops"] == b["flops"]
 PY
+    # Under a sanitizer one kind of memory is enough: each run takes a minute there.
+    [ "${SHD_TEST_SIZE:-}" != small ] || continue
     # Jemalloc is the default, and under sanitizers malloc.
     cp "$tmp/out" "$tmp/run"
     kind=$(sed -n 's/.*"device_memory": {"kind": "\([a-z]*\)".*/\1/p' "$tmp/run" | head -n 1)

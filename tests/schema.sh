@@ -123,7 +123,7 @@ for section in {o["path"][0] for o in options if len(o["path"]) == 2}:
 if in_schema != {tuple(o["path"]) for o in options}:
     wrong.append("the schema and 'show options' have other options")
 
-FILES = ("data", "model.from") # which there are no schema knows
+FILES = ("data", "model.from", "hardware") # which there are no schema knows
 MAP, LIST = {"no": {"such": ["thing"]}}, [["no", {"such": "thing"}], 7]
 for option in options:
     path, text = option["path"], option["text"]
@@ -141,15 +141,15 @@ for option in options:
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # Which axes the mesh has no schema knows, nor which schedules there are.
-    if name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule", *FILES):
+    if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number from 0 to (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
-    if name not in ("zero.axis", "pipeline.axis", *FILES):
+    if name not in ("zero.axis", "pipeline.axis", "context.axis", *FILES):
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "pipeline.schedule", *FILES):
+    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:
@@ -157,7 +157,8 @@ for option in options:
         must(put(base, path, int(limits[2]) + 1), name + ": above its range", False)
     words = re.match(r"one of ([a-z0-9., -]+)", text)
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
-                                                               "loss_scale.kind", "types.parameters") else []:
+                                                               "loss_scale.kind", "types.parameters", "context.method",
+                                                               "context.order") else []:
         must(put(base, path, word), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 
@@ -227,6 +228,14 @@ trained = dict(bases["mlp"], step=["forward", "backward", "update"], optimizer={
 for value in ["selective", "full", ["mlp/gelu"], [".*", 7], {"kind": "selective", "first": None}, {"every": 2},
               {"group": 2, "every": 1, "first": 3}]:
     must(put(trained, ["recompute"], value), "recompute is %s" % value, True)
+cut = put(bases["attention"], ["context", "axis"], "tp")
+for path, value in [(["method"], "ring"), (["method"], "gather"), (["order"], "zigzag"), (["order"], "striped"),
+                    (["documents"], {"mean": 3}), (["documents"], {"mean": 3, "seed": 0}), (["documents"], None)]:
+    must(put(cut, ["context"] + path, value), "context.%s is %s" % (path[0], value), True)
+for path, value in [(["method"], "rings"), (["order"], "zig"), (["documents"], {}), (["documents"], {"seed": 1}),
+                    (["documents"], {"mean": 0}), (["documents"], {"mean": 3, "seed": -1}), (["documents"], []),
+                    (["documents"], [0]), (["documents"], {"mean": 3, "men": 3}), (["documents"], 3)]:
+    must(put(cut, ["context"] + path, value), "context.%s is %s" % (path[0], value), False)
 for path, value in [(["theta"], 1), (["theta"], "100"), (["interleaved"], 1)]:
     must(put(rope, ["model", "rope"] + path, value), "rope: %s is %s" % (path, value), False)
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cost/plan.h"
+#include "program/rows.h"
 #include "tap.h"
 #include "walk/walk.h"
 
@@ -94,9 +95,17 @@ static bool equal(const struct record *planned, const uint128 *classes, const ui
     return true;
 }
 
+/* Whether a router decides which rows an op moves: then a plan has assumed it. */
+static bool is_assumed(const struct program *program, uint32_t op)
+{
+    return program->ops[op].kind == PROGRAM_ROWS && program_rows_assumed(&program->ops[op]);
+}
+
 static bool equal_ops(const struct record *planned, const struct record *executed)
 {
     for (uint32_t i = 0; i < planned->program->nops; i++) {
+        if (is_assumed(planned->program, i))
+            continue;
         for (int32_t d = 0; d < planned->ndevices; d++)
             if (record_received_in(planned, i, d) != record_received_in(executed, i, d))
                 return false;
@@ -161,20 +170,41 @@ static const char *matrices_disagree(const struct record *planned, const struct 
     return wrong;
 }
 
+/* What does not depend on what routers decide. */
+static const char *certain_disagreement(const struct record *planned,
+                                        const struct record *executed)
+{
+    for (int32_t d = 0; d < planned->ndevices; d++) {
+        uint32_t row = record_row_of(planned, d);
+
+        if (planned->flops[row] - planned->uneven_flops[KERN_BY_ROUTING][row] !=
+            executed->flops[d] - executed->uneven_flops[KERN_BY_ROUTING][d])
+            return "flops of some device but those of experts";
+    }
+    if (!equal(planned, planned->peak_bytes, executed->peak_bytes))
+        return "peak memory of some device";
+    return NULL;
+}
+
 const char *step_disagreement(const struct record *planned, const struct record *executed)
 {
     if (!classes_partition(planned))
         return "classes and their devices";
     if (!equal_ops(planned, executed))
         return "bytes received in some op";
+    if (program_assumes_rows(planned->program))
+        return certain_disagreement(planned, executed);
     if (!equal(planned, planned->received_bytes, executed->received_bytes))
         return "bytes received by some device";
     if (!equal(planned, planned->sent_bytes, executed->sent_bytes))
         return "bytes sent by some device";
     if (!equal(planned, planned->flops, executed->flops))
         return "flops of some device";
-    if (!equal(planned, planned->masked_flops, executed->masked_flops))
+    if (!equal(planned, planned->uneven_flops[KERN_BY_SIGHT], executed->uneven_flops[KERN_BY_SIGHT]))
         return "flops that a mask cuts short";
+    if (!equal(planned, planned->uneven_flops[KERN_BY_ROUTING],
+               executed->uneven_flops[KERN_BY_ROUTING]))
+        return "flops of experts";
     if (!equal(planned, planned->peak_bytes, executed->peak_bytes))
         return "peak memory of some device";
     return matrices_disagree(planned, executed);

@@ -138,6 +138,33 @@ static void test_parse_rate(void)
 }
 
 static const struct {
+    const char *text;
+    int status;
+    uint64_t flops_per_s;
+} flops[] = {
+    {"312TFLOP/s", SHD_OK, UINT64_C(312000000000000)},
+    {"19.5 TFLOP/s", SHD_OK, UINT64_C(19500000000000)},
+    {"1PFLOP/s", SHD_OK, UINT64_C(1000000000000000)},
+    {"2GFLOP/s", SHD_OK, UINT64_C(2000000000)},
+    {"1FLOP/s", SHD_OK, 1},
+    {"20000PFLOP/s", SHD_ERANGE, 0},
+    {"0.5FLOP/s", SHD_EINVAL, 0},
+    {"312", SHD_EINVAL, 0},
+    {"312TFLOPS", SHD_EINVAL, 0},
+    {"312TB/s", SHD_EINVAL, 0},
+};
+
+static void test_parse_flops(void)
+{
+    for (size_t i = 0; i < COUNT(flops); i++) {
+        uint64_t rate = 77;
+        int status = units_parse_flops(&rate, flops[i].text, NULL);
+        ok(status == flops[i].status && rate == (status == SHD_OK ? flops[i].flops_per_s : 77),
+           "parse_flops: '%s'", flops[i].text);
+    }
+}
+
+static const struct {
     uint64_t value;
     const char *rate;
     const char *time;
@@ -251,6 +278,7 @@ int main(void)
     test_parse_bytes();
     test_parse_ns();
     test_parse_rate();
+    test_parse_flops();
     test_print_exact();
     test_print_wholes();
     test_print_reals();

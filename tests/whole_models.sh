@@ -39,6 +39,26 @@ config t5 <<'JSON'
 {"model_type": "t5", "d_model": 32, "num_layers": 2, "num_heads": 4, "d_kv": 16, "d_ff": 48,
  "vocab_size": 100, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false}
 JSON
+config mixtral <<'JSON'
+{"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
+ "num_experts_per_tok": 3, "sliding_window": null, "rope_theta": 1e6}
+JSON
+config deepseek2 <<'JSON'
+{"model_type": "deepseek_v2", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 4, "intermediate_size": 48, "vocab_size": 100, "qk_nope_head_dim": 8,
+ "qk_rope_head_dim": 4, "v_head_dim": 6, "kv_lora_rank": 16, "q_lora_rank": null,
+ "n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 3,
+ "moe_intermediate_size": 16, "first_k_dense_replace": 0, "topk_method": "greedy", "n_group": 5,
+ "norm_topk_prob": false, "scoring_func": "softmax"}
+JSON
+config deepseek3 <<'JSON'
+{"model_type": "deepseek_v3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 4, "intermediate_size": 48, "vocab_size": 100, "qk_nope_head_dim": 8,
+ "qk_rope_head_dim": 4, "v_head_dim": 6, "kv_lora_rank": 16, "q_lora_rank": 12,
+ "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 4,
+ "topk_group": 2, "moe_intermediate_size": 16, "first_k_dense_replace": 1}
+JSON
 
 # By hand: vocabulary, positions, layers (norms, attention, mlp), last norm, head.
 want() {
@@ -48,10 +68,18 @@ want() {
     gpt2) echo $((164 * 32 + 2 * (12 * 32 * 32 + 13 * 32) + 64)) ;;
     t5) echo $((2 * 100 * 32 + 2 * (2 * 32 + 4 * 32 * 64 + 3 * 32 * 48) + 2 * (3 * 32 + 8 * 32 * 64 + \
         3 * 32 * 48) + 2 * 32 * 4 + 64)) ;;
+    mixtral) echo $((2 * 100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 32 * 4 + \
+        4 * 3 * 32 * 48) + 32)) ;;
+    # Keys and values of a latent vector and a turned key; then experts, and shared ones as one mlp.
+    deepseek2) echo $((2 * 100 * 32 + 2 * (2 * 32 + 32 * 4 * 12 + 32 * 20 + 16 + 16 * 4 * 14 + \
+        4 * 6 * 32 + 32 * 8 + 8 * 3 * 32 * 16 + 3 * 32 * 32) + 32)) ;;
+    # Queries of a latent vector; the first layer dense.
+    deepseek3) echo $((2 * 100 * 32 + 2 * (2 * 32 + 32 * 12 + 12 + 12 * 4 * 12 + 32 * 20 + 16 + \
+        16 * 4 * 14 + 4 * 6 * 32) + 3 * 32 * 48 + 32 * 8 + 8 * 3 * 32 * 16 + 3 * 32 * 16 + 32)) ;;
     esac
 }
 
-for model in llama qwen2 gpt2 t5; do
+for model in llama qwen2 gpt2 t5 mixtral deepseek2 deepseek3; do
     shardsim plan --json "$tmp/$model.yaml"
     is 0 "from $model: planned"
     holds "from $model: as many parameters as by hand" <<PY
@@ -75,9 +103,70 @@ refused() {
     ok $? "$3: nothing else is told"
     grep -qF "$1.yaml" "$tmp/err" && diag <"$tmp/err"
 }
-refused mixtral "1:16: error: blocks of this model_type are not modelled" "mixtral" <<'JSON'
-{"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+refused gemma "1:16: error: blocks of this model_type are not modelled" "gemma" <<'JSON'
+{"model_type": "gemma", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100}
+JSON
+refused choice "3:25: error: num_experts_per_tok: expected at most as many" "too many choices" <<'JSON'
+{"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
+ "num_experts_per_tok": 5}
+JSON
+# deepseek NAME WHAT KEY VALUE: a third version with one thing otherwise, on a line of its own
+deepseek() {
+    refused "$1" "6:$((${#3} + 6)): error: $2" "$1" <<JSON
+$(sed "s/\"$3\": [^,}]*,* *//;s/, *}//;s/}//" "$tmp/deepseek3.json"),
+ "$3": $4}
+JSON
+}
+deepseek groups "n_group: expected groups that divide" n_group 3
+deepseek kept "topk_group: expected groups that there are" topk_group 5
+deepseek dense "first_k_dense_replace: no layer has experts" first_k_dense_replace 2
+deepseek score "scoring_func is 'hard'; expected softmax or sigmoid" scoring_func '"hard"'
+deepseek method "topk_method is 'best'; expected greedy, group_limited_greedy or noaux_tc" \
+    topk_method '"best"'
+deepseek each_other "moe_layer_freq: expected 1" moe_layer_freq 2
+deepseek odd "qk_rope_head_dim: expected an even number" qk_rope_head_dim 3
+deepseek bias "attention_bias: compressed attention" attention_bias true
+deepseek none "n_shared_experts is '-1'; expected a whole number of at least 0" n_shared_experts -1
+
+# same SIZE: the config on stdin, of the weights that were published, is that size in every figure.
+same() {
+    config "$1"
+    shardsim plan --json -s model.scale=1/16 "$tmp/$1.yaml"
+    is 0 "from $1: planned"
+    cp "$tmp/out" "$tmp/from"
+    sed "s/from: $1.json/size: $1/" "$tmp/$1.yaml" >"$tmp/size.yaml"
+    shardsim plan --json -s model.scale=1/16 "$tmp/size.yaml"
+    holds "from $1: the same as the size" <<PY
+a = json.load(open("$tmp/from", encoding="utf-8"))
+for key in "memory flops collectives received_bytes experts".split():
+    assert a[key] == r[key], key
+PY
+}
+same mixtral-8x7b <<'JSON'
+{"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+ "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "num_local_experts": 8,
+ "num_experts_per_tok": 2, "rope_theta": 1000000.0, "rms_norm_eps": 1e-05, "hidden_act": "silu",
+ "sliding_window": null, "router_aux_loss_coef": 0.02, "tie_word_embeddings": false}
+JSON
+same deepseek-v2-lite <<'JSON'
+{"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+ "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16,
+ "vocab_size": 102400, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+ "kv_lora_rank": 512, "q_lora_rank": null, "n_routed_experts": 64, "n_shared_experts": 2,
+ "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "first_k_dense_replace": 1,
+ "moe_layer_freq": 1, "n_group": 1, "topk_group": 1, "topk_method": "greedy",
+ "norm_topk_prob": false, "routed_scaling_factor": 1.0, "scoring_func": "softmax"}
+JSON
+same deepseek-v3 <<'JSON'
+{"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+ "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+ "vocab_size": 129280, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+ "kv_lora_rank": 512, "q_lora_rank": 1536, "n_routed_experts": 256, "n_shared_experts": 1,
+ "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "first_k_dense_replace": 3,
+ "moe_layer_freq": 1, "n_group": 8, "topk_group": 4, "topk_method": "noaux_tc",
+ "norm_topk_prob": true, "routed_scaling_factor": 2.5, "scoring_func": "sigmoid"}
 JSON
 refused window "2:20: error: attention to a window of 8 in sequences of 16" "a window" <<'JSON'
 {"model_type": "mistral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -157,6 +246,24 @@ for s in r:
 PY
 shardsim run -q --json -s steps=2 -S micro "$tmp/text.yaml"
 is 0 "text: verified"
+sed '/^params:/,$d' "$tmp/text.yaml" >"$tmp/experts.yaml"
+cat >>"$tmp/experts.yaml" <<'YAML'
+moe: {experts: 4, top_k: 2, d_ff: 32, aux_loss: 0.01}
+axes: {batch: dp}
+strategies:
+  - {name: one, mesh: {dp: 1}, params: [[.*, []]]}
+  - {name: experts, params: [['moe/(gate|up|down)/kernel', [dp]], [.*, []]]}
+YAML
+shardsim show curves -q --json "$tmp/experts.yaml"
+is 0 "text, experts: learned"
+holds "text, experts: the loss falls, the same where experts are cut until a roundoff decides" <<'PY'
+for s in r:
+    assert s["losses"][-1] < 2, s["losses"]
+    assert abs(s["losses"][0] - r[0]["losses"][0]) < 1e-5
+    for e in s["experts"]:
+        assert not e["assumed"] and e["dropped"] == 0
+        assert sum(e["rows_of_experts"]["each"]) == e["choices"] == 4 * 16 * 2, e
+PY
 shardsim show curves -q "$tmp/text.yaml" -s steps=3 -o "$tmp/curves.svg"
 is 0 "curves: drawn"
 python3 - "$tmp/curves.svg" <<'PY'

@@ -1,0 +1,160 @@
+#!/bin/sh
+# calibrate: constants that made the times are found again, from steps and from nccl-tests; the file
+# keeps what it said; what is wrong with the input is told with its line.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# cluster MATMUL_EFFICIENCY MEMORY_EFFICIENCY
+cluster() {
+    cat <<END
+version: 1
+name: mine # a remark
+source: "of a test"
+rates: {bfloat16: 100TFLOP/s}
+memory: {size: 80GiB, rate: 2000GB/s}
+kernels:
+  launch: 4us
+  matmul_efficiency: $1 # of ours
+  memory_efficiency: $2
+  attention_efficiency: 0.5
+  attention_backward_efficiency: 0.4
+tiers:
+  - name: inside
+    devices: 8
+    rate: 250GB/s
+    efficiency: 0.5
+    latency: 20us
+    step: 9us
+  - name: between
+    rate: 25GB/s
+    latency: 20us
+    step: 5us
+END
+}
+
+# make_steps FILE: ten steps of several sizes, with the times of true.yaml
+make_steps() {
+    python3 - "$shardsim" "$tmp/true.yaml" >"$1" <<'PY'
+import json, subprocess, sys
+asked = [{"model": {"hidden": h, "layers": 2, "heads": 8, "mlp_dim": 4 * h, "vocab": 1024, "seq": s},
+          "hardware": sys.argv[2], "devices": 8, "micro_batch": b, "global_batch": 8 * b}
+         for h, s, b in [(512, 512, 1), (512, 2048, 2), (1024, 512, 1), (1024, 1024, 2), (2048, 512, 1),
+                         (2048, 2048, 1), (4096, 512, 1), (4096, 1024, 2), (256, 2048, 4), (768, 256, 1)]]
+ask = "".join(json.dumps({"id": i, "op": "plan.train_step", "in": q}) + "\n" for i, q in enumerate(asked))
+run = subprocess.run([sys.argv[1], "query"], input=ask.encode(), stdout=subprocess.PIPE, check=True)
+for q, line in zip(asked, run.stdout.splitlines()):
+    answer = json.loads(line)
+    print(json.dumps({"id": "row %d" % answer["id"], "set": "made", "in": {**q, "hardware": "mine"},
+                      "measured": {"step_seconds": answer["out"]["step_seconds"]}}))
+PY
+}
+
+calibrate() {
+    timeout "$LIMIT" "$shardsim" calibrate "$@" >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# value FILE KEY: what stands behind it
+value() {
+    sed -n "s/^ *$2: \([^ ]*\).*/\1/p" "$1"
+}
+
+# near TEXT VALUE WANTED SHARE
+near() {
+    ok "$(awk "BEGIN {print ($2 - $3 > $4 * $3 || $3 - $2 > $4 * $3)}")" "$1: $2 is $3"
+}
+
+fits='kernels.matmul_efficiency,kernels.memory_efficiency'
+
+test_steps() {
+    make_steps "$tmp/steps.jsonl"
+    ok "$(awk 'END {print NR != 10}' "$tmp/steps.jsonl")" "ten steps are made"
+    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" -o "$tmp/found.yaml"
+    ok $status "steps: status 0"
+    near "steps: products" "$(value "$tmp/found.yaml" matmul_efficiency)" 0.62 0.01
+    near "steps: memory" "$(value "$tmp/found.yaml" memory_efficiency)" 0.7 0.01
+    near "steps: rows" "$(value "$tmp/found.yaml" rows)" 10 0
+    ok "$(value "$tmp/found.yaml" mape | awk '{print !($1 < 0.001)}')" "steps: error below 0.1 %"
+    ok "$(value "$tmp/found.yaml" cross_validated_mape | awk '{print !($1 < 0.01)}')" \
+        "steps: cross-validated, below 1 %"
+    near "steps: the most devices" "$(value "$tmp/found.yaml" devices_most)" 8 0
+    grep -q '^name: mine # a remark$' "$tmp/found.yaml"
+    ok $? "steps: remarks stay"
+    grep -q '^  - kernels.matmul_efficiency$' "$tmp/found.yaml"
+    ok $? "steps: the file says what was fitted"
+    says out "made" "steps: the table has the set"
+    cp "$tmp/found.yaml" "$tmp/once.yaml"
+    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" -o "$tmp/found.yaml"
+    cmp -s "$tmp/once.yaml" "$tmp/found.yaml"
+    ok $? "steps: the same every time"
+    calibrate "$tmp/found.yaml" --steps "$tmp/steps.jsonl" --constants "$fits"
+    ok $status "the file that came out goes in again"
+    near "again: one validation of the set" "$(grep -c 'set: made' "$tmp/out")" 1 0
+}
+
+# rows of nccl-tests: 2 (n - 1) / n of the size in 10 us a step and at 200 GB/s
+make_table() {
+    echo '# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824 step: 4(factor)'
+    echo '# Using devices'
+    awk 'BEGIN {for (r = 0; r < 8; r++) printf "#  Rank %2d Group  0 Pid 1 on host device %2d\n", r, r}'
+    echo '#       size         count      type   redop    root     time   algbw   busbw #wrong     time'
+    awk 'BEGIN {for (b = 1048576; b <= 1073741824; b *= 4) {
+        s = 20e-6 + 14 * 5e-6 + 1.75 * b / 200e9
+        printf "%12d %12d float sum -1 %.2f %.2f %.2f 0 %.2f\n", b, b / 4, s * 1e6, b / s / 1e9, 1.75 * b / s / 1e9, s * 1e6}}'
+    echo '# Avg bus bandwidth    : 100'
+}
+
+test_collectives() {
+    make_table >"$tmp/table.txt"
+    calibrate "$tmp/start.yaml" --collectives "$tmp/table.txt" \
+        --constants tiers.0.efficiency,tiers.0.step -o "$tmp/found.yaml"
+    ok $status "collectives: status 0"
+    near "collectives: efficiency" "$(sed -n 's/^    efficiency: //p' "$tmp/found.yaml")" 0.8 0.01
+    near "collectives: step" "$(sed -n 's/^    step: \(.*\)us/\1/p' "$tmp/found.yaml" | head -n 1)" 5 0.01
+    says out "all-reduce of 8" "collectives: the set is told"
+}
+
+# refused TEXT WORDS ARGUMENT...
+refused() {
+    refused_text=$1 refused_words=$2
+    shift 2
+    calibrate "$@"
+    ok "$([ $status -eq 2 ]; echo $?)" "$refused_text: status 2"
+    says err "$refused_words" "$refused_text: which"
+}
+
+test_faults() {
+    refused "nothing measured" "expected --steps or --collectives" a100-80g-roce
+    refused "no such cluster" "did you mean 'a100-80g-roce'" a100-80g-rose --steps "$tmp/steps.jsonl"
+    refused "no such constant" "did you mean 'kernels.launch'" "$tmp/start.yaml" \
+        --steps "$tmp/steps.jsonl" --constants kernels.lanch
+    refused "a whole number" "it is a whole number" "$tmp/start.yaml" --steps "$tmp/steps.jsonl" \
+        --constants tiers.0.devices
+    refused "no rows of this cluster" "expected rows with in.hardware 'h100-80g-roce'" h100-80g-roce \
+        --steps "$tmp/steps.jsonl"
+    says err "10 rows of" "no rows of this cluster: how many were left out"
+    { head -n 1 "$tmp/steps.jsonl" && echo 'junk' && echo '{"in": 3}' &&
+        sed -n '2s/"step_seconds": [^}]*/"step_seconds": -1/p' "$tmp/steps.jsonl" &&
+        sed -n '3s/"devices": 8/"devices": 9/p' "$tmp/steps.jsonl"; } >"$tmp/bad.jsonl"
+    refused "not JSON" "bad.jsonl:2:" "$tmp/start.yaml" --steps "$tmp/bad.jsonl" --constants "$fits"
+    says err "bad.jsonl:3:1: error: not a measured step" "no \`in\`: its line"
+    says err "bad.jsonl:4:1: error: measured.step_seconds" "a time below 0: its line"
+    says err "bad.jsonl:5:1: error:" "a question that has no answer: its line"
+    { make_table && echo '1048576 junk'; } >"$tmp/bad.txt"
+    refused "not a row of nccl-tests" "bad.txt:19:1: error: not a row of nccl-tests" \
+        "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
+    make_table | sed 's/# nThread.*/# nranks 4/' >"$tmp/bad.txt"
+    refused "other ranks than busbw has" "not that of all-reduce among 4 ranks" \
+        "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
+    refused "no file" "no.jsonl" "$tmp/start.yaml" --steps "$tmp/no.jsonl" --constants "$fits"
+}
+
+cluster 0.62 0.7 >"$tmp/true.yaml"
+cluster 0.8 0.9 >"$tmp/start.yaml"
+test_steps
+test_collectives
+test_faults
+done_testing

@@ -1,0 +1,153 @@
+#!/bin/sh
+# What run and plan tell of experts: tokens of each, drops, bytes into devices, and who holds the
+# hot one; and what explain tells of their all-to-all.  The table of docs/experts.md is what its
+# command prints (EXPERTS_UPDATE=1 writes it).
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+cat >"$tmp/moe.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, ep: 4}
+model: {kind: transformer, layers: 2, d_model: 32, heads: 4, d_ff: 64, vocab: 64}
+moe: {experts: 8, top_k: 2, d_ff: 32, routing: zipf, capacity: 1.25}
+batch: {size: 8, seq: 16}
+step: [forward, backward]
+params:
+  - [moe/(up|gate|down)/kernel, [ep]]
+  - [.*, []]
+axes: {batch: [dp, ep]}
+YAML
+
+# Whatever the workload, in a run as in a plan: 8 * 16 tokens choose two of 8 experts, in two groups.
+figures() {
+    shardsim "$1" -q --json -s "moe.routing=$2" "$tmp/moe.yaml"
+    is 0 "$1, $2: status 0"
+    holds "$1, $2: figures add up" <<'PY'
+assert len(r["experts"]) >= 1
+for e in r["experts"]:
+    experts, ranks, received = e["rows_of_experts"], e["rows_of_ranks"], e["received_bytes"]
+    assert sum(experts["each"]) == e["choices"] - e["dropped"] == sum(ranks["each"]), e
+    assert len(experts["each"]) == 8 and len(ranks["each"]) == 8 and len(received["each"]) == 8
+    for load in experts, ranks, received:
+        each = load["each"]
+        assert each[load["most"]] == max(each) and load["mean"] == sum(each) / len(each)
+    # the capacity: 1.25 of an even share of the 128 choices of a group
+    assert max(experts["each"]) <= 2 * 20 and max(ranks["each"]) <= 2 * 20, e
+    links = e.get("links")
+    if links:
+        assert 0 < links["used"] <= 2 * 4 * 3 and links["from"] != links["to"], links
+        assert abs(links["used"] * links["mean_bytes"] - sum(received["each"])) < 1e-6, e
+        assert links["mean_bytes"] <= links["most_bytes"] <= max(received["each"]), e
+        each = e["bytes_of_links"]
+        assert len(each) == links["used"] and max(b for f, t, b in each) == links["most_bytes"], e
+        assert [links["from"], links["to"], links["most_bytes"]] in each, e
+        for device in range(8):
+            assert sum(b for f, t, b in each if t == device) == received["each"][device], e
+    # nothing is sent but kept rows, 32 float32 numbers each
+    assert sum(received["each"]) <= (e["choices"] - e["dropped"]) * 32 * 4
+rows = [c for c in r["collectives"] if c["op"] == "all-to-all-v" and c["phase"] == "forward" and
+        c["where"].endswith("dispatch")]
+assert sum(c["received_bytes"] for c in rows) == sum(sum(e["received_bytes"]["each"]) * e["count"]
+                                                     for e in r["experts"])
+PY
+}
+
+for routing in uniform zipf hot-expert hot-rank ragged empty rotating; do
+    figures plan $routing
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["experts"])' "$tmp/out" \
+        >"$tmp/planned"
+    figures run $routing
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["experts"])' "$tmp/out" \
+        >"$tmp/executed"
+    cmp -s "$tmp/planned" "$tmp/executed"
+    ok $? "$routing: what is planned is what devices counted"
+done
+
+figures plan learned
+holds "plan, learned: says that it assumes" <<'PY'
+assert all(e["assumed"] for e in r["experts"])
+PY
+figures run learned
+holds "run, learned: counted, not assumed" <<'PY'
+assert not any(e["assumed"] for e in r["experts"])
+assert all(e["links"]["used"] > 0 for e in r["experts"])
+PY
+# Several microbatches: all that goes over a link in the step.
+shardsim run -q --json -s moe.routing=rotating -s batch.microbatches=2 -s batch.size=16 \
+    -s optimizer.kind=adamw -s 'step=[forward, backward, update]' "$tmp/moe.yaml"
+is 0 "run, two microbatches: status 0"
+holds "run, two microbatches: links are those of the step" <<'PY'
+for e in r["experts"]:
+    assert sum(b for f, t, b in e["bytes_of_links"]) == sum(e["received_bytes"]["each"]) > 0, e
+PY
+
+shardsim plan -s moe.routing=hot-expert -s moe.capacity=0 "$tmp/moe.yaml"
+is 0 "a hot expert: status 0"
+tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
+grep -q 'device 0 holds expert 0, which has [2-9]\.[0-9]x the mean of experts: its rows are [1-9]\.[0-9]x the mean of devices' \
+    "$tmp/flat"
+ok $? "a hot expert: which device holds it"
+grep -q ' 0 dropped' "$tmp/flat"
+ok $? "dropless: nothing is dropped"
+! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
+ok $? "plan: 80 columns"
+
+# Workloads do what they say without being told how many ranks there are.
+shardsim plan --json -s moe.routing=hot-rank -s moe.capacity=0 -s batch.seq=256 "$tmp/moe.yaml"
+holds "a hot rank: as many ranks as experts are cut into, the first with half of all rows" <<'PY'
+ranks = r["experts"][0]["rows_of_ranks"]["each"]
+assert len(ranks) == 8 and 0.49 < sum(ranks[:2]) / sum(ranks) < 0.51, ranks
+PY
+shardsim plan --json -s moe.routing=ragged -s moe.capacity=0 "$tmp/moe.yaml"
+holds "ragged: as many sources as tokens are cut into, the last with a quarter of its tokens" <<'PY'
+# Of the 4 sources of a group, with 16 tokens each: 16 + 12 + 8 + 4 tokens that choose two experts.
+assert r["experts"][0]["choices"] == 2 * 40 * 2, r["experts"][0]["choices"]
+PY
+while read -r where what setting; do
+    shardsim plan -s "moe.routing=$where" -s "$setting" "$tmp/moe.yaml"
+    is 2 "$setting: refused"
+    says err "--set:2:.*$what" "$setting: where it is written"
+done <<'END'
+hot-rank ranks.do.not.divide moe.ranks=3
+rotating expected.a.part moe.skew=2
+empty expected.fewer moe.top_k=8
+uniform in.none moe.every=3
+uniform expected.a.rule.of.params axes={batch: [dp, ep], expert: ep}
+END
+shardsim plan -s 'params=[[moe/up/kernel, [null, null, ep]], [moe/down/kernel, [null, ep]], [.*, []]]' \
+    -s 'axes={batch: dp}' "$tmp/moe.yaml"
+says out 'layers/\*/moe/down sums over expert_mlp, cut over ep; layers/\*/residual2' \
+    "tensor parallel: the product that makes parts is named, not what passes them on"
+
+shardsim explain "$tmp/moe.yaml"
+is 0 "explain: status 0"
+says out 'all-to-all-v over ep for layers/0/moe/dispatch (forward)' "explain: tokens go to experts"
+says out 'all-to-all-v over ep for layers/0/moe/combine (forward)' "explain: and come back"
+tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
+grep -q 'device 0 has [0-9]* of the 40 rows there is room for; pulls [0-9]* from device 1' \
+    "$tmp/flat"
+ok $? "explain: how many rows come from whom"
+shardsim explain -s mesh.ep=1 "$tmp/moe.yaml"
+says out 'layers/0/moe/dispatch: dispatch (forward)' "explain: rows that stay are not moved"
+
+# ---- the table ----
+python3 "$top_srcdir/bench/experts_table.py" "$shardsim" "$scenarios/routing.yaml" >"$tmp/table"
+ok $? "bench/experts_table.py"
+cat >"$tmp/table.py" <<'PY'
+import os, sys
+page, table = sys.argv[1], open(sys.argv[2], encoding="utf-8").read()
+text = open(page, encoding="utf-8").read()
+begin = text.index(table.splitlines()[0])
+end = text.index("\n\n", begin) + 1
+if os.environ.get("EXPERTS_UPDATE"):
+    open(page, "w", encoding="utf-8").write(text[:begin] + table + text[end:])
+elif text[begin:end] != table:
+    sys.exit("the page has\n" + text[begin:end] + "not\n" + table)
+PY
+python3 "$tmp/table.py" "$top_srcdir/docs/experts.md" "$tmp/table" >"$tmp/wrong" 2>&1
+ok $? "docs/experts.md has that table"
+diag <"$tmp/wrong"
+done_testing

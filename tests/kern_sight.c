@@ -1,0 +1,228 @@
+/* What kern/sight.h promises, and the arrays that are filled from it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/kern.h"
+#include "kern/pairs.h"
+
+static const struct kern_order zigzag = {KERN_ZIGZAG, 2, 8};
+static const struct kern_order striped = {KERN_STRIPED, 2, 8};
+
+static bool lies(const struct kern_order *order, const int64_t *want)
+{
+    for (int64_t i = 0; i < order->extent; i++)
+        if (kern_order_position(order, i) != want[i])
+            return false;
+    return true;
+}
+
+static void test_names(void)
+{
+    bool all = true;
+
+    for (int kind = 0; kind < KERN_NORDERS; kind++)
+        all = all && kern_order_find(kern_order_name((enum kern_order_kind)kind)) == kind;
+    ok(all, "each order is found by its name");
+    ok(kern_order_find("backwards") == -1, "another name is none");
+}
+
+static void test_orders(void)
+{
+    ok(lies(&zigzag, (int64_t[]){0, 1, 6, 7, 2, 3, 4, 5}), "zigzag: head and tail");
+    ok(lies(&striped, (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}), "striped: every second");
+    ok(lies(&(struct kern_order){KERN_CONTIGUOUS, 4, 8}, (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}),
+       "contiguous: as it is");
+}
+
+/* Every position once; runs tell the same, and end only where positions are no longer even. */
+static bool is_permutation(const struct kern_order *order)
+{
+    char *seen = calloc((size_t)order->extent + 1, 1);
+    bool good = seen != NULL;
+
+    for (int64_t i = 0, next; i < order->extent && good; i = next) {
+        struct kern_run run = kern_order_run(order, i);
+
+        next = i + run.count;
+        good = run.count > 0 && run.step > 0 && next <= order->extent;
+        for (int64_t j = 0; j < run.count && good; j++) {
+            int64_t position = run.position + j * run.step;
+
+            good = position >= 0 && position < order->extent && !seen[position] &&
+                   position == kern_order_position(order, i + j);
+            seen[position] = 1;
+        }
+    }
+    free(seen);
+    return good;
+}
+
+static void test_permutations(void)
+{
+    for (int kind = 0; kind < KERN_NORDERS; kind++) {
+        bool all = true;
+
+        for (int64_t parts = 1; parts <= 9; parts++)
+            for (int64_t n = 1; n <= 5; n++)
+                all = all && is_permutation(&(struct kern_order){
+                                 (enum kern_order_kind)kind, parts,
+                                 n * kern_order_unit((enum kern_order_kind)kind, parts)});
+        ok(all, "%s: positions are a permutation, and runs are of it",
+           kern_order_name((enum kern_order_kind)kind));
+    }
+}
+
+/* Two rows of documents: of 3 and 5 tokens; of 8. */
+static const int32_t first[16] = {0, 0, 0, 3, 3, 3, 3, 3};
+static const int32_t last[16] = {2, 2, 2, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+
+static bool sees(const struct kern_sight *sight, int64_t row, int64_t position, int64_t from,
+                 int64_t to)
+{
+    struct kern_span span = kern_sight_span(sight, row, position);
+
+    return span.first == from && span.last == to;
+}
+
+static void test_spans(void)
+{
+    struct kern_sight sight = {.order = zigzag};
+
+    ok(sees(&sight, 0, 5, 0, 7), "all are seen");
+    sight.causal = true;
+    ok(sees(&sight, 0, 5, 0, 5), "causal: none later");
+    sight.window = 3;
+    ok(sees(&sight, 0, 5, 3, 5) && sees(&sight, 0, 1, 0, 1), "a window of three");
+    sight.rows = 2;
+    sight.first = first;
+    sight.last = last;
+    ok(sees(&sight, 0, 3, 3, 3) && sees(&sight, 0, 4, 3, 4) && sees(&sight, 0, 7, 5, 7),
+       "a document begins inside the window");
+    ok(sees(&sight, 1, 3, 1, 3) && sees(&sight, 3, 3, 1, 3), "another row of the batch");
+    sight.causal = false;
+    sight.window = 0;
+    ok(sees(&sight, 2, 1, 0, 2) && sees(&sight, 2, 3, 3, 7), "all of a document");
+}
+
+/* ---- counts that are kept ---- */
+
+static struct kern_blocks blocks_of(int64_t n)
+{
+    return (struct kern_blocks){n % 2, n / 64 * 256, 256, n % 64 * 256, 512};
+}
+
+/* How many of n counts are known, all of them right; -1 where one is wrong. */
+static int64_t nknown(const struct kern_pairs *pairs, int64_t n)
+{
+    int64_t known = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        struct kern_blocks blocks = blocks_of(i);
+        uint64_t count = 0;
+
+        if (kern_pairs_find(pairs, &blocks, &count) && count != (uint64_t)i)
+            return -1;
+        known += count == (uint64_t)i && i > 0;
+    }
+    return known;
+}
+
+static void test_pairs(void)
+{
+    struct kern_pairs *pairs = calloc(1, kern_pairs_bytes());
+    struct kern_blocks blocks = blocks_of(7);
+
+    ok(nknown(pairs, 4096) == 0 && nknown(NULL, 10) == 0, "an empty table, or none, knows nothing");
+    kern_pairs_add(NULL, &blocks, 1);
+    for (int64_t i = 0; i < 4096; i++) {
+        blocks = blocks_of(i);
+        kern_pairs_add(pairs, &blocks, (uint64_t)i);
+    }
+    ok(nknown(pairs, 4096) == 4095, "64 blocks by 64 are all kept");
+    for (int64_t i = 4096; i < 100000; i++) {
+        blocks = blocks_of(i);
+        kern_pairs_add(pairs, &blocks, (uint64_t)i);
+    }
+    ok(nknown(pairs, 100000) >= 4095, "what a full table knows is right");
+    free(pairs);
+}
+
+/* ---- arrays ---- */
+
+static bool fills(const struct kern_source *source, uint32_t rank, const int64_t *shape,
+                  const int64_t *offset, const int64_t *extent, const int32_t *want)
+{
+    int32_t got[64];
+    size_t n = 1;
+
+    for (uint32_t d = 0; d < rank; d++)
+        n *= (size_t)extent[d];
+    kern_fill(source, SHD_I32, rank, shape, offset, extent, got);
+    return memcmp(got, want, n * sizeof *got) == 0;
+}
+
+static void test_arrays(void)
+{
+    const struct kern_sight sight = {zigzag, true, 0, 2, first, last, NULL};
+    struct kern_source spans = {.sight = &sight, .sight_array = KERN_SPANS};
+    struct kern_source positions = {.sight = &sight, .sight_array = KERN_POSITIONS};
+    const int64_t whole[3] = {2, 8, 2}, from[3] = {0, 4, 0}, count[3] = {2, 2, 2};
+
+    ok(fills(&positions, 1, &whole[1], (int64_t[]){2}, (int64_t[]){4}, (int32_t[]){6, 7, 2, 3}),
+       "positions of a part");
+    positions.moved = 4;
+    ok(fills(&positions, 1, &whole[1], (int64_t[]){2}, (int64_t[]){4}, (int32_t[]){4, 5, 0, 1}),
+       "positions of keys that were moved on");
+    ok(fills(&spans, 3, whole, from, count, (int32_t[]){0, 2, 3, 3, 0, 2, 0, 3}),
+       "spans of a part of two rows");
+    spans.place.per_microbatch = 5;
+    spans.microbatch = 1;
+    ok(!kern_source_changes(&spans) &&
+           fills(&spans, 3, whole, from, count, (int32_t[]){0, 2, 3, 3, 0, 2, 0, 3}),
+       "they are the same in each step and microbatch");
+}
+
+/* Tokens lie in the order, of a text and of pseudo-random numbers. */
+static void test_tokens(void)
+{
+    static const uint8_t text[] = "abcdefghijklmnopqrstuvwxyz";
+    const struct kern_source drawn = {.seed = 5, .modulus = 100};
+    struct kern_source source = {.bytes = text,
+                                 .nbytes = 26,
+                                 .place = {.first = 1, .columns = 8, .row = 10},
+                                 .order = zigzag};
+    const int64_t shape[2] = {2, 8}, all[2] = {0, 0};
+    int32_t plain[16], got[16];
+    bool same = true;
+
+    ok(fills(&source, 2, shape, (int64_t[]){1, 2}, (int64_t[]){1, 4},
+             (int32_t[]){'r', 's', 'n', 'o'}),
+       "a text in zigzag order");
+    source = drawn;
+    kern_fill(&source, SHD_I32, 2, shape, all, shape, plain);
+    source.order = striped;
+    kern_fill(&source, SHD_I32, 2, shape, all, shape, got);
+    for (int64_t i = 0; i < 16; i++)
+        same = same && got[i] == plain[i / 8 * 8 + kern_order_position(&striped, i % 8)];
+    ok(same, "drawn tokens in striped order");
+}
+
+int main(void)
+{
+    plan(0);
+    test_names();
+    test_orders();
+    test_permutations();
+    test_spans();
+    test_pairs();
+    test_arrays();
+    test_tokens();
+    return done();
+}

@@ -1,0 +1,192 @@
+#!/bin/sh
+# Steps on clusters of round numbers, whose time can be worked out by hand.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# hardware NAME SOFTWARE-LINE...: products at 1 TFLOP/s, all else for free; 1 GB/s between devices.
+hardware() {
+    name=$1
+    shift
+    {
+        echo 'version: 1'
+        echo "name: $name"
+        echo 'source: round numbers'
+        echo 'rates: {float32: 1TFLOP/s}'
+        echo 'memory: {size: 80GiB, rate: 1000000GB/s}'
+        echo "kernels: {launch: 0s, matmul_efficiency: 1, half_k: 0, memory_efficiency: 1,"
+        echo "          attention_efficiency: 1, attention_backward_efficiency: 1${spread:-}}"
+        echo "tiers: [{name: wire, rate: 1GB/s, latency: ${latency:-0s}, step: 0s}]"
+        [ $# -eq 0 ] || echo "software: {$1}"
+    } >"$tmp/$name.yaml"
+}
+
+# An MLP of two layers, 64 x 128 tokens, widths 512 and 2048.
+mlp() {
+    {
+        echo 'version: 1'
+        echo "hardware: ./$1.yaml"
+        echo "mesh: $2"
+        echo 'model: {kind: mlp, d_model: 512, d_ff: 2048, layers: 2}'
+        echo 'batch: {size: 64, seq: 128}'
+        echo 'step: [forward, backward]'
+        cat
+    } >"$tmp/mlp.yaml"
+    shardsim plan --json "$tmp/mlp.yaml"
+}
+
+cat >"$tmp/known.py" <<'PY'
+T, D, F, LAYERS = 64 * 128, 512, 2048, 2
+PRODUCT = 2 * T * D * F / 1e12  # seconds of one of the products of a layer
+ALL = PRODUCT * 6 * LAYERS      # two forward, four backward
+ARRAY = T * D * 4 / 1e9         # seconds of an array of activations over a wire
+def near(a, b, off=1e-4):
+    assert abs(a - b) <= off * max(abs(a), abs(b)) + 1e-6, (a, b)
+def modelled(r):
+    m = r["time"]["modelled"]
+    near(m["step_seconds"], m["compute_seconds"] + m["update_seconds"] +
+         m["exposed_communication_seconds"] + m["bubble_seconds"])
+    return m
+PY
+
+check() {
+    {
+        cat "$tmp/known.py"
+        cat
+    } >"$tmp/body"
+    holds "$1" <"$tmp/body"
+}
+
+hardware plain
+mlp plain '{tp: 1}' <<'Y'
+params: [[.*, []]]
+Y
+is 0 "one device is planned"
+check "one device: the products, one after the other" <<'PY'
+m = modelled(r)
+near(m["step_seconds"], ALL)
+near(m["matmul_seconds"], ALL)
+near(m["mfu"], 1, 0.01)
+assert m["extrapolated"] is True and m["expected_error"] is None
+PY
+
+mlp plain '{tp: 4}' <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+Y
+check "tensor parallel: a quarter of the work, and an all-reduce where a product needs it" <<'PY'
+m = modelled(r)
+near(m["matmul_seconds"], ALL / 4)
+# Two forward, two backward; beside these the gradients of the weights are computed.
+ring = 2 * 3 / 4 * ARRAY
+near(m["exposed_communication_seconds"], 4 * ring - 2 * min(ring, PRODUCT / 4))
+near(m["step_seconds"], ALL / 4 + m["exposed_communication_seconds"])
+PY
+
+hardware waits 'waits_for_collectives: true'
+mlp waits '{tp: 4}' <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+Y
+check "software that waits for each collective hides none of them" <<'PY'
+m = modelled(r)
+near(m["exposed_by_axes"]["tp"], 4 * 2 * 3 / 4 * ARRAY)
+PY
+
+spread=', spread: 0.1' hardware spread
+sed -i 's/name: wire, /name: node, devices: 1, rate: 1GB\/s, latency: 0s, step: 0s}, {name: wire, /' "$tmp/spread.yaml"
+mlp spread '{tp: 4}' <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+Y
+check "many nodes wait for the slowest of them" <<'PY'
+import math
+near(modelled(r)["matmul_seconds"], ALL / 4 * (1 + 0.1 * math.sqrt(2 * math.log(4))))
+PY
+
+latency=1ms hardware far
+mlp far '{tp: 4}' <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+Y
+check "each collective has its latency" <<'PY'
+m = modelled(r)
+ring = 1e-3 + 2 * 3 / 4 * ARRAY
+near(m["exposed_communication_seconds"], 4 * ring - 2 * min(ring, PRODUCT / 4))
+PY
+
+# Gradients of data parallelism: beside the backward phase where the software does so.
+for overlap in false true; do
+    hardware "dp_$overlap" "overlaps_gradients: $overlap"
+    mlp "dp_$overlap" '{dp: 4}' <<'Y'
+params: [[.*, []]]
+axes: {batch: dp}
+optimizer: {kind: sgd, lr: 0.1}
+step: [forward, backward, update]
+Y
+    sed -i -e '/^step: .forward, backward.$/d' -e 's/d_model: 512, d_ff: 2048/d_model: 2048, d_ff: 8192/' \
+        -e 's/size: 64/size: 256/' "$tmp/mlp.yaml"
+    shardsim plan --json "$tmp/mlp.yaml"
+    is 0 "data parallel, overlaps_gradients $overlap: planned"
+    cp "$tmp/out" "$tmp/$overlap.json"
+done
+check "gradients that are summed beside the backward phase are hidden, all but the last" <<PY
+beside, after = (modelled(json.load(open("$tmp/" + x + ".json"))) for x in ("true", "false"))
+ring = 2 * 3 / 4 * 4 * 16 * D * F / 1e9 # seconds of one kernel's sum over a wire; four of them
+near(after["exposed_communication_seconds"], 4 * ring, 0.001)
+assert beside["exposed_communication_seconds"] < after["exposed_communication_seconds"] * 0.95
+near(beside["compute_seconds"], after["compute_seconds"])
+# What is hidden has time enough: the step is no shorter than its transfers or its computations.
+assert beside["step_seconds"] >= max(4 * ring, 64 * ALL * 11 / 12 / 4) * 0.999  # nobody wants the input's gradient
+PY
+
+# A pipeline of equal stages: (m + p - 1) / m of the work of a rank.
+pipeline() {
+    cat >"$tmp/pp.yaml" <<Y
+version: 1
+hardware: ./free.yaml
+mesh: {pp: 4}
+model: {kind: mlp, d_model: 512, d_ff: 2048, layers: 4}
+batch: {size: 64, seq: 128, microbatches: 8}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+pipeline: {axis: pp, schedule: $1}
+params: [[.*, []]]
+Y
+    shardsim plan --json "$tmp/pp.yaml"
+}
+hardware free
+sed -i 's/rate: 1GB/rate: 100000GB/' "$tmp/free.yaml"
+for schedule in GPipe 1F1B; do
+    pipeline $schedule
+    is 0 "$schedule: planned"
+    check "$schedule: idle for p - 1 of m + p - 1 microbatches" <<'PY'
+m = modelled(r)
+# Each stage is forward two and backward four products.
+stage = PRODUCT * 6
+near(m["step_seconds"], stage * (8 + 3) / 8, 0.05)
+assert m["bubble_seconds"] > 0.2 * m["step_seconds"]
+PY
+done
+
+mlp nowhere '{tp: 1}' <<'Y'
+params: [[.*, []]]
+Y
+is 2 "a cluster that is not there is refused"
+says err 'nowhere.yaml' "and named"
+shardsim plan --set hardware=h100 "$scenarios/fsdp.yaml"
+is 2 "a name that is not known is refused"
+says err "h100-sxm" "with the nearest that is"
+
+# What each op takes.
+hardware plain
+mlp plain '{tp: 4}' <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+Y
+shardsim explain --roofline "$tmp/mlp.yaml"
+is 0 "--roofline: told"
+says out 'compute$' "what is bound by the rate of flops"
+says out 'network$' "and by the network"
+sed -i /hardware/d "$tmp/mlp.yaml"
+shardsim explain --roofline "$tmp/mlp.yaml"
+is 2 "--roofline without a cluster is refused"
+says err 'hardware' "with what was expected"
+done_testing

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Modelled times and memory beside published measurements of real clusters, which are not part of
+# the sources: in the folder $SHARDSIM_PUBLISHED, by default shared/published beside them.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+: "${SHARDSIM_PUBLISHED:=$top_srcdir/../shared/published}"
+if ! [ -f "$SHARDSIM_PUBLISHED/score.py" ]; then
+    skip "published measurements" "there is no $SHARDSIM_PUBLISHED; SHARDSIM_PUBLISHED says where"
+    done_testing
+    exit 0
+fi
+
+sets='korthikanti sc21 vtrain_multi vtrain_single bloom maxtext torchtitan llm_foundry'
+[ "${SHD_TEST_SIZE:-}" != small ] || sets='korthikanti torchtitan'
+for set in $sets; do
+    timeout "$LIMIT" python3 "$SHARDSIM_PUBLISHED/score.py" --program "$shardsim" \
+        "$SHARDSIM_PUBLISHED/$set.jsonl" >"$tmp/$set" 2>"$tmp/err"
+    ok $? "$set: the mean error of times is within the set's goal"
+    diag <"$tmp/$set"
+done
+
+# memory SET PERCENT
+memory() {
+    error=$(sed -n "/^$1 /s/.*| *\([0-9.]*\) (.*/\1/p" "$tmp/$1" 2>/dev/null)
+    [ -n "$error" ] && awk -v e="$error" -v most="$2" 'BEGIN { exit !(e <= most) }'
+    ok $? "$1: the mean error of memory, $error %, is at most $2 %"
+}
+case $sets in *bloom*) memory bloom 8 ;; esac
+memory torchtitan 10
+
+# No row of these may be known to the sources.
+! grep -rlE "korthikanti\.v[0-9]|bloom\.v[0-9]{4}|vtrain_[a-z]*\.v[0-9]" "$top_srcdir/sim" "$top_srcdir/lib" \
+    "$top_srcdir/scenarios" >"$tmp/known"
+ok $? "no row is known to the sources"
+done_testing
