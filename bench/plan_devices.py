@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a plan costs by the number of devices: a transformer of 70 billion parameters.
+"""What a plan costs by the number of devices: a transformer of 70 billion parameters, and one of 8
+billion with its time on a cluster.
 
     plan_devices.py SHARDSIM [TIMES]      (TIMES: 5; the least CPU time is taken)
 
@@ -14,11 +15,14 @@ import os
 import subprocess
 import sys
 
-SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transformer_70b.yaml")
+BENCH = os.path.dirname(os.path.abspath(__file__))
+LARGE = os.path.join(BENCH, "transformer_70b.yaml")
+TIMED = os.path.join(BENCH, "..", "scenarios", "models", "llama3-8b.yaml")
 DEVICES = [1024, 4096, 65536, 1048576]
 COMMANDS = [["plan"], ["plan", "--json"], ["show", "matrix"]]
 EXPLAIN = ["explain"]
-WITHIN = {"dp-tp": 8, "fsdp-tp": 512}  # devices of the mesh but for dp
+# Scenario, strategy, devices of the mesh but for dp, sequences for each of dp (None: as it is).
+LAYOUTS = [(LARGE, "dp-tp", 8, None), (LARGE, "fsdp-tp", 512, None), (TIMED, "tp-dp", 8, 16)]
 
 
 def measure(command, times):
@@ -39,11 +43,13 @@ def main():
     program, times = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
     print("| command | layout | devices | CPU s | / 1,024 | MiB |\n|---|---|--:|--:|--:|--:|")
     for command in [*COMMANDS, EXPLAIN]:
-        for layout, within in WITHIN.items():
+        for scenario, layout, within, sequences in LAYOUTS:
             first = None
             for devices in DEVICES:
                 sets = ["--strategy", layout, "--set", f"mesh.dp={devices // within}"]
-                seconds, mib = measure([program, *command, SCENARIO, *sets], times)
+                if sequences:
+                    sets += ["--set", f"batch.size={devices // within * sequences}"]
+                seconds, mib = measure([program, *command, scenario, *sets], times)
                 first = first or seconds
                 print(f"| {' '.join(command)} | {layout} | {devices:,} | {seconds:.3f} | {seconds / first:.2f} "
                       f"| {mib:.0f} |", flush=True)

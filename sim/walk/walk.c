@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "memory/backend.h"
+#include "program/rows.h"
 #include "run/channel.h"
 #include "run/collective.h"
 #include "run/device.h"
@@ -132,6 +133,123 @@ static void do_mask(struct walker *w, const struct program_op *op)
         memcpy(w->shards[op->outputs[0]], w->shards[op->inputs[0]], bytes);
     else
         memset(w->shards[op->outputs[0]], 0, bytes);
+}
+
+/* ---- rows of experts ---- */
+
+/* One device pulls the rows that it wants. */
+struct pulling {
+    const struct walker *walker;
+    const struct program_op *op;
+    struct program_rows_arrays arrays;
+    uint64_t *rows;  /* that came to each expert of the device; NULL: they are not counted */
+    uint64_t *links; /* bytes that came from each device; NULL: they are not counted */
+};
+
+/* The elements of an entry, or of its row, in the shard of a position; NULL: they are not there. */
+static char *row_at(const struct pulling *p, const struct program_buffer *b, int32_t position,
+                    const void *shard, const struct program_rows_place *place)
+{
+    bool tokens = b == p->arrays.tokens;
+    const int64_t at[3] = {tokens ? place->batch : place->expert, tokens ? place->seq : place->slot,
+                           place->choice};
+    int64_t start[SHD_RANK_MAX], row = 0;
+
+    shd_sharding_offset(&b->sharding, b->shape, position, start);
+    for (uint32_t d = 0; d + 1 < b->rank; d++) {
+        int64_t i = at[d] - start[d];
+
+        if (i < 0 || i >= b->local[d])
+            return NULL;
+        row = row * b->local[d] + i;
+    }
+    return (char *)(uintptr_t)shard + (uint64_t)row * p->arrays.row_bytes;
+}
+
+/* The shard of the operand in which a row lies. */
+static int64_t shard_of(const struct pulling *p, const struct program_rows_place *place)
+{
+    if (p->op->rows.combines)
+        return program_rows_shard(p->arrays.from, place->expert, place->slot);
+    return program_rows_shard(p->arrays.from, place->batch, place->seq);
+}
+
+/* Pull the row of an entry, if the device's result has it.  It counts as received where it lies in
+ * the whole array as the ids say, and as astray where the source has no such row. */
+static void pull_row(const struct pulling *p, struct run_pull *pull,
+                     const struct program_rows_place *place)
+{
+    const struct walker *w = p->walker;
+    uint64_t bytes = p->arrays.row_bytes;
+    char *to = row_at(p, p->arrays.to, w->position, w->shards[p->op->outputs[0]], place);
+    const void *shard = w->shards[p->op->inputs[0]];
+    int32_t source = w->position;
+    uint32_t member = 0;
+    const char *from;
+
+    if (!to)
+        return;
+    if (pull) {
+        source = program_rows_source(p->arrays.from, w->position, shard_of(p, place));
+        member = run_pull_member(pull, source);
+        shard = run_pull_peer(pull, member);
+    }
+    from = row_at(p, p->arrays.from, source, shard, place);
+    if (from)
+        memcpy(to, from, bytes);
+    if (pull)
+        run_pull_count(pull, member, bytes, from != NULL);
+    if (p->links && from && source != w->position)
+        p->links[source] += bytes;
+    if (p->rows)
+        p->rows[place->expert % p->arrays.to->local[0]]++;
+}
+
+/* `pull` is NULL where all rows are the device's own. */
+static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
+{
+    const struct pulling *p = arg;
+    const struct walker *w = p->walker;
+    struct program_rows_walk rows =
+        program_rows_walk(w->program, p->op, w->position, w->shards[p->op->inputs[1]],
+                          w->shards[p->op->inputs[2]]);
+    struct program_rows_place place;
+
+    (void)err;
+    memset(w->shards[p->op->outputs[0]], 0, p->arrays.to->bytes);
+    while (program_rows_next(&rows, &place))
+        pull_row(p, pull, &place);
+    return SHD_OK;
+}
+
+static void stand_in(struct walker *w, const struct program_op *op);
+
+static int do_rows(struct walker *w, const struct program_op *op, uint64_t *received,
+                   struct shd_error *err)
+{
+    uint32_t number = (uint32_t)(op - w->program->ops);
+    struct pulling p = {w, op, program_rows_arrays(w->program, op),
+                        record_expert_rows(w->walk->record, number, w->position),
+                        record_expert_links(w->walk->record, number, w->position)};
+    struct run_seat seat;
+    int status;
+
+    if (p.rows && w->first)
+        memset(p.rows, 0, (size_t)p.arrays.to->local[0] * sizeof *p.rows);
+    if (p.links && w->first)
+        memset(p.links, 0, (size_t)w->walk->record->ndevices * sizeof *p.links);
+
+    if (!program_communicates(op))
+        return pull_rows(NULL, &p, err);
+    if (w->walk->alone >= 0) {
+        stand_in(w, op);
+        return SHD_OK;
+    }
+    status = run_group_over_axes(&seat, w->dev, op->rows.axes, op->rows.naxes, err);
+    if (status != SHD_OK)
+        return status;
+    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]], (uint64_t)(op - w->program->ops),
+                          op->name, pull_rows, &p, received, err);
 }
 
 /* ---- steps that are collectives ---- */
@@ -308,9 +426,14 @@ static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *w
 
 static void count_flops(struct walker *w, const struct program_op *op, uint64_t flops)
 {
-    w->walk->record->flops[w->position] += flops;
+    struct record *record = w->walk->record;
+    uint64_t *all =
+        &record->op_flops[(size_t)w->position * w->program->nops + (size_t)(op - w->program->ops)];
+
+    *all = flops + (w->first ? 0 : *all);
+    record->flops[w->position] += flops;
     if (program_op_skips(op))
-        w->walk->record->masked_flops[w->position] += flops;
+        record->uneven_flops[op->kernel->uneven][w->position] += flops;
 }
 
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
@@ -323,6 +446,8 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
         return do_send(w, op, err);
     case PROGRAM_RECV:
         return do_receive(w, op, received, err);
+    case PROGRAM_ROWS:
+        return do_rows(w, op, received, err);
     case PROGRAM_FILL:
         do_fill(w, op);
         return SHD_OK;
@@ -368,7 +493,7 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
     const struct walk_opts *opts = w->walk->opts;
     const void *const *shards = (const void *const *)w->shards;
     const struct program_op *op = &w->program->ops[i];
-    bool meet = opts->inspect && op->kind == PROGRAM_RESHARD;
+    bool meet = opts->inspect && program_reads_others(op);
     int status = SHD_OK;
 
     if (opts->observe)
@@ -465,7 +590,7 @@ static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 
     /* Inspected devices meet at local steps too.  One that kept its turn there would hold up the
      * devices that it waits for. */
-    if (program_communicates(op) || (w->walk->opts->inspect && op->kind == PROGRAM_RESHARD))
+    if (program_communicates(op) || (w->walk->opts->inspect && program_reads_others(op)))
         give_turn(w);
     take_turn(w, op);
     return walk_op(w, i, err);
@@ -574,8 +699,13 @@ static int walk_step(struct walker *w, struct shd_error *err)
     struct program_action action;
     int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
 
+    if (status == SHD_OK && w->repeat > 0 && w->repeat + 1 == walk->repeats) {
+        device_count_anew(w->dev); /* what is recorded is of the last step */
+        status = shd_device_barrier(w->dev, NULL, err);
+    }
     walk->record->flops[w->position] = 0;
-    walk->record->masked_flops[w->position] = 0;
+    for (int k = 0; k < KERN_NUNEVENS; k++)
+        walk->record->uneven_flops[k][w->position] = 0;
     walk->first[at] = now();
     while (status == SHD_OK && program_walk_next(&actions, &action)) {
         if (walk->opts->stop_request)
@@ -724,23 +854,22 @@ static void take_times(struct record *record, struct walk *walk)
     record->cpu_ns = cpu_ns[n / 2];
 }
 
-/* The counts of one repeat, as all moved the same. (Bytes that were really moved fit a uint64_t.)
- */
-static void take_one(uint128 *out, const uint64_t *counted, size_t n, uint32_t repeats)
+/* Bytes that were really moved fit a uint64_t. */
+static void take(uint128 *out, const uint64_t *counted, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = counted[i] / repeats;
+        out[i] = counted[i];
 }
 
 static void take_stats(struct record *record, const struct shd_run_stats *stats, struct walk *walk)
 {
     size_t n = (size_t)record->ndevices;
 
-    take_one(record->received_bytes, stats->received_bytes, n, walk->repeats);
-    take_one(record->sent_bytes, stats->sent_bytes, n, walk->repeats);
-    take_one(record->peak_bytes, stats->peak_bytes, n, 1);
+    take(record->received_bytes, stats->received_bytes, n);
+    take(record->sent_bytes, stats->sent_bytes, n);
+    take(record->peak_bytes, stats->peak_bytes, n);
     if (record->matrix && stats->matrix)
-        take_one(record->matrix, stats->matrix, n * n, walk->repeats);
+        take(record->matrix, stats->matrix, n * n);
     take_times(record, walk);
 }
 

@@ -56,7 +56,7 @@ struct walk_opts {
 /* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is
  * filled as far as devices came.
  *
- * Of a step that is repeated, bytes and flops are those of one, the times of ops of the last one.
+ * Of a step that is repeated, bytes, flops and the times of ops are those of the last one.
  * The time of a step has the filling in of data for all microbatches but the first.
  */
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
