@@ -7,9 +7,13 @@
 #include <shd/run.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "tap.h"
 
@@ -408,6 +412,40 @@ static void test_limit(const struct shd_mesh *mesh)
         diag("status %d: %s", status, err.text);
 }
 
+/* Device 1 comes late, but not as late as the limit. */
+static int come_late(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    const struct timespec nap = {0, 50000000};
+
+    (void)arg;
+    for (int i = 0; i < 20 && shd_device_position(dev) == 1; i++)
+        nanosleep(&nap, NULL);
+    return shd_device_barrier(dev, NULL, err);
+}
+
+/* A machine may stand still, and the clock go on: the devices have not waited in that time. */
+static void test_pause(const struct shd_mesh *mesh)
+{
+    const struct timespec a_moment = {0, 200000000}, a_pause = {4, 0};
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct shd_run_opts opts = SHD_RUN_OPTS_INIT;
+        struct shd_error err = {0, ""};
+
+        opts.wait_limit_s = 3;
+        _exit(shd_run(mesh, come_late, NULL, &opts, NULL, &err) == SHD_OK ? 0 : 1);
+    }
+    nanosleep(&a_moment, NULL);
+    kill(child, SIGSTOP);
+    nanosleep(&a_pause, NULL);
+    kill(child, SIGCONT);
+    waitpid(child, &status, 0);
+    ok(child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "a run that stood still has not waited");
+}
+
 static int never_runs(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     (void)dev;
@@ -438,6 +476,7 @@ int main(void)
     test_busy(mesh);
     test_stop(mesh);
     test_limit(mesh);
+    test_pause(mesh);
     test_no_threads(mesh);
     shd_mesh_destroy(mesh);
     return done();

@@ -9,14 +9,29 @@
  * it, and long beside a look. */
 #define LOOK_NS (50 * INT64_C(1000000))
 
+/* What passes between two looks counts up to this much as waiting.  More is no device's fault: the
+ * monitor itself had no core, or the whole machine stood still, as virtual ones do while they are
+ * moved, and the devices stood still with it. */
+#define LOOK_MAX_NS (4 * LOOK_NS)
+
+struct monitor_wait {
+    uint64_t count;    /* of the device's wait record, when that last moved */
+    int64_t waited_ns; /* since then */
+};
+
 struct monitor_watch {
-    uint64_t count; /* of the device's wait record, when that last moved */
-    int64_t since_ns;
+    int64_t looked_ns; /* when the last look was */
+    struct monitor_wait waits[]; /* [device] */
 };
 
 struct monitor_watch *monitor_create(const struct run *run)
 {
-    return calloc((size_t)run->ndevices, sizeof(struct monitor_watch));
+    size_t n = (size_t)run->ndevices;
+    struct monitor_watch *watch = calloc(1, sizeof *watch + n * sizeof watch->waits[0]);
+
+    if (watch)
+        watch->looked_ns = wait_clock_ns();
+    return watch;
 }
 
 void monitor_destroy(struct monitor_watch *watch)
@@ -56,17 +71,25 @@ static bool is_stuck(const struct run *run)
 static int32_t find_over_limit(const struct run *run, struct monitor_watch *watch)
 {
     int64_t now_ns = wait_clock_ns();
+    int64_t passed_ns = now_ns - watch->looked_ns;
     int64_t limit_s = run->opts.wait_limit_s;
+    int32_t over_limit = -1;
 
+    watch->looked_ns = now_ns;
+    if (passed_ns > LOOK_MAX_NS)
+        passed_ns = LOOK_MAX_NS;
     for (int32_t d = 0; d < run->ndevices; d++) {
+        struct monitor_wait *wait = &watch->waits[d];
         uint64_t count = atomic_load(&run->devices[d].record.count);
 
-        if (watch[d].count != count || !wait_is_blocked(&run->devices[d].record))
-            watch[d] = (struct monitor_watch){count, now_ns};
-        else if (limit_s >= 0 && (now_ns - watch[d].since_ns) / 1000000000 >= limit_s)
-            return d;
+        if (wait->count != count || !wait_is_blocked(&run->devices[d].record))
+            *wait = (struct monitor_wait){count, 0};
+        else
+            wait->waited_ns += passed_ns;
+        if (over_limit < 0 && limit_s >= 0 && wait->waited_ns / 1000000000 >= limit_s)
+            over_limit = d;
     }
-    return -1;
+    return over_limit;
 }
 
 static void call_off(struct run *run, enum run_verdict verdict)

@@ -11,7 +11,7 @@
 
 #include "run/device.h"
 
-struct monitor_watch; /* since when each device waits */
+struct monitor_watch; /* how long each device has waited */
 
 /* NULL: no memory. */
 struct monitor_watch *monitor_create(const struct run *run);
