@@ -176,6 +176,58 @@ shardsim plan --set hardware=h100 "$scenarios/fsdp.yaml"
 is 2 "a name that is not known is refused"
 says err "h100-sxm" "with the nearest that is"
 
+# One device that is slower than the others.  Where devices wait for their transfers, a step is what
+# is computed and what is sent, one after the other.
+hardware waiting 'waits_for_collectives: true'
+slow() {
+    mesh=$1
+    shift
+    mlp waiting "$mesh" <<Y
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+axes: {batch: dp}
+straggler: {$*}
+Y
+}
+for mesh in '{dp: 1, tp: 4}' '{dp: 2, tp: 2}'; do
+    slow "$mesh" ''
+    cp "$tmp/out" "$tmp/even.json"
+    for device in 0 3; do
+        slow "$mesh" "device: $device, compute: 2"
+        check "straggler $device of $mesh: all wait for its computations" <<PY
+import json
+even = json.load(open("$tmp/even.json"))
+even, m = (even[0] if isinstance(even, list) else even)["time"]["modelled"], modelled(r)
+assert "straggler" not in even and m["straggler"]["device"] == $device
+near(m["straggler"]["step_seconds_without"], even["step_seconds"])
+near(m["step_seconds"], even["step_seconds"] + ALL / 4)
+PY
+    done
+    slow "$mesh" 'device: 1, links: 3'
+    check "slow links of $mesh: all wait for its transfers" <<PY
+import json
+even = json.load(open("$tmp/even.json"))
+even, m = (even[0] if isinstance(even, list) else even)["time"]["modelled"], modelled(r)
+near(m["step_seconds"], 3 * even["step_seconds"] - 2 * ALL / 4)
+PY
+done
+mlp plain '{pp: 2}' <<'Y'
+params: [[.*, []]]
+pipeline: {axis: pp}
+straggler: {device: 1, compute: 2}
+Y
+check "a slow stage: its own work, and no more" <<'PY'
+m = modelled(r)
+near(m["step_seconds"] - m["straggler"]["step_seconds_without"], ALL / 2)
+PY
+slow '{dp: 2, tp: 2}' 'device: 4, compute: 2'
+is 2 "a straggler that is not in the mesh is refused"
+says err 'device 4 is not in the mesh; expected 0 to 3' "with those that are"
+slow '{dp: 1, tp: 4}' 'compute: 2' # its text stands
+sed -i /hardware/d "$tmp/mlp.yaml"
+shardsim plan "$tmp/mlp.yaml"
+is 2 "a straggler without a cluster is refused"
+says err 'expected hardware' "with what was expected"
+
 # What each op takes.
 hardware plain
 mlp plain '{tp: 4}' <<'Y'

@@ -590,7 +590,8 @@ static void test_print(void)
            "  reshard_after_forward: true\n  prefetch: 0\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
            "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
-           "partition_axis: null\nconstraints: []\nalgorithms: {}\nlimits:\n  memory: null\n"
+           "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
+           "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
        "print: canonical text");

@@ -138,12 +138,14 @@ for option in options:
         elif option["required"] and not (kind == "graph" and name == "model.kind"):
             must(put(base, path, ...), "%s of kind %s is missing" % (name, kind), False)
     base = bases[home]
+    if path[0] == "straggler": # its time is of a cluster
+        base = put(base, ["hardware"], "h100-sxm")
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # Which axes the mesh has no schema knows, nor which schedules there are.
     if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
-        most = re.search(r"a number from 0 to (\d+)", text)
+        most = re.search(r"a number (?:from 0 to|above 0, at most) (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
     if name not in ("zero.axis", "pipeline.axis", "context.axis", *FILES):
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))

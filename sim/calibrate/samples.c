@@ -68,7 +68,7 @@ static int model(struct sample *s, struct shd_error *err)
         return SHD_OK;
     }
     record = s->step->trial.record;
-    status = modelled_run(record, s->hardware, err);
+    status = modelled_run(record, s->hardware, NULL, err);
     if (status == SHD_OK)
         s->modelled_s = (double)record->modelled->timeline->step_ns * 1e-9;
     return status;

@@ -5,15 +5,22 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost/events.h"
+
+#define NO_STRAGGLER ((struct record_straggler){-1, 1, 1, 0})
 
 struct modelled {
     const struct program *program;
     const struct record *record;
     const struct hardware *hardware;
     struct op_seconds seconds;
-    uint32_t nlanes;     /* rows of the record */
+    const struct program_classes *classes; /* a lane each */
+    struct program_classes *own;           /* with a straggler: as the record's, but for that */
+    struct record_straggler straggler;
+    int32_t slow;        /* the straggler's lane; -1: there is none */
+    uint32_t nlanes;
     bool *even;          /* [op]: it takes the same at every lane */
     uint8_t *streams;    /* [op] */
     int64_t *op_ns;      /* [lane][op]; of an even op lane 0's are all lanes' */
@@ -29,11 +36,58 @@ static uint32_t rank(void *arg, int32_t lane)
     return program_rank(m->program, m->positions[lane]);
 }
 
+static int32_t doer(void *arg, uint32_t op, int32_t lane)
+{
+    const struct modelled *m = arg;
+    int32_t position = program_doer(m->program, &m->program->ops[op], m->positions[lane]);
+
+    return (int32_t)program_classes_find(m->classes, position);
+}
+
+/* The first lane of those that differ from one along the axes of a transfer alone.  What is fetched
+ * in boxes may come from any of these. */
+static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
+{
+    const struct program_op *o = &m->program->ops[op];
+    const uint8_t *axes = o->kind == PROGRAM_ROWS ? o->rows.axes : o->reshard.axes;
+    size_t naxes = o->kind == PROGRAM_ROWS ? o->rows.naxes : o->reshard.naxes;
+    uint32_t others = UINT32_MAX;
+
+    for (size_t k = 0; k < naxes; k++)
+        others &= ~(UINT32_C(1) << axes[k]);
+    return program_classes_project(m->classes, (uint32_t)lane, others);
+}
+
+/* Whether the straggler is at one of the two ends of a message. */
+static bool meets_slow(const struct modelled *m, uint32_t op, int32_t lane)
+{
+    const struct program_channel *channel = &m->program->channels[m->program->ops[op].channel];
+
+    return lane == m->slow || doer((void *)m, channel->send, lane) == m->slow ||
+           doer((void *)m, channel->recv, lane) == m->slow;
+}
+
+/* How many times as long an op takes for the straggler: all that take part in a transfer go on when
+ * the slowest of them has its part. */
+static double slower_of(const struct modelled *m, uint32_t op, int32_t lane)
+{
+    const struct program_op *o = &m->program->ops[op];
+
+    if (m->slow < 0)
+        return 1;
+    if (!program_communicates(o))
+        return lane == m->slow ? m->straggler.compute : 1;
+    if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
+        return meets_slow(m, op, lane) ? m->straggler.links : 1;
+    return group_of(m, op, lane) == group_of(m, op, m->slow) ? m->straggler.links : 1;
+}
+
 static int64_t op_ns(void *arg, int32_t lane, uint32_t op)
 {
     const struct modelled *m = arg;
+    int64_t ns = m->op_ns[m->even[op] ? op : (size_t)lane * m->program->nops + op];
 
-    return m->op_ns[m->even[op] ? op : (size_t)lane * m->program->nops + op];
+    return m->slow < 0 ? ns : llround((double)ns * slower_of(m, op, lane));
 }
 
 static unsigned stream(void *arg, uint32_t op)
@@ -77,29 +131,7 @@ static enum events_issue issue(void *arg, uint32_t op)
     return reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;
 }
 
-static int32_t doer(void *arg, uint32_t op, int32_t lane)
-{
-    const struct modelled *m = arg;
-    int32_t position = program_doer(m->program, &m->program->ops[op], m->positions[lane]);
-
-    return (int32_t)program_classes_find(m->record->classes, position);
-}
-
 /* ---- who waits for whom ---- */
-
-/* The first lane of those that differ from one along the axes of a transfer alone.  What is fetched
- * in boxes may come from any of these. */
-static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
-{
-    const struct program_op *o = &m->program->ops[op];
-    const uint8_t *axes = o->kind == PROGRAM_ROWS ? o->rows.axes : o->reshard.axes;
-    size_t naxes = o->kind == PROGRAM_ROWS ? o->rows.naxes : o->reshard.naxes;
-    uint32_t others = UINT32_MAX;
-
-    for (size_t k = 0; k < naxes; k++)
-        others &= ~(UINT32_C(1) << axes[k]);
-    return program_classes_project(m->record->classes, (uint32_t)lane, others);
-}
 
 static void find_last(const struct modelled *m, const struct events_meeting *meeting)
 {
@@ -188,12 +220,12 @@ static bool allocate(struct modelled *m)
     if (!m->even || !m->streams || !m->op_ns || !m->exposed_ns || !m->positions || !m->last)
         return false;
     for (uint32_t row = 0; row < n; row++)
-        m->positions[row] = record_row(m->record, row).first;
+        m->positions[row] = program_classes_get(m->classes, row).first;
     return true;
 }
 
-/* What the row that ends last did in an op of its rank. */
-static void keep_op(struct record_modelled *out, const struct modelled *m, uint32_t i)
+/* What the lane that ends last did in an op of its rank. */
+static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
 {
     static const enum record_work works[] = {[HARDWARE_MATMUL] = RECORD_MATMUL,
                                              [HARDWARE_ATTENTION] = RECORD_ATTENTION,
@@ -201,7 +233,7 @@ static void keep_op(struct record_modelled *out, const struct modelled *m, uint3
                                              [HARDWARE_MEMORY] = RECORD_ELEMENTWISE};
     const struct program_op *op = &m->program->ops[i];
     struct hardware_work work;
-    int64_t ns = m->op_ns[m->even[i] ? i : (size_t)out->row * m->program->nops + i] * op->times;
+    int64_t ns = op_ns(m, (int32_t)out->row, i) * op->times;
 
     out->op_ns[i] = ns;
     out->exposed_ns[i] = m->exposed_ns[(size_t)out->row * m->program->nops + i];
@@ -211,8 +243,8 @@ static void keep_op(struct record_modelled *out, const struct modelled *m, uint3
     out->again_ns += op->again ? ns : 0;
 }
 
-/* What the row that ends last did, by op. */
-static int keep(struct record *record, const struct modelled *m, struct record_replay *timeline,
+/* What the lane that ends last did, by op. */
+static int keep(struct record *record, struct modelled *m, struct record_replay *timeline,
                 struct shd_error *err)
 {
     struct record_modelled *out = record_modelled_create(record->program->nops);
@@ -228,13 +260,14 @@ static int keep(struct record *record, const struct modelled *m, struct record_r
         if (program_holds(m->program, last_rank, &m->program->ops[i]))
             keep_op(out, m, i);
     out->hardware = m->hardware;
+    out->straggler = m->straggler;
     out->timeline = timeline;
     record_modelled_destroy(record->modelled);
     record->modelled = out;
     return SHD_OK;
 }
 
-static int lay_out(struct record *record, struct modelled *m, struct shd_error *err)
+static int lay_out(struct record_replay **timeline, struct modelled *m, struct shd_error *err)
 {
     const struct events_view view = {.program = m->program,
                                      .nlanes = (int32_t)m->nlanes,
@@ -247,32 +280,74 @@ static int lay_out(struct record *record, struct modelled *m, struct shd_error *
                                      .meet = meet,
                                      .arg = m,
                                      .exposed_ns = m->exposed_ns};
-    struct record_replay *timeline;
-    int status = events_run(&timeline, &view, err);
 
+    memset(m->exposed_ns, 0, (size_t)m->nlanes * m->program->nops * sizeof *m->exposed_ns);
+    return events_run(timeline, &view, err);
+}
+
+/* The step without the straggler, then with it. */
+static int lay_out_all(struct record *record, struct modelled *m, struct shd_error *err)
+{
+    struct record_replay *timeline;
+    int32_t slow = m->slow;
+    int status;
+
+    m->slow = -1;
+    status = lay_out(&timeline, m, err);
     if (status != SHD_OK)
         return status;
-    status = keep(record, m, timeline, err);
+    if (slow >= 0) {
+        m->straggler.without_ns = timeline->step_ns;
+        m->slow = slow;
+        record_replay_destroy(timeline);
+        status = lay_out(&timeline, m, err);
+    }
+    if (status == SHD_OK)
+        status = keep(record, m, timeline, err);
     if (status != SHD_OK)
         record_replay_destroy(timeline);
     return status;
 }
 
-int modelled_run(struct record *record, const struct hardware *hardware, struct shd_error *err)
+/* Devices alike; the straggler is like none. */
+static int find_lanes(struct modelled *m, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    m->classes = m->record->classes;
+    if (m->straggler.device >= 0) {
+        status = program_classes_create(&m->own, m->program, err);
+        if (status == SHD_OK)
+            status = program_classes_single_out(m->own, m->straggler.device, err);
+        if (status != SHD_OK)
+            return status;
+        m->classes = m->own;
+        m->slow = (int32_t)program_classes_find(m->classes, m->straggler.device);
+    }
+    m->nlanes = m->classes->nclasses;
+    return SHD_OK;
+}
+
+int modelled_run(struct record *record, const struct hardware *hardware,
+                 const struct record_straggler *straggler, struct shd_error *err)
 {
     struct modelled m = {.program = record->program,
                          .record = record,
                          .hardware = hardware,
-                         .nlanes = record->nrows};
+                         .straggler = straggler ? *straggler : NO_STRAGGLER,
+                         .slow = -1};
     int status = op_seconds_init(&m.seconds, record->program, hardware, err);
 
+    if (status == SHD_OK)
+        status = find_lanes(&m, err);
     if (status == SHD_OK && !allocate(&m))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
     if (status == SHD_OK) {
         set_times(&m);
-        status = lay_out(record, &m, err);
+        status = lay_out_all(record, &m, err);
     }
     op_seconds_fini(&m.seconds);
+    program_classes_destroy(m.own);
     free(m.even);
     free(m.streams);
     free(m.op_ns);

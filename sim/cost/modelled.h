@@ -15,9 +15,9 @@
 #include "cost/op_seconds.h"
 #include "record/record.h"
 
-/* Fill record->modelled of a planned step.  SHD_EINVAL: the cluster has no rate for a product's
- * type; SHD_ENOMEM. */
+/* Fill record->modelled of a planned step; with a straggler (NULL: there is none), beside the step
+ * without it.  SHD_EINVAL: the cluster has no rate for a product's type; SHD_ENOMEM. */
 SHD_MUST_CHECK int modelled_run(struct record *record, const struct hardware *hardware,
-                                struct shd_error *err);
+                                const struct record_straggler *straggler, struct shd_error *err);
 
 #endif /* COST_MODELLED_H */

@@ -38,7 +38,7 @@ static void add_kernels(struct text *out, const struct hardware *h)
     text_addf(out,
               "kernels:\n"
               "  launch: %.0fns\n"
-              "  matmul_efficiency: %.3g # the rates are what products reach\n"
+              "  matmul_efficiency: %.3f # of the rates, which are what the fastest kernel reaches\n"
               "  half_k: %.1f\n"
               "  memory_efficiency: %.3f\n"
               "  attention_efficiency: %.3f\n"

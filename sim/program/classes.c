@@ -329,6 +329,13 @@ static int whole_axes(struct program_classes *c)
     return SHD_OK;
 }
 
+static void count_classes(struct program_classes *c)
+{
+    c->nclasses = 1;
+    for (size_t a = 0; a < shd_mesh_naxes(c->program->mesh); a++)
+        c->nclasses *= c->nsegments[a];
+}
+
 int program_classes_create(struct program_classes **out, const struct program *program,
                            struct shd_error *err)
 {
@@ -349,10 +356,25 @@ int program_classes_create(struct program_classes **out, const struct program *p
         return shd_error_set(err, status, "no memory for the classes of %d devices",
                              (int)shd_mesh_size(program->mesh));
     }
-    c->nclasses = 1;
-    for (size_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
-        c->nclasses *= c->nsegments[a];
+    count_classes(c);
     *out = c;
+    return SHD_OK;
+}
+
+int program_classes_single_out(struct program_classes *c, int32_t position, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (size_t a = 0; a < shd_mesh_naxes(c->program->mesh) && status == SHD_OK; a++) {
+        int32_t coord = shd_mesh_coord(c->program->mesh, position, a);
+
+        status = add_cut(c, (uint8_t)a, coord);
+        if (status == SHD_OK)
+            status = add_cut(c, (uint8_t)a, coord + 1);
+    }
+    count_classes(c);
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "no memory to single out device %d", (int)position);
     return SHD_OK;
 }
 

@@ -8,7 +8,7 @@
  *
  * Memory is that of the segments: nothing is kept per device.
  *
- * Thread class: immutable once created, as long as the program is.
+ * Thread class: immutable once created (and devices singled out), as long as the program is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,6 +53,11 @@ struct program_class {
  * which boxes that are fetched, or kernels that know their offsets, depend.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_classes_create(struct program_classes **out,
                                           const struct program *program, struct shd_error *err);
+/* Make the device at a position a class of its own: as if it differed from all others.
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int program_classes_single_out(struct program_classes *classes, int32_t position,
+                                              struct shd_error *err);
+
 void program_classes_destroy(struct program_classes *classes); /* NULL is allowed */
 
 struct program_class program_classes_get(const struct program_classes *classes, uint32_t i);

@@ -97,14 +97,23 @@ enum record_work {
 
 struct hardware;
 
-/* A planned step on a stated cluster; see cost/modelled.h.  Times of ops and works are of the row
+/* A device that is slower than those like it. */
+struct record_straggler {
+    int32_t device;     /* its position; -1: there is none */
+    double compute;     /* how many times as long its computations take, and ... */
+    double links;       /* ... the transfers that it takes part in; 1: no longer */
+    int64_t without_ns; /* the step without it */
+};
+
+/* A planned step on a stated cluster; see cost/modelled.h.  Times of ops and works are of the lane
  * that ends last. */
 struct record_modelled {
     const struct hardware *hardware; /* not owned */
     int64_t work_ns[RECORD_NWORKS];
     int64_t again_ns;               /* of these, of the forward phase done once more */
-    struct record_replay *timeline; /* its devices are the record's rows */
-    uint32_t row;                   /* the row that ends last */
+    struct record_straggler straggler;
+    struct record_replay *timeline; /* its devices are lanes: classes of devices alike */
+    uint32_t row;                   /* the lane that ends last */
     int64_t *op_ns;      /* [op] busy with it, all times; transfers: while bytes arrive */
     int64_t *exposed_ns; /* [op] that computations were kept from going on by it */
 };

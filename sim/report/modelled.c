@@ -239,6 +239,27 @@ static void print_exposed(struct text *out, const struct record *record,
     text_add(out, "\n");
 }
 
+/* What the step takes longer for the sake of one device. */
+static void print_straggler(struct text *out, const struct record *record)
+{
+    const struct record_straggler *s = &record->modelled->straggler;
+    int64_t step_ns = record->modelled->timeline->step_ns;
+    char time[UNITS_TEXT_MAX], slower[96] = "";
+    size_t n = 0;
+
+    if (s->device < 0)
+        return;
+    if (s->compute != 1)
+        n = (size_t)snprintf(slower, sizeof slower, "computes %.4g times as long", s->compute);
+    if (s->links != 1)
+        snprintf(slower + n, sizeof slower - n, "%stransfers take %.4g times as long",
+                 n ? ", its " : "'s ", s->links);
+    text_addf(out, "  straggler   device %" PRId32 "%s%s: %+.1f %% on the %s without it\n", s->device,
+              n ? " " : "", slower,
+              s->without_ns > 0 ? 100 * ((double)step_ns / (double)s->without_ns - 1) : 0,
+              units_print_seconds(time, sizeof time, (double)s->without_ns * 1e-9));
+}
+
 void modelled_text(struct text *out, const struct record *record, uint64_t tokens)
 {
     const struct hardware *h = record->modelled->hardware;
@@ -261,6 +282,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
         print_part(out, "update", f.update_s, f.step_s);
         text_add(out, "\n");
     }
+    print_straggler(out, record);
     text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n",
               units_print_bytes(bytes, sizeof bytes, (uint128)f.memory_bytes),
               units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
@@ -311,6 +333,18 @@ static void write_trust(struct json_out *out, const struct record *record)
     json_out_bool(out, !inside);
 }
 
+static void write_straggler(struct json_out *out, const struct record_straggler *s)
+{
+    json_out_key(out, "straggler");
+    json_out_begin_flat_object(out);
+    json_out_key(out, "device");
+    json_out_int(out, s->device);
+    key_double(out, "compute", s->compute);
+    key_double(out, "links", s->links);
+    key_double(out, "step_seconds_without", (double)s->without_ns * 1e-9);
+    json_out_end_object(out);
+}
+
 void modelled_json(struct json_out *out, const struct record *record, uint64_t tokens)
 {
     struct modelled_figures f;
@@ -328,6 +362,8 @@ void modelled_json(struct json_out *out, const struct record *record, uint64_t t
     key_double(out, "memory_bytes", f.memory_bytes);
     json_out_key(out, "fits");
     json_out_bool(out, f.fits);
+    if (record->modelled->straggler.device >= 0)
+        write_straggler(out, &record->modelled->straggler);
     write_trust(out, record);
     json_out_end_object(out);
 }

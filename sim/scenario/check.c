@@ -553,6 +553,33 @@ static void check_types(struct reader *r)
                    shd_dtype_name(parameters));
 }
 
+/* Product of the mesh's sizes, which fits 32 bits. */
+static int64_t devices_of(const struct scenario *s)
+{
+    int64_t n = 1;
+
+    for (size_t a = 0; a < s->nmesh; a++)
+        n *= s->mesh[a].size;
+    return n;
+}
+
+static void check_straggler(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_straggler *straggler = &s->straggler;
+    bool slow = straggler->compute > 0 || straggler->links > 0;
+
+    if (slow && !s->hardware)
+        diag_error(
+            r->diag,
+            scenario_place(s, straggler->compute > 0 ? "straggler.compute" : "straggler.links"),
+            "a straggler without hardware, whose time it is of; expected hardware, a cluster");
+    if (straggler->device > 0 && !r->mesh_unknown && straggler->device >= devices_of(s))
+        diag_error(r->diag, scenario_place(s, "straggler.device"),
+                   "device %" PRId64 " is not in the mesh; expected 0 to %" PRId64,
+                   straggler->device, devices_of(s) - 1);
+}
+
 void check_scenario(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -574,6 +601,7 @@ void check_scenario(struct reader *r)
     check_parts(r);
     check_types(r);
     check_zero(r);
+    check_straggler(r);
     check_pipeline(r);
     if (r->mesh_unknown)
         return;

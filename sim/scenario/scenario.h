@@ -363,6 +363,12 @@ struct scenario_transfers {
     int64_t latency_ns;
 };
 
+/* One device that is slower than those like it, where time is of `hardware`. */
+struct scenario_straggler {
+    int64_t device;
+    double compute, links; /* how many times as long; 0: no longer */
+};
+
 /* Where the specs of parameters come from: the last of `rules` and `params` that is given says. */
 enum scenario_rules_from {
     SCENARIO_RULES_PARAMS,
@@ -438,6 +444,7 @@ struct scenario {
     struct scenario_recompute recompute;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* of a torus, that the devices are */
+    struct scenario_straggler straggler;
     enum scenario_placement placement;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */

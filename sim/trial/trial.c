@@ -317,12 +317,25 @@ int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
     return timing_replay(&trial->timing, nrounds, &transfers, err);
 }
 
+/* NULL: the scenario has none. */
+static const struct record_straggler *find_straggler(struct record_straggler *out,
+                                                     const struct scenario *scenario)
+{
+    const struct scenario_straggler *s = &scenario->straggler;
+
+    *out = (struct record_straggler){(int32_t)s->device, s->compute > 0 ? s->compute : 1,
+                                     s->links > 0 ? s->links : 1, 0};
+    return s->compute > 0 || s->links > 0 ? out : NULL;
+}
+
 int trial_plan(struct trial *trial, struct shd_error *err)
 {
+    struct record_straggler straggler;
     int status = plan_create(&trial->record, trial->program, err);
 
     if (status == SHD_OK && trial->hardware)
-        status = modelled_run(trial->record, trial->hardware, err);
+        status = modelled_run(trial->record, trial->hardware,
+                              find_straggler(&straggler, trial->scenario), err);
     return status;
 }
 
