@@ -224,7 +224,7 @@ static bool allocate(struct modelled *m)
     return true;
 }
 
-/* What the lane that ends last did in an op of its rank. */
+/* What the busiest lane did in an op of its rank. */
 static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
 {
     static const enum record_work works[] = {[HARDWARE_MATMUL] = RECORD_MATMUL,
@@ -243,21 +243,33 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->again_ns += op->again ? ns : 0;
 }
 
-/* What the lane that ends last did, by op. */
+/* The lane that computes longest, which is what the others wait for in the end; of such that compute
+ * as long the one that ends last. */
+static uint32_t busiest(const struct record_replay *timeline, uint32_t nlanes)
+{
+    const struct record_replayed *d = timeline->devices;
+    uint32_t found = 0;
+
+    for (uint32_t k = 1; k < nlanes; k++)
+        if (d[k].busy_ns > d[found].busy_ns ||
+            (d[k].busy_ns == d[found].busy_ns && d[k].idle_ns < d[found].idle_ns))
+            found = k;
+    return found;
+}
+
+/* What the busiest lane did, by op. */
 static int keep(struct record *record, struct modelled *m, struct record_replay *timeline,
                 struct shd_error *err)
 {
     struct record_modelled *out = record_modelled_create(record->program->nops);
-    uint32_t last_rank;
+    uint32_t its_rank;
 
     if (!out)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
-    for (uint32_t row = 1; row < m->nlanes; row++)
-        if (timeline->devices[row].idle_ns < timeline->devices[out->row].idle_ns)
-            out->row = row;
-    last_rank = program_rank(m->program, m->positions[out->row]);
+    out->row = busiest(timeline, m->nlanes);
+    its_rank = program_rank(m->program, m->positions[out->row]);
     for (uint32_t i = m->program->first_op; i < m->program->nops; i++)
-        if (program_holds(m->program, last_rank, &m->program->ops[i]))
+        if (program_holds(m->program, its_rank, &m->program->ops[i]))
             keep_op(out, m, i);
     out->hardware = m->hardware;
     out->straggler = m->straggler;

@@ -105,15 +105,15 @@ struct record_straggler {
     int64_t without_ns; /* the step without it */
 };
 
-/* A planned step on a stated cluster; see cost/modelled.h.  Times of ops and works are of the lane
- * that ends last. */
+/* A planned step on a stated cluster; see cost/modelled.h.  Times of ops and works are of the
+ * busiest lane. */
 struct record_modelled {
     const struct hardware *hardware; /* not owned */
     int64_t work_ns[RECORD_NWORKS];
     int64_t again_ns;               /* of these, of the forward phase done once more */
     struct record_straggler straggler;
     struct record_replay *timeline; /* its devices are lanes: classes of devices alike */
-    uint32_t row;                   /* the lane that ends last */
+    uint32_t row;                   /* the busiest lane */
     int64_t *op_ns;      /* [op] busy with it, all times; transfers: while bytes arrive */
     int64_t *exposed_ns; /* [op] that computations were kept from going on by it */
 };

@@ -16,7 +16,7 @@ struct modelled_figures {
     double step_s;
     double mfu; /* the unsharded step's flops, nothing skipped for a mask or done again */
     double hfu; /* these and what is done again */
-    double compute_s, exposed_s, bubble_s, update_s; /* of the row that ends last; they add up to
+    double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; they add up to
                                                         the step */
     double tokens_per_s;                             /* 0: not known */
     double memory_bytes; /* of the fullest device: what the program has at its peak, and what the
