@@ -258,6 +258,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
 	%D%/hardware/read.c \
+	%D%/hardware/reshard.c \
+	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \
 	%D%/hardware/shipped.h \
 	%D%/hardware/tiers.c \
