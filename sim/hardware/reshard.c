@@ -140,26 +140,37 @@ static double seconds_between_meshes(const struct hardware *hardware,
                                                                               : INFINITY;
 }
 
+static bool is_local(const struct shd_reshard_step *step)
+{
+    return step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK;
+}
+
+bool hardware_transfer_of_array(struct hardware_transfer *out, const struct hardware *hardware,
+                                const struct shd_reshard_step *step, const int64_t *shape,
+                                enum shd_dtype dtype)
+{
+    double received = 0;
+
+    if (is_local(step) || !shd_mesh_equal(step->from.mesh, step->to.mesh))
+        return false;
+    if (step->kind == SHD_RESHARD_PERMUTE || step->kind == SHD_RESHARD_EXCHANGE)
+        received = most_received(step, shape, dtype);
+    hardware_transfer_of(out, hardware, step, shard_bytes(&step->from, shape, dtype), received);
+    return true;
+}
+
 double hardware_reshard_seconds(const void *arg, const struct shd_reshard_step *step,
                                 const int64_t *shape, enum shd_dtype dtype)
 {
     const struct hardware *hardware = arg;
+    const struct hardware_work copy = {
+        .kind = HARDWARE_MEMORY, .dtype = dtype, .bytes = 2 * shard_bytes(&step->to, shape, dtype)};
     struct hardware_transfer transfer;
-    double received = 0;
 
-    if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK) {
-        const struct hardware_work copy = {.kind = HARDWARE_MEMORY,
-                                           .dtype = dtype,
-                                           .bytes = 2 * shard_bytes(&step->to, shape, dtype)};
-
+    if (is_local(step))
         return hardware_kernel_seconds(hardware, &copy);
-    }
-    if (!shd_mesh_equal(step->from.mesh, step->to.mesh))
+    if (!hardware_transfer_of_array(&transfer, hardware, step, shape, dtype))
         return seconds_between_meshes(hardware, step, shape, dtype);
-    if (step->kind == SHD_RESHARD_PERMUTE || step->kind == SHD_RESHARD_EXCHANGE)
-        received = most_received(step, shape, dtype);
-    hardware_transfer_of(&transfer, hardware, step, shard_bytes(&step->from, shape, dtype),
-                         received);
     return hardware_collective_seconds(hardware, transfer.kind, &transfer.group,
                                        transfer.operand_bytes);
 }

@@ -30,6 +30,12 @@ void hardware_transfer_of(struct hardware_transfer *out, const struct hardware *
                           const struct shd_reshard_step *step, double operand_bytes,
                           double received_bytes);
 
+/* The same of the device that gets the most, by the bytes of an array.  False: the step is local,
+ * or between meshes. */
+bool hardware_transfer_of_array(struct hardware_transfer *out, const struct hardware *hardware,
+                                const struct shd_reshard_step *step, const int64_t *shape,
+                                enum shd_dtype dtype);
+
 /* Seconds of a step on the device that takes longest.  `hardware` is a struct hardware, laid out
  * for the step's mesh: this is a shd_reshard_seconds_fn.
  *
