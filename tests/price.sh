@@ -110,4 +110,73 @@ assert m["exposed_communication_seconds"] > 7 * least, m
 assert set(m["exposed_by_axes"]) == {"cp"}, m
 PY
 
+# ---- price: time ----
+
+cat >"$tmp/sum.yaml" <<END
+version: 1
+hardware: $tmp/nodes.yaml
+mesh: {x: 4, y: 4}
+graph:
+  dims: {b: 64, k: 64, n: 64}
+  inputs: {x: [b, k]}
+  params: {w: [k, n]}
+  ops:
+    - y[b,n] = einsum(x, w)
+step: [forward]
+params: [[w, [x, null]]]
+constraints: [[^y$, []]]
+END
+
+# plans NAME OPTION...: a plan, in $tmp/NAME.json
+plans() {
+    name=$1
+    shift
+    shardsim plan --json "$@"
+    is 0 "price, $name: status 0"
+    cp "$tmp/out" "$tmp/$name.json"
+}
+
+# compare TEXT: of plans by their names, in Python on standard input
+compare() {
+    {
+        printf 'import json, sys\n'
+        printf 'def plan(name):\n    return json.load(open(sys.argv[1] + "/" + name + ".json"))\n'
+        printf 'def seconds(name):\n    return plan(name)["time"]["modelled"]["step_seconds"]\n'
+        printf 'def ops(name):\n    return [c["op"] for c in plan(name)["collectives"]]\n'
+        cat
+    } >"$tmp/compare.py"
+    python3 "$tmp/compare.py" "$tmp" >"$tmp/wrong" 2>&1
+    ok $? "$1"
+    [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
+}
+
+plans default "$tmp/sum.yaml"
+plans bytes "$tmp/sum.yaml" --set price=bytes
+plans time "$tmp/sum.yaml" --set price=time
+compare 'price: a sum over nodes is cut among the devices of each' <<'PY'
+assert ops("default") == ops("bytes") == ["all-reduce"], ops("bytes")
+assert ops("time")[-1] == "all-gather" and len(ops("time")) == 2, ops("time")
+array = 64 * 64 * 4 / 1e9  # over the net: 2 x 3/4 of all; of a quarter of it each
+assert abs(seconds("bytes") - 1.5 * array) < 0.01 * array, seconds("bytes")
+assert seconds("time") < 0.3 * seconds("bytes"), (seconds("time"), seconds("bytes"))
+PY
+shardsim run "$tmp/sum.yaml" --set price=time
+is 0 "price: what is chosen by time computes the same"
+says out '^verified *ok' "price: and is verified"
+shardsim explain "$tmp/sum.yaml" --set price=time
+is 0 "price: explained"
+says out 'all-gather over y for y' "price: explained as it is chosen"
+sed 's/^hardware.*/price: time/' "$tmp/sum.yaml" >"$tmp/nowhere.yaml"
+shardsim plan "$tmp/nowhere.yaml"
+is 2 "price: time without a cluster"
+says err 'nowhere.yaml:2:8: error: a price in time without a cluster; expected hardware' \
+    "price: time without a cluster: said"
+for file in fsdp_tp block_2d weights_2d; do
+    for price in bytes time; do
+        plans $price "$scenarios/$file.yaml" --set hardware=h100-sxm --set placement=search --set price=$price
+    done
+    compare "price: $file is not slower by time" <<'PY'
+assert seconds("time") <= seconds("bytes"), (seconds("time"), seconds("bytes"))
+PY
+done
 done_testing
