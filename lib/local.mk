@@ -72,6 +72,7 @@ libshd_la_SOURCES = \
 	%D%/regex/texts.c \
 	%D%/regex/texts.h \
 	%D%/regex/tokens.c \
+	%D%/reshard/axes.c \
 	%D%/reshard/bound.c \
 	%D%/reshard/bytes.c \
 	%D%/reshard/fetch.c \

@@ -72,6 +72,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/check_strategy.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
+	%D%/cmd/cluster.c \
+	%D%/cmd/cluster.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
@@ -180,6 +182,8 @@ libsim_la_SOURCES = \
 	%D%/explain/links.h \
 	%D%/explain/links_json.c \
 	%D%/explain/links_text.c \
+	%D%/explain/reshard_steps.c \
+	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \
 	%D%/explain/roofline.h \
 	%D%/explain/schedule.c \
@@ -258,6 +262,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
 	%D%/hardware/read.c \
+	%D%/hardware/reshard.c \
+	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \
 	%D%/hardware/shipped.h \
 	%D%/hardware/tiers.c \

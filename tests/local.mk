@@ -317,6 +317,7 @@ test_scripts = \
 	%D%/modelled.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \
+	%D%/price.sh \
 	%D%/program.sh \
 	%D%/query_moe.sh \
 	%D%/query_mutated.sh \

@@ -104,6 +104,8 @@ static const char full[] = "version: 1\n"
                            "limits: {memory: 1.5MiB}\n"
                            "transfers: {rate: 1.5 MB/s, latency: 0}\n"
                            "placement: search\n"
+                           "hardware: h100-sxm\n"
+                           "price: time\n"
                            "tolerance: 0.5\n"
                            "seed: 9223372036854775807\n";
 
@@ -589,7 +591,7 @@ static void test_print(void)
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
            "  reshard_after_forward: true\n  prefetch: 0\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
-           "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nrules: params\nparams: []\naxes: {}\n"
+           "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
@@ -627,6 +629,9 @@ static const struct {
     {"section is null", HEAD "limits:\n", "5:8: error: limits is null; expected a map"},
     {"no mesh", "version: 1\n" MODEL BATCH, "1:1: error: no 'mesh'; expected a map of axis names"},
     {"no model", "version: 1\n" MESH BATCH, "1:1: error: no 'model.kind'; expected one of mlp"},
+    {"a price in time of no cluster", HEAD "price: time\n",
+     "5:8: error: a price in time without a cluster; expected hardware, the name of one, or "
+     "price: bytes"},
     {"no such placement", HEAD "placement: greedy\n",
      "5:12: error: placement is 'greedy'; expected one of follow, search"},
     {"no d_ff", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 8}\n",

@@ -160,7 +160,7 @@ for option in options:
     words = re.match(r"one of ([a-z0-9., -]+)", text)
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
                                                                "loss_scale.kind", "types.parameters", "context.method",
-                                                               "context.order") else []:
+                                                               "context.order", "price") else []:
         must(put(base, path, word), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 
@@ -230,6 +230,10 @@ trained = dict(bases["mlp"], step=["forward", "backward", "update"], optimizer={
 for value in ["selective", "full", ["mlp/gelu"], [".*", 7], {"kind": "selective", "first": None}, {"every": 2},
               {"group": 2, "every": 1, "first": 3}]:
     must(put(trained, ["recompute"], value), "recompute is %s" % value, True)
+on_cluster = dict(bases["mlp"], hardware="h100-sxm")
+for value in ["bytes", "time"]:
+    must(put(on_cluster, ["price"], value), "price is %s" % value, True)
+must(put(on_cluster, ["price"], "times"), "price is times", False)
 cut = put(bases["attention"], ["context", "axis"], "tp")
 for path, value in [(["method"], "ring"), (["method"], "gather"), (["order"], "zigzag"), (["order"], "striped"),
                     (["documents"], {"mean": 3}), (["documents"], {"mean": 3, "seed": 0}), (["documents"], None)]:

@@ -256,6 +256,16 @@ static void find_largest_received(struct measuring *m, const struct shd_mesh *me
     }
 }
 
+double reshard_asked_seconds(const struct shd_reshard_plan *plan, const int64_t *shape,
+                             const struct shd_reshard_opts *opts)
+{
+    double seconds = 0;
+
+    for (size_t i = 0; i < plan->nsteps; i++)
+        seconds += opts->seconds(opts->seconds_arg, &plan->steps[i], shape, plan->dtype);
+    return seconds;
+}
+
 int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshard_plan *plan,
                         const int64_t *shape, const struct shd_reshard_opts *opts,
                         struct shd_error *err)
@@ -287,6 +297,8 @@ int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshar
             find_largest_received(&m, plan->steps[plan->nsteps - 1].to.mesh);
     }
     free(m.sent);
+    if (opts && opts->seconds)
+        m.figures.seconds = reshard_asked_seconds(plan, shape, opts);
     *out = m.figures;
     return SHD_OK;
 }

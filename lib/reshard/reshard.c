@@ -82,14 +82,28 @@ int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
     return SHD_OK;
 }
 
+/* The seconds of a plan, by the caller's model or by links. */
+static int seconds_of(double *out, const struct shd_reshard_plan *plan, const struct reshard_ask *q,
+                      const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    struct shd_reshard_figures figures = {.seconds = 0};
+    int status = SHD_OK;
+
+    if (opts->seconds)
+        figures.seconds = reshard_asked_seconds(plan, q->shape, opts);
+    else
+        status = shd_reshard_measure(&figures, plan, q->shape, opts, err);
+    *out = figures.seconds;
+    return status;
+}
+
 /* Build the plan that takes the least time and, of several, the one that moves the fewest bytes. */
 static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q,
                       const struct shd_reshard_opts *opts, struct shd_error *err)
 {
     struct shd_reshard_plan plan;
-    struct shd_reshard_figures figures;
     size_t nways = reshard_nways(q, true);
-    double seconds = 0;
+    double least = 0, seconds;
     bool any = false;
     int status;
 
@@ -97,14 +111,13 @@ static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q
         if (!reshard_go(&plan, q, true, i) || plan.received_bytes == UINT64_MAX ||
             plan.peak_bytes > q->limit_bytes)
             continue;
-        status = shd_reshard_measure(&figures, &plan, q->shape, opts, err);
+        status = seconds_of(&seconds, &plan, q, opts, err);
         if (status)
             return status;
-        if (any && (figures.seconds > seconds ||
-                    (figures.seconds >= seconds && !reshard_is_better(q, &plan, best))))
+        if (any && (seconds > least || (seconds >= least && !reshard_is_better(q, &plan, best))))
             continue;
         any = true;
-        seconds = figures.seconds;
+        least = seconds;
         reshard_copy_plan(best, &plan);
     }
     if (!any)
@@ -121,7 +134,7 @@ int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_shardi
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
 
-    if (!status && opts && opts->ntiers > 0)
+    if (!status && opts && (opts->ntiers > 0 || opts->seconds))
         status = go_fastest(&plan, &q, opts, err);
     else if (!status)
         reshard_go_fewest(&plan, &q);

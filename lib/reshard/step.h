@@ -23,6 +23,10 @@ struct reshard_ask {
     int32_t near[SHD_LINK_TIERS_MAX]; /* as in struct shd_reshard_step */
 };
 
+/* The seconds of all steps, by the caller's model, of which opts->seconds tells. */
+double reshard_asked_seconds(const struct shd_reshard_plan *plan, const int64_t *shape,
+                             const struct shd_reshard_opts *opts);
+
 /* Check what the caller gives and store it in *out, which points to `shape` from then on. */
 int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
                 const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,

@@ -62,6 +62,12 @@ struct shd_link_tier {
     double bytes_per_s; /* into, and out of, one device */
 };
 
+struct shd_reshard_step;
+
+/* What a step takes by a model of the caller's; at least 0, and the same for the same step. */
+typedef double (*shd_reshard_seconds_fn)(const void *arg, const struct shd_reshard_step *step,
+                                         const int64_t *shape, enum shd_dtype dtype);
+
 /* Zeros are the defaults. */
 struct shd_reshard_opts {
     uint64_t memory_bytes; /* of one device, for a step's operand and result at once; 0: what the
@@ -69,6 +75,10 @@ struct shd_reshard_opts {
     size_t ntiers;         /* 0: nothing is known of links */
     /* The nearest links first; the groups of each tier are parts of those of the next. */
     struct shd_link_tier tiers[SHD_LINK_TIERS_MAX];
+    /* In place of the seconds that shd_reshard_measure() tells of tiers; NULL: those.  Tiers still
+     * say which holders are the nearest. */
+    shd_reshard_seconds_fn seconds;
+    const void *seconds_arg;
 };
 
 struct shd_reshard_step {
@@ -114,8 +124,9 @@ SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
                                              const struct shd_sharding *to, const int64_t *shape,
                                              enum shd_dtype dtype, struct shd_error *err);
 
-/* The same with options (NULL: as above).  With links more ways are tried, and the plan is the one
- * that takes the least time, see shd_reshard_measure(); time and memory then grow with the devices.
+/* The same with options (NULL: as above).  With links or seconds more ways are tried, and the plan
+ * is the one that takes the least time; by shd_reshard_measure(), where no seconds are given, and
+ * then time and memory grow with the devices.
  * SHD_EINVAL for tiers that are not each a part of the next or have no speed; SHD_EDEVMEM where
  * every way needs more memory than was asked for; SHD_ENOMEM, as links need scratch memory. */
 SHD_API SHD_MUST_CHECK int
@@ -139,6 +150,13 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
                                              const struct shd_sharding *sharding,
                                              const int64_t *shape, enum shd_dtype dtype, int dim,
                                              int64_t by, struct shd_error *err);
+
+/* The axes along which devices lie that give each other something in a step: of a collective its
+ * own, of a permute or exchange those that cut a dimension otherwise afterwards, or the one that is
+ * shifted.  Returns how many: 0 of a slice or mask, and between meshes, which have no axes in
+ * common. */
+SHD_API size_t shd_reshard_step_axes(const struct shd_reshard_step *step,
+                                     uint8_t axes[SHD_MESH_AXES_MAX]);
 
 /* The received bytes of shd_reshard_build()'s plan, UINT64_MAX when there is none. */
 SHD_API uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,

@@ -67,7 +67,7 @@ struct shd_reshard_figures {
     int32_t group_devices[SHD_LINK_TIERS_MAX];   /* by tier, as in the options */
     size_t ntiers;                               /* as in the options */
     uint64_t entering_bytes[SHD_LINK_TIERS_MAX]; /* by tier: into its groups from outside */
-    double seconds;                              /* 0 without links */
+    double seconds;                              /* 0 without links and seconds of the caller's */
 };
 
 /* What a plan moves; `opts` may be NULL.  Takes 16 bytes of scratch memory a device.

@@ -6,23 +6,12 @@
 
 #include "cmd/explain_links.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "cmd/cluster.h"
 #include "cmd/show.h"
 #include "explain/links.h"
-
-#define DEVICES_MAX (1 << 30)
-
-/* A whole number of at least 1, or -1. */
-static long parse_count(const char *text)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-
-    return end != text && !*end && n >= 1 && n <= DEVICES_MAX ? n : -1;
-}
 
 /* A mesh of named axes, or of sizes alone, "16,16", whose axes are then called 0, 1, ... */
 static int parse_mesh(struct shd_mesh **out, const char *text)
@@ -71,39 +60,6 @@ static int parse_bytes(struct links_question *q, const char *text)
     return CMD_OK;
 }
 
-static int find_hardware(struct hardware **out, const char *name)
-{
-    struct diag diag = DIAG_INIT;
-    int status = CMD_OK;
-
-    if (hardware_find(out, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
-        diag_write(&diag, stderr);
-        status = cmd_exit_of_input(&diag);
-    }
-    diag_fini(&diag);
-    return status;
-}
-
-/* The slice is of the mesh's own shape where it has an axis for each of the torus; slices are then
- * cut from the first. */
-static int lay_out(struct hardware *hardware, const struct shd_mesh *mesh, const char *text)
-{
-    int64_t shape[HARDWARE_TORUS_MAX] = {1, 1, 1};
-    long slices = text ? parse_count(text) : 1;
-    size_t ndims = (size_t)hardware->tiers[0].ndims, naxes = shd_mesh_naxes(mesh);
-    struct shd_error err;
-
-    if (slices < 0)
-        return show_error("slices", "expected a whole number of at least 1");
-    for (size_t a = 0; naxes <= ndims && a < naxes; a++)
-        shape[ndims - naxes + a] = shd_mesh_axis_size(mesh, a);
-    if (naxes > 0 && naxes <= ndims && shape[ndims - naxes] % slices == 0)
-        shape[ndims - naxes] /= slices;
-    if (hardware_lay_out(hardware, shd_mesh_size(mesh), slices, shape, &err) != SHD_OK)
-        return show_failure("mesh", &err);
-    return CMD_OK;
-}
-
 static int check_pair(const struct links_question *q)
 {
     int64_t members = 1;
@@ -147,14 +103,12 @@ int explain_links(const struct explain_links *asked, const struct canvas *canvas
     struct links_question q = {.kind = asked->kind};
     struct shd_mesh *mesh = NULL;
     struct hardware *hardware = NULL;
-    int status = find_hardware(&hardware, asked->hardware);
+    int status = parse_mesh(&mesh, asked->mesh ? asked->mesh : asked->devices);
 
     if (status == CMD_OK)
-        status = parse_mesh(&mesh, asked->mesh ? asked->mesh : asked->devices);
+        status = cluster_find(&hardware, asked->hardware, mesh, shd_mesh_size(mesh), asked->slices);
     q.mesh = mesh;
     q.hardware = hardware;
-    if (status == CMD_OK)
-        status = lay_out(hardware, mesh, asked->slices);
     if (status == CMD_OK)
         status = parse_axes(&q, asked->axes);
     if (status == CMD_OK)

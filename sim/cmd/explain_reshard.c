@@ -12,16 +12,20 @@
 
 #include <shd/reshard_figures.h>
 
+#include "base/json_out.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/wrap.h"
 #include "cmd/args.h"
 #include "cmd/canvas.h"
+#include "cmd/cluster.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
+#include "explain/reshard_steps.h"
+#include "hardware/reshard.h"
 
-#define PLAN_TEXT_MAX 16384 /* bytes of a plan in words; a longer one is cut */
-#define WAYS_TOLD 12        /* plans that are listed, of those tried: a screenful */
+#define PLAN_TEXT_MAX 16384   /* bytes of a plan in words; a longer one is cut */
+#define WAYS_TOLD 12          /* plans that are listed, of those tried: a screenful */
 #define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
 
 struct options {
@@ -29,6 +33,8 @@ struct options {
     const char *mesh, *shape, *from, *to, *to_mesh, *to_first, *partial, *dtype, *memory;
     const char *links[SHD_LINK_TIERS_MAX];
     size_t nlinks;
+    const char *hardware, *slices;
+    bool json;
 };
 
 /* What is asked, as parsed from the command line. */
@@ -39,6 +45,7 @@ struct question {
     size_t rank;
     enum shd_dtype dtype;
     struct shd_reshard_opts opts;
+    struct hardware *hardware; /* laid out for the devices of both meshes; NULL: none is asked */
 };
 
 enum {
@@ -49,7 +56,10 @@ enum {
     KEY_PARTIAL,
     KEY_DTYPE,
     KEY_MEMORY,
-    KEY_LINK
+    KEY_LINK,
+    KEY_HARDWARE,
+    KEY_SLICES,
+    KEY_JSON
 };
 
 static const struct argp_option option_table[] = {
@@ -70,6 +80,12 @@ static const struct argp_option option_table[] = {
      "Links that join groups of N devices (or 'all'), e.g. 8:1us:200GB/s; once a tier, the nearest "
      "first.  The plan is then the fastest",
      0},
+    {"hardware", KEY_HARDWARE, "HARDWARE", 0,
+     "The links of this cluster ('shardsim show hardware') or file.  The plan is then the fastest "
+     "there, with the time of each step",
+     0},
+    {"slices", KEY_SLICES, "N", 0, "The devices lie in N equal slices of its torus (1)", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -112,6 +128,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             args_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
         o->links[o->nlinks++] = arg;
         return 0;
+    case KEY_HARDWARE:
+        o->hardware = arg;
+        return 0;
+    case KEY_SLICES:
+        o->slices = arg;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
     case ARGP_KEY_ARG:
         args_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
@@ -120,6 +145,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             args_error(state, "expected --mesh and --shape (and --from, --to)");
         if (o->to_first && !o->to_mesh)
             args_error(state, "--to-first is of another mesh; expected --to-mesh too");
+        if (o->hardware && o->nlinks > 0)
+            args_error(state, "a cluster has its own links; expected --hardware or --link");
+        if (o->slices && !o->hardware)
+            args_error(state, "--slices are of a cluster's torus; expected --hardware too");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -210,6 +239,30 @@ static int parse_limits(struct question *q, const struct options *o)
     return CMD_OK;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One more than the largest id of a mesh, whose ids follow each other. */
+static int64_t end_of(const struct shd_mesh *mesh)
+{
+    return (int64_t)shd_mesh_device_id(mesh, shd_mesh_size(mesh) - 1) + 1;
+}
+
+static int parse_hardware(struct question *q, const struct options *o)
+{
+    int64_t ndevices = larger(end_of(q->mesh), end_of(q->to_mesh));
+    int status;
+
+    if (!o->hardware)
+        return CMD_OK;
+    status = cluster_find(&q->hardware, o->hardware, q->mesh, ndevices, o->slices);
+    if (status == CMD_OK)
+        hardware_reshard_tiers(&q->opts, q->hardware, ndevices);
+    return status;
+}
+
 static int parse_partial(struct question *q, const struct options *o)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -271,7 +324,9 @@ static int parse_question(struct question *q, const struct options *o)
     if (show_parse_sharding(&q->to, q->to_mesh, o->to ? o->to : "[]", q->shape, q->rank, &err))
         return show_failure("to", &err);
     status = parse_partial(q, o);
-    return status == CMD_OK ? parse_limits(q, o) : status;
+    if (status == CMD_OK)
+        status = parse_limits(q, o);
+    return status == CMD_OK ? parse_hardware(q, o) : status;
 }
 
 /* ---- the answer ---- */
@@ -308,18 +363,27 @@ static void add_lines(struct text *out, size_t width, char *text)
     }
 }
 
+/* What the plan comes to, and what no method can do without. */
+static int measure(struct shd_reshard_figures *figures, struct shd_reshard_bound *bound,
+                   const struct question *q, const struct shd_reshard_plan *plan,
+                   struct shd_error *err)
+{
+    int status = shd_reshard_bound(bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
+
+    if (status == SHD_EUNSUPPORTED) /* of links: then without them */
+        status = shd_reshard_bound(bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
+    return status == SHD_OK ? shd_reshard_measure(figures, plan, q->shape, &q->opts, err) : status;
+}
+
 static int add_plan(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
                     size_t width, struct shd_error *err)
 {
+    const struct reshard_steps steps = {plan, q->shape, q->hardware};
     struct shd_reshard_bound bound;
     struct shd_reshard_figures figures;
     char *text;
-    int status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
+    int status = measure(&figures, &bound, q, plan, err);
 
-    if (status == SHD_EUNSUPPORTED) /* of links: then without them */
-        status = shd_reshard_bound(&bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
-    if (status == SHD_OK)
-        status = shd_reshard_measure(&figures, plan, q->shape, &q->opts, err);
     if (status != SHD_OK)
         return status;
     text = malloc(PLAN_TEXT_MAX);
@@ -328,6 +392,8 @@ static int add_plan(const struct question *q, const struct shd_reshard_plan *pla
     shd_reshard_describe(plan, &bound, &figures, text, PLAN_TEXT_MAX);
     add_lines(out, width, text);
     free(text);
+    if (q->hardware)
+        reshard_steps_text(&steps, out, width);
     return SHD_OK;
 }
 
@@ -408,7 +474,60 @@ static int add_ways(const struct question *q, const struct shd_reshard_plan *pla
     return status == SHD_ENOTFOUND ? SHD_OK : status;
 }
 
-static int answer(const struct question *q, size_t width)
+static int in_words(const struct question *q, const struct shd_reshard_plan *plan, struct text *out,
+                    size_t width, struct shd_error *err)
+{
+    int status;
+
+    add_head(q, out, width);
+    status = add_plan(q, plan, out, width, err);
+    if (status == SHD_OK && plan->nsteps > 0)
+        status = add_ways(q, plan, out, width, err);
+    return status;
+}
+
+static void write_number(struct json_out *out, const char *key, uint64_t n)
+{
+    json_out_key(out, key);
+    json_out_uint(out, n);
+}
+
+static int in_json(const struct question *q, const struct shd_reshard_plan *plan, struct text *text,
+                   struct shd_error *err)
+{
+    const struct reshard_steps steps = {plan, q->shape, q->hardware};
+    struct shd_reshard_bound bound;
+    struct shd_reshard_figures figures;
+    struct json_out out;
+    int status = measure(&figures, &bound, q, plan, err);
+
+    if (status != SHD_OK)
+        return status;
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    if (q->hardware) {
+        json_out_key(&out, "hardware");
+        json_out_string(&out, q->hardware->name);
+    }
+    json_out_key(&out, "steps");
+    reshard_steps_json(&steps, &out);
+    write_number(&out, "received_bytes", figures.received_bytes);
+    write_number(&out, "bound_bytes", bound.received_bytes);
+    write_number(&out, "largest_received_bytes", figures.largest_received_bytes);
+    write_number(&out, "largest_sent_bytes", figures.largest_sent_bytes);
+    write_number(&out, "peak_bytes", figures.peak_bytes);
+    write_number(&out, "messages", figures.nmessages);
+    if (figures.ntiers > 0) {
+        json_out_key(&out, "seconds");
+        json_out_double(&out, figures.seconds);
+    }
+    json_out_end_object(&out);
+    json_out_newline(&out);
+    return json_out_fini(&out) == SHD_OK ? SHD_OK
+                                         : shd_error_set(err, SHD_ENOMEM, "no memory for JSON");
+}
+
+static int answer(const struct question *q, bool json, size_t width)
 {
     struct shd_reshard_plan plan;
     struct text text = TEXT_INIT;
@@ -416,12 +535,8 @@ static int answer(const struct question *q, size_t width)
     int status =
         shd_reshard_build_with(&plan, &q->from, &q->to, q->shape, q->dtype, &q->opts, &err);
 
-    if (status == SHD_OK) {
-        add_head(q, &text, width);
-        status = add_plan(q, &plan, &text, width, &err);
-    }
-    if (status == SHD_OK && plan.nsteps > 0)
-        status = add_ways(q, &plan, &text, width, &err);
+    if (status == SHD_OK)
+        status = json ? in_json(q, &plan, &text, &err) : in_words(q, &plan, &text, width, &err);
     if (status == SHD_OK)
         status = cmd_put(&text);
     else
@@ -443,9 +558,13 @@ int explain_reshard(int argc, char **argv)
         "  Rows over dp and columns over tp, and then the other way round:\n"
         "    shardsim explain reshard -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp\n"
         "  A sum of parts over tp, wanted with its rows over tp:\n"
-        "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n"
+        "  The fastest way on a cluster, and the time of its steps:\n"
+        "    shardsim explain reshard -m x=4,y=4 -n 512,512 --partial x --hardware "
+        "b200\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct options o = {.mesh = NULL};
     struct question q = {.mesh = NULL};
     int status;
@@ -454,7 +573,8 @@ int explain_reshard(int argc, char **argv)
     args_parse(&argp, argc, argv, &o);
     status = parse_question(&q, &o);
     if (status == CMD_OK)
-        status = answer(&q, o.canvas.style.width);
+        status = answer(&q, o.json, o.canvas.style.width);
+    hardware_destroy(q.hardware);
     if (q.to_mesh != q.mesh)
         shd_mesh_destroy(q.to_mesh);
     shd_mesh_destroy(q.mesh);

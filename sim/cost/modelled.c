@@ -49,8 +49,8 @@ static int32_t doer(void *arg, uint32_t op, int32_t lane)
 static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
 {
     const struct program_op *o = &m->program->ops[op];
-    const uint8_t *axes = o->kind == PROGRAM_ROWS ? o->rows.axes : o->reshard.axes;
-    size_t naxes = o->kind == PROGRAM_ROWS ? o->rows.naxes : o->reshard.naxes;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = program_op_axes(o, axes);
     uint32_t others = UINT32_MAX;
 
     for (size_t k = 0; k < naxes; k++)

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "hardware/reshard.h"
+
 /* ---- kernels ---- */
 
 /* The extents of a product: dimensions of both operands and the result are its batch. */
@@ -173,9 +175,8 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
 
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *s, uint32_t i)
 {
-    const struct program_op *op = &s->program->ops[i];
-    const uint8_t *axes = op->kind == PROGRAM_ROWS ? op->rows.axes : op->reshard.axes;
-    size_t naxes = op->kind == PROGRAM_ROWS ? op->rows.naxes : op->reshard.naxes;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = program_op_axes(&s->program->ops[i], axes);
 
     hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
 }
@@ -211,28 +212,41 @@ static void share_bucket(struct hardware_collective *c, double part)
     c->seconds *= part;
 }
 
+/* The collective that an op is.  Rows from wherever are as much as an all-to-all that brings them.
+ */
+static void set_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
+                         int32_t position)
+{
+    const struct program_op *op = &s->program->ops[i];
+    double received = 0, n;
+
+    if (program_coll_kind(op) < 0)
+        received = (double)program_moved(s->program, op, position).received;
+    if (op->kind == PROGRAM_RESHARD) {
+        hardware_transfer_of(out, s->hardware, &op->reshard, operand_bytes(s->program, op),
+                             received);
+        return;
+    }
+    out->kind = COLL_ALL_TO_ALL;
+    op_seconds_group(&out->group, s, i);
+    n = (double)out->group.members;
+    out->operand_bytes = n > 1 ? received * n / (n - 1) : 0;
+}
+
 void op_seconds_collective(struct hardware_collective *out, const struct op_seconds *s, uint32_t i,
                            int32_t position)
 {
     const struct program_op *op = &s->program->ops[i];
-    struct hardware_group group;
-    int kind = program_coll_kind(op);
-    double bytes, n;
+    double bucket = s->hardware->software.bucket_bytes, bytes;
+    struct hardware_transfer transfer;
 
-    op_seconds_group(&group, s, i);
-    n = (double)group.members;
-    if (kind >= 0)
-        bytes = operand_bytes(s->program, op);
-    else { /* boxes or rows from wherever: as much as an all-to-all that brings it */
-        kind = COLL_ALL_TO_ALL;
-        bytes = n > 1 ? (double)program_moved(s->program, op, position).received * n / (n - 1) : 0;
-    }
-    if (bytes > 0 && bytes < s->hardware->software.bucket_bytes && is_bucketed(s->program, op)) {
-        hardware_collective(out, s->hardware, (enum coll_kind)kind, &group,
-                            s->hardware->software.bucket_bytes);
-        share_bucket(out, bytes / s->hardware->software.bucket_bytes);
+    set_transfer(&transfer, s, i, position);
+    bytes = transfer.operand_bytes;
+    if (bytes > 0 && bytes < bucket && is_bucketed(s->program, op)) {
+        hardware_collective(out, s->hardware, transfer.kind, &transfer.group, bucket);
+        share_bucket(out, bytes / bucket);
     } else
-        hardware_collective(out, s->hardware, (enum coll_kind)kind, &group, bytes);
+        hardware_collective(out, s->hardware, transfer.kind, &transfer.group, bytes);
 }
 
 /* The device that an op's message comes from. */

@@ -320,14 +320,9 @@ static const struct version *cheapest(const struct emit *e, uint32_t node, uint3
 static int plan_steps(struct shd_reshard_plan *plan, const struct emit *e, uint32_t node,
                       uint32_t from, uint32_t need)
 {
-    struct price *price = e->placement->price;
-    int64_t shape[GRAPH_RANK_MAX];
     struct shd_error why;
-    int status;
+    int status = price_plan(plan, e->placement->price, node, from, need, &why);
 
-    graph_shape(e->graph, node, shape);
-    status = shd_reshard_build(plan, price_sharding(price, from), price_sharding(price, need),
-                               shape, e->graph->nodes[node].dtype, &why);
     return status == SHD_OK ? SHD_OK
                             : shd_error_set(e->err, status, "'%.100s': %.140s",
                                             e->graph->nodes[node].name, why.text);

@@ -22,12 +22,13 @@
 #include <shd/sharding.h>
 
 #include "graph/graph.h"
+#include "hardware/hardware.h"
 #include "program/program.h"
 
 /* How the partitioner places what nobody asked for. */
 enum partition_placement {
     PARTITION_FOLLOW, /* axes go where operands, rules and constraints bring them (follow.h) */
-    PARTITION_SEARCH  /* for the fewest bytes (search.h) */
+    PARTITION_SEARCH  /* for the fewest bytes, or the least time (search.h) */
 };
 
 struct partition_request {
@@ -48,6 +49,9 @@ struct partition_request {
     uint64_t memory_bytes;
     bool regather_params;     /* a parameter gathered in one phase is not kept for the next */
     uint32_t prefetch_layers; /* how much earlier than its reader a parameter is gathered */
+    /* A cluster that is laid out for the mesh: of several ways the one is taken that takes the
+     * least time on it (price.h).  NULL: the one that moves the fewest bytes. */
+    const struct hardware *hardware;
     /* Where the graph's stages lie, on an axis that cuts nothing; NULL where it has one. */
     const struct program_stages *stages;
 };

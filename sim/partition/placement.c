@@ -218,7 +218,7 @@ static int set_up(struct placement *p, struct shd_error *err)
     const struct graph *g = p->graph;
     int status;
 
-    p->price = price_create(g, p->request->algos);
+    p->price = price_create(g, p->mesh, p->request->algos, p->request->hardware);
     p->nodes = calloc((size_t)g->nnodes + 1, sizeof *p->nodes);
     if (!p->price || !p->nodes)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);

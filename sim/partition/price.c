@@ -3,11 +3,10 @@
 
 #include "partition/price.h"
 
-#include <shd/reshard.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "hardware/reshard.h"
 #include "program/program.h"
 
 #define ENTRIES_MAX (1u << 26)
@@ -21,7 +20,9 @@ struct entry {
 
 struct price {
     const struct graph *graph;
+    const struct shd_mesh *mesh;
     const struct coll_algo *const *algos; /* by kind */
+    const struct hardware *hardware;      /* NULL: costs are bytes */
     struct shd_sharding *shardings;
     uint32_t nshardings, room;
     uint32_t *index; /* hash table of numbers, UINT32_MAX: free */
@@ -55,7 +56,8 @@ static void clear_entries(struct entry *entries, uint32_t n)
         entries[i].from = UINT32_MAX;
 }
 
-struct price *price_create(const struct graph *graph, const struct coll_algo *const *algos)
+struct price *price_create(const struct graph *graph, const struct shd_mesh *mesh,
+                           const struct coll_algo *const *algos, const struct hardware *hardware)
 {
     static const struct coll_algo *const defaults[COLL_NKINDS];
     struct price *p = calloc(1, sizeof *p);
@@ -63,6 +65,8 @@ struct price *price_create(const struct graph *graph, const struct coll_algo *co
     if (!p)
         return NULL;
     p->graph = graph;
+    p->mesh = mesh;
+    p->hardware = hardware;
     p->algos = algos ? algos : defaults;
     p->room = 64;
     p->nindex = 256;
@@ -209,6 +213,70 @@ static bool grow_entries(struct price *p)
     return true;
 }
 
+/* ---- costs ---- */
+
+int price_plan(struct shd_reshard_plan *out, const struct price *p, uint32_t node, uint32_t from,
+               uint32_t to, struct shd_error *err)
+{
+    /* Without the cluster's tiers boxes come from the same holders as ever: which is the nearest
+     * would make what a device sends depend on where its node ends. */
+    const struct shd_reshard_opts opts = {.seconds = p->hardware ? hardware_reshard_seconds : NULL,
+                                          .seconds_arg = p->hardware};
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(p->graph, node, shape);
+    return shd_reshard_build_with(out, &p->shardings[from], &p->shardings[to], shape,
+                                  p->graph->nodes[node].dtype, &opts, err);
+}
+
+double price_step(const struct price *p, const struct shd_reshard_step *step, const int64_t *shape,
+                  enum shd_dtype dtype)
+{
+    if (p->hardware)
+        return hardware_reshard_seconds(p->hardware, step, shape, dtype);
+    return (double)program_step_received(step, shape, dtype, p->algos);
+}
+
+/* What a step costs whatever it moves; seconds have it in them. */
+static double cost_of_any_step(const struct price *p)
+{
+    return p->hardware ? 0 : PRICE_STEP_BYTES;
+}
+
+double price_fetch(const struct price *p, const struct shd_sharding *cut, double device_bytes)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    struct hardware_group group;
+    size_t naxes = 0;
+
+    if (!p->hardware)
+        return (double)shd_mesh_size(p->mesh) * device_bytes + PRICE_STEP_BYTES;
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (shd_sharding_axes(cut) >> a & 1)
+            axes[naxes++] = a;
+    hardware_group_of(&group, p->hardware, p->mesh, axes, naxes);
+    if (group.members < 2)
+        return 0;
+    return hardware_collective_seconds(p->hardware, COLL_ALL_TO_ALL, &group,
+                                       device_bytes * (double)group.members /
+                                           (double)(group.members - 1));
+}
+
+/* Of how a product's tiles come out nothing is known here; layouts differ by how often work is
+ * done, and that the rates tell. */
+double price_work(const struct price *p, enum shd_dtype dtype, double flops, double bytes)
+{
+    const struct hardware *h = p->hardware;
+    double rate;
+
+    if (!h)
+        return (double)shd_mesh_size(p->mesh) *
+               (flops / PRICE_FLOPS_PER_BYTE + bytes / PRICE_LOCAL_PER_BYTE);
+    rate = hardware_flops_per_s(h, dtype) * h->kernels.matmul_efficiency;
+    return (rate > 0 ? flops / rate : 0) +
+           bytes / (h->memory_bytes_per_s * h->kernels.memory_efficiency);
+}
+
 static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint32_t to)
 {
     enum shd_dtype dtype = p->graph->nodes[node].dtype;
@@ -217,12 +285,10 @@ static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint3
     double cost = 0;
 
     graph_shape(p->graph, node, shape);
-    if (shd_reshard_build(&plan, &p->shardings[from], &p->shardings[to], shape, dtype, NULL) !=
-        SHD_OK)
+    if (price_plan(&plan, p, node, from, to, NULL) != SHD_OK)
         return PRICE_IMPOSSIBLE;
     for (size_t i = 0; i < plan.nsteps; i++)
-        cost += (double)program_step_received(&plan.steps[i], shape, dtype, p->algos) +
-                PRICE_STEP_BYTES;
+        cost += price_step(p, &plan.steps[i], shape, dtype) + cost_of_any_step(p);
     return cost;
 }
 

@@ -28,8 +28,8 @@ static double bring(struct placement *p, uint32_t node, struct versions *v, uint
     return best;
 }
 
-/* The bytes that all devices pull in an op that moves rows, if all rows are alike: of each device's
- * as many come from itself as it has of the operand. */
+/* What devices pull in an op that moves rows, if all rows are alike: of each device's as many come
+ * from itself as it has of the operand. */
 static double cost_of_rows(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -45,10 +45,12 @@ static double cost_of_rows(const struct placement *p, uint32_t node)
         rows /= (double)shd_sharding_nshards(to, d);
         sources *= (double)shd_sharding_nshards(from, d);
     }
-    return (double)shd_mesh_size(p->mesh) * rows * (1 - 1 / sources) *
-               (double)p->graph->dims[g->dims[g->rank - 1]].size /
-               (double)shd_sharding_nshards(to, g->rank - 1) * (double)shd_dtype_size(g->dtype) +
-           (sources > 1 ? PRICE_STEP_BYTES : 0);
+    if (sources <= 1)
+        return 0;
+    return price_fetch(
+        p->price, from,
+        rows * (1 - 1 / sources) * (double)p->graph->dims[g->dims[g->rank - 1]].size /
+            (double)shd_sharding_nshards(to, g->rank - 1) * (double)shd_dtype_size(g->dtype));
 }
 
 double tally_value(struct placement *p, uint32_t node)
@@ -82,7 +84,7 @@ static double local_elements(const struct graph_node *array, const int8_t *facto
     return (double)rule_product(factors, extents, 0, array->rank);
 }
 
-/* What devices hand on to each other in a shift, in bytes received. */
+/* What devices hand on to each other in a shift. */
 static double tally_shift(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -95,11 +97,11 @@ static double tally_shift(const struct placement *p, uint32_t node)
     if (shd_reshard_shift(&step, price_sharding(p->price, p->nodes[node].home), shape, g->dtype,
                           (int)rule_place(g, g->attr.shift.dim), g->attr.shift.by, NULL) != SHD_OK)
         return PRICE_IMPOSSIBLE;
-    return (double)step.received_bytes;
+    return step.kind == SHD_RESHARD_SLICE ? 0 : price_step(p->price, &step, shape, g->dtype);
 }
 
-/* Flops and bytes touched, by all devices, in bytes received that take as long.  What counts is
- * how often work is done twice, so the loop's extents will do for every kernel. */
+/* Flops and bytes touched.  What counts is how often work is done twice, so the loop's extents will
+ * do for every kernel. */
 double tally_work(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -121,9 +123,7 @@ double tally_work(const struct placement *p, uint32_t node)
             flops *= (double)extents[f];
     if (rule_moves_rows(g->op))
         flops = 0;
-    return (double)shd_mesh_size(p->mesh) *
-           (flops / PRICE_FLOPS_PER_BYTE +
-            touched * (double)shd_dtype_size(g->dtype) / PRICE_LOCAL_PER_BYTE);
+    return price_work(p->price, g->dtype, flops, touched * (double)shd_dtype_size(g->dtype));
 }
 
 /* The cost of a value and of its aliases. */

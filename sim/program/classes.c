@@ -10,23 +10,15 @@
 
 /* ---- what depends on which axes ---- */
 
-/* The axes that cut a dimension differently before and after: not those that lead it both times,
- * for a device and all that it exchanges boxes with have the same coordinates on these. */
+/* Of a step in which boxes are fetched.  In a shift all devices move alike. */
 static uint32_t exchanged_axes(const struct shd_reshard_step *step)
 {
+    uint8_t along[SHD_MESH_AXES_MAX];
+    size_t n = step->shift > 0 ? 0 : shd_reshard_step_axes(step, along);
     uint32_t axes = 0;
 
-    for (uint32_t d = 0; d < step->from.rank; d++) {
-        const struct shd_dim_axes *from = &step->from.dims[d], *to = &step->to.dims[d];
-        uint8_t common = 0;
-
-        while (common < from->naxes && common < to->naxes && from->axes[common] == to->axes[common])
-            common++;
-        for (uint8_t i = common; i < from->naxes; i++)
-            axes |= UINT32_C(1) << from->axes[i];
-        for (uint8_t i = common; i < to->naxes; i++)
-            axes |= UINT32_C(1) << to->axes[i];
-    }
+    for (size_t i = 0; i < n; i++)
+        axes |= UINT32_C(1) << along[i];
     return axes;
 }
 
@@ -201,8 +193,8 @@ static int cut_by_figures(struct program_classes *c, const struct program_op *op
     if (!figures)
         return SHD_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        figures[i] = figures_of(c->program, op,
-                                program_doer(c->program, op, position_along(mesh, axes, i)));
+        figures[i] =
+            figures_of(c->program, op, program_doer(c->program, op, position_along(mesh, axes, i)));
     for (size_t a = shd_mesh_naxes(mesh); a-- > 0;) {
         size_t size = (size_t)shd_mesh_axis_size(mesh, a);
 

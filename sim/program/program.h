@@ -313,6 +313,11 @@ int program_coll_kind(const struct program_op *op);
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
 
+/* The axes along which the devices of an op that communicates in groups lie: those of a collective,
+ * or of a permute or exchange (shd_reshard_step_axes()).  Returns how many; 0 of others, and of
+ * what is sent between stages. */
+size_t program_op_axes(const struct program_op *op, uint8_t axes[SHD_MESH_AXES_MAX]);
+
 /* Whether what the op makes follows from what several devices have, though it may be local: who
  * looks at it looks at the shards of others. */
 bool program_reads_others(const struct program_op *op);

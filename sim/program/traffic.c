@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int coll_kind_of(const struct shd_reshard_step *step)
 {
@@ -32,10 +33,20 @@ int program_coll_kind(const struct program_op *op)
     return op->kind == PROGRAM_RESHARD ? coll_kind_of(&op->reshard) : -1;
 }
 
+size_t program_op_axes(const struct program_op *op, uint8_t axes[SHD_MESH_AXES_MAX])
+{
+    if (op->kind == PROGRAM_RESHARD)
+        return shd_reshard_step_axes(&op->reshard, axes);
+    if (op->kind != PROGRAM_ROWS)
+        return 0;
+    memcpy(axes, op->rows.axes, op->rows.naxes * sizeof *axes);
+    return op->rows.naxes;
+}
+
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill",    "kernel", "reshard", "send",
-                                                       "receive", "rows"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel",  "reshard",
+                                                      "send", "receive", "rows"};
 
     return names[kind];
 }

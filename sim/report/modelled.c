@@ -72,12 +72,11 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
 
 static uint32_t axes_of(const struct program_op *op)
 {
-    const uint8_t *axes = op->kind == PROGRAM_ROWS ? op->rows.axes : op->reshard.axes;
-    uint32_t naxes = op->kind == PROGRAM_ROWS ? op->rows.naxes : op->reshard.naxes, mask = 0;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = program_op_axes(op, axes);
+    uint32_t mask = 0;
 
-    if (op->kind != PROGRAM_ROWS && op->kind != PROGRAM_RESHARD)
-        return 0;
-    for (uint32_t k = 0; k < naxes; k++)
+    for (size_t k = 0; k < naxes; k++)
         mask |= UINT32_C(1) << axes[k];
     return mask;
 }

@@ -266,6 +266,16 @@ static void check_context(struct reader *r)
                    s->context.axis);
 }
 
+static void check_price(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (s->price == SCENARIO_PRICE_TIME && !s->hardware)
+        diag_error(r->diag, scenario_place(s, "price"),
+                   "a price in time without a cluster; expected hardware, the name of one, or "
+                   "price: bytes");
+}
+
 static void check_mesh(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -594,6 +604,7 @@ void check_scenario(struct reader *r)
     check_compressed(r);
     check_positions(r);
     check_context(r);
+    check_price(r);
     check_unfused(r);
     check_mesh(r);
     check_logical(r);

@@ -382,6 +382,13 @@ enum scenario_placement {
     SCENARIO_NPLACEMENTS
 };
 
+/* What the partitioner compares ways by. */
+enum scenario_price {
+    SCENARIO_PRICE_BYTES, /* what all devices receive */
+    SCENARIO_PRICE_TIME,  /* seconds on the scenario's cluster */
+    SCENARIO_NPRICES
+};
+
 /* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
 struct scenario_rule {
     char *pattern;            /* searched for, as re.search does; it compiles */
@@ -446,6 +453,7 @@ struct scenario {
     int64_t slices; /* of a torus, that the devices are */
     struct scenario_straggler straggler;
     enum scenario_placement placement;
+    enum scenario_price price;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */
     struct scenario_rule *params;

@@ -129,6 +129,12 @@ static const char *const placements[] = {
     [SCENARIO_NPLACEMENTS] = NULL,
 };
 
+static const char *const prices[] = {
+    [SCENARIO_PRICE_BYTES] = "bytes",
+    [SCENARIO_PRICE_TIME] = "time",
+    [SCENARIO_NPRICES] = NULL,
+};
+
 static const char *const context_methods[] = {
     [SCENARIO_GATHER] = "gather",
     [SCENARIO_RING] = "ring",
@@ -1179,7 +1185,17 @@ const struct option option_table[] = {
         .standard = "follow",
         .help =
             "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
-            "operands bring them; search looks for the fewest bytes",
+            "operands bring them; search looks for the fewest bytes, or by price the least time",
+    },
+    {
+        .key = "price",
+        .type = &value_word,
+        .offset = AT(price),
+        .words = prices,
+        .standard = "bytes",
+        .help = "what ways from one sharding to another are compared by, and layouts of a search: "
+                "bytes that devices receive, or time on the cluster that hardware names; of both "
+                "choices the faster step is then taken",
     },
     {
         .key = "rules",

@@ -22,7 +22,7 @@ int trial_saving(struct saving *out, const struct trial *trial, struct shd_error
     int status;
 
     out->known = false;
-    if (request.placement != PARTITION_FOLLOW)
+    if (request.placement != PARTITION_FOLLOW || trial->scenario->price != SCENARIO_PRICE_BYTES)
         return SHD_OK;
     request.placement = PARTITION_SEARCH;
     status = partition_build(&program, &request, err);

@@ -11,7 +11,7 @@
 #include "trial/trial.h"
 
 /* Fill in `out` for a trial that is planned or executed; `known` stays false where the trial was
- * placed by search itself.  SHD_ENOMEM. */
+ * placed by search itself, or its price is time.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_saving(struct saving *out, const struct trial *trial,
                                 struct shd_error *err);
 

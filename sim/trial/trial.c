@@ -4,6 +4,7 @@
 #include "trial/trial.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,12 +96,65 @@ struct partition_request trial_request(const struct trial *trial)
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
         .stages = trial->timetable ? &trial->stages : NULL,
         .prefetch_layers = (uint32_t)trial->scenario->zero.prefetch,
+        .hardware = trial->by_time ? trial->hardware : NULL,
     };
+}
+
+/* The modelled step of a program, in seconds; INFINITY where it needs more memory than it may. */
+static int find_seconds(double *out, const struct trial *t, const struct program *program,
+                        struct shd_error *err)
+{
+    uint64_t limit = t->scenario->memory_limit_bytes;
+    struct record *record;
+    int status = plan_create(&record, program, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = modelled_run(record, t->hardware, err);
+    if (status == SHD_OK)
+        *out = limit > 0 && program_peak_bytes(program) > limit
+                   ? INFINITY
+                   : (double)record->modelled->timeline->step_ns * 1e-9;
+    record_destroy(record);
+    return status;
+}
+
+/* The partitioner adds up steps one after the other, and knows neither which are made together nor
+ * what goes on beside them.  Of its choice by time and that by bytes the faster step is taken. */
+static int partition_by_time(struct trial *t, struct shd_error *err)
+{
+    struct partition_request request = trial_request(t);
+    struct program *timed;
+    double seconds, timed_seconds;
+    int status = partition_build(&t->program, &request, err);
+
+    if (status != SHD_OK)
+        return status;
+    request.hardware = t->hardware;
+    status = partition_build(&timed, &request, err);
+    if (status != SHD_OK)
+        return status;
+    status = find_seconds(&seconds, t, t->program, err);
+    if (status == SHD_OK)
+        status = find_seconds(&timed_seconds, t, timed, err);
+    t->by_time = status == SHD_OK && timed_seconds < seconds;
+    program_destroy(t->by_time ? t->program : timed);
+    if (t->by_time)
+        t->program = timed;
+    return status;
+}
+
+static int partition(struct trial *t, struct shd_error *err)
+{
+    const struct partition_request request = trial_request(t);
+
+    if (t->scenario->price == SCENARIO_PRICE_TIME)
+        return partition_by_time(t, err);
+    return partition_build(&t->program, &request, err);
 }
 
 static int build_program(struct trial *t, struct diag *diag)
 {
-    struct partition_request request;
     size_t before = diag->nerrors;
     struct shd_error err;
     int status;
@@ -108,8 +162,7 @@ static int build_program(struct trial *t, struct diag *diag)
     find_algos(t->algos, t->scenario, diag);
     if (diag->nerrors > before)
         return diag_status(diag, before);
-    request = trial_request(t);
-    status = partition_build(&t->program, &request, &err);
+    status = partition(t, &err);
     if (status != SHD_OK) {
         diag_failure(diag, t->scenario->place, err.status, "%s", err.text);
         return status;

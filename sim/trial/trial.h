@@ -33,6 +33,7 @@ struct trial {
     const struct coll_algo *algos[COLL_NKINDS]; /* asked for; NULL: the default */
     struct program *program;
     struct hardware *hardware; /* that the scenario names; NULL: none */
+    bool by_time;              /* the program is the partitioner's choice by time on it */
     /* Of an execution; set after trial_init(). */
     uint32_t repeats;    /* of a step that leaves nothing to the next; 0: one */
     int nthreads;        /* in the kernels of each device; 0: one */

@@ -1,0 +1,56 @@
+/* reshard/axes.c - along which axes of the mesh the devices of a step give each other something.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <shd/reshard.h>
+
+#include <string.h>
+
+#include "step.h"
+
+static uint32_t axes_from(const struct shd_dim_axes *dim, uint8_t first)
+{
+    uint32_t axes = 0;
+
+    for (uint8_t i = first; i < dim->naxes; i++)
+        axes |= UINT32_C(1) << dim->axes[i];
+    return axes;
+}
+
+/* The axes that cut a dimension differently before and after: not those that lead it both times,
+ * for a device and all that it exchanges boxes with have the same coordinates on these. */
+static uint32_t changed_axes(const struct shd_reshard_step *step)
+{
+    uint32_t axes = 0;
+
+    for (size_t d = 0; d < step->from.rank; d++) {
+        const struct shd_dim_axes *from = &step->from.dims[d], *to = &step->to.dims[d];
+        uint8_t common = 0;
+
+        while (common < from->naxes && common < to->naxes && from->axes[common] == to->axes[common])
+            common++;
+        axes |= axes_from(from, common) | axes_from(to, common);
+    }
+    return axes;
+}
+
+size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[SHD_MESH_AXES_MAX])
+{
+    uint32_t mask;
+    size_t n = 0;
+
+    if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK ||
+        !shd_mesh_equal(step->from.mesh, step->to.mesh))
+        return 0;
+    if (reshard_is_collective(step)) {
+        memcpy(axes, step->axes, step->naxes * sizeof *axes);
+        return step->naxes;
+    }
+    mask = step->shift > 0 ? axes_from(&step->to.dims[step->dim], 0) : changed_axes(step);
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (mask >> a & 1)
+            axes[n++] = a;
+    return n;
+}
