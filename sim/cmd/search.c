@@ -204,7 +204,7 @@ static int write_scenario(const struct options *o, const struct search *s)
     }
     status =
         attempt_init(&attempt, s->subject, &s->items[s->plans[s->best[o->row - 1]].item].layout,
-                     ATTEMPT_WHOLE, &err);
+                     ATTEMPT_WHOLE, 0, &err);
     if (status == SHD_OK) {
         scenario_print(attempt.trial.scenario, &text);
         attempt_fini(&attempt);
@@ -266,6 +266,20 @@ static double own_step(struct chosen *chosen, const struct space *space)
     return figures.step_s;
 }
 
+/* The scenario without what every layout has of its own: what is set later is added to these maps,
+ * not put in their place. */
+static void print_subject(struct text *out, const struct scenario *scenario)
+{
+    struct scenario base = *scenario;
+
+    base.pipeline = (struct scenario_pipeline){.schedule = scenario->pipeline.schedule};
+    base.context.axis = NULL;
+    base.zero.stage = 0;
+    base.zero.axis = NULL;
+    base.zero.prefetch = 0;
+    scenario_print(&base, out);
+}
+
 static int search(struct options *o)
 {
     const struct scenario *scenario = o->chosen.trial.scenario;
@@ -289,7 +303,7 @@ static int search(struct options *o)
     if (status == SHD_OK) {
         memcpy(subject.space.ranges, o->ranges, sizeof o->ranges);
         subject.space.nranges = o->nranges;
-        scenario_print(scenario, &subject.text);
+        print_subject(&subject.text, scenario);
         status = subject.text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
                                      : search_run(&found, &subject, &opts, &err);
     }

@@ -27,6 +27,7 @@ struct sets {
     const struct subject *subject;
     const struct layout *layout;
     enum attempt_kind kind;
+    int64_t layers;
 };
 
 static int32_t value_of(const struct sets *s, enum space_choice choice)
@@ -46,7 +47,7 @@ static void set_mesh(struct sets *s, struct text *out)
     bool piece = s->kind != ATTEMPT_WHOLE;
 
     /* A piece has a pipeline of one rank; other axes of its mesh only take room. */
-    text_addf(out, "mesh={%s", piece ? "pp: 1, " : "");
+    text_addf(out, "mesh={%s", piece && value_of(s, SPACE_PP) > 1 ? "pp: 1, " : "");
     for (int i = 0; i < SPACE_AXES; i++) {
         bool idle = (piece && order[i] == SPACE_PP) || (order[i] == SPACE_DP && !has_replicas(s));
         int32_t size = value_of(s, order[i]);
@@ -100,13 +101,13 @@ static void set_recompute(struct sets *s, struct text *out)
 
 static void set_pipeline(struct sets *s, struct text *out)
 {
+    if (value_of(s, SPACE_PP) == 1) {
+        text_add(out, "pipeline={}");
+        return;
+    }
     if (s->kind != ATTEMPT_WHOLE) {
         text_add(out, "pipeline={axis: pp, schedule: LoopedBFS, stages_per_rank: 4, "
                       "layers: [1, 1, 2, 1]}");
-        return;
-    }
-    if (value_of(s, SPACE_PP) == 1) {
-        text_add(out, "pipeline={}");
         return;
     }
     text_add(out, "pipeline={axis: pp, schedule: ");
@@ -147,7 +148,7 @@ static void set_all(struct sets *s)
 
     set_mesh(s, &t[SET_MESH]);
     text_addf(&t[SET_LAYERS], "model.layers=%" PRId64,
-              s->kind == ATTEMPT_WHOLE ? s->subject->space.layers : ATTEMPT_STAGES + 1);
+              s->kind == ATTEMPT_WHOLE ? s->subject->space.layers : s->layers);
     set_batch(s, &t[SET_BATCH]);
     set_zero(s, &t[SET_ZERO]);
     set_recompute(s, &t[SET_RECOMPUTE]);
@@ -172,9 +173,9 @@ static int told(int status, const struct diag *diag, struct shd_error *err)
 }
 
 int attempt_init(struct attempt *out, const struct subject *subject, const struct layout *layout,
-                 enum attempt_kind kind, struct shd_error *err)
+                 enum attempt_kind kind, int64_t layers, struct shd_error *err)
 {
-    struct sets sets = {.subject = subject, .layout = layout, .kind = kind};
+    struct sets sets = {.subject = subject, .layout = layout, .kind = kind, .layers = layers};
     const char *texts[NSETS];
     struct diag diag = DIAG_INIT;
     struct attempt attempt = {.file = NULL};

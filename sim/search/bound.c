@@ -6,10 +6,11 @@
 /* The plan rounds each op to a nanosecond; a sum of many may be so much less. */
 #define ROUNDED 1e-6
 
-/* How a layout cuts the layers.  They lie as evenly as can be, so that each stage has `least` of
- * them or one more, and some rank has at least `busiest`. */
+/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, and stage
+ * s on rank s mod pp (model/pipeline.c, timetable/). */
 struct cut {
-    double pp, stages_per_rank, microbatches, least, busiest, layers;
+    int64_t pp, stages, layers;
+    double microbatches;
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -17,16 +18,34 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static struct cut cut_of(const struct space *space, const struct layout *layout)
 {
-    int64_t pp = layout->value[SPACE_PP], v = layout->value[SPACE_VIRTUAL];
+    int64_t pp = layout->value[SPACE_PP];
 
-    return (struct cut){.pp = (double)pp,
-                        .stages_per_rank = (double)v,
-                        .microbatches = (double)space_microbatches(space, layout),
-                        .least = (double)(space->layers / (pp * v)),
-                        .busiest = (double)((space->layers + pp - 1) / pp),
-                        .layers = (double)space->layers};
+    return (struct cut){.pp = pp,
+                        .stages = pp * layout->value[SPACE_VIRTUAL],
+                        .layers = space->layers,
+                        .microbatches = (double)space_microbatches(space, layout)};
+}
+
+/* Layers in the stages before one. */
+static int64_t before(const struct cut *cut, int64_t stage)
+{
+    return (stage * cut->layers + cut->stages - 1) / cut->stages;
+}
+
+static int64_t layers_of(const struct cut *cut, int64_t rank)
+{
+    int64_t n = 0;
+
+    for (int64_t stage = rank; stage < cut->stages; stage += cut->pp)
+        n += before(cut, stage + 1) - before(cut, stage);
+    return n;
 }
 
 /* Stages of rank 0, each for a microbatch, that are done forward before it begins a backward phase:
@@ -51,22 +70,25 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
 {
     const struct cut cut = cut_of(&subject->space, layout);
     const struct hardware *h = subject->hardware;
-    bool alone = cut.pp == 1;
-    double own = alone ? cut.layers : cut.least * cut.stages_per_rank;
-    double state = own * replicas->parts[PIECE_LAYER].state_bytes +
-                   replicas->parts[PIECE_FRONT].state_bytes +
-                   (alone ? replicas->parts[PIECE_BACK].state_bytes : 0);
-    double gradients = own * replicas->parts[PIECE_LAYER].gradient_bytes +
-                       replicas->parts[PIECE_FRONT].gradient_bytes;
-    double saved = !layers ? 0
-                   : alone ? cut.layers * layers->parts[PIECE_LAYER].saved_bytes
-                           : ahead_of(&subject->space, layout) * cut.least *
-                                 layers->parts[PIECE_LAYER].saved_bytes;
-    double first = state + (saved > gradients ? saved : gradients);
-    double busiest = cut.busiest * (replicas->parts[PIECE_LAYER].state_bytes +
-                                    replicas->parts[PIECE_LAYER].gradient_bytes);
+    double state = replicas->parts[PIECE_LAYER].state_bytes;
+    double gradients = replicas->parts[PIECE_LAYER].gradient_bytes, most = 0;
 
-    return (first > busiest ? first : busiest) * (1 + h->fragmentation) + h->reserved_bytes;
+    for (int64_t rank = 0; rank < cut.pp; rank++) {
+        double n = (double)layers_of(&cut, rank), there = n * state, later = n * gradients;
+        double saved = 0;
+
+        if (rank == 0) {
+            there += replicas->parts[PIECE_FRONT].state_bytes;
+            later += replicas->parts[PIECE_FRONT].gradient_bytes;
+            saved = layers ? ahead_of(&subject->space, layout) * (double)(cut.layers / cut.stages) *
+                                 layers->parts[PIECE_LAYER].saved_bytes
+                           : 0;
+        }
+        if (rank == cut.pp - 1)
+            there += replicas->parts[PIECE_BACK].state_bytes;
+        most = larger(most, there + larger(saved, later));
+    }
+    return most * (1 + h->fragmentation) + h->reserved_bytes;
 }
 
 /* A layer for a microbatch, both phases or one. */
@@ -80,49 +102,53 @@ static double backward_of(const struct piece *replicas, const struct piece *laye
     return layers->parts[PIECE_LAYER].backward_s + replicas->parts[PIECE_LAYER].backward_s;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* The argument, for a pipeline: rank p-1 does its own work for all microbatches, one after the
- * other.  Before its first action the first microbatch has gone forward through the stage of each
- * rank before it.  After its last one, the backward phase of stage p-1, the last microbatch goes
- * back through all of these; where a schedule splits the backward phase, weights may be last, and
- * nothing comes after.  Stage 0 is the last of all to end, and only then begins the update of its
- * rank.  Besides, the rank of the most layers does all of these for all microbatches, and so does
- * rank 0, with what comes before the layers. */
-static double pipeline_of(const struct layout *layout, const struct cut *cut,
-                          const struct piece *replicas, const struct piece *layers)
+/* The argument: a rank does its own work for all microbatches, one after the other.  Before its
+ * first action the first microbatch has gone forward through all stages before its first one. After
+ * its last one, the backward phase of that stage, the last microbatch goes back through all of
+ * these; where a schedule splits the backward phase, weights may be last, and nothing need come
+ * after.  Of the others the rank that does stage 0 ends last, and only then begins its update. */
+static double rank_seconds(const struct layout *layout, const struct cut *cut, int64_t rank,
+                           const struct piece *replicas, const struct piece *layers)
 {
     double forward = forward_of(replicas, layers), backward = backward_of(replicas, layers);
-    double front = layers->parts[PIECE_FRONT].forward_s + layers->parts[PIECE_FRONT].backward_s;
-    double back = layers->parts[PIECE_BACK].forward_s + layers->parts[PIECE_BACK].backward_s;
-    double own = cut->least * cut->stages_per_rank * (forward + backward);
-    double fill = layers->parts[PIECE_FRONT].forward_s + (cut->pp - 1) * cut->least * forward;
-    double drain = layers->parts[PIECE_FRONT].backward_s + (cut->pp - 1) * cut->least * backward;
-    double last = fill + cut->microbatches * (own + back);
-    double busiest = cut->microbatches * cut->busiest * (forward + backward);
+    double own = (double)layers_of(cut, rank) * (forward + backward);
+    double ahead = (double)before(cut, rank), seconds = 0;
 
-    if (layout->value[SPACE_SCHEDULE] != SPACE_ZBH1)
-        last += drain;
-    return larger(larger(last, busiest), cut->microbatches * (own + front));
+    if (rank == 0)
+        own += layers->parts[PIECE_FRONT].forward_s + layers->parts[PIECE_FRONT].backward_s;
+    else
+        seconds += ahead * forward + layers->parts[PIECE_FRONT].forward_s;
+    if (rank == cut->pp - 1)
+        own += layers->parts[PIECE_BACK].forward_s + layers->parts[PIECE_BACK].backward_s;
+    if (rank > 0 && layout->value[SPACE_SCHEDULE] != SPACE_ZBH1)
+        seconds += ahead * backward + layers->parts[PIECE_FRONT].backward_s;
+    return seconds + cut->microbatches * own;
+}
+
+/* Layers that are updated after the last backward phase: those of rank 0; of a schedule that splits
+ * it those of any rank, after its own. */
+static double updated(const struct layout *layout, const struct cut *cut)
+{
+    int64_t least = layers_of(cut, 0);
+
+    for (int64_t rank = 1; rank < cut->pp && layout->value[SPACE_SCHEDULE] == SPACE_ZBH1; rank++) {
+        int64_t n = layers_of(cut, rank);
+
+        least = n < least ? n : least;
+    }
+    return (double)least;
 }
 
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
     const struct cut cut = cut_of(&subject->space, layout);
-    double seconds = 0, own = cut.least * cut.stages_per_rank;
+    double seconds = 0;
 
-    if (cut.pp > 1) {
-        seconds = pipeline_of(layout, &cut, replicas, layers) +
-                  own * replicas->parts[PIECE_LAYER].update_s;
-    } else {
-        seconds = cut.layers * (forward_of(replicas, layers) + backward_of(replicas, layers));
-        for (int k = PIECE_FRONT; k < PIECE_NPARTS; k++)
-            seconds += layers->parts[k].forward_s + layers->parts[k].backward_s;
-        seconds = cut.microbatches * seconds + cut.layers * replicas->parts[PIECE_LAYER].update_s;
-    }
+    for (int64_t rank = 0; rank < cut.pp; rank++)
+        seconds = larger(seconds, rank_seconds(layout, &cut, rank, replicas, layers));
+    seconds += updated(layout, &cut) * replicas->parts[PIECE_LAYER].update_s;
+    if (cut.pp == 1)
+        seconds += replicas->parts[PIECE_FRONT].update_s;
     return seconds * (1 - ROUNDED);
 }

@@ -14,6 +14,8 @@
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, microbatch, recompute, sp, zero;
+    int32_t staged; /* there is a pipeline */
+    int32_t unused; /* 0: keys are compared byte by byte */
 };
 
 struct entry {
@@ -60,6 +62,7 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
 
     memset(&key, 0, sizeof key);
     key.kind = kind;
+    key.staged = v[SPACE_PP] > 1;
     key.tp = v[SPACE_TP];
     key.cp = v[SPACE_CP];
     key.stride[0] = stride_of(h, layout, SPACE_TP);
@@ -173,7 +176,7 @@ uint32_t pieces_count(const struct pieces *pieces)
 
 /* ---- reading a program ---- */
 
-/* What a stage of a piece takes. */
+/* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
     double forward_s, backward_s, saved_bytes, state_bytes, gradient_bytes;
     double update_s, streams_s[EVENTS_STREAMS_MAX];
@@ -229,6 +232,19 @@ static bool runs_over(const struct program_op *op, int axis)
     return false;
 }
 
+/* Results of fewer bytes are left out of the update: sums for the norm of gradients are made of so
+ * many arrays at a time, so that how many there are is not so many a layer. */
+#define UPDATE_BYTES_LEAST 65536
+
+static bool is_small(const struct program *program, const struct program_op *op)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        bytes += program->buffers[op->outputs[k]].bytes;
+    return bytes < UPDATE_BYTES_LEAST;
+}
+
 /* Part of the update: computations one after the other, and transfers one after the other in each
  * stream, though perhaps beside those; but where the software sums gradients during the backward
  * phase, these sums may be over. */
@@ -237,6 +253,8 @@ static void add_update(struct reader *r, uint32_t i, double seconds)
     const struct program_op *op = &r->program->ops[i];
     struct stage *stage = &r->stages[op->stage];
 
+    if (is_small(r->program, op))
+        return;
     if (computes(op))
         stage->update_s += seconds;
     else if ((op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS) &&
@@ -311,21 +329,40 @@ static double above(double whole, double part)
     return whole > part ? whole - part : 0;
 }
 
+static void set_part(struct piece *out, enum piece_part part, const struct stage *more,
+                     const struct stage *less)
+{
+    out->parts[part].forward_s = above(more->forward_s, less->forward_s);
+    out->parts[part].backward_s = above(more->backward_s, less->backward_s);
+    out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
+    out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
+    out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
+    out->parts[part].update_s = above(update_of(more), update_of(less));
+}
+
 /* A layer is what the stage of two has more than that of one; where they are fused across, this is
  * the less.  The ends are what the outer stages have more than a stage of one layer. */
-static void set_parts(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
+static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
 {
-    const struct stage *one = &stages[1];
-    const struct stage *from[PIECE_NPARTS] = {&stages[2], &stages[0], &stages[ATTEMPT_STAGES - 1]};
+    set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
+    set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
+    set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
+}
 
-    for (int k = 0; k < PIECE_NPARTS; k++) {
-        out->parts[k].forward_s = above(from[k]->forward_s, one->forward_s);
-        out->parts[k].backward_s = above(from[k]->backward_s, one->backward_s);
-        out->parts[k].saved_bytes = above(from[k]->saved_bytes, one->saved_bytes);
-        out->parts[k].state_bytes = above(from[k]->state_bytes, one->state_bytes);
-        out->parts[k].gradient_bytes = above(from[k]->gradient_bytes, one->gradient_bytes);
-        out->parts[k].update_s = above(update_of(from[k]), update_of(one));
-    }
+/* A layer is what three have more than two, and what two have more than two such layers is before
+ * and behind them: all of it counts as before. */
+static void set_unstaged(struct piece *out, const struct stage *two, const struct stage *three)
+{
+    struct stage layers;
+
+    set_part(out, PIECE_LAYER, three, two);
+    layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
+                            .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
+                            .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
+                            .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
+                            .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes,
+                            .update_s = 2 * out->parts[PIECE_LAYER].update_s};
+    set_part(out, PIECE_FRONT, two, &layers);
 }
 
 static int64_t nodes_of(const struct subject *subject)
@@ -335,7 +372,7 @@ static int64_t nodes_of(const struct subject *subject)
     return each > 0 ? (subject->space.devices + each - 1) / each : 1;
 }
 
-static int read_program(struct piece *out, const struct subject *subject,
+static int read_program(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
                         const struct attempt *attempt, struct shd_error *err)
 {
     const struct trial *trial = &attempt->trial;
@@ -352,24 +389,40 @@ static int read_program(struct piece *out, const struct subject *subject,
     for (uint32_t b = 0; b < trial->program->nbuffers; b++)
         add_buffer(&r, b);
     op_seconds_fini(&r.seconds);
-    set_parts(out, r.stages);
+    memcpy(stages, r.stages, sizeof r.stages);
     return SHD_OK;
+}
+
+static int read_layers(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
+                       const struct entry *entry, int64_t layers, struct shd_error *err)
+{
+    struct attempt attempt;
+    int status = attempt_init(&attempt, subject, &entry->layout, (enum attempt_kind)entry->key.kind,
+                              layers, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = read_program(stages, subject, &attempt, err);
+    attempt_fini(&attempt);
+    return status;
 }
 
 static int build(struct piece *out, const struct subject *subject, const struct entry *entry)
 {
-    struct attempt attempt;
+    struct stage stages[ATTEMPT_STAGES], three[ATTEMPT_STAGES];
     struct shd_error err;
     int status =
-        attempt_init(&attempt, subject, &entry->layout, (enum attempt_kind)entry->key.kind, &err);
+        read_layers(stages, subject, entry, entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
 
-    if (status == SHD_OK) {
-        status = read_program(out, subject, &attempt, &err);
-        attempt_fini(&attempt);
-    }
+    if (status == SHD_OK && !entry->key.staged)
+        status = read_layers(three, subject, entry, 3, &err);
     if (status != SHD_OK) {
         *out = (struct piece){.failed = true};
         memcpy(out->why, err.text, sizeof out->why - 1);
+    } else if (entry->key.staged) {
+        set_staged(out, stages);
+    } else {
+        set_unstaged(out, &stages[0], &three[0]);
     }
     return status;
 }

@@ -154,7 +154,7 @@ static enum search_state plan(struct modelled_figures *out, const struct subject
 {
     struct attempt attempt;
     enum search_state state = SEARCH_REFUSED;
-    int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, err);
+    int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
 
     if (status != SHD_OK)
         return state;

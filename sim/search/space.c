@@ -211,32 +211,33 @@ static void append(struct list *list, const struct layout *layout)
     list->items[list->n++] = *layout;
 }
 
-/* Axes of one device may stand anywhere: they stand in front, in the order of the first row. */
-static bool is_written_once(const struct layout *layout, const uint8_t order[SPACE_AXES])
+/* Whether two orders differ only in where axes of one device stand. */
+static bool is_same_order(const struct layout *layout, const uint8_t *a, const uint8_t *b)
 {
-    int alone = -1;
-    bool long_before = false;
+    int i = 0, j = 0;
 
-    for (int i = 0; i < SPACE_AXES; i++) {
-        int place = 0;
-
-        if (layout->value[order[i]] > 1) {
-            long_before = true;
-            continue;
-        }
-        while (orders[0][place] != order[i])
-            place++;
-        if (long_before || place < alone)
+    for (;;) {
+        while (i < SPACE_AXES && layout->value[a[i]] == 1)
+            i++;
+        while (j < SPACE_AXES && layout->value[b[j]] == 1)
+            j++;
+        if (i == SPACE_AXES || j == SPACE_AXES)
+            return i == j;
+        if (a[i++] != b[j++])
             return false;
-        alone = place;
     }
-    return true;
 }
 
+/* Of orders that are the same only the first one. */
 static void list_orders(struct list *list, struct layout *layout)
 {
     for (int32_t o = 0; o < NORDERS; o++) {
-        if (!allows(list->space, SPACE_ORDER, o) || !is_written_once(layout, orders[o]))
+        bool listed = !allows(list->space, SPACE_ORDER, o);
+
+        for (int32_t before = 0; before < o && !listed; before++)
+            listed = allows(list->space, SPACE_ORDER, before) &&
+                     is_same_order(layout, orders[o], orders[before]);
+        if (listed)
             continue;
         layout->value[SPACE_ORDER] = o;
         append(list, layout);
