@@ -14,6 +14,7 @@ dist_man_MANS = \
 	%D%/shardsim-query.1 \
 	%D%/shardsim-run.1 \
 	%D%/shardsim-scenario.5 \
+	%D%/shardsim-search.1 \
 	%D%/shardsim-show.1 \
 	%D%/shardsim.1
 

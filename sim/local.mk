@@ -90,6 +90,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
+	%D%/cmd/search.c \
+	%D%/cmd/search_report.c \
+	%D%/cmd/search_report.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -624,6 +627,16 @@ libsim_la_SOURCES = \
 	%D%/scenario/types.h \
 	%D%/scenario/value.c \
 	%D%/scenario/value.h \
+	%D%/search/attempt.c \
+	%D%/search/attempt.h \
+	%D%/search/bound.c \
+	%D%/search/bound.h \
+	%D%/search/pieces.c \
+	%D%/search/pieces.h \
+	%D%/search/search.c \
+	%D%/search/search.h \
+	%D%/search/space.c \
+	%D%/search/space.h \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

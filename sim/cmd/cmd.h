@@ -40,6 +40,7 @@ extern const struct cmd cmd_explain;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_search;
 extern const struct cmd cmd_show;
 
 /* The whole program: find the subcommand, in the table of main.c, and run it. */

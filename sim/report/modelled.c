@@ -45,6 +45,31 @@ static double memory_bytes(const struct record *record)
     return (double)peak.max * (1 + h->fragmentation) + h->reserved_bytes;
 }
 
+/* ---- how far to trust it ---- */
+
+/* The set of published steps that is nearest: of all that hold the step's model and devices the one
+ * of the most rows, else the one of the most rows; NULL: the file has none. */
+static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
+{
+    const struct hardware *h = record->modelled->hardware;
+    const struct hardware_validation *best = NULL;
+    double parameters = program_parameters(record->program);
+
+    *inside = false;
+    for (int k = 0; k < h->nvalidations; k++) {
+        const struct hardware_validation *v = &h->validations[k];
+        bool holds = parameters >= v->parameters_least && parameters <= v->parameters_most &&
+                     record->ndevices >= v->devices_least && record->ndevices <= v->devices_most;
+
+        if (!best || (holds && !*inside) || (holds == *inside && v->rows > best->rows))
+            best = v;
+        *inside |= holds;
+    }
+    return best;
+}
+
+/* ---- figures ---- */
+
 void modelled_figures_of(struct modelled_figures *out, const struct record *record, uint64_t tokens)
 {
     const struct record_modelled *m = record->modelled;
@@ -52,6 +77,9 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
     struct program_work work;
     double peak =
         hardware_flops_per_s(m->hardware, product_type(record->program)) * (double)record->ndevices;
+
+    bool inside;
+    const struct hardware_validation *trusted = validation_of(&inside, record);
 
     program_work(&work, record->program);
     *out = (struct modelled_figures){.step_s = (double)m->timeline->step_ns * 1e-9,
@@ -61,6 +89,7 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
                                      .exposed_s = (double)row->exposed_ns * 1e-9,
                                      .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
                                      .memory_bytes = memory_bytes(record)};
+    out->expected_error = trusted ? trusted->cross_validated_mape : -1;
     out->fits = out->memory_bytes <= m->hardware->memory_bytes;
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
@@ -128,29 +157,6 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
     if (n == 0 && program->stage_axis >= 0)
         axes[n++] = (uint8_t)program->stage_axis;
     program_axes_print(program, axes, n, buf, size);
-}
-
-/* ---- how far to trust it ---- */
-
-/* The set of published steps that is nearest: of all that hold the step's model and devices the one
- * of the most rows, else the one of the most rows; NULL: the file has none. */
-static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
-{
-    const struct hardware *h = record->modelled->hardware;
-    const struct hardware_validation *best = NULL;
-    double parameters = program_parameters(record->program);
-
-    *inside = false;
-    for (int k = 0; k < h->nvalidations; k++) {
-        const struct hardware_validation *v = &h->validations[k];
-        bool holds = parameters >= v->parameters_least && parameters <= v->parameters_most &&
-                     record->ndevices >= v->devices_least && record->ndevices <= v->devices_most;
-
-        if (!best || (holds && !*inside) || (holds == *inside && v->rows > best->rows))
-            best = v;
-        *inside |= holds;
-    }
-    return best;
 }
 
 static void print_trust(struct text *out, const struct record *record)

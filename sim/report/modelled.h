@@ -22,6 +22,8 @@ struct modelled_figures {
     double memory_bytes; /* of the fullest device: what the program has at its peak, and what the
                             runtime keeps besides */
     bool fits;
+    double expected_error; /* a fraction of the step, as the cluster's file has it for such steps;
+                              negative: not known */
 };
 
 /* Of a record that has a modelled step of so many tokens (0: not known). */

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/search_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/units.h"
+#include "report/table.h"
+
+#define FRONT_MAX 8 /* rows of the front in a text */
+
+bool search_report_tie(const struct modelled_figures *a, const struct modelled_figures *b)
+{
+    double error = a->expected_error > 0 ? a->expected_error : 0;
+
+    return fabs(a->step_s - b->step_s) <= error * a->step_s;
+}
+
+static const struct search_plan *best_of(const struct search *s, size_t rank)
+{
+    return &s->plans[s->best[rank]];
+}
+
+static const struct layout *layout_of(const struct search *s, const struct search_plan *plan)
+{
+    return &s->items[plan->item].layout;
+}
+
+static void add_layout(struct table *table, const struct layout *layout)
+{
+    struct text words = TEXT_INIT;
+
+    space_print(&words, layout);
+    table_add(table, "%s", text_get(&words));
+    table->failed |= words.failed;
+    text_fini(&words);
+}
+
+static void add_seconds(struct table *table, double seconds)
+{
+    char time[UNITS_TEXT_MAX];
+
+    table_add(table, "%s", units_print_seconds(time, sizeof time, seconds));
+}
+
+static void add_bytes(struct table *table, double bytes)
+{
+    char size[UNITS_TEXT_MAX];
+
+    table_add(table, "%s", units_print_bytes(size, sizeof size, (uint128)bytes));
+}
+
+/* ---- the answer ---- */
+
+static void print_winner(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    const struct search_plan *winner = best_of(s, 0);
+    const struct modelled_figures *f = &winner->figures;
+    char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+
+    text_add(out, "best          ");
+    space_print(out, layout_of(s, winner));
+    text_addf(out, "\n  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
+              units_print_seconds(time, sizeof time, f->step_s), s->subject->space.devices,
+              s->subject->hardware->name, 100 * f->mfu);
+    if (f->expected_error >= 0)
+        text_addf(out, "; expect to be off by %.1f %%", 100 * f->expected_error);
+    text_addf(out, "\n  memory      %s of %s, the runtime's own included\n",
+              units_print_bytes(memory, sizeof memory, (uint128)f->memory_bytes),
+              units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
+    if (r->own_step_s > 0)
+        text_addf(out, "  before      %s a step of the scenario as it stands, %.2f times as long\n",
+                  units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);
+}
+
+/* Of what the step consists, beside the runner-up's. */
+static void print_why(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    const struct modelled_figures *a, *b;
+
+    if (s->nbest < 2)
+        return;
+    a = &best_of(s, 0)->figures;
+    b = &best_of(s, 1)->figures;
+    text_addf(out,
+              "  why         against the second: compute %+.3g s, exposed transfers %+.3g s, "
+              "waiting %+.3g s, update %+.3g s\n",
+              a->compute_s - b->compute_s, a->exposed_s - b->exposed_s, a->bubble_s - b->bubble_s,
+              a->update_s - b->update_s);
+}
+
+static void print_proof(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    double step = best_of(s, 0)->figures.step_s;
+    double last = best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->figures.step_s;
+
+    if (isinf(s->proven_s) || s->proven_s >= last)
+        text_addf(out, "  proof       exact: no other layout is better than these %zu\n",
+                  s->nbest < r->ntop ? s->nbest : r->ntop);
+    else if (s->proven_s >= step)
+        text_add(out, "  proof       exact: no layout is better; those below it may be\n");
+    else
+        text_addf(out,
+                  "  proof       not finished: the best of all is at most %.1f %% shorter than "
+                  "this\n",
+                  100 * (1 - s->proven_s / step));
+}
+
+/* ---- tables ---- */
+
+static void print_top(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    const struct modelled_figures *winner = &best_of(s, 0)->figures;
+    struct table table;
+
+    table_init(&table, "rlrrrrrl");
+    for (const char *const *c = (const char *const[]){"", "layout", "step", "MFU", "memory",
+                                                      "exposed", "waiting", "", NULL};
+         *c; c++)
+        table_add(&table, "%s", *c);
+    for (size_t k = 0; k < s->nbest && k < r->ntop; k++) {
+        const struct modelled_figures *f = &best_of(s, k)->figures;
+
+        table_add(&table, "%zu", k + 1);
+        add_layout(&table, layout_of(s, best_of(s, k)));
+        add_seconds(&table, f->step_s);
+        table_add(&table, "%.1f %%", 100 * f->mfu);
+        add_bytes(&table, f->memory_bytes);
+        add_seconds(&table, f->exposed_s);
+        add_seconds(&table, f->bubble_s);
+        table_add(&table, "%s", k && search_report_tie(winner, f) ? "tie" : "");
+    }
+    text_addf(out, "\ntop           of what was planned%s\n",
+              winner->expected_error > 0 ? "; a tie is within the model's error" : "");
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+/* Whether no better plan needs less memory. */
+static bool is_on_front(const struct search *s, size_t rank)
+{
+    for (size_t k = 0; k < rank; k++)
+        if (best_of(s, k)->figures.memory_bytes <= best_of(s, rank)->figures.memory_bytes)
+            return false;
+    return true;
+}
+
+static void print_front(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    struct table table;
+    size_t shown = 0;
+
+    table_init(&table, "rrl");
+    table_add(&table, "memory");
+    table_add(&table, "step");
+    table_add(&table, "layout");
+    for (size_t k = 0; k < s->nbest && shown < FRONT_MAX; k++) {
+        if (!is_on_front(s, k))
+            continue;
+        add_bytes(&table, best_of(s, k)->figures.memory_bytes);
+        add_seconds(&table, best_of(s, k)->figures.step_s);
+        add_layout(&table, layout_of(s, best_of(s, k)));
+        shown++;
+    }
+    text_add(out, "\nless memory   of what was planned, the shortest step with so much of it\n");
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+static void print_neighbours(struct text *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+    const struct search_plan *winner = best_of(s, 0);
+    struct table table;
+
+    if (r->nneighbours == 0)
+        return;
+    table_init(&table, "llrr");
+    for (size_t k = 0; k < r->nneighbours; k++) {
+        const struct search_neighbour *n = &r->neighbours[k];
+        const struct search_item *item = &s->items[n->item];
+        const struct search_plan *plan = &s->plans[item->plan];
+        struct text value = TEXT_INIT;
+
+        space_print_value(&value, n->choice, item->layout.value[n->choice]);
+        table_add(&table, "%s", space_choice_name(n->choice));
+        table_add(&table, "%s", text_get(&value));
+        text_fini(&value);
+        if (plan->state != SEARCH_PLANNED) {
+            table_add(&table, "%s", plan->state == SEARCH_TOO_BIG ? "does not fit" : "refused");
+            table_add(&table, "%s", "");
+            continue;
+        }
+        add_seconds(&table, plan->figures.step_s);
+        table_add(&table, "%+.1f %%", 100 * (plan->figures.step_s / winner->figures.step_s - 1));
+    }
+    text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+static void print_done(struct text *out, const struct search *s)
+{
+    char pieces[UNITS_TEXT_MAX], bounds[UNITS_TEXT_MAX], plans[UNITS_TEXT_MAX];
+
+    text_addf(out,
+              "\nsearched      %zu layouts, %zu surely too big, %zu refused\n"
+              "  pieces      %zu in %s\n"
+              "  bounds      in %s: %.0f layouts a second on one core\n"
+              "  plans       %zu in %s\n",
+              s->nlayouts, s->ntoo_big, s->nrefused, s->npieces,
+              units_print_seconds(pieces, sizeof pieces, s->pieces_s),
+              units_print_seconds(bounds, sizeof bounds, s->bounds_s),
+              s->bounds_s > 0 ? (double)s->nbounds / s->bounds_s : 0, s->nplans,
+              units_print_seconds(plans, sizeof plans, s->plans_s));
+    if (s->nrefused > 0)
+        text_addf(out, "  refused     the first: %s\n", s->why);
+}
+
+void search_report_text(struct text *out, const struct search_report *report)
+{
+    if (report->search->nbest == 0) {
+        text_add(out, "best          none: no layout that was planned fits\n");
+    } else {
+        print_winner(out, report);
+        print_why(out, report);
+        print_proof(out, report);
+        print_top(out, report);
+        print_front(out, report);
+        print_neighbours(out, report);
+    }
+    print_done(out, report->search);
+}
+
+/* ---- JSON ---- */
+
+static void key_double(struct json_out *out, const char *key, double value)
+{
+    json_out_key(out, key);
+    json_out_double(out, value);
+}
+
+static void key_uint(struct json_out *out, const char *key, uint64_t value)
+{
+    json_out_key(out, key);
+    json_out_uint(out, value);
+}
+
+static void write_layout(struct json_out *out, const struct layout *layout)
+{
+    json_out_key(out, "layout");
+    json_out_begin_flat_object(out);
+    for (int c = 0; c < SPACE_NCHOICES; c++) {
+        struct text value = TEXT_INIT;
+
+        space_print_value(&value, (enum space_choice)c, layout->value[c]);
+        json_out_key(out, space_choice_name((enum space_choice)c));
+        if (text_get(&value)[0] >= '0' && text_get(&value)[0] <= '9' && c != SPACE_SCHEDULE)
+            json_out_uint(out, (uint64_t)layout->value[c]);
+        else
+            json_out_string(out, text_get(&value));
+        text_fini(&value);
+    }
+    json_out_end_object(out);
+}
+
+static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
+{
+    static const char *const states[] = {[SEARCH_UNPLANNED] = "unplanned",
+                                         [SEARCH_REFUSED] = "refused",
+                                         [SEARCH_TOO_BIG] = "too_big",
+                                         [SEARCH_PLANNED] = "planned"};
+    const struct search_item *item = &s->items[plan->item];
+    const struct modelled_figures *f = &plan->figures;
+
+    json_out_begin_object(out);
+    write_layout(out, &item->layout);
+    json_out_key(out, "state");
+    json_out_string(out, states[plan->state]);
+    key_double(out, "bound_seconds", item->bound_s);
+    key_double(out, "bound_bytes", item->bound_bytes);
+    if (plan->state != SEARCH_REFUSED) {
+        key_double(out, "step_seconds", f->step_s);
+        key_double(out, "mfu", f->mfu);
+        key_double(out, "memory_bytes", f->memory_bytes);
+        key_double(out, "compute_seconds", f->compute_s);
+        key_double(out, "exposed_seconds", f->exposed_s);
+        key_double(out, "waiting_seconds", f->bubble_s);
+        key_double(out, "update_seconds", f->update_s);
+        key_double(out, "tokens_per_device_second",
+                   f->tokens_per_s / (double)s->subject->space.devices);
+    }
+    json_out_end_object(out);
+}
+
+static void write_neighbours(struct json_out *out, const struct search_report *r)
+{
+    json_out_key(out, "neighbours");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < r->nneighbours; k++) {
+        const struct search_neighbour *n = &r->neighbours[k];
+
+        json_out_begin_object(out);
+        json_out_key(out, "choice");
+        json_out_string(out, space_choice_name(n->choice));
+        json_out_key(out, "plan");
+        write_plan(out, r->search, &r->search->plans[r->search->items[n->item].plan]);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+void search_report_json(struct json_out *out, const struct search_report *r)
+{
+    const struct search *s = r->search;
+
+    json_out_begin_object(out);
+    key_uint(out, "schema", 1);
+    json_out_key(out, "hardware");
+    json_out_string(out, s->subject->hardware->name);
+    key_uint(out, "devices", (uint64_t)s->subject->space.devices);
+    key_uint(out, "layouts", s->nlayouts);
+    key_uint(out, "too_big", s->ntoo_big);
+    key_uint(out, "refused", s->nrefused);
+    key_uint(out, "plans", s->nplans);
+    key_double(out, "proven_seconds", s->proven_s);
+    key_double(out, "expected_error", s->nbest ? best_of(s, 0)->figures.expected_error : -1);
+    json_out_key(out, "best");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < s->nbest && k < r->ntop; k++)
+        write_plan(out, s, best_of(s, k));
+    json_out_end_array(out);
+    json_out_key(out, "planned");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < s->nplans; k++)
+        write_plan(out, s, &s->plans[k]);
+    json_out_end_array(out);
+    write_neighbours(out, r);
+    json_out_end_object(out);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/attempt.h"
+
+#include <inttypes.h>
+
+/* ---- what is set ---- */
+
+enum set {
+    SET_MESH,
+    SET_LAYERS,
+    SET_BATCH,
+    SET_ZERO,
+    SET_RECOMPUTE,
+    SET_PIPELINE,
+    SET_CONTEXT,
+    SET_PARAMS,
+    SET_AXES,
+    SET_CONSTRAINTS,
+    SET_RULES,
+    NSETS
+};
+
+struct sets {
+    struct text texts[NSETS];
+    const struct subject *subject;
+    const struct layout *layout;
+    enum attempt_kind kind;
+    int64_t layers;
+};
+
+static int32_t value_of(const struct sets *s, enum space_choice choice)
+{
+    return s->layout->value[choice];
+}
+
+/* Whether the mesh has the replicas' axis. */
+static bool has_replicas(const struct sets *s)
+{
+    return s->kind != ATTEMPT_LAYERS;
+}
+
+static void set_mesh(struct sets *s, struct text *out)
+{
+    const uint8_t *order = space_order(value_of(s, SPACE_ORDER));
+    bool piece = s->kind != ATTEMPT_WHOLE;
+
+    /* A piece has a pipeline of one rank; other axes of its mesh only take room. */
+    text_addf(out, "mesh={%s", piece && value_of(s, SPACE_PP) > 1 ? "pp: 1, " : "");
+    for (int i = 0; i < SPACE_AXES; i++) {
+        bool idle = (piece && order[i] == SPACE_PP) || (order[i] == SPACE_DP && !has_replicas(s));
+        int32_t size = value_of(s, order[i]);
+
+        if (size > 1 || order[i] == SPACE_TP || (order[i] == SPACE_DP && !idle))
+            text_addf(out, "%s%s: %" PRId32 ", ", idle ? "same_" : "", space_choice_name(order[i]),
+                      size);
+    }
+    out->length -= 2;
+    text_add(out, "}");
+}
+
+/* A piece has two microbatches, so that its gradients are summed as those of many are. */
+static void set_batch(struct sets *s, struct text *out)
+{
+    const struct space *space = &s->subject->space;
+    int64_t size = space->batch, microbatches = space_microbatches(space, s->layout);
+
+    if (s->kind != ATTEMPT_WHOLE)
+        microbatches = 2;
+    if (s->kind == ATTEMPT_LAYERS)
+        size = 2 * (int64_t)value_of(s, SPACE_MICROBATCH);
+    else if (s->kind == ATTEMPT_REPLICAS)
+        size = 2 * (int64_t)value_of(s, SPACE_DP);
+    text_addf(out, "batch={size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}", size,
+              space->seq, microbatches);
+}
+
+static void set_zero(struct sets *s, struct text *out)
+{
+    int32_t stage = has_replicas(s) ? value_of(s, SPACE_ZERO) : 0;
+
+    if (stage == 0)
+        text_add(out, "zero={stage: 0}");
+    else
+        text_addf(out, "zero={stage: %" PRId32 ", axis: dp%s}", stage,
+                  stage == 3 && s->subject->hardware->software.overlaps_weights ? ", prefetch: 1"
+                                                                                : "");
+}
+
+static void set_recompute(struct sets *s, struct text *out)
+{
+    int32_t kind = s->kind == ATTEMPT_REPLICAS ? SPACE_NONE : value_of(s, SPACE_RECOMPUTE);
+
+    if (kind == SPACE_FULL)
+        text_addf(out, "recompute={kind: full%s}",
+                  s->subject->hardware->software.recomputes_layers ? ", whole: true" : "");
+    else
+        text_addf(out, "recompute=%s", kind == SPACE_SELECTIVE ? "selective" : "none");
+}
+
+static void set_pipeline(struct sets *s, struct text *out)
+{
+    if (value_of(s, SPACE_PP) == 1) {
+        text_add(out, "pipeline={}");
+        return;
+    }
+    if (s->kind != ATTEMPT_WHOLE) {
+        text_add(out, "pipeline={axis: pp, schedule: LoopedBFS, stages_per_rank: 4, "
+                      "layers: [1, 1, 2, 1]}");
+        return;
+    }
+    text_add(out, "pipeline={axis: pp, schedule: ");
+    space_print_value(out, SPACE_SCHEDULE, value_of(s, SPACE_SCHEDULE));
+    text_addf(out, ", stages_per_rank: %" PRId32 "}", value_of(s, SPACE_VIRTUAL));
+}
+
+/* Heads, widths inside the mlp and the vocabulary are cut.  Every rule must be some parameter's, so
+ * that what only some models have stands in one with what all have. */
+static void set_params(struct text *out)
+{
+    text_add(out, "params=[['(attn/(q|k|v)|mlp/(up|gate)|head)/kernel', [null, tp]], "
+                  "['(attn/o|mlp/down)/kernel|embed/table|(attn/(q|k|v)|mlp/(up|gate))/bias', "
+                  "[tp]], ['.*', []]]");
+}
+
+/* What lies between layers is whole, or cut along the sequence. */
+static void set_constraints(struct sets *s, struct text *out)
+{
+    const char *dp = has_replicas(s) ? "dp" : "null";
+    const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
+
+    if (value_of(s, SPACE_TP) == 1) {
+        text_add(out, "constraints=[]");
+        return;
+    }
+    text_addf(out, "constraints=[[head/out, [%s, %s, tp]], ", dp, cp);
+    if (!value_of(s, SPACE_SP))
+        text_addf(out, "[out$, [%s, %s, null]]]", dp, cp);
+    else
+        text_addf(out, "[out$, [%s, [%stp], null]]]", dp, value_of(s, SPACE_CP) > 1 ? "cp, " : "");
+}
+
+static void set_all(struct sets *s)
+{
+    bool cut = value_of(s, SPACE_CP) > 1;
+    struct text *t = s->texts;
+
+    set_mesh(s, &t[SET_MESH]);
+    text_addf(&t[SET_LAYERS], "model.layers=%" PRId64,
+              s->kind == ATTEMPT_WHOLE ? s->subject->space.layers : s->layers);
+    set_batch(s, &t[SET_BATCH]);
+    set_zero(s, &t[SET_ZERO]);
+    set_recompute(s, &t[SET_RECOMPUTE]);
+    set_pipeline(s, &t[SET_PIPELINE]);
+    text_add(&t[SET_CONTEXT],
+             cut ? "context={axis: cp, method: ring, order: zigzag}" : "context={}");
+    set_params(&t[SET_PARAMS]);
+    text_addf(&t[SET_AXES], "axes={%s%s%s}", has_replicas(s) ? "batch: dp" : "",
+              has_replicas(s) && cut ? ", " : "", cut ? "seq: cp" : "");
+    set_constraints(s, &t[SET_CONSTRAINTS]);
+    text_add(&t[SET_RULES], "rules=params");
+}
+
+/* ---- the program ---- */
+
+static int told(int status, const struct diag *diag, struct shd_error *err)
+{
+    if (diag->no_memory)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a layout");
+    return shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%s",
+                         diag->nmessages > 0 ? diag->messages[0].text : "the layout is refused");
+}
+
+int attempt_init(struct attempt *out, const struct subject *subject, const struct layout *layout,
+                 enum attempt_kind kind, int64_t layers, struct shd_error *err)
+{
+    struct sets sets = {.subject = subject, .layout = layout, .kind = kind, .layers = layers};
+    const char *texts[NSETS];
+    struct diag diag = DIAG_INIT;
+    struct attempt attempt = {.file = NULL};
+    int status = SHD_OK;
+
+    set_all(&sets);
+    for (int i = 0; i < NSETS; i++) {
+        texts[i] = text_get(&sets.texts[i]);
+        diag.no_memory |= sets.texts[i].failed;
+    }
+    if (diag.no_memory)
+        status = SHD_ENOMEM;
+    if (status == SHD_OK)
+        status = scenario_parse(&attempt.file, "<layout>", text_get(&subject->text),
+                                subject->text.length, texts, NSETS, &diag);
+    if (status == SHD_OK)
+        status = trial_init(&attempt.trial, &attempt.file->scenarios[0], &diag);
+    if (status == SHD_OK) {
+        *out = attempt;
+    } else {
+        status = told(status, &diag, err);
+        scenario_file_destroy(attempt.file);
+    }
+    for (int i = 0; i < NSETS; i++)
+        text_fini(&sets.texts[i]);
+    diag_fini(&diag);
+    return status;
+}
+
+void attempt_fini(struct attempt *attempt)
+{
+    trial_fini(&attempt->trial);
+    scenario_file_destroy(attempt->file);
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cost/events.h"
+#include "cost/op_seconds.h"
+
+/* All that a piece's ops depend on.  How far apart neighbours are says over which links they talk.
+ */
+struct key {
+    int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
+    int32_t kind, tp, cp, dp, microbatch, recompute, sp, zero;
+    int32_t staged; /* there is a pipeline */
+    int32_t unused; /* 0: keys are compared byte by byte */
+};
+
+struct entry {
+    struct key key;
+    struct layout layout; /* the first that has it */
+    struct piece piece;
+    bool built;
+};
+
+struct pieces {
+    const struct subject *subject;
+    struct entry *entries;
+    uint32_t n, room;
+    uint32_t *slots; /* of a hash table, UINT32_MAX: free; a power of two of them */
+    uint32_t nslots;
+};
+
+/* ---- finding ---- */
+
+/* Strides that are as good as each other become one: how many of a tier's domain the group has is
+ * all that its links depend on, unless the tier is a torus. */
+static int64_t stride_of(const struct hardware *hardware, const struct layout *layout,
+                         enum space_choice axis)
+{
+    int64_t stride = space_stride(layout, axis), most = 1;
+
+    if (layout->value[axis] == 1)
+        return 0;
+    for (int t = 0; t < hardware->ntiers; t++) {
+        if (hardware->tiers[t].torus)
+            return stride;
+        if (hardware->tiers[t].devices > most)
+            most = hardware->tiers[t].devices;
+    }
+    return stride < most ? stride : most;
+}
+
+static struct key key_of(const struct subject *subject, const struct layout *layout,
+                         enum attempt_kind kind)
+{
+    const int32_t *v = layout->value;
+    const struct hardware *h = subject->hardware;
+    struct key key;
+
+    memset(&key, 0, sizeof key);
+    key.kind = kind;
+    key.staged = v[SPACE_PP] > 1;
+    key.tp = v[SPACE_TP];
+    key.cp = v[SPACE_CP];
+    key.stride[0] = stride_of(h, layout, SPACE_TP);
+    key.stride[1] = stride_of(h, layout, SPACE_CP);
+    key.sp = v[SPACE_SP];
+    if (kind == ATTEMPT_LAYERS) {
+        key.microbatch = v[SPACE_MICROBATCH];
+        key.recompute = v[SPACE_RECOMPUTE];
+    } else {
+        key.dp = v[SPACE_DP];
+        key.stride[2] = stride_of(h, layout, SPACE_DP);
+        key.zero = v[SPACE_ZERO];
+    }
+    return key;
+}
+
+/* FNV-1a over words. */
+static uint32_t hash_of(const struct key *key)
+{
+    uint32_t words[sizeof *key / sizeof(uint32_t)];
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        hash = (hash ^ words[i]) * UINT64_C(1099511628211);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static uint32_t *slot_of(const struct pieces *p, const struct key *key)
+{
+    uint32_t at = hash_of(key) & (p->nslots - 1);
+
+    while (p->slots[at] != UINT32_MAX &&
+           memcmp(&p->entries[p->slots[at]].key, key, sizeof *key) != 0)
+        at = (at + 1) & (p->nslots - 1);
+    return &p->slots[at];
+}
+
+/* Twice the room, and four slots for each. */
+static bool grow(struct pieces *p)
+{
+    uint32_t room = p->room ? 2 * p->room : 256;
+    struct entry *entries = realloc(p->entries, room * sizeof *entries);
+    uint32_t *slots;
+
+    if (!entries)
+        return false;
+    p->entries = entries;
+    slots = malloc(4 * (size_t)room * sizeof *slots);
+    if (!slots)
+        return false;
+    free(p->slots);
+    p->slots = slots;
+    p->room = room;
+    p->nslots = 4 * room;
+    memset(slots, 0xff, p->nslots * sizeof *slots);
+    for (uint32_t i = 0; i < p->n; i++)
+        *slot_of(p, &p->entries[i].key) = i;
+    return true;
+}
+
+struct pieces *pieces_create(const struct subject *subject)
+{
+    struct pieces *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->subject = subject;
+    if (!grow(p)) {
+        pieces_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void pieces_destroy(struct pieces *pieces)
+{
+    if (!pieces)
+        return;
+    free(pieces->entries);
+    free(pieces->slots);
+    free(pieces);
+}
+
+uint32_t pieces_find(struct pieces *p, const struct layout *layout, enum attempt_kind kind)
+{
+    struct key key = key_of(p->subject, layout, kind);
+    uint32_t *slot = slot_of(p, &key);
+
+    if (*slot != UINT32_MAX)
+        return *slot;
+    if (p->n == p->room) {
+        if (!grow(p))
+            return UINT32_MAX;
+        slot = slot_of(p, &key);
+    }
+    p->entries[p->n] = (struct entry){.key = key, .layout = *layout};
+    *slot = p->n;
+    return p->n++;
+}
+
+const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece)
+{
+    return &pieces->entries[piece].piece;
+}
+
+uint32_t pieces_count(const struct pieces *pieces)
+{
+    return pieces->n;
+}
+
+/* ---- reading a program ---- */
+
+/* What a stage of a piece takes, or all of a piece without stages. */
+struct stage {
+    double forward_s, backward_s, saved_bytes, state_bytes, gradient_bytes;
+    double update_s, streams_s[EVENTS_STREAMS_MAX];
+};
+
+struct reader {
+    const struct program *program;
+    const struct hardware_software *software;
+    struct op_seconds seconds;
+    double slower; /* the slowest of all nodes */
+    int dp;        /* the axis of replicas; -1: none, which is a piece of layers */
+    struct stage stages[ATTEMPT_STAGES];
+};
+
+static bool computes(const struct program_op *op)
+{
+    return op->kind != PROGRAM_FILL && !program_communicates(op);
+}
+
+static bool reads(const struct program_op *op, const struct program_op *from)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        for (uint32_t j = 0; j < from->noutputs; j++)
+            if (op->inputs[k] == from->outputs[j])
+                return true;
+    return false;
+}
+
+/* Whether the device stands still during a transfer.  Computations are done in the program's order.
+ * So where the one before the transfer writes what it reads, and the one behind it reads what it
+ * brings, nothing can be computed meanwhile; and software that waits for each never does. */
+static bool stops(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+
+    if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
+        return false;
+    if (r->program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS || op->part == PROGRAM_UPDATE)
+        return false;
+    if (r->software->waits_for_collectives)
+        return true;
+    return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
+           computes(op + 1) && op[-1].part == op->part && op[1].part == op->part &&
+           op[-1].stage == op->stage && op[1].stage == op->stage && reads(op, op - 1) &&
+           reads(op + 1, op);
+}
+
+static bool runs_over(const struct program_op *op, int axis)
+{
+    for (uint32_t k = 0; op->kind == PROGRAM_RESHARD && k < op->reshard.naxes; k++)
+        if (op->reshard.axes[k] == axis)
+            return true;
+    return false;
+}
+
+/* Results of fewer bytes are left out of the update: sums for the norm of gradients are made of so
+ * many arrays at a time, so that how many there are is not so many a layer. */
+#define UPDATE_BYTES_LEAST 65536
+
+static bool is_small(const struct program *program, const struct program_op *op)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        bytes += program->buffers[op->outputs[k]].bytes;
+    return bytes < UPDATE_BYTES_LEAST;
+}
+
+/* Part of the update: computations one after the other, and transfers one after the other in each
+ * stream, though perhaps beside those; but where the software sums gradients during the backward
+ * phase, these sums may be over. */
+static void add_update(struct reader *r, uint32_t i, double seconds)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct stage *stage = &r->stages[op->stage];
+
+    if (is_small(r->program, op))
+        return;
+    if (computes(op))
+        stage->update_s += seconds;
+    else if ((op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS) &&
+             !r->software->overlaps_gradients)
+        stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+}
+
+static void add_op(struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct stage *stage = &r->stages[op->stage];
+    double seconds = op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
+
+    if (op->kind == PROGRAM_FILL || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return;
+    if (op->part == PROGRAM_UPDATE) {
+        if (r->dp >= 0)
+            add_update(r, i, seconds);
+        return;
+    }
+    if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD)
+        return;
+    /* Of replicas only what runs between them counts: all else is in the piece of layers. */
+    if (r->dp >= 0 ? !runs_over(op, r->dp) || !stops(r, i) : !computes(op) && !stops(r, i))
+        return;
+    *(op->part == PROGRAM_FORWARD ? &stage->forward_s : &stage->backward_s) += seconds;
+}
+
+/* The stage of an array that was there before the step: that of the first who reads it. */
+static uint32_t stage_of_argument(const struct reader *r, uint32_t buffer)
+{
+    const struct program *p = r->program;
+
+    for (uint32_t i = p->first_op; i < p->nops; i++)
+        for (uint32_t k = 0; k < p->ops[i].ninputs; k++)
+            if (p->ops[i].inputs[k] == buffer)
+                return p->ops[i].stage;
+    return 0;
+}
+
+static void add_buffer(struct reader *r, uint32_t b)
+{
+    const struct program *p = r->program;
+    const struct program_buffer *buffer = &p->buffers[b];
+    const struct program_op *from = &p->ops[buffer->first_op];
+    enum program_part last = buffer->last_op < p->nops
+                                 ? (enum program_part)p->ops[buffer->last_op].part
+                                 : PROGRAM_UPDATE;
+
+    if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
+        r->stages[stage_of_argument(r, b)].state_bytes += (double)buffer->bytes;
+    else if (buffer->use == PROGRAM_GRADIENTS && from->part == PROGRAM_BACKWARD &&
+             from->accumulates && last == PROGRAM_UPDATE)
+        r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
+    else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
+             last == PROGRAM_BACKWARD && buffer->over == PROGRAM_NONE)
+        r->stages[from->stage].saved_bytes += (double)buffer->bytes;
+}
+
+static double update_of(const struct stage *stage)
+{
+    double most = stage->update_s;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+        if (stage->streams_s[k] > most)
+            most = stage->streams_s[k];
+    return most;
+}
+
+static double above(double whole, double part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+static void set_part(struct piece *out, enum piece_part part, const struct stage *more,
+                     const struct stage *less)
+{
+    out->parts[part].forward_s = above(more->forward_s, less->forward_s);
+    out->parts[part].backward_s = above(more->backward_s, less->backward_s);
+    out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
+    out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
+    out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
+    out->parts[part].update_s = above(update_of(more), update_of(less));
+}
+
+/* A layer is what the stage of two has more than that of one; where they are fused across, this is
+ * the less.  The ends are what the outer stages have more than a stage of one layer. */
+static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
+{
+    set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
+    set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
+    set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
+}
+
+/* A layer is what three have more than two, and what two have more than two such layers is before
+ * and behind them: all of it counts as before. */
+static void set_unstaged(struct piece *out, const struct stage *two, const struct stage *three)
+{
+    struct stage layers;
+
+    set_part(out, PIECE_LAYER, three, two);
+    layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
+                            .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
+                            .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
+                            .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
+                            .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes,
+                            .update_s = 2 * out->parts[PIECE_LAYER].update_s};
+    set_part(out, PIECE_FRONT, two, &layers);
+}
+
+static int64_t nodes_of(const struct subject *subject)
+{
+    int64_t each = subject->hardware->tiers[0].devices;
+
+    return each > 0 ? (subject->space.devices + each - 1) / each : 1;
+}
+
+static int read_program(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
+                        const struct attempt *attempt, struct shd_error *err)
+{
+    const struct trial *trial = &attempt->trial;
+    struct reader r = {.program = trial->program,
+                       .software = &trial->hardware->software,
+                       .slower = hardware_slowest(trial->hardware, nodes_of(subject)),
+                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp")};
+    int status = op_seconds_init(&r.seconds, trial->program, trial->hardware, err);
+
+    if (status != SHD_OK)
+        return status;
+    for (uint32_t i = trial->program->first_op; i < trial->program->nops; i++)
+        add_op(&r, i);
+    for (uint32_t b = 0; b < trial->program->nbuffers; b++)
+        add_buffer(&r, b);
+    op_seconds_fini(&r.seconds);
+    memcpy(stages, r.stages, sizeof r.stages);
+    return SHD_OK;
+}
+
+static int read_layers(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
+                       const struct entry *entry, int64_t layers, struct shd_error *err)
+{
+    struct attempt attempt;
+    int status = attempt_init(&attempt, subject, &entry->layout, (enum attempt_kind)entry->key.kind,
+                              layers, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = read_program(stages, subject, &attempt, err);
+    attempt_fini(&attempt);
+    return status;
+}
+
+static int build(struct piece *out, const struct subject *subject, const struct entry *entry)
+{
+    struct stage stages[ATTEMPT_STAGES], three[ATTEMPT_STAGES];
+    struct shd_error err;
+    int status =
+        read_layers(stages, subject, entry, entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
+
+    if (status == SHD_OK && !entry->key.staged)
+        status = read_layers(three, subject, entry, 3, &err);
+    if (status != SHD_OK) {
+        *out = (struct piece){.failed = true};
+        memcpy(out->why, err.text, sizeof out->why - 1);
+    } else if (entry->key.staged) {
+        set_staged(out, stages);
+    } else {
+        set_unstaged(out, &stages[0], &three[0]);
+    }
+    return status;
+}
+
+int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct shd_error *err)
+{
+    bool no_memory = false;
+
+    (void)nthreads;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
+    for (uint32_t i = 0; i < pieces->n; i++) {
+        struct entry *entry = &pieces->entries[i];
+
+        if (entry->built || no_memory || (stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
+            continue;
+        no_memory = build(&entry->piece, pieces->subject, entry) == SHD_ENOMEM;
+        entry->built = true;
+    }
+    if (no_memory)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
+    return SHD_OK;
+}

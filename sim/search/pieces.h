@@ -1,0 +1,48 @@
+/* search/pieces.h - what a layer, and what lies before and behind all layers, cost at the least:
+ * read from the programs of pieces (attempt.h), once for all layouts in which they are the same.
+ *
+ * Seconds are those of the plan's own model (cost/op_seconds.h), and count only what surely takes
+ * the device's time: computations, and transfers for which they surely wait.
+ *
+ * Thread class: owned by one thread; immutable, and read by any number, once built.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_PIECES_H
+#define SEARCH_PIECES_H
+
+#include "search/attempt.h"
+
+/* Where in the model: what a layer has, and what comes to it before the first and behind the last.
+ */
+enum piece_part { PIECE_LAYER, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
+
+struct piece {
+    bool failed; /* there is no such program; `why` says why */
+    char why[160];
+    struct {
+        double forward_s, backward_s; /* of a microbatch */
+        double saved_bytes;           /* of one, that lie there from forward to backward */
+        double state_bytes;           /* parameters and the optimizer's state */
+        double gradient_bytes;        /* sums over microbatches, when the update begins */
+        double update_s;
+    } parts[PIECE_NPARTS];
+};
+
+struct pieces; /* opaque */
+
+struct pieces *pieces_create(const struct subject *subject); /* NULL: no memory */
+void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed */
+
+/* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
+uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);
+
+/* Build those that are not, with so many threads; what comes out does not depend on how many.
+ * `stop` (may be NULL) ends it.  SHD_ENOMEM. */
+SHD_MUST_CHECK int pieces_build(struct pieces *pieces, int nthreads, const int *stop,
+                                struct shd_error *err);
+
+const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece);
+uint32_t pieces_count(const struct pieces *pieces);
+
+#endif /* SEARCH_PIECES_H */

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/space.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sequences are not cut below this unless cp is ranged: shorter parts are done sooner than their
+ * keys come round, and each value of cp makes the space several times as large. */
+#define CUT_SEQUENCE_LEAST 2048
+
+static const char *const schedule_words[] = {"1F1B", "Interleaved1F1B", "ZBH1", NULL};
+static const char *const recompute_words[] = {"none", "selective", "full", NULL};
+static const char *const flag_words[] = {"no", "yes", NULL};
+static const char *const order_words[] = {
+    "pp-dp-cp-tp", "pp-dp-tp-cp", "pp-cp-dp-tp", "pp-cp-tp-dp", "pp-tp-dp-cp",
+    "pp-tp-cp-dp", "dp-pp-cp-tp", "dp-pp-tp-cp", "dp-cp-pp-tp", "dp-cp-tp-pp",
+    "dp-tp-pp-cp", "dp-tp-cp-pp", "cp-pp-dp-tp", "cp-pp-tp-dp", "cp-dp-pp-tp",
+    "cp-dp-tp-pp", "cp-tp-pp-dp", "cp-tp-dp-pp", "tp-pp-dp-cp", "tp-pp-cp-dp",
+    "tp-dp-pp-cp", "tp-dp-cp-pp", "tp-cp-pp-dp", "tp-cp-dp-pp", NULL};
+
+#define NORDERS 24
+
+static const uint8_t orders[NORDERS][SPACE_AXES] = {
+#define P SPACE_PP
+#define D SPACE_DP
+#define C SPACE_CP
+#define T SPACE_TP
+    {P, D, C, T}, {P, D, T, C}, {P, C, D, T}, {P, C, T, D}, {P, T, D, C}, {P, T, C, D},
+    {D, P, C, T}, {D, P, T, C}, {D, C, P, T}, {D, C, T, P}, {D, T, P, C}, {D, T, C, P},
+    {C, P, D, T}, {C, P, T, D}, {C, D, P, T}, {C, D, T, P}, {C, T, P, D}, {C, T, D, P},
+    {T, P, D, C}, {T, P, C, D}, {T, D, P, C}, {T, D, C, P}, {T, C, P, D}, {T, C, D, P}};
+#undef P
+#undef D
+#undef C
+#undef T
+
+static const struct {
+    const char *name;
+    const char *letter;       /* before a number, in a layout's short text */
+    const char *const *words; /* of values; NULL: numbers */
+    const char *help;
+} choices[SPACE_NCHOICES] = {
+    [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are cut"},
+    [SPACE_PP] = {"pp", "p", NULL, "ranks of a pipeline"},
+    [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is cut, zigzag"},
+    [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
+    [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
+    [SPACE_SCHEDULE] = {"schedule", NULL, schedule_words, "of the pipeline"},
+    [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
+    [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
+    [SPACE_SP] = {"sp", NULL, flag_words, "what lies between layers is cut over tp, too"},
+    [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage, over dp"},
+    [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
+};
+
+const uint8_t *space_order(int32_t order)
+{
+    return orders[order];
+}
+
+const char *space_choice_name(enum space_choice choice)
+{
+    return choices[choice].name;
+}
+
+const char *space_choice_help(enum space_choice choice)
+{
+    return choices[choice].help;
+}
+
+/* ---- the model ---- */
+
+int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
+               struct shd_error *err)
+{
+    const struct scenario_model *m = &scenario->model;
+
+    if (m->kind != SCENARIO_TRANSFORMER && m->kind != SCENARIO_GPT2 && m->kind != SCENARIO_LLAMA3)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "a search is of a model of kind transformer, gpt2 or llama3, not %s",
+                             scenario_kind_name(m->kind));
+    if (!scenario->step.update)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "a search is of a whole step: [forward, backward, update]");
+    *out = (struct space){.devices = devices,
+                          .layers = m->layers,
+                          .heads = m->heads,
+                          .kv_heads = m->kv_heads > 0 ? m->kv_heads : m->heads,
+                          .hidden = m->d_model,
+                          .mlp_dim = m->d_ff,
+                          .vocab = m->vocab,
+                          .seq = scenario->batch.seq,
+                          .batch = scenario->batch.size};
+    if (devices == 0) {
+        out->devices = 1;
+        for (size_t i = 0; i < scenario->nmesh; i++)
+            out->devices *= scenario->mesh[i].size;
+    }
+    return SHD_OK;
+}
+
+/* ---- ranges ---- */
+
+static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
+                       struct shd_error *err)
+{
+    const char *const *words = choices[choice].words;
+    char copy[32], *end;
+    long value;
+
+    if (length == 0 || length >= sizeof copy)
+        return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", choices[choice].name);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    for (int32_t i = 0; words && words[i]; i++)
+        if (!strcmp(words[i], copy)) {
+            *out = i;
+            return SHD_OK;
+        }
+    if (words)
+        return shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s, %s%s",
+                             choices[choice].name, copy, words[0], words[1],
+                             !words[2]   ? ""
+                             : !words[3] ? (choice == SPACE_SCHEDULE ? ", ZBH1" : ", full")
+                                         : " and so on");
+    value = strtol(copy, &end, 10);
+    if (*end || value < 0 || value > INT32_MAX)
+        return shd_error_set(err, SHD_EINVAL, "%s cannot be '%s'; expected a whole number",
+                             choices[choice].name, copy);
+    *out = (int32_t)value;
+    return SHD_OK;
+}
+
+int space_parse_range(struct space_range *out, const char *text, bool forbids,
+                      struct shd_error *err)
+{
+    const char *value = strchr(text, '='), *dots = value ? strstr(value, "..") : NULL;
+    struct space_range range = {.choice = SPACE_NCHOICES, .forbids = forbids};
+    int status;
+
+    for (int c = 0; c < SPACE_NCHOICES && value; c++)
+        if (strlen(choices[c].name) == (size_t)(value - text) &&
+            !memcmp(choices[c].name, text, (size_t)(value - text)))
+            range.choice = (enum space_choice)c;
+    if (range.choice == SPACE_NCHOICES)
+        return shd_error_set(err, SHD_ENOTFOUND,
+                             "'%.60s' is no choice; expected tp, pp, cp, dp, virtual, schedule, "
+                             "microbatch, recompute, sp, zero or order, then = and a value",
+                             text);
+    value++;
+    status = parse_value(&range.least, range.choice, value,
+                         dots ? (size_t)(dots - value) : strlen(value), err);
+    range.most = range.least;
+    if (status == SHD_OK && dots)
+        status = parse_value(&range.most, range.choice, dots + 2, strlen(dots + 2), err);
+    if (status == SHD_OK && range.most < range.least)
+        status =
+            shd_error_set(err, SHD_EINVAL, "'%.60s' holds nothing: %" PRId32 " is above %" PRId32,
+                          text, range.least, range.most);
+    if (status == SHD_OK)
+        *out = range;
+    return status;
+}
+
+static bool allows(const struct space *space, enum space_choice choice, int64_t value)
+{
+    for (size_t i = 0; i < space->nranges; i++) {
+        const struct space_range *r = &space->ranges[i];
+
+        if (r->choice == choice && (value >= r->least && value <= r->most) == r->forbids)
+            return false;
+    }
+    return true;
+}
+
+static bool is_ranged(const struct space *space, enum space_choice choice)
+{
+    for (size_t i = 0; i < space->nranges; i++)
+        if (space->ranges[i].choice == choice && !space->ranges[i].forbids)
+            return true;
+    return false;
+}
+
+/* ---- listing ---- */
+
+struct list {
+    const struct space *space;
+    struct layout *items;
+    size_t n, room;
+    bool failed;
+};
+
+static void append(struct list *list, const struct layout *layout)
+{
+    if (list->failed)
+        return;
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 1024;
+        struct layout *items = realloc(list->items, room * sizeof *items);
+
+        if (!items) {
+            list->failed = true;
+            return;
+        }
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->n++] = *layout;
+}
+
+/* Whether two orders differ only in where axes of one device stand. */
+static bool is_same_order(const struct layout *layout, const uint8_t *a, const uint8_t *b)
+{
+    int i = 0, j = 0;
+
+    for (;;) {
+        while (i < SPACE_AXES && layout->value[a[i]] == 1)
+            i++;
+        while (j < SPACE_AXES && layout->value[b[j]] == 1)
+            j++;
+        if (i == SPACE_AXES || j == SPACE_AXES)
+            return i == j;
+        if (a[i++] != b[j++])
+            return false;
+    }
+}
+
+/* Of orders that are the same only the first one. */
+static void list_orders(struct list *list, struct layout *layout)
+{
+    for (int32_t o = 0; o < NORDERS; o++) {
+        bool listed = !allows(list->space, SPACE_ORDER, o);
+
+        for (int32_t before = 0; before < o && !listed; before++)
+            listed = allows(list->space, SPACE_ORDER, before) &&
+                     is_same_order(layout, orders[o], orders[before]);
+        if (listed)
+            continue;
+        layout->value[SPACE_ORDER] = o;
+        append(list, layout);
+    }
+}
+
+/* ZeRO cuts a parameter's width over the replicas. */
+static void list_zero(struct list *list, struct layout *layout)
+{
+    int32_t dp = layout->value[SPACE_DP];
+
+    for (int32_t z = 0; z <= 3; z++) {
+        if (!allows(list->space, SPACE_ZERO, z) ||
+            (z > 0 && (dp == 1 || list->space->hidden % dp != 0)))
+            continue;
+        layout->value[SPACE_ZERO] = z;
+        list_orders(list, layout);
+    }
+}
+
+static void list_activations(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    int64_t tp = layout->value[SPACE_TP], cp = layout->value[SPACE_CP];
+
+    for (int32_t r = 0; r < SPACE_NRECOMPUTES; r++)
+        for (int32_t sp = 0; sp <= 1; sp++) {
+            if (!allows(s, SPACE_RECOMPUTE, r) || !allows(s, SPACE_SP, sp) ||
+                (sp && (tp == 1 || s->seq % (tp * (cp > 1 ? 2 * cp : 1)) != 0)))
+                continue;
+            layout->value[SPACE_RECOMPUTE] = r;
+            layout->value[SPACE_SP] = sp;
+            list_zero(list, layout);
+        }
+}
+
+/* Interleaved stages go round in as many equal rounds as there are ranks among the microbatches. */
+static bool goes_round(int64_t microbatches, int64_t pp)
+{
+    int64_t rounds = microbatches / pp > 0 ? microbatches / pp : 1;
+
+    return microbatches % rounds == 0;
+}
+
+static void list_schedules(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    int64_t pp = layout->value[SPACE_PP], microbatches = space_microbatches(s, layout);
+
+    for (int32_t v = 1; v <= s->layers / pp; v++)
+        for (int32_t k = 0; k < SPACE_NSCHEDULES; k++) {
+            if ((v > 1) != (k == SPACE_INTERLEAVED) || (pp == 1 && k != SPACE_1F1B) ||
+                !allows(s, SPACE_VIRTUAL, v) || !allows(s, SPACE_SCHEDULE, k) ||
+                (v > 1 && !goes_round(microbatches, pp)))
+                continue;
+            layout->value[SPACE_VIRTUAL] = v;
+            layout->value[SPACE_SCHEDULE] = k;
+            list_activations(list, layout);
+        }
+}
+
+static void list_microbatches(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    int64_t each = s->batch / layout->value[SPACE_DP];
+
+    for (int32_t mb = 1; mb <= each; mb++) {
+        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb))
+            continue;
+        layout->value[SPACE_MICROBATCH] = mb;
+        list_schedules(list, layout);
+    }
+}
+
+static bool cuts_sequence(const struct space *s, int64_t cp)
+{
+    return cp == 1 || (s->seq % (2 * cp) == 0 &&
+                       (s->seq / cp >= CUT_SEQUENCE_LEAST || is_ranged(s, SPACE_CP)));
+}
+
+static bool cuts_model(const struct space *s, int64_t tp)
+{
+    return s->heads % tp == 0 && s->kv_heads % tp == 0 && s->mlp_dim % tp == 0 &&
+           s->vocab % tp == 0;
+}
+
+int space_list(struct layout **out, size_t *n, const struct space *space, struct shd_error *err)
+{
+    struct list list = {.space = space};
+
+    for (int32_t tp = 1; tp <= space->devices && tp <= space->heads; tp++)
+        for (int32_t pp = 1; pp <= space->layers && cuts_model(space, tp); pp++)
+            for (int32_t cp = 1; cp <= space->seq && (int64_t)tp * pp * cp <= space->devices;
+                 cp++) {
+                int64_t others = (int64_t)tp * pp * cp, dp = space->devices / others;
+                struct layout layout = {.value = {[SPACE_TP] = tp,
+                                                  [SPACE_PP] = pp,
+                                                  [SPACE_CP] = cp,
+                                                  [SPACE_DP] = (int32_t)dp}};
+
+                if (space->devices % others == 0 && space->batch % dp == 0 &&
+                    cuts_sequence(space, cp) && allows(space, SPACE_TP, tp) &&
+                    allows(space, SPACE_PP, pp) && allows(space, SPACE_CP, cp) &&
+                    allows(space, SPACE_DP, dp))
+                    list_microbatches(&list, &layout);
+            }
+    if (list.failed) {
+        free(list.items);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", list.n);
+    }
+    *out = list.items;
+    *n = list.n;
+    return SHD_OK;
+}
+
+/* ---- reading a layout ---- */
+
+int64_t space_microbatches(const struct space *space, const struct layout *layout)
+{
+    return space->batch / layout->value[SPACE_DP] / layout->value[SPACE_MICROBATCH];
+}
+
+int64_t space_stride(const struct layout *layout, enum space_choice axis)
+{
+    const uint8_t *order = orders[layout->value[SPACE_ORDER]];
+    int64_t stride = 1;
+
+    for (int i = SPACE_AXES - 1; order[i] != axis; i--)
+        stride *= layout->value[order[i]];
+    return stride;
+}
+
+void space_print_value(struct text *out, enum space_choice choice, int32_t value)
+{
+    if (choices[choice].words)
+        text_add(out, choices[choice].words[value]);
+    else
+        text_addf(out, "%" PRId32, value);
+}
+
+void space_print(struct text *out, const struct layout *layout)
+{
+    static const enum space_choice numbers[] = {
+        SPACE_TP, SPACE_PP, SPACE_CP, SPACE_DP, SPACE_VIRTUAL, SPACE_MICROBATCH, SPACE_ZERO};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i] != SPACE_CP || layout->value[SPACE_CP] > 1)
+            text_addf(out, "%s%s%" PRId32, i ? " " : "", choices[numbers[i]].letter,
+                      layout->value[numbers[i]]);
+    if (layout->value[SPACE_SP])
+        text_add(out, " sp");
+    if (layout->value[SPACE_SCHEDULE] == SPACE_ZBH1)
+        text_add(out, " ZBH1");
+    text_addf(out, " recompute-%s %s", recompute_words[layout->value[SPACE_RECOMPUTE]],
+              order_words[layout->value[SPACE_ORDER]]);
+}
+
+int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which)
+{
+    bool interleaved =
+        a->value[SPACE_SCHEDULE] != SPACE_ZBH1 && b->value[SPACE_SCHEDULE] != SPACE_ZBH1;
+    int n = 0;
+
+    for (int c = 0; c < SPACE_NCHOICES; c++) {
+        /* The number of stages says whether they are interleaved. */
+        if (c == SPACE_DP || (c == SPACE_SCHEDULE && interleaved) || a->value[c] == b->value[c])
+            continue;
+        *which = (enum space_choice)c;
+        n++;
+    }
+    return n;
+}

@@ -1,0 +1,100 @@
+/* search/space.h - all the ways in which a step of a model can be laid out over so many devices.
+ *
+ * A layout is one value for each choice; the choices are rows of a table (space.c), with the words
+ * that people use for their values.  dp follows from the others: the devices that are left.  Ranges
+ * keep a choice to some values or forbid some.
+ *
+ * Layouts have an order: that of the loops that list them, which is the same on every machine, and
+ * decides between layouts that are as good as each other.
+ *
+ * Thread class: immutable once made; pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_SPACE_H
+#define SEARCH_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shd/error.h>
+
+#include "base/text.h"
+#include "scenario/scenario.h"
+
+enum space_choice {
+    SPACE_TP,
+    SPACE_PP,
+    SPACE_CP,
+    SPACE_DP, /* what the others leave; it can be ranged, too */
+    SPACE_VIRTUAL,
+    SPACE_SCHEDULE,
+    SPACE_MICROBATCH,
+    SPACE_RECOMPUTE,
+    SPACE_SP,
+    SPACE_ZERO,
+    SPACE_ORDER,
+    SPACE_NCHOICES
+};
+
+enum space_schedule { SPACE_1F1B, SPACE_INTERLEAVED, SPACE_ZBH1, SPACE_NSCHEDULES };
+enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_NRECOMPUTES };
+
+/* Values by choice.  Of the microbatch: sequences that a replica does at a time; of the order: a
+ * number of space_order(). */
+struct layout {
+    int32_t value[SPACE_NCHOICES];
+};
+
+#define SPACE_AXES 4 /* pp, dp, cp, tp */
+
+/* The axes of an order from the outermost in, as choices. */
+const uint8_t *space_order(int32_t order);
+
+struct space_range {
+    enum space_choice choice;
+    int32_t least, most;
+    bool forbids; /* these values, else all others */
+};
+
+#define SPACE_RANGES_MAX 64
+
+/* What does not change from layout to layout. */
+struct space {
+    int64_t devices, layers, heads, kv_heads, hidden, mlp_dim, vocab, seq, batch;
+    struct space_range ranges[SPACE_RANGES_MAX];
+    size_t nranges;
+};
+
+/* The space of a scenario's model on so many devices (0: as many as its mesh has).
+ * SHD_EUNSUPPORTED: a model that is no decoder of plain layers, or a step without an update. */
+SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
+                              struct shd_error *err);
+
+/* Read "tp=8", "tp=1..8" or "recompute=full".  SHD_EINVAL, SHD_ENOTFOUND. */
+SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, bool forbids,
+                                     struct shd_error *err);
+
+/* List all layouts, an array for free().  SHD_ENOMEM. */
+SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
+                              struct shd_error *err);
+
+int64_t space_microbatches(const struct space *space, const struct layout *layout);
+
+/* How far apart, in devices, neighbours along an axis are. */
+int64_t space_stride(const struct layout *layout, enum space_choice axis);
+
+const char *space_choice_name(enum space_choice choice);
+const char *space_choice_help(enum space_choice choice);
+
+/* A value as people write it. */
+void space_print_value(struct text *out, enum space_choice choice, int32_t value);
+
+/* A layout in the field's words: "t8 p16 d32 v6 mb1 Interleaved1F1B ...". */
+void space_print(struct text *out, const struct layout *layout);
+
+/* How many choices differ, dp aside; the last of them in *which. */
+int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which);
+
+#endif /* SEARCH_SPACE_H */
