@@ -388,6 +388,8 @@ libsim_la_SOURCES = \
 	%D%/partition/assign.h \
 	%D%/partition/bucket.c \
 	%D%/partition/bucket.h \
+	%D%/partition/busy.c \
+	%D%/partition/busy.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
 	%D%/partition/emit.c \
@@ -400,6 +402,8 @@ libsim_la_SOURCES = \
 	%D%/partition/improve.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
+	%D%/partition/optimum.c \
+	%D%/partition/optimum.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/place.c \
@@ -432,8 +436,12 @@ libsim_la_SOURCES = \
 	%D%/partition/search.h \
 	%D%/partition/share.c \
 	%D%/partition/share.h \
+	%D%/partition/supply.c \
+	%D%/partition/supply.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/partition/ways.c \
+	%D%/partition/ways.h \
 	%D%/program/bubble.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "partition/busy.h"
 #include "partition/candidates.h"
 #include "partition/tally.h"
 
@@ -62,27 +63,8 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
     p->limits.hits[LIMIT_COMBINATIONS]++;
 }
 
-/* Ops whose work grows faster than their arrays. */
-static bool is_heavy(enum graph_op op)
-{
-    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
-}
-
-/* Whether an assignment lets all axes in `busy` cut something. */
-static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
-{
-    for (size_t a = 0; a < naxes; a++)
-        if (busy >> a & 1 && assign->place[a] == ASSIGN_NONE)
-            return false;
-    return true;
-}
-
 /* Give a node, and all that are alike, its best assignment as things stand, the one it has unless
- * another is better; true when that changed its shardings.
- *
- * Devices among which an operand is cut share heavy work: to gather it and compute everything
- * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
- * it. */
+ * another is better; true when that changed its shardings. */
 bool improve_node(struct placement *p, uint32_t node)
 {
     struct placement_node *n = &p->nodes[node];
@@ -92,8 +74,9 @@ bool improve_node(struct placement *p, uint32_t node)
     uint32_t busy;
 
     candidates_find(p, node, &cs);
-    busy = is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
-    if (before.home != PLACEMENT_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(p->mesh)))
+    busy = busy_is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
+    if (before.home != PLACEMENT_UNKNOWN &&
+        !(busy & ~busy_axes(&n->assign, shd_mesh_naxes(p->mesh))))
         best = (struct best){true, tally_near(p, node), n->assign};
     consider_all(p, node, &cs, busy, &best);
     if (!best.found)
