@@ -380,6 +380,8 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
 	%D%/model/zero.h \
+	%D%/partition/affected.c \
+	%D%/partition/affected.h \
 	%D%/partition/alike.c \
 	%D%/partition/alike.h \
 	%D%/partition/alternatives.c \
@@ -392,6 +394,8 @@ libsim_la_SOURCES = \
 	%D%/partition/busy.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
+	%D%/partition/carry.c \
+	%D%/partition/carry.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/follow.c \

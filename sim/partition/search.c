@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition/alike.h"
+#include "partition/carry.h"
 #include "partition/follow.h"
 #include "partition/improve.h"
 #include "partition/share.h"
@@ -77,6 +78,14 @@ static void start_cheapest(struct placement *p)
             improve_node(p, node);
 }
 
+/* Moves that one op alone would not make. */
+static bool move_several(struct placement *p)
+{
+    bool shared = share_all(p), carried = carry_all(p);
+
+    return shared || carried;
+}
+
 double search_part(const struct placement *p)
 {
     return p->gradients_free ? 1 + FREE_HANDICAP : 1;
@@ -103,7 +112,7 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct sh
         search_free_gradients(p);
         sweep(p);
     }
-    while (rounds < SHARES_MAX && share_all(p)) {
+    while (rounds < SHARES_MAX && move_several(p)) {
         sweep(p);
         rounds++;
     }

@@ -13,8 +13,8 @@
 
 #include "partition/placement.h"
 
-#define WAYS_MAX 8192         /* of one op */
-#define WAYS_TRIED_MAX 200000 /* assignments of one op, of which many are the same way */
+#define WAYS_MAX 512          /* of one op */
+#define WAYS_TRIED_MAX 20000  /* assignments of one op, of which many are the same way */
 
 struct way {
     struct assign assign;
