@@ -389,6 +389,8 @@ libsim_la_SOURCES = \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
 	%D%/model/zero.h \
+	%D%/partition/affected.c \
+	%D%/partition/affected.h \
 	%D%/partition/alike.c \
 	%D%/partition/alike.h \
 	%D%/partition/alternatives.c \
@@ -397,8 +399,12 @@ libsim_la_SOURCES = \
 	%D%/partition/assign.h \
 	%D%/partition/bucket.c \
 	%D%/partition/bucket.h \
+	%D%/partition/busy.c \
+	%D%/partition/busy.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
+	%D%/partition/carry.c \
+	%D%/partition/carry.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/follow.c \
@@ -409,6 +415,8 @@ libsim_la_SOURCES = \
 	%D%/partition/improve.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
+	%D%/partition/optimum.c \
+	%D%/partition/optimum.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/place.c \
@@ -441,8 +449,12 @@ libsim_la_SOURCES = \
 	%D%/partition/search.h \
 	%D%/partition/share.c \
 	%D%/partition/share.h \
+	%D%/partition/supply.c \
+	%D%/partition/supply.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/partition/ways.c \
+	%D%/partition/ways.h \
 	%D%/program/bubble.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \

@@ -64,6 +64,7 @@ check_PROGRAMS += \
 	%D%/models \
 	%D%/model \
 	%D%/optimizer \
+	%D%/optimum \
 	%D%/parallel_groups \
 	%D%/params \
 	%D%/parity \
@@ -235,6 +236,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/prefetch.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_optimum_SOURCES = \
+	%D%/optimum.c \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h
 %C%_random_layers_SOURCES = \
 	%D%/random_check.c \
 	%D%/random_check.h \

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "partition/busy.h"
+
 /* Option 0 of every axis is ASSIGN_NONE, but where a sum of parts has to stay one. */
 static void add_option(struct candidates *cs, size_t axis, int place)
 {
@@ -109,11 +111,13 @@ void candidates_find(struct placement *p, uint32_t node, struct candidates *cs)
         add_option(cs, (size_t)a, ASSIGN_NONE);
     }
     cs->norders = 1;
-    for (uint32_t k = 0; k < g->ninputs; k++)
-        add_neighbour(p, cs, node, n->rule.operand[k], p->nodes[g->inputs[k]].home);
-    for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
-        if (cs->noptions[a] > 1)
-            cs->brought |= 1u << a;
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        uint32_t home = p->nodes[g->inputs[k]].home;
+
+        add_neighbour(p, cs, node, n->rule.operand[k], home);
+        if (home != PLACEMENT_UNKNOWN)
+            cs->brought |= busy_brought(&n->rule, k, price_sharding(p->price, home));
+    }
     for (uint32_t r = 0; r < n->rule.nresults; r++)
         add_asked(p, cs, node, assign_result_node(p->graph, node, r), n->rule.result[r]);
     for (uint32_t k = 0; k < g->ninputs; k++) {

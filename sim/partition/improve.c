@@ -5,14 +5,22 @@
 
 #include <string.h>
 
+#include "partition/busy.h"
 #include "partition/candidates.h"
 #include "partition/tally.h"
 
 struct best {
+    const struct improve_wish *wish; /* NULL: any */
     bool found;
     double cost;
     struct assign assign;
 };
+
+static bool is_wished(const struct placement *p, const struct improve_wish *w)
+{
+    return !w || (w->of_operand ? p->nodes[w->node].needs[w->array] : p->nodes[w->array].home) ==
+                     w->number;
+}
 
 static void consider(struct placement *p, uint32_t node, const struct assign *a, struct best *best)
 {
@@ -24,10 +32,12 @@ static void consider(struct placement *p, uint32_t node, const struct assign *a,
         return;
     n->assign = *a;
     placement_settle(p, node);
+    if (!is_wished(p, best->wish))
+        return;
     cost = tally_near(p, node);
     if (best->found && cost >= best->cost)
         return;
-    *best = (struct best){true, cost, *a};
+    *best = (struct best){best->wish, true, cost, *a};
 }
 
 static uint32_t first_digit(uint32_t axis, uint32_t busy)
@@ -62,39 +72,21 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
     p->limits.hits[LIMIT_COMBINATIONS]++;
 }
 
-/* Ops whose work grows faster than their arrays. */
-static bool is_heavy(enum graph_op op)
-{
-    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
-}
-
-/* Whether an assignment lets all axes in `busy` cut something. */
-static bool keeps_busy(const struct assign *assign, uint32_t busy, size_t naxes)
-{
-    for (size_t a = 0; a < naxes; a++)
-        if (busy >> a & 1 && assign->place[a] == ASSIGN_NONE)
-            return false;
-    return true;
-}
-
 /* Give a node, and all that are alike, its best assignment as things stand, the one it has unless
- * another is better; true when that changed its shardings.
- *
- * Devices among which an operand is cut share heavy work: to gather it and compute everything
- * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
- * it. */
+ * another is better; true when that changed its shardings. */
 bool improve_node(struct placement *p, uint32_t node)
 {
     struct placement_node *n = &p->nodes[node];
-    struct best best = {.found = false};
+    struct best best = {.wish = NULL};
     struct placement_node before = *n;
     struct candidates cs;
     uint32_t busy;
 
     candidates_find(p, node, &cs);
-    busy = is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
-    if (before.home != PLACEMENT_UNKNOWN && keeps_busy(&n->assign, busy, shd_mesh_naxes(p->mesh)))
-        best = (struct best){true, tally_near(p, node), n->assign};
+    busy = busy_is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
+    if (before.home != PLACEMENT_UNKNOWN &&
+        !(busy & ~busy_axes(&n->assign, shd_mesh_naxes(p->mesh))))
+        best = (struct best){NULL, true, tally_near(p, node), n->assign};
     consider_all(p, node, &cs, busy, &best);
     if (!best.found)
         consider_all(p, node, &cs, 0, &best);
@@ -104,4 +96,21 @@ bool improve_node(struct placement *p, uint32_t node)
         memcmp(&n->assign, &before.assign, sizeof n->assign) != 0)
         placement_settle_alike(p, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
+}
+
+bool improve_as_wished(struct placement *p, const struct improve_wish *wish)
+{
+    struct placement_node *n = &p->nodes[wish->node];
+    const struct assign before = n->assign;
+    struct best best = {.wish = wish};
+    struct candidates cs;
+
+    candidates_find(p, wish->node, &cs);
+    consider_all(p, wish->node, &cs, busy_is_heavy(p->graph->nodes[wish->node].op) ? cs.brought : 0,
+                 &best);
+    n->assign = best.found ? best.assign : before;
+    placement_settle(p, wish->node);
+    if (best.found)
+        placement_settle_alike(p, wish->node);
+    return best.found;
 }

@@ -24,7 +24,9 @@ enum {
     /* Readers of one value that are moved together, and the values whose costs that may change: a
      * value of a transformer has at most 6 readers, with some 30 values around them. */
     TOGETHER_MAX = 16,
-    AFFECTED_MAX = 256
+    AFFECTED_MAX = 256,
+    /* Ops that are moved while a step is carried along them, with their readers: half a layer. */
+    CARRY_MAX = 24
 };
 
 enum limit {
@@ -34,6 +36,7 @@ enum limit {
     LIMIT_VERSIONS,
     LIMIT_TOGETHER,
     LIMIT_AFFECTED,
+    LIMIT_CARRY,
     LIMIT_COUNT
 };
 

@@ -55,6 +55,7 @@ struct placement {
     struct placement_node *nodes;
     struct placement_reader *readers; /* storage of all lists */
     bool scatters;                    /* partial values may go to shardings that nobody asked for */
+    bool gradients_free;              /* those of constraints need not lie where these do */
     struct limits limits;
 };
 

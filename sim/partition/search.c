@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition/alike.h"
+#include "partition/carry.h"
 #include "partition/follow.h"
 #include "partition/improve.h"
 #include "partition/share.h"
@@ -19,18 +20,19 @@ struct tactic {
     bool follows;  /* starts from where the axes are brought, not from the cheapest op by op */
     bool scatters; /* partial sums may be scattered to where nobody asked for them */
     bool frees_gradients; /* the gradients of constraints may lie elsewhere than the constraints */
-    double handicap;      /* its cost must be lower by this part to be taken */
 };
 
-/* The first of equals is taken.  People expect a constraint's gradient to lie where the constraint
- * does: it moves for a gain of 2 % only. */
+/* The first of equals is taken. */
 static const struct tactic tactics[] = {
-    {"as asked", false, false, false, 0},
-    {"scatter sums", false, true, false, 0},
-    {"move gradients", false, false, true, 0.02},
-    {"scatter sums, move gradients", false, true, true, 0.02},
-    {"from what follows", true, false, false, 0},
+    {"as asked", false, false, false},
+    {"scatter sums", false, true, false},
+    {"move gradients", false, false, true},
+    {"scatter sums, move gradients", false, true, true},
+    {"from what follows", true, false, false},
 };
+
+/* A constraint's gradient moves for a gain of 2 % only. */
+#define FREE_HANDICAP 0.02
 
 #define NTACTICS (sizeof tactics / sizeof tactics[0])
 
@@ -54,8 +56,9 @@ static void sweep(struct placement *p)
 
 /* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may
  * move: what a forward gather brought together, the backward step can scatter. */
-static void free_gradients(struct placement *p)
+void search_free_gradients(struct placement *p)
 {
+    p->gradients_free = true;
     for (uint32_t node = 0; node < p->graph->nnodes; node++) {
         struct placement_node *n = &p->nodes[node];
 
@@ -75,6 +78,24 @@ static void start_cheapest(struct placement *p)
             improve_node(p, node);
 }
 
+/* Moves that one op alone would not make. */
+static bool move_several(struct placement *p)
+{
+    bool shared = share_all(p), carried = carry_all(p);
+
+    return shared || carried;
+}
+
+double search_part(const struct placement *p)
+{
+    return p->gradients_free ? 1 + FREE_HANDICAP : 1;
+}
+
+double search_price(struct placement *p)
+{
+    return tally_total(p) * search_part(p);
+}
+
 static int search_by(struct placement *p, const struct tactic *tactic, struct shd_error *err)
 {
     int rounds = 0, status = SHD_OK;
@@ -88,10 +109,10 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct sh
         return status;
     sweep(p);
     if (tactic->frees_gradients) {
-        free_gradients(p);
+        search_free_gradients(p);
         sweep(p);
     }
-    while (rounds < SHARES_MAX && share_all(p)) {
+    while (rounds < SHARES_MAX && move_several(p)) {
         sweep(p);
         rounds++;
     }
@@ -104,6 +125,7 @@ int search_placement(struct placement *p, struct shd_error *err)
     size_t bytes = p->graph->nnodes * sizeof *p->nodes;
     struct placement_node *start = malloc(bytes + 1), *best = malloc(bytes + 1);
     double lowest = INFINITY;
+    bool best_free = false;
     int status = alike_link(p, err);
 
     if (start && best && status == SHD_OK)
@@ -112,17 +134,21 @@ int search_placement(struct placement *p, struct shd_error *err)
         double cost;
 
         memcpy(p->nodes, start, bytes);
+        p->gradients_free = false;
         status = search_by(p, &tactics[t], err);
         if (price_failed(p->price))
             break;
-        cost = tally_total(p) * (1 + tactics[t].handicap);
+        cost = search_price(p);
         if (cost >= lowest)
             continue;
         lowest = cost;
+        best_free = p->gradients_free;
         memcpy(best, p->nodes, bytes);
     }
-    if (lowest < INFINITY)
+    if (lowest < INFINITY) {
         memcpy(p->nodes, best, bytes);
+        p->gradients_free = best_free;
+    }
     free(start);
     free(best);
     if (status == SHD_OK && lowest == INFINITY)

@@ -17,4 +17,15 @@
 /* Give every free op of a placement that is set up an assignment.  SHD_ENOMEM. */
 SHD_MUST_CHECK int search_placement(struct placement *placement, struct shd_error *err);
 
+/* What a placement costs as a search ranks it: bytes received by all devices, the rest converted
+ * to them (price.h), and 2 % more where gradients of constraints were let go.  People expect such a
+ * gradient to lie where the constraint does. */
+double search_price(struct placement *placement);
+
+/* By what the price is more than the costs that tally_total() adds up: 1 or 1.02. */
+double search_part(const struct placement *placement);
+
+/* Let the gradients of constraints lie anywhere: in a placement where they are fixed. */
+void search_free_gradients(struct placement *placement);
+
 #endif /* PARTITION_SEARCH_H */

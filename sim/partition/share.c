@@ -3,33 +3,16 @@
 
 #include "partition/share.h"
 
+#include "partition/affected.h"
 #include "partition/improve.h"
 #include "partition/tally.h"
-
-/* Nodes whose costs a move may change, each once. */
-struct affected {
-    uint32_t n;
-    uint32_t nodes[AFFECTED_MAX];
-    bool full; /* some were left out: the move is judged without them */
-};
-
-static void affect(struct affected *set, uint32_t node)
-{
-    for (uint32_t i = 0; i < set->n; i++)
-        if (set->nodes[i] == node)
-            return;
-    if (set->n < AFFECTED_MAX)
-        set->nodes[set->n++] = node;
-    else
-        set->full = true;
-}
 
 /* A value and its aliases. */
 static void affect_named(struct affected *set, const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
 
-    affect(set, node);
+    (void)affected_add(set, node);
     for (uint32_t r = 0; r < n->nreaders; r++)
         if (placement_is_alias(p, n->readers[r].node))
             affect_named(set, p, n->readers[r].node);
@@ -41,13 +24,13 @@ static void find_affected(struct affected *set, const struct placement *p, uint3
 
     set->n = 0;
     set->full = false;
-    affect(set, node);
+    (void)affected_add(set, node);
     for (uint32_t r = 0; r < n->nreaders; r++) {
         const struct graph_node *reader = &p->graph->nodes[n->readers[r].node];
 
         affect_named(set, p, n->readers[r].node);
         for (uint32_t k = 0; k < reader->ninputs; k++)
-            affect(set, reader->inputs[k]);
+            (void)affected_add(set, reader->inputs[k]);
         for (uint32_t x = 0; x < reader->nextras; x++)
             affect_named(set, p, reader->extras[x]);
     }

@@ -3,13 +3,7 @@
 
 #include "partition/tally.h"
 
-struct versions {
-    uint32_t count;
-    uint32_t numbers[VERSIONS_MAX];
-};
-
-/* Bring one more version about; returns what that costs. */
-static double bring(struct placement *p, uint32_t node, struct versions *v, uint32_t need)
+double tally_bring(struct placement *p, uint32_t node, struct tally_versions *v, uint32_t need)
 {
     double best = PRICE_IMPOSSIBLE;
 
@@ -53,27 +47,41 @@ static double cost_of_rows(const struct placement *p, uint32_t node)
             (double)shd_sharding_nshards(to, g->rank - 1) * (double)shd_dtype_size(g->dtype));
 }
 
+double tally_rows(const struct placement *p, uint32_t reader, uint32_t operand)
+{
+    return placement_takes_home(p, reader, operand) ? cost_of_rows(p, reader) : 0;
+}
+
+double tally_outputs(struct placement *p, uint32_t node, struct tally_versions *v)
+{
+    const struct placement_node *n = &p->nodes[node];
+    double cost = 0;
+
+    v->count = 1;
+    v->numbers[0] = n->home;
+    if (n->gift != PLACEMENT_UNKNOWN)
+        v->numbers[v->count++] = n->gift;
+    for (uint32_t o = n->output; o < p->graph->noutputs; o++)
+        if (p->graph->outputs[o].node == node)
+            cost += tally_bring(p, node, v, placement_output_need(p, o));
+    return cost;
+}
+
 double tally_value(struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
-    struct versions v = {1, {n->home}};
-    double cost = 0;
+    struct tally_versions v;
+    double cost;
 
     if (n->home == PLACEMENT_UNKNOWN)
         return 0;
-    if (n->gift != PLACEMENT_UNKNOWN)
-        v.numbers[v.count++] = n->gift;
-    for (uint32_t o = n->output; o < p->graph->noutputs; o++)
-        if (p->graph->outputs[o].node == node)
-            cost += bring(p, node, &v, placement_output_need(p, o));
+    cost = tally_outputs(p, node, &v);
     for (uint32_t r = 0; r < n->nreaders; r++) {
         uint32_t need = p->nodes[n->readers[r].node].needs[n->readers[r].operand];
 
         if (need != PLACEMENT_UNKNOWN)
-            cost += bring(p, node, &v, need);
-        if (need != PLACEMENT_UNKNOWN &&
-            placement_takes_home(p, n->readers[r].node, n->readers[r].operand))
-            cost += cost_of_rows(p, n->readers[r].node);
+            cost += tally_bring(p, node, &v, need) +
+                    tally_rows(p, n->readers[r].node, n->readers[r].operand);
     }
     return cost;
 }

@@ -8,6 +8,23 @@
 
 #include "partition/placement.h"
 
+/* The shardings in which a value is there by now. */
+struct tally_versions {
+    uint32_t count;
+    uint32_t numbers[VERSIONS_MAX];
+};
+
+/* Bring one more version of a value about; returns what that costs. */
+double tally_bring(struct placement *placement, uint32_t node, struct tally_versions *versions,
+                   uint32_t need);
+
+/* Start with a value's home, and bring about what its outputs are delivered in. */
+double tally_outputs(struct placement *placement, uint32_t node, struct tally_versions *versions);
+
+/* The bytes that an op which moves rows pulls of an operand that it takes as it lies; 0 for any
+ * other reader. */
+double tally_rows(const struct placement *placement, uint32_t reader, uint32_t operand);
+
 /* Bringing a value from its home to all that is needed of it. */
 double tally_value(struct placement *placement, uint32_t node);
 

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/supply.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/busy.h"
+#include "partition/tally.h"
+
+/* ---- what follows a reader ---- */
+
+static bool is_repeated(const struct graph_node *g, uint32_t k)
+{
+    for (uint32_t j = 0; j < k; j++)
+        if (g->inputs[j] == g->inputs[k])
+            return true;
+    return false;
+}
+
+uint32_t supply_npayers(const struct placement *p, const bool *given, uint32_t reader)
+{
+    const struct graph_node *g = &p->graph->nodes[reader];
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        n += !given[g->inputs[k]] && !is_repeated(g, k);
+    return n ? n : 1;
+}
+
+bool supply_pays(const struct placement *p, const bool *given, uint32_t reader, uint32_t k)
+{
+    const struct graph_node *g = &p->graph->nodes[reader];
+    bool any = false;
+
+    if (is_repeated(g, k))
+        return false;
+    for (uint32_t j = 0; j < g->ninputs; j++)
+        any |= !given[g->inputs[j]];
+    return any ? !given[g->inputs[k]] : k == 0;
+}
+
+/* ---- readers ---- */
+
+static uint32_t find_or_add(uint32_t *list, uint32_t *n, uint32_t number)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (list[i] == number)
+            return i;
+    list[*n] = number;
+    return (*n)++;
+}
+
+/* An alias lies where its operand does and costs nothing: it is no reader. */
+static uint32_t count_readers(const struct placement *p, uint32_t node)
+{
+    const struct placement_node *n = &p->nodes[node];
+    uint32_t count = 0;
+
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        count += !placement_is_alias(p, n->readers[r].node);
+    return count;
+}
+
+static uint32_t nways_of(const struct supply_reader *r)
+{
+    return r->ways ? r->ways->n : 1;
+}
+
+/* The sharding number that a reader needs by a way, of a value whose home stands in the placement.
+ */
+static uint32_t number_of(struct placement *p, const struct supply_reader *r, uint32_t way,
+                          double *rows)
+{
+    struct placement_node *n = &p->nodes[r->node];
+
+    *rows = 0;
+    if (!r->ways)
+        return n->home;
+    if (!r->by_home)
+        return r->ways->list[way].needs[r->operand];
+    n->assign = r->ways->list[way].assign;
+    placement_settle(p, r->node);
+    *rows = tally_rows(p, r->node, r->operand);
+    return n->needs[r->operand];
+}
+
+/* What a reader looks at of a value's home besides its price: the axes that keep it busy, the sum
+ * that it has to pass on, or all. */
+static uint32_t sight_of(const struct placement *p, const struct supply_reader *r, uint32_t home)
+{
+    const struct graph_node *g = &p->graph->nodes[r->node];
+    const struct shd_sharding *s = price_sharding(p->price, home);
+
+    if (r->by_home)
+        return home;
+    if (r->ways && busy_is_heavy(g->op))
+        return busy_brought(&p->nodes[r->node].rule, r->operand, s);
+    if (r->ways && assign_converts_sum(g) && s->partial_op == SHD_SUM)
+        return s->partial;
+    return 0;
+}
+
+static bool init_reader(struct supply_reader *r, struct placement *p, const struct supply *s,
+                        const struct supply_spec *spec, const struct placement_reader *at)
+{
+    uint32_t nhomes;
+
+    r->node = at->node;
+    r->operand = at->operand;
+    r->ways = placement_is_free(p, at->node) ? &spec->ways[at->node] : NULL;
+    r->by_home = placement_takes_home(p, at->node, at->operand);
+    if (r->ways && supply_pays(p, spec->given, at->node, at->operand))
+        r->later = spec->later[at->node];
+    nhomes = r->by_home ? s->nhomes : 1;
+    r->needs = malloc(((size_t)nhomes * nways_of(r) + 1) * sizeof *r->needs);
+    r->rows = r->by_home ? malloc(((size_t)nhomes * nways_of(r) + 1) * sizeof *r->rows) : NULL;
+    r->sight = malloc((s->nhomes + 1) * sizeof *r->sight);
+    return r->needs && (r->rows || !r->by_home) && r->sight;
+}
+
+static void find_needs(struct supply_reader *r, struct placement *p, struct supply *s)
+{
+    uint32_t nhomes = r->by_home ? s->nhomes : 1, nways = nways_of(r);
+
+    for (uint32_t h = 0; h < s->nhomes; h++) {
+        p->nodes[s->node].home = s->homes[h];
+        r->sight[h] = sight_of(p, r, s->homes[h]);
+        for (uint32_t w = 0; h < nhomes && w < nways; w++) {
+            double rows;
+
+            r->needs[h * nways + w] =
+                find_or_add(s->needs, &s->nneeds, number_of(p, r, w, &rows));
+            if (r->rows)
+                r->rows[h * nways + w] = rows;
+        }
+    }
+}
+
+static void mark_last(struct supply *s)
+{
+    for (uint32_t i = 0; i < s->nreaders; i++) {
+        const struct supply_reader *r = &s->readers[i];
+        uint32_t n = nways_of(r) * (r->by_home ? s->nhomes : 1);
+
+        for (uint32_t w = 0; w < n; w++)
+            s->last[r->needs[w]] = i;
+    }
+}
+
+/* A need that a reader before may have had as well costs nothing then; prices are looked up only
+ * between others that are still to come. */
+static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
+{
+    const struct supply_reader *r = &s->readers[reader];
+    uint32_t n = nways_of(r) * (r->by_home ? s->nhomes : 1);
+
+    for (uint32_t m = 0; m < s->nneeds; m++)
+        r->relief[m] = PRICE_IMPOSSIBLE;
+    for (uint32_t w = 0; w < n; w++)
+        r->relief[r->needs[w]] = 0;
+    for (uint32_t m = 0; m < s->nneeds; m++)
+        for (uint32_t w = 0; w < n && s->last[m] > reader && r->relief[m] > 0; w++)
+            r->relief[m] = fmin(r->relief[m], price_reshard(p->price, s->node,
+                                                            s->needs[r->needs[w]], s->needs[m]));
+}
+
+static void find_between(struct supply *s, struct placement *p)
+{
+    for (uint32_t i = 0; i < s->nneeds; i++)
+        for (uint32_t j = 0; j < s->nneeds; j++)
+            s->between[i * s->nneeds + j] =
+                s->last[j] > 0 && i != j
+                    ? price_reshard(p->price, s->node, s->needs[i], s->needs[j])
+                    : 0;
+}
+
+static bool init_readers(struct supply *s, struct placement *p, const struct supply_spec *spec)
+{
+    const struct placement_node *n = &p->nodes[s->node];
+    size_t most = 0;
+
+    s->readers = calloc((size_t)count_readers(p, s->node) + 1, sizeof *s->readers);
+    for (uint32_t r = 0; s->readers && r < n->nreaders; r++) {
+        struct supply_reader *reader = &s->readers[s->nreaders];
+
+        if (placement_is_alias(p, n->readers[r].node))
+            continue;
+        s->nreaders++;
+        if (!init_reader(reader, p, s, spec, &n->readers[r]))
+            return false;
+        most += (size_t)nways_of(reader) * (reader->by_home ? s->nhomes : 1);
+    }
+    s->needs = malloc((most + 1) * sizeof *s->needs);
+    if (!s->readers || !s->needs)
+        return false;
+    for (uint32_t r = 0; r < s->nreaders; r++)
+        find_needs(&s->readers[r], p, s);
+    return true;
+}
+
+static bool init_prices(struct supply *s, struct placement *p)
+{
+    size_t n = s->nneeds;
+
+    s->last = calloc(n + 1, sizeof *s->last);
+    s->between = s->nreaders > 1 ? malloc((n * n + 1) * sizeof *s->between) : NULL;
+    if (!s->last || (s->nreaders > 1 && !s->between))
+        return false;
+    mark_last(s);
+    if (s->between)
+        find_between(s, p);
+    for (uint32_t r = 0; r < s->nreaders; r++) {
+        s->readers[r].relief = malloc((n + 1) * sizeof *s->readers[r].relief);
+        if (!s->readers[r].relief)
+            return false;
+        find_relief(s, p, r);
+    }
+    return true;
+}
+
+double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_t reader,
+                    uint32_t need)
+{
+    const struct placement_node *n = &p->nodes[spec->node];
+    struct tally_versions v;
+    double least = PRICE_IMPOSSIBLE;
+
+    (void)tally_outputs(p, spec->node, &v);
+    for (uint32_t i = 0; i < v.count; i++)
+        least = fmin(least, price_reshard(p->price, spec->node, v.numbers[i], need));
+    for (uint32_t i = 0; i < reader && least > 0; i++) {
+        const struct supply_reader r = {
+            .node = n->readers[i].node,
+            .operand = n->readers[i].operand,
+            .ways = placement_is_free(p, n->readers[i].node) ? &spec->ways[n->readers[i].node]
+                                                             : NULL,
+            .by_home = placement_takes_home(p, n->readers[i].node, n->readers[i].operand)};
+
+        for (uint32_t w = 0; w < nways_of(&r) && !placement_is_alias(p, r.node); w++) {
+            double rows;
+
+            least = fmin(least, price_reshard(p->price, spec->node, number_of(p, &r, w, &rows),
+                                              need));
+        }
+    }
+    return least;
+}
+
+/* ---- states ---- */
+
+/* The cheapest way of a reader to go on. */
+static double bound_of_reader(const struct supply_reader *r, uint32_t home, const double *costs)
+{
+    uint32_t nways = nways_of(r), at = r->by_home ? home * nways : 0;
+    double least = INFINITY;
+
+    for (uint32_t w = 0; w < nways; w++)
+        least = fmin(least, costs[r->needs[at + w]] + (r->rows ? r->rows[at + w] : 0) +
+                                (r->later ? r->later[w] : 0));
+    return least;
+}
+
+/* Of all readers still to come; `costs` is used up. */
+static double bound_of(const struct supply *s, uint32_t reader, uint32_t home, double *costs)
+{
+    double bound = 0;
+
+    for (uint32_t r = reader; r < s->nreaders; r++) {
+        bound += bound_of_reader(&s->readers[r], home, costs);
+        for (uint32_t m = 0; m < s->nneeds; m++)
+            costs[m] = fmin(costs[m], s->readers[r].relief[m]);
+    }
+    return fmin(bound, PRICE_IMPOSSIBLE);
+}
+
+static uint64_t hash_state(const struct supply *s, uint32_t reader, uint32_t home,
+                           const double *costs)
+{
+    uint64_t h = ((uint64_t)reader << 32) + home;
+
+    for (uint32_t m = 0; m < s->nneeds; m++) {
+        uint64_t bits;
+
+        memcpy(&bits, &costs[m], sizeof bits);
+        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static bool grow_index(struct supply *s)
+{
+    uint32_t n = s->nindex ? 2 * s->nindex : 64, *index = malloc(n * sizeof *index);
+
+    if (!index)
+        return false;
+    memset(index, 0xff, n * sizeof *index);
+    for (uint32_t i = 0; i < s->nstates; i++) {
+        const struct supply_state *t = &s->states[i];
+        uint64_t at = hash_state(s, t->reader, t->home, t->costs);
+
+        while (index[at & (n - 1)] != UINT32_MAX)
+            at++;
+        index[at & (n - 1)] = i;
+    }
+    free(s->index);
+    s->index = index;
+    s->nindex = n;
+    return true;
+}
+
+static bool grow_states(struct supply *s)
+{
+    uint32_t room = s->room ? 2 * s->room : 32;
+    struct supply_state *more = realloc(s->states, room * sizeof *more);
+
+    if (!more)
+        return false;
+    s->states = more;
+    s->room = room;
+    return true;
+}
+
+static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const double *costs)
+{
+    struct supply_state t = {.reader = reader, .home = home};
+    size_t n = s->nneeds;
+
+    if ((s->nstates == s->room && !grow_states(s)) ||
+        (2 * (s->nstates + 1) > s->nindex && !grow_index(s)))
+        return false;
+    t.costs = malloc((n + 1) * sizeof *t.costs);
+    t.next = malloc((n + 1) * sizeof *t.next);
+    if (!t.costs || !t.next) {
+        free(t.costs);
+        free(t.next);
+        return false;
+    }
+    memcpy(t.costs, costs, n * sizeof *t.costs);
+    t.bound = bound_of(s, reader, home, t.costs);
+    memcpy(t.costs, costs, n * sizeof *t.costs);
+    for (size_t m = 0; m < n; m++)
+        t.next[m] = SUPPLY_DONE;
+    s->states[s->nstates++] = t;
+    return true;
+}
+
+/* The first home that all readers to come see as they see this one. */
+static uint32_t same_home(const struct supply *s, uint32_t reader, uint32_t home)
+{
+    for (uint32_t h = 0; h < home; h++) {
+        bool same = true;
+
+        for (uint32_t r = reader; r < s->nreaders && same; r++)
+            same = s->readers[r].sight[h] == s->readers[r].sight[home];
+        if (same)
+            return h;
+    }
+    return home;
+}
+
+/* The number of a state; costs of needs that nobody can have any more become 0. */
+static bool find_state(struct supply *s, uint32_t reader, uint32_t home, double *costs,
+                       uint32_t *out)
+{
+    uint64_t at;
+
+    *out = SUPPLY_DONE;
+    if (reader == s->nreaders)
+        return true;
+    home = same_home(s, reader, home);
+    for (uint32_t m = 0; m < s->nneeds; m++)
+        if (s->last[m] < reader)
+            costs[m] = 0;
+    at = hash_state(s, reader, home, costs);
+    for (; s->nindex && s->index[at & (s->nindex - 1)] != UINT32_MAX; at++) {
+        const struct supply_state *t = &s->states[s->index[at & (s->nindex - 1)]];
+
+        if (t->reader != reader || t->home != home ||
+            memcmp(t->costs, costs, s->nneeds * sizeof *costs) != 0)
+            continue;
+        *out = s->index[at & (s->nindex - 1)];
+        return true;
+    }
+    if (!add_state(s, reader, home, costs))
+        return false;
+    *out = s->nstates - 1;
+    for (at = hash_state(s, reader, home, costs); s->index[at & (s->nindex - 1)] != UINT32_MAX;)
+        at++;
+    s->index[at & (s->nindex - 1)] = *out;
+    return true;
+}
+
+bool supply_read(struct supply *s, uint32_t state, uint32_t need, uint32_t *next)
+{
+    const struct supply_state t = s->states[state];
+    double *costs;
+    bool found;
+
+    *next = t.next[need];
+    if (*next != SUPPLY_DONE || t.reader + 1 == s->nreaders)
+        return true;
+    costs = malloc((s->nneeds + (size_t)1) * sizeof *costs);
+    if (!costs)
+        return false;
+    for (uint32_t m = 0; m < s->nneeds; m++)
+        costs[m] = t.costs[need] == 0
+                       ? t.costs[m]
+                       : fmin(t.costs[m], s->between[need * s->nneeds + m]);
+    found = find_state(s, t.reader + 1, t.home, costs, next);
+    s->states[state].next[need] = *next;
+    free(costs);
+    return found;
+}
+
+uint32_t supply_need(const struct supply *s, uint32_t state, uint32_t way, double *rows)
+{
+    const struct supply_state *t = &s->states[state];
+    const struct supply_reader *r = &s->readers[t->reader];
+    uint32_t at = (r->by_home ? t->home * nways_of(r) : 0) + way;
+
+    *rows = r->rows ? r->rows[at] : 0;
+    return r->needs[at];
+}
+
+static bool find_starts(struct supply *s, struct placement *p)
+{
+    double *costs = malloc((s->nneeds + (size_t)1) * sizeof *costs);
+    bool good = costs != NULL;
+
+    for (uint32_t h = 0; h < s->nhomes && good; h++) {
+        struct tally_versions v;
+
+        p->nodes[s->node].home = s->homes[h];
+        s->start_cost[h] = tally_outputs(p, s->node, &v);
+        for (uint32_t m = 0; m < s->nneeds; m++) {
+            costs[m] = PRICE_IMPOSSIBLE;
+            for (uint32_t i = 0; i < v.count; i++)
+                costs[m] = fmin(costs[m],
+                                price_reshard(p->price, s->node, v.numbers[i], s->needs[m]));
+        }
+        good = find_state(s, 0, h, costs, &s->start[h]);
+    }
+    free(costs);
+    return good;
+}
+
+bool supply_init(struct supply *s, struct placement *p, const struct supply_spec *spec)
+{
+    uint32_t home = p->nodes[spec->node].home;
+    bool good;
+
+    memset(s, 0, sizeof *s);
+    s->node = spec->node;
+    s->nhomes = spec->nhomes;
+    s->homes = malloc((spec->nhomes + (size_t)1) * sizeof *s->homes);
+    s->start = malloc((spec->nhomes + (size_t)1) * sizeof *s->start);
+    s->start_cost = malloc((spec->nhomes + (size_t)1) * sizeof *s->start_cost);
+    if (!s->homes || !s->start || !s->start_cost)
+        return false;
+    memcpy(s->homes, spec->homes, spec->nhomes * sizeof *s->homes);
+    good = init_readers(s, p, spec) && init_prices(s, p) && find_starts(s, p);
+    p->nodes[spec->node].home = home;
+    return good;
+}
+
+void supply_fini(struct supply *s)
+{
+    for (uint32_t r = 0; s->readers && r < s->nreaders; r++) {
+        free(s->readers[r].needs);
+        free(s->readers[r].rows);
+        free(s->readers[r].sight);
+        free(s->readers[r].relief);
+    }
+    for (uint32_t i = 0; i < s->nstates; i++) {
+        free(s->states[i].costs);
+        free(s->states[i].next);
+    }
+    free(s->readers);
+    free(s->needs);
+    free(s->homes);
+    free(s->last);
+    free(s->between);
+    free(s->start);
+    free(s->start_cost);
+    free(s->states);
+    free(s->index);
+    memset(s, 0, sizeof *s);
+}

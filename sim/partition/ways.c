@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/busy.h"
+#include "partition/tally.h"
+
+struct maker {
+    struct ways *ways;
+    struct placement *p;
+    uint32_t node;
+    uint32_t naxes;                  /* those of more than one device ... */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* ... and which they are */
+    uint32_t sums;                   /* of the operand that is partial */
+    struct assign assign;            /* the one being made */
+    uint32_t tried;
+    bool failed;
+};
+
+static bool is_same(const struct way *a, const struct way *b)
+{
+    return !memcmp(a->homes, b->homes, sizeof a->homes) &&
+           !memcmp(a->needs, b->needs, sizeof a->needs);
+}
+
+static void keep(struct maker *m, const struct way *way)
+{
+    struct ways *ways = m->ways;
+
+    for (uint32_t i = 0; i < ways->n; i++)
+        if (is_same(&ways->list[i], way)) {
+            if (way->work < ways->list[i].work)
+                ways->list[i] = *way;
+            return;
+        }
+    if (ways->n == WAYS_MAX) {
+        ways->incomplete = true;
+        return;
+    }
+    if (ways->n == ways->room) {
+        uint32_t room = ways->room ? 2 * ways->room : 64;
+        struct way *more = realloc(ways->list, room * sizeof *more);
+
+        if (!more) {
+            m->failed = true;
+            return;
+        }
+        ways->list = more;
+        ways->room = room;
+    }
+    ways->list[ways->n++] = *way;
+}
+
+/* The way that an assignment is, if it is a valid one. */
+static void add_way(struct maker *m)
+{
+    struct placement *p = m->p;
+    struct placement_node *n = &p->nodes[m->node];
+    const struct assigned assigned = {p->graph, m->node, &n->rule, &m->assign, p->mesh};
+    struct way way;
+    const struct shd_sharding *home;
+
+    m->ways->incomplete |= ++m->tried > WAYS_TRIED_MAX;
+    if (m->ways->incomplete || m->failed || !assign_valid(&assigned))
+        return;
+    memset(&way, 0, sizeof way);
+    n->assign = way.assign = m->assign;
+    placement_settle(p, m->node);
+    for (uint32_t k = 0; k < p->graph->nodes[m->node].ninputs; k++)
+        way.needs[k] = n->needs[k];
+    for (uint32_t r = 0; r < n->rule.nresults; r++)
+        way.homes[r] = p->nodes[assign_result_node(p->graph, m->node, r)].home;
+    way.busy = busy_axes(&m->assign, shd_mesh_naxes(p->mesh));
+    way.work = tally_work(p, m->node);
+    home = price_sharding(p->price, way.homes[0]);
+    if (home->partial_op == SHD_SUM)
+        m->ways->sums |= home->partial;
+    keep(m, &way);
+}
+
+static bool has_tuple(const struct maker *m)
+{
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < m->naxes; i++) {
+        int8_t place = m->assign.place[m->axes[i]];
+
+        if (place >= 0 && seen >> place & 1)
+            return true;
+        if (place >= 0)
+            seen |= 1u << place;
+    }
+    return false;
+}
+
+/* The axes from position `at` of the order on in every order. */
+static void add_orders(struct maker *m, uint32_t at)
+{
+    uint8_t *order = m->assign.order;
+
+    if (at + 1 >= m->naxes) {
+        add_way(m);
+        return;
+    }
+    for (uint32_t i = at; i < m->naxes; i++) {
+        uint8_t a = order[m->axes[at]], b = order[m->axes[i]];
+
+        order[m->axes[at]] = b;
+        order[m->axes[i]] = a;
+        add_orders(m, at + 1);
+        order[m->axes[at]] = a;
+        order[m->axes[i]] = b;
+    }
+}
+
+/* The axes from number `at` on in every place. */
+static void add_places(struct maker *m, uint32_t at)
+{
+    const struct rule *rule = &m->p->nodes[m->node].rule;
+    uint8_t axis;
+
+    if (at == m->naxes)
+        add_orders(m, has_tuple(m) ? 0 : m->naxes);
+    if (at == m->naxes || m->ways->incomplete || m->failed)
+        return;
+    axis = m->axes[at];
+    for (int place = ASSIGN_PARTIAL; place < (int)rule->nfactors; place++) {
+        if (place == ASSIGN_PARTIAL && !(m->sums >> axis & 1))
+            continue;
+        if (place >= 0 && (rule->factors[place].whole || rule->factors[place].follows != RULE_FREE))
+            continue;
+        m->assign.place[axis] = (int8_t)place;
+        add_places(m, at + 1);
+    }
+}
+
+bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
+               const uint32_t sums[GRAPH_INPUTS_MAX])
+{
+    const struct graph_node *g = &placement->graph->nodes[node];
+    struct maker m = {.ways = out, .p = placement, .node = node};
+
+    memset(out, 0, sizeof *out);
+    assign_init(&m.assign);
+    for (uint8_t a = 0; a < shd_mesh_naxes(placement->mesh); a++)
+        if (shd_mesh_axis_size(placement->mesh, a) > 1)
+            m.axes[m.naxes++] = a;
+    add_places(&m, 0);
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        m.sums = assign_linear(g, k) ? sums[k] : 0;
+        m.assign.linear_operand = (uint8_t)k;
+        if (m.sums)
+            add_places(&m, 0);
+    }
+    return !m.failed;
+}
+
+void ways_fini(struct ways *ways)
+{
+    free(ways->list);
+    memset(ways, 0, sizeof *ways);
+}
