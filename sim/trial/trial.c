@@ -110,7 +110,7 @@ static int find_seconds(double *out, const struct trial *t, const struct program
 
     if (status != SHD_OK)
         return status;
-    status = modelled_run(record, t->hardware, err);
+    status = modelled_run(record, t->hardware, NULL, err);
     if (status == SHD_OK)
         *out = limit > 0 && program_peak_bytes(program) > limit
                    ? INFINITY
