@@ -334,8 +334,9 @@ static int run(int argc, char **argv)
         "the mesh, such as pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp "
         "has a range.  \n\n"
         "Examples:\n"
-        "  The best layout, tensor parallel inside a node:\n"
-        "    shardsim search scenarios/models/llama3-8b.yaml -S tp-dp --range tp=1..8 --plans 4\n"
+        "  Without a pipeline, two plans at most:\n"
+        "    shardsim search scenarios/models/llama3-8b.yaml -S tp-dp --range pp=1 "
+        "--range microbatch=1 --range zero=1 --plans 2\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
