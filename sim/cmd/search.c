@@ -14,6 +14,7 @@
 #include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/pages.h"
 #include "cmd/search_report.h"
 #include "store/write.h"
 
@@ -347,6 +348,7 @@ static int run(int argc, char **argv)
 
     o.nthreads = ncores > 0 && ncores < 1024 ? (int)ncores : 1;
     args_parse(&argp, argc, argv, &o);
+    pages_keep();
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
         exit = search(&o);
