@@ -335,9 +335,8 @@ static int run(int argc, char **argv)
         "the mesh, such as pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp "
         "has a range.  \n\n"
         "Examples:\n"
-        "  Without a pipeline, two plans at most:\n"
-        "    shardsim search scenarios/models/llama3-8b.yaml -S tp-dp --range pp=1 "
-        "--range microbatch=1 --range zero=1 --plans 2\n"
+        "  Tensor parallel inside a node, eight plans and then choice by choice:\n"
+        "    shardsim search scenarios/models/gpt3-175b.yaml --range tp=8 --plans 8\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
