@@ -335,8 +335,8 @@ static int run(int argc, char **argv)
         "the mesh, such as pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp "
         "has a range.  \n\n"
         "Examples:\n"
-        "  Tensor parallel inside a node, eight plans and then choice by choice:\n"
-        "    shardsim search scenarios/models/gpt3-175b.yaml --range tp=8 --plans 8\n"
+        "  Sixteen ranks of a pipeline, eight plans and then choice by choice:\n"
+        "    shardsim search scenarios/models/gpt3-175b.yaml --range pp=16 --plans 8\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
