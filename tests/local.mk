@@ -335,6 +335,7 @@ test_scripts = \
 	%D%/recompute.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
+	%D%/search.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \

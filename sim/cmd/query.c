@@ -10,31 +10,7 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-
-#ifdef HAVE_JEMALLOC
-
-#include <jemalloc/jemalloc.h>
-
-/* Weak, as in memory/backend.c. */
-#pragma weak mallctl
-
-/* Pages that are freed stay, for the next question: to map and clear them anew takes longer than to
- * plan a step of training.  So the program keeps what the largest question needed. */
-static void keep_pages(void)
-{
-    ssize_t never = -1;
-
-    if (mallctl)
-        (void)mallctl("arena.0.dirty_decay_ms", NULL, NULL, &never, sizeof never);
-}
-
-#else
-
-static void keep_pages(void)
-{
-}
-
-#endif
+#include "cmd/pages.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -67,7 +43,7 @@ static int run(int argc, char **argv)
     int status;
 
     args_parse(&argp, argc, argv, NULL);
-    keep_pages();
+    pages_keep();
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)
         cmd_error("%s", err.text);

@@ -14,6 +14,7 @@
 #include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/pages.h"
 #include "cmd/search_report.h"
 #include "store/write.h"
 
@@ -334,8 +335,8 @@ static int run(int argc, char **argv)
         "the mesh, such as pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp "
         "has a range.  \n\n"
         "Examples:\n"
-        "  The best layout, tensor parallel inside a node:\n"
-        "    shardsim search scenarios/models/llama3-8b.yaml -S tp-dp --range tp=1..8 --plans 4\n"
+        "  Sixteen ranks of a pipeline, eight plans and then choice by choice:\n"
+        "    shardsim search scenarios/models/gpt3-175b.yaml --range pp=16 --plans 8\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
@@ -346,6 +347,7 @@ static int run(int argc, char **argv)
 
     o.nthreads = ncores > 0 && ncores < 1024 ? (int)ncores : 1;
     args_parse(&argp, argc, argv, &o);
+    pages_keep();
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
         exit = search(&o);

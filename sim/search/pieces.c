@@ -214,8 +214,9 @@ static bool stops(const struct reader *r, uint32_t i)
 
     if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
         return false;
-    if (r->program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS || op->part == PROGRAM_UPDATE)
-        return false;
+    /* Gradients are summed where the program has it, or meanwhile. */
+    if (r->program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS)
+        return !r->software->overlaps_gradients;
     if (r->software->waits_for_collectives)
         return true;
     return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&

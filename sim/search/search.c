@@ -240,9 +240,14 @@ static int plan_batch(struct search *s, size_t first, size_t n, int nthreads, st
 
 const struct search_plan *search_plan_item(struct search *s, size_t item)
 {
+    double begin = now_s();
     struct shd_error err;
+    int status = SHD_OK;
 
-    if (s->items[item].plan == UINT32_MAX && plan_batch(s, item, 1, 1, &err) != SHD_OK)
+    if (s->items[item].plan == UINT32_MAX)
+        status = plan_batch(s, item, 1, 1, &err);
+    s->plans_s += now_s() - begin;
+    if (status != SHD_OK)
         return NULL;
     return &s->plans[s->items[item].plan];
 }

@@ -1,0 +1,116 @@
+#!/bin/sh
+# search: bounds are below what is planned; pruning keeps the best; the number of threads changes
+# nothing; the scenario that is written plans to the same step; what is wrong is told.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# model KIND HARDWARE SEQ MORE
+model() {
+    cat <<END
+version: 1
+name: small
+hardware: $2
+mesh: {dp: 8}
+model: {kind: $1, d_model: 1024, d_ff: 4096, layers: 4, heads: 16, vocab: 51200, dtype: bfloat16$4}
+batch: {size: 16, seq: $3, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, clip: 1.0}
+types: {parameters: float32}
+params: [['.*', []]]
+axes: {batch: dp}
+END
+}
+model gpt2 a100-80g-selene 2048 ', positions: 2048' >"$tmp/gpt.yaml"
+model llama3 h100-sxm 8192 ', kv_heads: 4' >"$tmp/llama.yaml"
+
+# The last ones cut a pipeline's layers unevenly, the sequence, and ZeRO's stages.
+if [ "${SHD_TEST_SIZE:-}" = small ]; then
+    gpt='--range tp=2 --range microbatch=1 --range zero=1 --range sp=yes --range order=pp-dp-cp-tp'
+    llama='--range tp=2 --range pp=2 --range microbatch=1 --range zero=3 --range sp=yes --range virtual=1'
+else
+    gpt='--range tp=2..4 --range microbatch=1 --forbid zero=1 --range order=pp-dp-cp-tp'
+    llama='--forbid tp=1 --range microbatch=1 --forbid zero=1..2 --forbid recompute=full --range order=pp-dp-cp-tp'
+fi
+
+# figures FILE: the layouts planned, those whose bounds are above, the best rows
+figures() {
+    python3 - "$1" <<'PY'
+import json, sys
+found = json.load(open(sys.argv[1]))
+planned = [p for p in found["planned"] if "step_seconds" in p]
+above = [p for p in planned if p["bound_seconds"] > p["step_seconds"] or p["bound_bytes"] > p["memory_bytes"]]
+print("planned", len(planned))
+print("above", len(above))
+print("close", sum(p["bound_seconds"] > 0.5 * p["step_seconds"] for p in planned) > len(planned) // 2)
+for p in found["best"]:
+    print("best", p["step_seconds"], sorted(p["layout"].items()))
+for p in above[:3]:
+    print("#", p)
+PY
+}
+
+# Words of the ranges are meant to split.
+# shellcheck disable=SC2086
+searched() {
+    name=$1 ranges=$2
+    shardsim search "$tmp/$name.yaml" -q --json --top 3 $ranges --no-prune
+    is 0 "$name: all are planned"
+    figures "$tmp/out" >"$tmp/all"
+    grep -q '^above 0$' "$tmp/all" || { diag <"$tmp/all"; false; }
+    ok $? "$name: no bound is above what is planned"
+    grep -q '^close True$' "$tmp/all"
+    ok $? "$name: most bounds are above half of it"
+    shardsim search "$tmp/$name.yaml" -q --json --top 3 $ranges --threads 1
+    cp "$tmp/out" "$tmp/one"
+    figures "$tmp/out" >"$tmp/pruned"
+    grep '^best' "$tmp/all" >"$tmp/all.best"
+    grep '^best' "$tmp/pruned" >"$tmp/pruned.best"
+    cmp "$tmp/all.best" "$tmp/pruned.best" >/dev/null && [ "$(wc -l <"$tmp/all.best")" -eq 3 ]
+    ok $? "$name: pruned, the same three are best"
+    shardsim search "$tmp/$name.yaml" -q --json --top 3 $ranges --threads 2
+    cmp "$tmp/one" "$tmp/out" >/dev/null
+    ok $? "$name: two threads find the same"
+}
+searched gpt "$gpt"
+[ "$(sed -n 's/^planned //p' "$tmp/pruned")" -lt "$(sed -n 's/^planned //p' "$tmp/all")" ] ||
+    [ "${SHD_TEST_SIZE:-}" = small ]
+ok $? "gpt: pruned, fewer are planned"
+searched llama "$llama"
+
+# The scenario of a row is the row.
+# shellcheck disable=SC2086
+shardsim search "$tmp/gpt.yaml" -q --json --top 3 --plans 4 $gpt --row 2 --output "$tmp/second.yaml"
+is 0 "a row is written"
+python3 -c 'import json, sys; print(repr(json.load(sys.stdin)["best"][1]["step_seconds"]))' \
+    <"$tmp/out" >"$tmp/said"
+shardsim plan --json "$tmp/second.yaml"
+is 0 "what was written is planned"
+grep -o '"step_seconds": [0-9.e-]*' "$tmp/out" | head -n 1 | sed 's/.*: //' >"$tmp/plans"
+cmp "$tmp/said" "$tmp/plans" >/dev/null
+ok $? "to the same step, to the last digit"
+
+shardsim search "$tmp/gpt.yaml" -q --plans 1 --range tp=8 --range microbatch=2 --range recompute=none
+is 0 "an answer for people"
+says out '^best  *t8 p1 d1 v1 mb2 z0' "the best layout, in the field's words"
+says out 'MFU .* expect to be off by' "its step and the model's error"
+says out '^neighbours' "what a changed choice costs"
+
+# wrong ARGUMENTS PATTERN
+wrong() {
+    # shellcheck disable=SC2086
+    shardsim search "$tmp/gpt.yaml" -q $1
+    is 2 "search $1: refused"
+    says err "$2" "search $1: why"
+}
+wrong '--range colour=3' "'colour=3' is no choice; expected tp, pp"
+wrong '--range tp=8..4' 'holds nothing: 8 is above 4'
+wrong '--range recompute=some' "recompute cannot be 'some'; expected none, selective, full"
+wrong '--range tp=many' "tp cannot be 'many'; expected a whole number"
+wrong '--range tp=3' 'no layout is left'
+wrong '--top 0' "top is '0'; expected a whole number from 1"
+wrong '--set hardware=null' 'the scenario names no cluster'
+
+done_testing
