@@ -38,8 +38,8 @@ struct finder {
     uint32_t *at;                 /* by node: its slot in a layer */
     struct made *made;            /* of the op at hand */
     uint32_t nmade;
-    uint32_t *steps;              /* ops that read something, in order */
-    struct layer *layers;         /* one more than steps */
+    uint32_t *steps;      /* ops that read something, in order */
+    struct layer *layers; /* one more than steps */
     uint32_t nsteps;
     double below;
     uint64_t nodes_max;
@@ -557,8 +557,7 @@ static uint32_t state_from(const struct step *s, uint32_t from, const uint32_t *
 
     if (from % FROM_KINDS == FROM_SLOT)
         return now[i];
-    return from % FROM_KINDS == FROM_OPERAND ? operands[i]
-                                              : s->starts[(size_t)way * s->nmade + i];
+    return from % FROM_KINDS == FROM_OPERAND ? operands[i] : s->starts[(size_t)way * s->nmade + i];
 }
 
 /* Go on from one partial placement by one way; `states` has room for those of the next layer. */
