@@ -166,7 +166,7 @@ int main(void)
 
     plan(0);
     diag("SHD_TEST_SEED=%lu, %lu programs of at most %d nodes each", seed, count, NODES_MAX);
-    test_bounds(seed, count / 10 + 1);
+    test_bounds(seed, count / 5 + 1);
     test_given_up();
     test_search(seed, count);
     return done();

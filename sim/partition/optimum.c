@@ -220,6 +220,8 @@ static bool init(struct finder *f)
     bool good;
 
     f->nodes = malloc(n * sizeof *f->nodes);
+    if (f->nodes)
+        memcpy(f->nodes, f->p->nodes, nnodes * sizeof *f->nodes);
     f->given = calloc(n, sizeof *f->given);
     f->ways = calloc(n, sizeof *f->ways);
     f->later = calloc(n, sizeof *f->later);
@@ -231,7 +233,6 @@ static bool init(struct finder *f)
     good = sums && f->nodes && f->given && f->ways && f->later && f->supplies && f->at && f->made &&
            f->steps && f->layers;
     if (good) {
-        memcpy(f->nodes, f->p->nodes, nnodes * sizeof *f->nodes);
         for (uint32_t node = 0; node < nnodes; node++)
             f->given[node] = f->p->nodes[node].live && f->p->nodes[node].home != PLACEMENT_UNKNOWN;
         list_steps(f);
