@@ -10,10 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/optimum.h"
-#include "partition/search.h"
 #include "partition/tally.h"
 #include "random_program.h"
 #include "tap.h"
@@ -21,14 +19,15 @@
 #define SEED 20261100u
 #define NPROGRAMS 500
 #define NDIMS 5
-#define NODES_MAX 200000
+#define NODES_MAX 10000 /* partial placements */
 
+/* Of few ops on few dimensions, so that most optima can be proven. */
 static struct random_program *make(uint64_t seed)
 {
     static const int64_t sizes[] = {4, 6, 8, 12, 16, 24, 32, 64};
     static const char *const names[NDIMS] = {"a", "b", "c", "d", "e"};
     struct random_program *p = random_program_create(seed);
-    uint32_t target, nleaves = 2 + random_below(&p->random, 3);
+    uint32_t target, nleaves = 3 + random_below(&p->random, 2);
 
     for (int d = 0; d < NDIMS; d++)
         (void)graph_dim(p->graph, names[d], sizes[random_below(&p->random, 8)]);
@@ -44,34 +43,131 @@ static struct random_program *make(uint64_t seed)
     return p;
 }
 
-int main(void)
+static struct partition_request request_of(const struct random_program *p)
 {
-    unsigned long seed = getenv("SHD_TEST_SEED") ? strtoul(getenv("SHD_TEST_SEED"), 0, 10) : SEED;
-    unsigned long count =
-        getenv("SHD_TEST_COUNT") ? strtoul(getenv("SHD_TEST_COUNT"), 0, 10) : NPROGRAMS;
+    return (struct partition_request){.graph = p->graph,
+                                      .mesh = p->mesh,
+                                      .nodes = p->nodes,
+                                      .outputs = p->outputs,
+                                      .placement = PARTITION_SEARCH,
+                                      .algos = p->algos};
+}
 
-    plan(0);
+static unsigned long from_env(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-8 * fmax(fabs(a), fabs(b));
+}
+
+/* The optimum of a program, whose price is added up again from the placement itself. */
+static struct optimum find(const struct partition_request *request, double below,
+                           uint64_t nodes_max, bool *adds_up)
+{
+    struct placement p;
+    struct optimum best;
+
+    if (placement_init(&p, request, NULL) != SHD_OK ||
+        optimum_find(&best, &p, below, nodes_max, NULL) != SHD_OK)
+        abort();
+    *adds_up &= !best.found || is_near(best.price, tally_total(&p));
+    placement_fini(&p);
+    return best;
+}
+
+/* Without a price to be below nothing is dropped for its bound, and the least price is the same;
+ * just below the least price there is nothing. */
+static void test_bounds(unsigned long seed, unsigned long count)
+{
+    unsigned nproven = 0, nwrong = 0;
+    bool adds_up = true;
+
     for (unsigned long i = 0; i < count; i++) {
         struct random_program *p = make(seed + i);
-        struct partition_request request = {.graph = p->graph,
-                                            .mesh = p->mesh,
-                                            .nodes = p->nodes,
-                                            .outputs = p->outputs,
-                                            .placement = PARTITION_SEARCH,
-                                            .algos = p->algos};
+        const struct partition_request request = request_of(p);
+        struct optimum all = find(&request, INFINITY, NODES_MAX, &adds_up), below, none;
+
+        if (all.proven && all.found) {
+            below = find(&request, all.price * 1.001, NODES_MAX, &adds_up);
+            none = find(&request, all.price, NODES_MAX, &adds_up);
+            nproven++;
+            nwrong += !below.proven || !below.found || !is_near(below.price, all.price) ||
+                      below.nodes > all.nodes || !none.proven || none.found;
+        }
+        random_program_destroy(p);
+    }
+    ok(nproven > count / 4 && nwrong == 0, "bounds keep the best: %u programs, %u wrong", nproven,
+       nwrong);
+    ok(adds_up, "prices are those of the placements");
+}
+
+/* Too few nodes: it says so, and leaves the placement alone. */
+static void test_given_up(void)
+{
+    struct random_program *p = make(SEED);
+    const struct partition_request request = request_of(p);
+    bool adds_up = true;
+    struct optimum best = find(&request, INFINITY, 3, &adds_up);
+
+    ok(!best.proven && !best.found && best.nodes == 4, "given up after 3 nodes");
+    random_program_destroy(p);
+}
+
+static void test_search(unsigned long seed, unsigned long count)
+{
+    unsigned nproven = 0, nbest = 0, nfar = 0;
+    double sum = 0, worst = 0;
+    unsigned long worst_seed = 0;
+    uint64_t nodes = 0;
+
+    for (unsigned long i = 0; i < count; i++) {
+        struct random_program *p = make(seed + i);
+        const struct partition_request request = request_of(p);
         struct optimum_gap gap;
-        char mesh[100];
-        clock_t t = clock();
+        double ratio;
 
         if (optimum_compare(&gap, &request, NODES_MAX, NULL) != SHD_OK)
             abort();
-        shd_mesh_print(p->mesh, mesh, sizeof mesh);
-        diag("%lu %s: nodes %u graph, %llu, %s ratio %.6f searched %.1f optimum %.1f %.3f s",
-             seed + i, mesh, p->graph->nnodes, (unsigned long long)gap.nodes,
-             gap.proven ? "proven" : "GIVENUP", gap.searched / gap.optimum, gap.searched,
-             gap.optimum, (double)(clock() - t) / CLOCKS_PER_SEC);
         random_program_destroy(p);
+        nodes += gap.nodes;
+        if (!gap.proven)
+            continue;
+        ratio = gap.searched / gap.optimum;
+        nproven++;
+        nbest += ratio <= 1 + 1e-6;
+        nfar += ratio > 1.5;
+        sum += ratio;
+        if (ratio > worst) {
+            worst = ratio;
+            worst_seed = seed + i;
+        }
     }
-    ok(true, "x");
+    diag("%u of %lu programs proven, %llu nodes; the search found the optimum of %u", nproven,
+         count, (unsigned long long)nodes, nbest);
+    diag("its price by the optimum: mean %.4f, worst %.3f (seed %lu), %u over 1.5", sum / nproven,
+         worst, worst_seed, nfar);
+    ok(nproven > count / 2, "most programs are proven");
+    ok(sum <= 1.05 * nproven, "the search is within 1.05 of the optimum in the mean");
+    ok(nbest * 4 >= 3 * nproven, "three of four times it is the optimum");
+    ok(nfar * 50 <= nproven, "at most one in 50 is over 1.5");
+}
+
+int main(void)
+{
+    const char *size = getenv("SHD_TEST_SIZE");
+    bool small = size && !strcmp(size, "small");
+    unsigned long seed = from_env("SHD_TEST_SEED", SEED);
+    unsigned long count = from_env("SHD_TEST_COUNT", small ? 100 : NPROGRAMS);
+
+    plan(0);
+    diag("SHD_TEST_SEED=%lu, %lu programs of at most %d nodes each", seed, count, NODES_MAX);
+    test_bounds(seed, count / 5 + 1);
+    test_given_up();
+    test_search(seed, count);
     return done();
 }

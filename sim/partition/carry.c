@@ -73,18 +73,23 @@ static void undo(struct carry *c)
     }
 }
 
-/* The op that makes a value, whatever it is called. */
-static uint32_t maker_of(const struct placement *p, uint32_t value)
+static void wish(struct carry *c, const struct improve_wish *w)
 {
-    while (placement_is_alias(p, value))
-        value = p->graph->nodes[value].inputs[0];
-    return p->graph->nodes[value].op == GRAPH_EXTRA ? p->graph->nodes[value].inputs[0] : value;
+    if (c->nwishes < CARRY_MAX && placement_is_free(c->p, w->node))
+        c->wishes[c->nwishes++] = *w;
 }
 
-static void wish(struct carry *c, uint32_t node, bool of_operand, uint32_t array, uint32_t number)
+/* The wish that the op which makes a value, whatever this is called, leaves it so. */
+static struct improve_wish wish_of_value(const struct placement *p, uint32_t value, uint32_t number)
 {
-    if (c->nwishes < CARRY_MAX && placement_is_free(c->p, node))
-        c->wishes[c->nwishes++] = (struct improve_wish){node, of_operand, array, number};
+    struct improve_wish w = {.number = number};
+
+    while (placement_is_alias(p, value))
+        value = p->graph->nodes[value].inputs[0];
+    w.node = p->graph->nodes[value].op == GRAPH_EXTRA ? p->graph->nodes[value].inputs[0] : value;
+    while (assign_result_node(p->graph, w.node, w.array) != value)
+        w.array++;
+    return w;
 }
 
 /* The makers of what an op reads are to lie as it needs that. */
@@ -92,9 +97,12 @@ static void wish_upwards(struct carry *c, uint32_t node)
 {
     const struct graph_node *g = &c->p->graph->nodes[node];
 
-    for (uint32_t k = 0; k < g->ninputs; k++)
-        if (c->p->nodes[node].needs[k] != c->p->nodes[g->inputs[k]].home)
-            wish(c, maker_of(c->p, g->inputs[k]), false, g->inputs[k], c->p->nodes[node].needs[k]);
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        const struct improve_wish w = wish_of_value(c->p, g->inputs[k], c->p->nodes[node].needs[k]);
+
+        if (w.number != c->p->nodes[g->inputs[k]].home)
+            wish(c, &w);
+    }
 }
 
 /* The readers of a value are to take it as it lies. */
@@ -106,7 +114,8 @@ static void wish_downwards(struct carry *c, uint32_t value)
         if (placement_is_alias(c->p, n->readers[r].node))
             wish_downwards(c, n->readers[r].node);
         else if (c->p->nodes[n->readers[r].node].needs[n->readers[r].operand] != n->home)
-            wish(c, n->readers[r].node, true, n->readers[r].operand, n->home);
+            wish(c,
+                 &(struct improve_wish){n->readers[r].node, true, n->readers[r].operand, n->home});
 }
 
 /* The free readers of a value choose again, but those that were made to lie as they do. */
@@ -126,6 +135,9 @@ static bool pays(struct carry *c)
 {
     double after = 0;
 
+    for (uint32_t i = 0; i < c->changed.n; i++)
+        if (!improve_keeps_busy(c->p, c->changed.nodes[i]))
+            return false;
     for (uint32_t i = 0; i < c->affected.n; i++)
         after += tally_value(c->p, c->affected.nodes[i]) + tally_work(c->p, c->affected.nodes[i]);
     return after < c->before * (1 - 1e-12);
@@ -167,25 +179,49 @@ static bool carry_from(struct placement *p, const struct improve_wish *first)
     return false;
 }
 
+static bool carry_to(struct placement *p, uint32_t value, uint32_t number)
+{
+    const struct improve_wish w = wish_of_value(p, value, number);
+
+    return number != p->nodes[value].home && carry_from(p, &w);
+}
+
 /* All that is needed of a value elsewhere than at its home, one after another. */
-static bool carry_value(struct placement *p, uint32_t node)
+static bool carry_needs(struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
     bool changed = false;
 
     for (uint32_t o = n->output; o < p->graph->noutputs; o++)
-        if (p->graph->outputs[o].node == node && placement_output_need(p, o) != n->home)
-            changed |= carry_from(p, &(struct improve_wish){maker_of(p, node), false, node,
-                                                            placement_output_need(p, o)});
+        if (p->graph->outputs[o].node == node)
+            changed |= carry_to(p, node, placement_output_need(p, o));
     for (uint32_t r = 0; r < n->nreaders; r++) {
         uint32_t reader = n->readers[r].node, k = n->readers[r].operand;
 
-        if (p->nodes[reader].needs[k] != n->home)
-            changed |= carry_from(
-                p, &(struct improve_wish){maker_of(p, node), false, node, p->nodes[reader].needs[k]});
+        changed |= carry_to(p, node, p->nodes[reader].needs[k]);
         if (p->nodes[reader].needs[k] != n->home)
             changed |= carry_from(p, &(struct improve_wish){reader, true, k, n->home});
     }
+    return changed;
+}
+
+/* A value that is brought somewhere else may be less, cut by one more axis. */
+static bool carry_cuts(struct placement *p, uint32_t node)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+    bool changed = false;
+
+    for (uint8_t a = 0; a < shd_mesh_naxes(p->mesh); a++)
+        for (uint32_t d = 0; d < g->rank; d++) {
+            struct shd_sharding s = *price_sharding(p->price, p->nodes[node].home);
+            int64_t parts = shd_mesh_axis_size(p->mesh, a) * shd_sharding_nshards(&s, d);
+
+            if (parts == shd_sharding_nshards(&s, d) || p->graph->dims[g->dims[d]].size % parts ||
+                (shd_sharding_axes(&s) | s.partial) >> a & 1)
+                continue;
+            s.dims[d].axes[s.dims[d].naxes++] = a;
+            changed |= carry_to(p, node, price_number(p->price, &s));
+        }
     return changed;
 }
 
@@ -196,8 +232,10 @@ bool carry_all(struct placement *p)
     for (uint32_t node = 0; node < p->graph->nnodes; node++) {
         const struct placement_node *n = &p->nodes[node];
 
-        if (n->live && n->stands_for && n->home != PLACEMENT_UNKNOWN && tally_value(p, node) > 0)
-            changed |= carry_value(p, node);
+        if (n->live && n->stands_for && n->home != PLACEMENT_UNKNOWN && tally_value(p, node) > 0) {
+            changed |= carry_needs(p, node);
+            changed |= carry_cuts(p, node);
+        }
     }
     return changed;
 }

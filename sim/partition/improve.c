@@ -18,8 +18,11 @@ struct best {
 
 static bool is_wished(const struct placement *p, const struct improve_wish *w)
 {
-    return !w || (w->of_operand ? p->nodes[w->node].needs[w->array] : p->nodes[w->array].home) ==
-                     w->number;
+    if (!w)
+        return true;
+    return w->number == (w->of_operand
+                             ? p->nodes[w->node].needs[w->array]
+                             : p->nodes[assign_result_node(p->graph, w->node, w->array)].home);
 }
 
 static void consider(struct placement *p, uint32_t node, const struct assign *a, struct best *best)
@@ -106,11 +109,28 @@ bool improve_as_wished(struct placement *p, const struct improve_wish *wish)
     struct candidates cs;
 
     candidates_find(p, wish->node, &cs);
-    consider_all(p, wish->node, &cs, busy_is_heavy(p->graph->nodes[wish->node].op) ? cs.brought : 0,
-                 &best);
+    if (wish->of_operand)
+        candidates_add_operand(p, wish->node, wish->array, wish->number, &cs);
+    else
+        candidates_add_result(p, wish->node, wish->array, wish->number, &cs);
+    if (busy_is_heavy(p->graph->nodes[wish->node].op))
+        consider_all(p, wish->node, &cs, cs.brought, &best);
+    if (!best.found)
+        consider_all(p, wish->node, &cs, 0, &best);
     n->assign = best.found ? best.assign : before;
     placement_settle(p, wish->node);
     if (best.found)
         placement_settle_alike(p, wish->node);
     return best.found;
+}
+
+bool improve_keeps_busy(const struct placement *p, uint32_t node)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+    uint32_t brought = 0;
+
+    for (uint32_t k = 0; k < g->ninputs && busy_is_heavy(g->op); k++)
+        brought |= busy_brought(&p->nodes[node].rule, k,
+                                price_sharding(p->price, p->nodes[g->inputs[k]].home));
+    return !(brought & ~busy_axes(&p->nodes[node].assign, shd_mesh_naxes(p->mesh)));
 }

@@ -38,8 +38,8 @@ struct finder {
     uint32_t *at;                 /* by node: its slot in a layer */
     struct made *made;            /* of the op at hand */
     uint32_t nmade;
-    uint32_t *steps;              /* ops that read something, in order */
-    struct layer *layers;         /* one more than steps */
+    uint32_t *steps;      /* ops that read something, in order */
+    struct layer *layers; /* one more than steps */
     uint32_t nsteps;
     double below;
     uint64_t nodes_max;
@@ -220,6 +220,8 @@ static bool init(struct finder *f)
     bool good;
 
     f->nodes = malloc(n * sizeof *f->nodes);
+    if (f->nodes)
+        memcpy(f->nodes, f->p->nodes, nnodes * sizeof *f->nodes);
     f->given = calloc(n, sizeof *f->given);
     f->ways = calloc(n, sizeof *f->ways);
     f->later = calloc(n, sizeof *f->later);
@@ -231,7 +233,6 @@ static bool init(struct finder *f)
     good = sums && f->nodes && f->given && f->ways && f->later && f->supplies && f->at && f->made &&
            f->steps && f->layers;
     if (good) {
-        memcpy(f->nodes, f->p->nodes, nnodes * sizeof *f->nodes);
         for (uint32_t node = 0; node < nnodes; node++)
             f->given[node] = f->p->nodes[node].live && f->p->nodes[node].home != PLACEMENT_UNKNOWN;
         list_steps(f);
@@ -557,8 +558,7 @@ static uint32_t state_from(const struct step *s, uint32_t from, const uint32_t *
 
     if (from % FROM_KINDS == FROM_SLOT)
         return now[i];
-    return from % FROM_KINDS == FROM_OPERAND ? operands[i]
-                                              : s->starts[(size_t)way * s->nmade + i];
+    return from % FROM_KINDS == FROM_OPERAND ? operands[i] : s->starts[(size_t)way * s->nmade + i];
 }
 
 /* Go on from one partial placement by one way; `states` has room for those of the next layer. */

@@ -2,14 +2,14 @@
  *
  * search.h goes downhill and may miss something; this does not, and takes as long as it takes: for
  * small graphs, to see how far the search is from the best there is.  Prices are the search's own
- * (price.h, tally.h), and so are its rules (busy.h).  What is chosen among is every way to cut every
- * op (ways.h), where the search looks at what neighbours suggest and cuts alike ops alike.
+ * (price.h, tally.h), and so are its rules (busy.h).  What is chosen among is every way to cut
+ * every op (ways.h), where the search looks at what neighbours suggest and cuts alike ops alike.
  *
  * Dynamic programming along the order of the ops: what is still to be paid depends on what was
  * chosen only by the states of the values that are still to be read (supply.h), so of two choices
  * that lead to the same states the dearer one is dropped.  And branch and bound: so is one that
- * costs, with a lower bound of what is still to be paid, as much as a placement that is known.  Every
- * placement is dropped for one of the two reasons, which is the proof.
+ * costs, with a lower bound of what is still to be paid, as much as a placement that is known.
+ * Every placement is dropped for one of the two reasons, which is the proof.
  *
  * Thread class: owned by one thread.
  *
@@ -24,8 +24,8 @@
 #define OPTIMUM_ROUNDING 1e-9
 
 struct optimum {
-    bool proven;    /* all was looked at; else it was given up, or an op has more than WAYS_MAX ways */
-    bool found;     /* a placement below the price that was given */
+    bool proven; /* all was looked at; else it was given up, or an op has more than WAYS_MAX ways */
+    bool found;  /* a placement below the price that was given */
     double price;   /* its price, as tally_total() */
     uint64_t nodes; /* partial placements that were looked into further */
 };

@@ -24,10 +24,8 @@ struct tactic {
 
 /* The first of equals is taken. */
 static const struct tactic tactics[] = {
-    {"as asked", false, false, false},
-    {"scatter sums", false, true, false},
-    {"move gradients", false, false, true},
-    {"scatter sums, move gradients", false, true, true},
+    {"as asked", false, false, false},         {"scatter sums", false, true, false},
+    {"move gradients", false, false, true},    {"scatter sums, move gradients", false, true, true},
     {"from what follows", true, false, false},
 };
 
@@ -96,7 +94,28 @@ double search_price(struct placement *p)
     return tally_total(p) * search_part(p);
 }
 
-static int search_by(struct placement *p, const struct tactic *tactic, struct shd_error *err)
+/* The cheapest placement so far. */
+struct best {
+    struct placement_node *nodes;
+    double price;
+    bool gradients_free;
+};
+
+/* A pass may end dearer than it began: an op that takes what is cheapest for itself can bring an
+ * axis to one that then has to keep it busy. */
+static void keep(struct best *best, struct placement *p)
+{
+    double price = search_price(p);
+
+    for (uint32_t node = 0; node < p->graph->nnodes; node++)
+        if (price >= best->price || (placement_is_free(p, node) && !improve_keeps_busy(p, node)))
+            return;
+    *best = (struct best){best->nodes, price, p->gradients_free};
+    memcpy(best->nodes, p->nodes, p->graph->nnodes * sizeof *p->nodes);
+}
+
+static int search_by(struct placement *p, const struct tactic *tactic, struct best *best,
+                     struct shd_error *err)
 {
     int rounds = 0, status = SHD_OK;
 
@@ -113,6 +132,7 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct sh
         sweep(p);
     }
     while (rounds < SHARES_MAX && move_several(p)) {
+        keep(best, p);
         sweep(p);
         rounds++;
     }
@@ -123,35 +143,33 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct sh
 int search_placement(struct placement *p, struct shd_error *err)
 {
     size_t bytes = p->graph->nnodes * sizeof *p->nodes;
-    struct placement_node *start = malloc(bytes + 1), *best = malloc(bytes + 1);
-    double lowest = INFINITY;
-    bool best_free = false;
+    struct placement_node *start = malloc(bytes + 1);
+    struct best best = {malloc(bytes + 1), INFINITY, false};
     int status = alike_link(p, err);
 
-    if (start && best && status == SHD_OK)
+    if (start && best.nodes && status == SHD_OK)
         memcpy(start, p->nodes, bytes);
-    for (size_t t = 0; start && best && status == SHD_OK && t < NTACTICS; t++) {
-        double cost;
+    for (size_t t = 0; start && best.nodes && status == SHD_OK && t < NTACTICS; t++) {
+        double price;
 
         memcpy(p->nodes, start, bytes);
         p->gradients_free = false;
-        status = search_by(p, &tactics[t], err);
+        status = search_by(p, &tactics[t], &best, err);
         if (price_failed(p->price))
             break;
-        cost = search_price(p);
-        if (cost >= lowest)
+        price = search_price(p);
+        if (price >= best.price)
             continue;
-        lowest = cost;
-        best_free = p->gradients_free;
-        memcpy(best, p->nodes, bytes);
+        best = (struct best){best.nodes, price, p->gradients_free};
+        memcpy(best.nodes, p->nodes, bytes);
     }
-    if (lowest < INFINITY) {
-        memcpy(p->nodes, best, bytes);
-        p->gradients_free = best_free;
+    if (best.price < INFINITY) {
+        memcpy(p->nodes, best.nodes, bytes);
+        p->gradients_free = best.gradients_free;
     }
     free(start);
-    free(best);
-    if (status == SHD_OK && lowest == INFINITY)
+    free(best.nodes);
+    if (status == SHD_OK && best.price == INFINITY)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
     return status;
 }

@@ -131,8 +131,7 @@ static void find_needs(struct supply_reader *r, struct placement *p, struct supp
         for (uint32_t w = 0; h < nhomes && w < nways; w++) {
             double rows;
 
-            r->needs[h * nways + w] =
-                find_or_add(s->needs, &s->nneeds, number_of(p, r, w, &rows));
+            r->needs[h * nways + w] = find_or_add(s->needs, &s->nneeds, number_of(p, r, w, &rows));
             if (r->rows)
                 r->rows[h * nways + w] = rows;
         }
@@ -163,8 +162,8 @@ static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
         r->relief[r->needs[w]] = 0;
     for (uint32_t m = 0; m < s->nneeds; m++)
         for (uint32_t w = 0; w < n && s->last[m] > reader && r->relief[m] > 0; w++)
-            r->relief[m] = fmin(r->relief[m], price_reshard(p->price, s->node,
-                                                            s->needs[r->needs[w]], s->needs[m]));
+            r->relief[m] = fmin(
+                r->relief[m], price_reshard(p->price, s->node, s->needs[r->needs[w]], s->needs[m]));
 }
 
 static void find_between(struct supply *s, struct placement *p)
@@ -235,15 +234,15 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
         const struct supply_reader r = {
             .node = n->readers[i].node,
             .operand = n->readers[i].operand,
-            .ways = placement_is_free(p, n->readers[i].node) ? &spec->ways[n->readers[i].node]
-                                                             : NULL,
+            .ways =
+                placement_is_free(p, n->readers[i].node) ? &spec->ways[n->readers[i].node] : NULL,
             .by_home = placement_takes_home(p, n->readers[i].node, n->readers[i].operand)};
 
         for (uint32_t w = 0; w < nways_of(&r) && !placement_is_alias(p, r.node); w++) {
             double rows;
 
-            least = fmin(least, price_reshard(p->price, spec->node, number_of(p, &r, w, &rows),
-                                              need));
+            least =
+                fmin(least, price_reshard(p->price, spec->node, number_of(p, &r, w, &rows), need));
         }
     }
     return least;
@@ -407,9 +406,8 @@ bool supply_read(struct supply *s, uint32_t state, uint32_t need, uint32_t *next
     if (!costs)
         return false;
     for (uint32_t m = 0; m < s->nneeds; m++)
-        costs[m] = t.costs[need] == 0
-                       ? t.costs[m]
-                       : fmin(t.costs[m], s->between[need * s->nneeds + m]);
+        costs[m] =
+            t.costs[need] == 0 ? t.costs[m] : fmin(t.costs[m], s->between[need * s->nneeds + m]);
     found = find_state(s, t.reader + 1, t.home, costs, next);
     s->states[state].next[need] = *next;
     free(costs);
@@ -439,8 +437,8 @@ static bool find_starts(struct supply *s, struct placement *p)
         for (uint32_t m = 0; m < s->nneeds; m++) {
             costs[m] = PRICE_IMPOSSIBLE;
             for (uint32_t i = 0; i < v.count; i++)
-                costs[m] = fmin(costs[m],
-                                price_reshard(p->price, s->node, v.numbers[i], s->needs[m]));
+                costs[m] =
+                    fmin(costs[m], price_reshard(p->price, s->node, v.numbers[i], s->needs[m]));
         }
         good = find_state(s, 0, h, costs, &s->start[h]);
     }

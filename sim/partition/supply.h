@@ -2,9 +2,9 @@
  *
  * A value starts at its home; each reader's need is brought about from the cheapest version that is
  * there by then, as tally_value() adds it up.  What readers still to come will pay depends on the
- * versions only by the cost of each of their needs.  So a state of a value is the costs of all needs
- * that are still possible: two sets of versions with equal costs are one state.  A state knows a
- * lower bound of what is still to be paid, by its readers and by what these lead to.
+ * versions only by the cost of each of their needs.  So a state of a value is the costs of all
+ * needs that are still possible: two sets of versions with equal costs are one state.  A state
+ * knows a lower bound of what is still to be paid, by its readers and by what these lead to.
  *
  * Thread class: owned by one thread.
  *
@@ -27,7 +27,7 @@ struct supply_reader {
     uint32_t *needs;         /* by home if so, then by way: index in the value's needs */
     double *rows;            /* the same, of tally_rows(); NULL: 0 */
     uint32_t *sight;         /* by home: what the reader sees of it */
-    double *relief;          /* by need: its cost after this reader, whatever that needed, at least */
+    double *relief; /* by need: its cost after this reader, whatever that needed, at least */
 };
 
 struct supply_state {
@@ -43,10 +43,10 @@ struct supply {
     uint32_t nhomes, nneeds, nreaders, nstates, room;
     uint32_t *homes, *needs; /* sharding numbers */
     struct supply_reader *readers;
-    uint32_t *last; /* by need: the last reader that may have it */
-    double *between; /* from need to need */
-    uint32_t *start;     /* by home: the state in the beginning ... */
-    double *start_cost;  /* ... and what its outputs cost */
+    uint32_t *last;     /* by need: the last reader that may have it */
+    double *between;    /* from need to need */
+    uint32_t *start;    /* by home: the state in the beginning ... */
+    double *start_cost; /* ... and what its outputs cost */
     struct supply_state *states;
     uint32_t *index; /* hash table of states */
     uint32_t nindex;
@@ -55,11 +55,11 @@ struct supply {
 /* What there is around a value. */
 struct supply_spec {
     uint32_t node;
-    const bool *given;          /* by node: its home is no choice */
-    const struct ways *ways;    /* by node */
-    double *const *later;       /* by node, then by way: what follows, a part for each payer */
+    const bool *given;       /* by node: its home is no choice */
+    const struct ways *ways; /* by node */
+    double *const *later;    /* by node, then by way: what follows, a part for each payer */
     uint32_t nhomes;
-    const uint32_t *homes;      /* sharding numbers of this value, each once */
+    const uint32_t *homes; /* sharding numbers of this value, each once */
 };
 
 /* In how many operands, and whether in this one, what follows a reader is counted: in all whose

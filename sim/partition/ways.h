@@ -13,15 +13,15 @@
 
 #include "partition/placement.h"
 
-#define WAYS_MAX 512          /* of one op */
-#define WAYS_TRIED_MAX 20000  /* assignments of one op, of which many are the same way */
+#define WAYS_MAX 512         /* of one op */
+#define WAYS_TRIED_MAX 20000 /* assignments of one op, of which many are the same way */
 
 struct way {
     struct assign assign;
-    uint32_t needs[GRAPH_INPUTS_MAX];  /* sharding numbers of the operands ... */
-    uint32_t homes[RULE_RESULTS_MAX];  /* ... and of the results */
-    uint32_t busy;                     /* the axes that are put to work */
-    double work;                       /* tally_work() */
+    uint32_t needs[GRAPH_INPUTS_MAX]; /* sharding numbers of the operands ... */
+    uint32_t homes[RULE_RESULTS_MAX]; /* ... and of the results */
+    uint32_t busy;                    /* the axes that are put to work */
+    double work;                      /* tally_work() */
 };
 
 struct ways {
