@@ -164,49 +164,55 @@ static bool carry(struct carry *c)
     return false;
 }
 
-static bool carry_from(struct placement *p, const struct improve_wish *first)
+/* What pays around one layer is done in all that are alike, and judged by the whole, whose cost is
+ * kept in *total: to add it up takes a walk over all ops. */
+static bool carry_from(struct placement *p, const struct improve_wish *first, double *total)
 {
     struct carry c = {.p = p, .nwishes = 1, .wishes = {*first}};
-    double total;
 
     if (!placement_is_free(p, first->node))
         return false;
-    total = tally_total(p);
-    if (carry(&c) && tally_total(p) < total * (1 - 1e-12))
-        return true;
+    if (carry(&c)) {
+        double after = tally_total(p);
+
+        if (after < *total * (1 - 1e-12)) {
+            *total = after;
+            return true;
+        }
+    }
     p->limits.hits[LIMIT_CARRY] += c.changed.n == CARRY_MAX || c.affected.full;
     undo(&c);
     return false;
 }
 
-static bool carry_to(struct placement *p, uint32_t value, uint32_t number)
+static bool carry_to(struct placement *p, uint32_t value, uint32_t number, double *total)
 {
     const struct improve_wish w = wish_of_value(p, value, number);
 
-    return number != p->nodes[value].home && carry_from(p, &w);
+    return number != p->nodes[value].home && carry_from(p, &w, total);
 }
 
 /* All that is needed of a value elsewhere than at its home, one after another. */
-static bool carry_needs(struct placement *p, uint32_t node)
+static bool carry_needs(struct placement *p, uint32_t node, double *total)
 {
     const struct placement_node *n = &p->nodes[node];
     bool changed = false;
 
     for (uint32_t o = n->output; o < p->graph->noutputs; o++)
         if (p->graph->outputs[o].node == node)
-            changed |= carry_to(p, node, placement_output_need(p, o));
+            changed |= carry_to(p, node, placement_output_need(p, o), total);
     for (uint32_t r = 0; r < n->nreaders; r++) {
         uint32_t reader = n->readers[r].node, k = n->readers[r].operand;
 
-        changed |= carry_to(p, node, p->nodes[reader].needs[k]);
+        changed |= carry_to(p, node, p->nodes[reader].needs[k], total);
         if (p->nodes[reader].needs[k] != n->home)
-            changed |= carry_from(p, &(struct improve_wish){reader, true, k, n->home});
+            changed |= carry_from(p, &(struct improve_wish){reader, true, k, n->home}, total);
     }
     return changed;
 }
 
 /* A value that is brought somewhere else may be less, cut by one more axis. */
-static bool carry_cuts(struct placement *p, uint32_t node)
+static bool carry_cuts(struct placement *p, uint32_t node, double *total)
 {
     const struct graph_node *g = &p->graph->nodes[node];
     bool changed = false;
@@ -220,21 +226,28 @@ static bool carry_cuts(struct placement *p, uint32_t node)
                 (shd_sharding_axes(&s) | s.partial) >> a & 1)
                 continue;
             s.dims[d].axes[s.dims[d].naxes++] = a;
-            changed |= carry_to(p, node, price_number(p->price, &s));
+            changed |= carry_to(p, node, price_number(p->price, &s), total);
         }
     return changed;
 }
 
 bool carry_all(struct placement *p)
 {
+    double total;
     bool changed = false;
+
+    if (p->graph->nnodes > CARRY_GRAPH_MAX) {
+        p->limits.hits[LIMIT_CARRY]++;
+        return false;
+    }
+    total = tally_total(p);
 
     for (uint32_t node = 0; node < p->graph->nnodes; node++) {
         const struct placement_node *n = &p->nodes[node];
 
         if (n->live && n->stands_for && n->home != PLACEMENT_UNKNOWN && tally_value(p, node) > 0) {
-            changed |= carry_needs(p, node);
-            changed |= carry_cuts(p, node);
+            changed |= carry_needs(p, node, &total);
+            changed |= carry_cuts(p, node, &total);
         }
     }
     return changed;

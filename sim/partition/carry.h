@@ -13,7 +13,8 @@
 
 #include "partition/placement.h"
 
-/* Carry what steps there are, where that pays; true when some were. */
+/* Carry what steps there are, where that pays; true when some were.  Not in large graphs
+ * (CARRY_GRAPH_MAX). */
 bool carry_all(struct placement *placement);
 
 #endif /* PARTITION_CARRY_H */

@@ -26,7 +26,10 @@ enum {
     TOGETHER_MAX = 16,
     AFFECTED_MAX = 256,
     /* Ops that are moved while a step is carried along them, with their readers: half a layer. */
-    CARRY_MAX = 24
+    CARRY_MAX = 24,
+    /* Ops of a graph in which steps are carried.  Each try is judged by the whole step, and of a
+     * model of many layers the tries alone would take minutes. */
+    CARRY_GRAPH_MAX = 2000
 };
 
 enum limit {
