@@ -335,8 +335,8 @@ static int run(int argc, char **argv)
         "the mesh, such as pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp "
         "has a range.  \n\n"
         "Examples:\n"
-        "  Sixteen ranks of a pipeline, eight plans and then choice by choice:\n"
-        "    shardsim search scenarios/models/gpt3-175b.yaml --range pp=16 --plans 8\n"
+        "  The three best of a small model, on a cluster of B200:\n"
+        "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
