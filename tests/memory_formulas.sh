@@ -9,6 +9,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+starts_no_threads
 
 # The layers alone, without embedding and head.  Arguments: NAME HIDDEN LAYERS HEADS PP VIRTUAL
 # MICROBATCH MICROBATCHES of a model; those of the paper's table 3.

@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+starts_no_threads
 
 : "${SHARDSIM_PUBLISHED:=$top_srcdir/../shared/published}"
 if ! [ -f "$SHARDSIM_PUBLISHED/score.py" ]; then
