@@ -29,7 +29,7 @@ enum {
     CARRY_MAX = 24,
     /* Ops of a graph in which steps are carried.  Each try is judged by the whole step, and of a
      * model of many layers the tries alone would take minutes. */
-    CARRY_GRAPH_MAX = 2000
+    CARRY_GRAPH_MAX = 300
 };
 
 enum limit {
