@@ -405,8 +405,6 @@ libsim_la_SOURCES = \
 	%D%/partition/busy.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
-	%D%/partition/carry.c \
-	%D%/partition/carry.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/follow.c \

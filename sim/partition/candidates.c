@@ -129,15 +129,3 @@ void candidates_find(struct placement *p, uint32_t node, struct candidates *cs)
         add_partial(p, cs, node, k);
     }
 }
-
-void candidates_add_operand(struct placement *p, uint32_t node, uint32_t operand, uint32_t number,
-                            struct candidates *cs)
-{
-    add_neighbour(p, cs, node, p->nodes[node].rule.operand[operand], number);
-}
-
-void candidates_add_result(struct placement *p, uint32_t node, uint32_t result, uint32_t number,
-                           struct candidates *cs)
-{
-    add_neighbour(p, cs, node, p->nodes[node].rule.result[result], number);
-}

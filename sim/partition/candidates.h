@@ -21,10 +21,4 @@ struct candidates {
 
 void candidates_find(struct placement *placement, uint32_t node, struct candidates *out);
 
-/* Suggest more: the places that a sharding has for the axes of an operand, or of a result. */
-void candidates_add_operand(struct placement *placement, uint32_t node, uint32_t operand,
-                            uint32_t number, struct candidates *candidates);
-void candidates_add_result(struct placement *placement, uint32_t node, uint32_t result,
-                           uint32_t number, struct candidates *candidates);
-
 #endif /* PARTITION_CANDIDATES_H */

@@ -10,20 +10,10 @@
 #include "partition/tally.h"
 
 struct best {
-    const struct improve_wish *wish; /* NULL: any */
     bool found;
     double cost;
     struct assign assign;
 };
-
-static bool is_wished(const struct placement *p, const struct improve_wish *w)
-{
-    if (!w)
-        return true;
-    return w->number == (w->of_operand
-                             ? p->nodes[w->node].needs[w->array]
-                             : p->nodes[assign_result_node(p->graph, w->node, w->array)].home);
-}
 
 static void consider(struct placement *p, uint32_t node, const struct assign *a, struct best *best)
 {
@@ -35,12 +25,10 @@ static void consider(struct placement *p, uint32_t node, const struct assign *a,
         return;
     n->assign = *a;
     placement_settle(p, node);
-    if (!is_wished(p, best->wish))
-        return;
     cost = tally_near(p, node);
     if (best->found && cost >= best->cost)
         return;
-    *best = (struct best){best->wish, true, cost, *a};
+    *best = (struct best){true, cost, *a};
 }
 
 static uint32_t first_digit(uint32_t axis, uint32_t busy)
@@ -80,7 +68,7 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
 bool improve_node(struct placement *p, uint32_t node)
 {
     struct placement_node *n = &p->nodes[node];
-    struct best best = {.wish = NULL};
+    struct best best = {.found = false};
     struct placement_node before = *n;
     struct candidates cs;
     uint32_t busy;
@@ -89,7 +77,7 @@ bool improve_node(struct placement *p, uint32_t node)
     busy = busy_is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
     if (before.home != PLACEMENT_UNKNOWN &&
         !(busy & ~busy_axes(&n->assign, shd_mesh_naxes(p->mesh))))
-        best = (struct best){NULL, true, tally_near(p, node), n->assign};
+        best = (struct best){true, tally_near(p, node), n->assign};
     consider_all(p, node, &cs, busy, &best);
     if (!best.found)
         consider_all(p, node, &cs, 0, &best);
@@ -99,29 +87,6 @@ bool improve_node(struct placement *p, uint32_t node)
         memcmp(&n->assign, &before.assign, sizeof n->assign) != 0)
         placement_settle_alike(p, node);
     return n->home != before.home || memcmp(n->needs, before.needs, sizeof n->needs) != 0;
-}
-
-bool improve_as_wished(struct placement *p, const struct improve_wish *wish)
-{
-    struct placement_node *n = &p->nodes[wish->node];
-    const struct assign before = n->assign;
-    struct best best = {.wish = wish};
-    struct candidates cs;
-
-    candidates_find(p, wish->node, &cs);
-    if (wish->of_operand)
-        candidates_add_operand(p, wish->node, wish->array, wish->number, &cs);
-    else
-        candidates_add_result(p, wish->node, wish->array, wish->number, &cs);
-    if (busy_is_heavy(p->graph->nodes[wish->node].op))
-        consider_all(p, wish->node, &cs, cs.brought, &best);
-    if (!best.found)
-        consider_all(p, wish->node, &cs, 0, &best);
-    n->assign = best.found ? best.assign : before;
-    placement_settle(p, wish->node);
-    if (best.found)
-        placement_settle_alike(p, wish->node);
-    return best.found;
 }
 
 bool improve_keeps_busy(const struct placement *p, uint32_t node)

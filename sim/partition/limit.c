@@ -14,7 +14,6 @@ const char *limit_text(enum limit limit)
         [LIMIT_VERSIONS] = "shardings of one value beyond 64",
         [LIMIT_TOGETHER] = "values with more than 16 readers, which were not moved together",
         [LIMIT_AFFECTED] = "costs of values beyond 256 around one that was moved",
-        [LIMIT_CARRY] = "chains of more than 24 ops, or of a graph of more than 300, along which no step was carried",
     };
 
     return limit < LIMIT_COUNT ? texts[limit] : NULL;

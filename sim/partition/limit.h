@@ -24,12 +24,7 @@ enum {
     /* Readers of one value that are moved together, and the values whose costs that may change: a
      * value of a transformer has at most 6 readers, with some 30 values around them. */
     TOGETHER_MAX = 16,
-    AFFECTED_MAX = 256,
-    /* Ops that are moved while a step is carried along them, with their readers: half a layer. */
-    CARRY_MAX = 24,
-    /* Ops of a graph in which steps are carried.  Each try is judged by the whole step, and of a
-     * model of many layers the tries alone would take minutes. */
-    CARRY_GRAPH_MAX = 300
+    AFFECTED_MAX = 256
 };
 
 enum limit {
@@ -39,7 +34,6 @@ enum limit {
     LIMIT_VERSIONS,
     LIMIT_TOGETHER,
     LIMIT_AFFECTED,
-    LIMIT_CARRY,
     LIMIT_COUNT
 };
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "partition/alike.h"
-#include "partition/carry.h"
 #include "partition/follow.h"
 #include "partition/improve.h"
 #include "partition/share.h"
@@ -76,14 +75,6 @@ static void start_cheapest(struct placement *p)
             improve_node(p, node);
 }
 
-/* Moves that one op alone would not make. */
-static bool move_several(struct placement *p)
-{
-    bool shared = share_all(p), carried = carry_all(p);
-
-    return shared || carried;
-}
-
 double search_part(const struct placement *p)
 {
     return p->gradients_free ? 1 + FREE_HANDICAP : 1;
@@ -131,7 +122,7 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct be
         search_free_gradients(p);
         sweep(p);
     }
-    while (rounds < SHARES_MAX && move_several(p)) {
+    while (rounds < SHARES_MAX && share_all(p)) {
         keep(best, p);
         sweep(p);
         rounds++;
