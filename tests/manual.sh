@@ -5,6 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+runs_shipped_scenarios
 
 # Built here, or in the tarball.
 pages=$top_builddir/man

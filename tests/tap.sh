@@ -19,11 +19,20 @@ skip() {
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# Said by a test whose programs start no threads: under the thread sanitizer, which makes them ten
-# times slower, it could find nothing.
+# The thread sanitizer makes programs ten times slower.  It could find nothing in tests that start
+# no threads, nor anything new in those that run what tests/scenarios.sh runs: they say so.
 starts_no_threads() {
+    leave_out "it starts no threads, and nothing can race"
+}
+
+runs_shipped_scenarios() {
+    leave_out "tests/scenarios.sh runs the same programs"
+}
+
+# leave_out REASON: under the thread sanitizer
+leave_out() {
     [ "${SHD_SANITIZER:-}" = thread ] || return 0
-    skip "all" "it starts no threads, and nothing can race"
+    skip "all" "$1"
     done_testing
     exit 0
 }
