@@ -254,6 +254,24 @@ void json_out_null(struct json_out *out)
     text_add(out->text, "null");
 }
 
+void json_out_key_string(struct json_out *out, const char *key, const char *string)
+{
+    json_out_key(out, key);
+    json_out_string(out, string);
+}
+
+void json_out_key_uint(struct json_out *out, const char *key, uint128 value)
+{
+    json_out_key(out, key);
+    json_out_uint(out, value);
+}
+
+void json_out_key_double(struct json_out *out, const char *key, double value)
+{
+    json_out_key(out, key);
+    json_out_double(out, value);
+}
+
 void json_out_raw(struct json_out *out, const char *json, size_t length)
 {
     begin_value(out);

@@ -75,6 +75,11 @@ void json_out_double(struct json_out *out, double value);
 void json_out_bool(struct json_out *out, bool value);
 void json_out_null(struct json_out *out);
 
+/* A key and its value. */
+void json_out_key_string(struct json_out *out, const char *key, const char *string);
+void json_out_key_uint(struct json_out *out, const char *key, uint128 value);
+void json_out_key_double(struct json_out *out, const char *key, double value);
+
 /* A value that is JSON already; copied as it is, but for characters in it that are to be escaped.
  */
 void json_out_raw(struct json_out *out, const char *json, size_t length);

@@ -241,18 +241,6 @@ void search_report_text(struct text *out, const struct search_report *report)
 
 /* ---- JSON ---- */
 
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
-static void key_uint(struct json_out *out, const char *key, uint64_t value)
-{
-    json_out_key(out, key);
-    json_out_uint(out, value);
-}
-
 static void write_layout(struct json_out *out, const struct layout *layout)
 {
     json_out_key(out, "layout");
@@ -284,18 +272,18 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
     write_layout(out, &item->layout);
     json_out_key(out, "state");
     json_out_string(out, states[plan->state]);
-    key_double(out, "bound_seconds", item->bound_s);
-    key_double(out, "bound_bytes", item->bound_bytes);
+    json_out_key_double(out, "bound_seconds", item->bound_s);
+    json_out_key_double(out, "bound_bytes", item->bound_bytes);
     if (plan->state != SEARCH_REFUSED) {
-        key_double(out, "step_seconds", f->step_s);
-        key_double(out, "mfu", f->mfu);
-        key_double(out, "memory_bytes", f->memory_bytes);
-        key_double(out, "compute_seconds", f->compute_s);
-        key_double(out, "exposed_seconds", f->exposed_s);
-        key_double(out, "waiting_seconds", f->bubble_s);
-        key_double(out, "update_seconds", f->update_s);
-        key_double(out, "tokens_per_device_second",
-                   f->tokens_per_s / (double)s->subject->space.devices);
+        json_out_key_double(out, "step_seconds", f->step_s);
+        json_out_key_double(out, "mfu", f->mfu);
+        json_out_key_double(out, "memory_bytes", f->memory_bytes);
+        json_out_key_double(out, "compute_seconds", f->compute_s);
+        json_out_key_double(out, "exposed_seconds", f->exposed_s);
+        json_out_key_double(out, "waiting_seconds", f->bubble_s);
+        json_out_key_double(out, "update_seconds", f->update_s);
+        json_out_key_double(out, "tokens_per_device_second",
+                            f->tokens_per_s / (double)s->subject->space.devices);
     }
     json_out_end_object(out);
 }
@@ -322,16 +310,17 @@ void search_report_json(struct json_out *out, const struct search_report *r)
     const struct search *s = r->search;
 
     json_out_begin_object(out);
-    key_uint(out, "schema", 1);
+    json_out_key_uint(out, "schema", 1);
     json_out_key(out, "hardware");
     json_out_string(out, s->subject->hardware->name);
-    key_uint(out, "devices", (uint64_t)s->subject->space.devices);
-    key_uint(out, "layouts", s->nlayouts);
-    key_uint(out, "too_big", s->ntoo_big);
-    key_uint(out, "refused", s->nrefused);
-    key_uint(out, "plans", s->nplans);
-    key_double(out, "proven_seconds", s->proven_s);
-    key_double(out, "expected_error", s->nbest ? best_of(s, 0)->figures.expected_error : -1);
+    json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
+    json_out_key_uint(out, "layouts", s->nlayouts);
+    json_out_key_uint(out, "too_big", s->ntoo_big);
+    json_out_key_uint(out, "refused", s->nrefused);
+    json_out_key_uint(out, "plans", s->nplans);
+    json_out_key_double(out, "proven_seconds", s->proven_s);
+    json_out_key_double(out, "expected_error",
+                        s->nbest ? best_of(s, 0)->figures.expected_error : -1);
     json_out_key(out, "best");
     json_out_begin_array(out);
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++)

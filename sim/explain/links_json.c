@@ -6,33 +6,21 @@
 
 #include "explain/links.h"
 
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
-static void key_string(struct json_out *out, const char *key, const char *value)
-{
-    json_out_key(out, key);
-    json_out_string(out, value);
-}
-
 static void write_part(const struct links_question *q, const struct hardware_part *part,
                        struct json_out *out)
 {
     json_out_begin_object(out);
-    key_string(out, "tier", q->hardware->tiers[part->tier].name);
+    json_out_key_string(out, "tier", q->hardware->tiers[part->tier].name);
     json_out_key(out, "members");
     json_out_int(out, part->members);
-    key_double(out, "bytes", part->bytes);
-    key_double(out, "bytes_per_second", part->bytes_per_s);
-    key_double(out, "steps", part->steps);
-    key_double(out, "start_seconds", part->start_s);
-    key_double(out, "latency_seconds", part->latency_s);
-    key_double(out, "bandwidth_seconds", part->bandwidth_s);
-    key_double(out, "copy_seconds", part->copy_s);
-    key_double(out, "seconds", part->seconds);
+    json_out_key_double(out, "bytes", part->bytes);
+    json_out_key_double(out, "bytes_per_second", part->bytes_per_s);
+    json_out_key_double(out, "steps", part->steps);
+    json_out_key_double(out, "start_seconds", part->start_s);
+    json_out_key_double(out, "latency_seconds", part->latency_s);
+    json_out_key_double(out, "bandwidth_seconds", part->bandwidth_s);
+    json_out_key_double(out, "copy_seconds", part->copy_s);
+    json_out_key_double(out, "seconds", part->seconds);
     json_out_end_object(out);
 }
 
@@ -58,15 +46,15 @@ void links_json(const struct links_answer *a, const struct links_question *q, st
                                             [HARDWARE_TREE] = "tree"};
 
     json_out_begin_object(out);
-    key_string(out, "hardware", q->hardware->name);
-    key_string(out, "op", coll_kind_name(q->kind));
+    json_out_key_string(out, "hardware", q->hardware->name);
+    json_out_key_string(out, "op", coll_kind_name(q->kind));
     json_out_key(out, "members");
     json_out_int(out, a->group.members);
-    key_double(out, "operand_bytes", q->operand_bytes);
-    key_double(out, "array_bytes", a->array_bytes);
+    json_out_key_double(out, "operand_bytes", q->operand_bytes);
+    json_out_key_double(out, "array_bytes", a->array_bytes);
     if (q->hardware->tiers[0].torus)
         write_slice(&q->hardware->tiers[0], out);
-    key_string(out, "schedule", schedules[a->collective.schedule]);
+    json_out_key_string(out, "schedule", schedules[a->collective.schedule]);
     json_out_key(out, "small_protocol");
     json_out_bool(out, a->collective.small);
     json_out_key(out, "tiers");
@@ -74,15 +62,15 @@ void links_json(const struct links_answer *a, const struct links_question *q, st
     for (int p = 0; p < a->collective.nparts; p++)
         write_part(q, &a->collective.parts[p], out);
     json_out_end_array(out);
-    key_double(out, "host_seconds", a->collective.host_s);
-    key_double(out, "latency_seconds", a->latency_s);
-    key_double(out, "bandwidth_seconds", a->bandwidth_s);
-    key_double(out, "seconds", a->collective.seconds);
-    key_string(out, "bound", a->bound);
-    key_double(out, "algorithm_bytes_per_second", a->algorithm_bytes_per_s);
-    key_double(out, "bus_bytes_per_second", a->bus_bytes_per_s);
-    key_double(out, "equal_operand_bytes", a->equal_operand_bytes);
+    json_out_key_double(out, "host_seconds", a->collective.host_s);
+    json_out_key_double(out, "latency_seconds", a->latency_s);
+    json_out_key_double(out, "bandwidth_seconds", a->bandwidth_s);
+    json_out_key_double(out, "seconds", a->collective.seconds);
+    json_out_key_string(out, "bound", a->bound);
+    json_out_key_double(out, "algorithm_bytes_per_second", a->algorithm_bytes_per_s);
+    json_out_key_double(out, "bus_bytes_per_second", a->bus_bytes_per_s);
+    json_out_key_double(out, "equal_operand_bytes", a->equal_operand_bytes);
     if (a->long_ring_s > 0 && a->collective.nparts == 1)
-        key_double(out, "long_ring_seconds", a->long_ring_s);
+        json_out_key_double(out, "long_ring_seconds", a->long_ring_s);
     json_out_end_object(out);
 }

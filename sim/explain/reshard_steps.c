@@ -77,18 +77,12 @@ void reshard_steps_text(const struct reshard_steps *s, struct text *out, size_t 
 
 /* ---- JSON ---- */
 
-static void key_string(struct json_out *out, const char *key, const char *value)
-{
-    json_out_key(out, key);
-    json_out_string(out, value);
-}
-
 static void write_sharding(struct json_out *out, const char *key, const struct shd_sharding *s)
 {
     char words[512];
 
     shd_sharding_print(s, words, sizeof words);
-    key_string(out, key, words);
+    json_out_key_string(out, key, words);
 }
 
 static void write_axes(struct json_out *out, const struct shd_reshard_step *step)
@@ -125,7 +119,7 @@ void reshard_steps_json(const struct reshard_steps *s, struct json_out *out)
         const struct shd_reshard_step *step = &s->plan->steps[i];
 
         json_out_begin_object(out);
-        key_string(out, "kind", shd_reshard_kind_name(step->kind));
+        json_out_key_string(out, "kind", shd_reshard_kind_name(step->kind));
         write_axes(out, step);
         write_sharding(out, "from", &step->from);
         write_sharding(out, "to", &step->to);

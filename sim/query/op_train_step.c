@@ -26,12 +26,6 @@ static void write_memory(struct json_out *out, const struct program *program)
     json_out_end_object(out);
 }
 
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
 static void write_answer(struct json_out *out, const struct trial *trial, const struct text *text)
 {
     const struct scenario *s = trial->scenario;
@@ -42,12 +36,12 @@ static void write_answer(struct json_out *out, const struct trial *trial, const 
     program_work(&work, trial->program);
     modelled_figures_of(&figures, trial->record, tokens);
     json_out_begin_object(out);
-    key_double(out, "step_seconds", figures.step_s);
+    json_out_key_double(out, "step_seconds", figures.step_s);
     json_out_key(out, "model_flops");
     json_out_uint(out, work.model_flops);
-    key_double(out, "mfu", figures.mfu);
-    key_double(out, "hfu", figures.hfu);
-    key_double(out, "peak_bytes", figures.memory_bytes);
+    json_out_key_double(out, "mfu", figures.mfu);
+    json_out_key_double(out, "hfu", figures.hfu);
+    json_out_key_double(out, "peak_bytes", figures.memory_bytes);
     json_out_key(out, "fits");
     json_out_bool(out, figures.fits);
     json_out_key(out, "breakdown");

@@ -259,8 +259,8 @@ static void print_straggler(struct text *out, const struct record *record)
     if (s->links != 1)
         snprintf(slower + n, sizeof slower - n, "%stransfers take %.4g times as long",
                  n ? ", its " : "'s ", s->links);
-    text_addf(out, "  straggler   device %" PRId32 "%s%s: %+.1f %% on the %s without it\n", s->device,
-              n ? " " : "", slower,
+    text_addf(out, "  straggler   device %" PRId32 "%s%s: %+.1f %% on the %s without it\n",
+              s->device, n ? " " : "", slower,
               s->without_ns > 0 ? 100 * ((double)step_ns / (double)s->without_ns - 1) : 0,
               units_print_seconds(time, sizeof time, (double)s->without_ns * 1e-9));
 }
@@ -297,12 +297,6 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
 
 /* ---- JSON ---- */
 
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
 static void write_breakdown(struct json_out *out, const struct record *record,
                             const struct modelled_figures *f)
 {
@@ -311,17 +305,17 @@ static void write_breakdown(struct json_out *out, const struct record *record,
     char axes[64];
 
     for (int k = 0; k < RECORD_NWORKS; k++)
-        key_double(out, work_keys[k], (double)record->modelled->work_ns[k] * 1e-9);
-    key_double(out, "again_seconds", (double)record->modelled->again_ns * 1e-9);
-    key_double(out, "exposed_communication_seconds", f->exposed_s);
+        json_out_key_double(out, work_keys[k], (double)record->modelled->work_ns[k] * 1e-9);
+    json_out_key_double(out, "again_seconds", (double)record->modelled->again_ns * 1e-9);
+    json_out_key_double(out, "exposed_communication_seconds", f->exposed_s);
     json_out_key(out, "exposed_by_axes");
     json_out_begin_flat_object(out);
     for (uint32_t k = 0; k < n; k++) {
         print_axes(record->program, list[k].axes, axes, sizeof axes);
-        key_double(out, axes, list[k].seconds);
+        json_out_key_double(out, axes, list[k].seconds);
     }
     json_out_end_object(out);
-    key_double(out, "bubble_seconds", f->bubble_s);
+    json_out_key_double(out, "bubble_seconds", f->bubble_s);
 }
 
 static void write_trust(struct json_out *out, const struct record *record)
@@ -344,9 +338,9 @@ static void write_straggler(struct json_out *out, const struct record_straggler 
     json_out_begin_flat_object(out);
     json_out_key(out, "device");
     json_out_int(out, s->device);
-    key_double(out, "compute", s->compute);
-    key_double(out, "links", s->links);
-    key_double(out, "step_seconds_without", (double)s->without_ns * 1e-9);
+    json_out_key_double(out, "compute", s->compute);
+    json_out_key_double(out, "links", s->links);
+    json_out_key_double(out, "step_seconds_without", (double)s->without_ns * 1e-9);
     json_out_end_object(out);
 }
 
@@ -358,13 +352,13 @@ void modelled_json(struct json_out *out, const struct record *record, uint64_t t
     json_out_begin_object(out);
     json_out_key(out, "hardware");
     json_out_string(out, record->modelled->hardware->name);
-    key_double(out, "step_seconds", f.step_s);
-    key_double(out, "tokens_per_second", f.tokens_per_s);
-    key_double(out, "mfu", f.mfu);
-    key_double(out, "hfu", f.hfu);
-    key_double(out, "compute_seconds", f.compute_s);
+    json_out_key_double(out, "step_seconds", f.step_s);
+    json_out_key_double(out, "tokens_per_second", f.tokens_per_s);
+    json_out_key_double(out, "mfu", f.mfu);
+    json_out_key_double(out, "hfu", f.hfu);
+    json_out_key_double(out, "compute_seconds", f.compute_s);
     write_breakdown(out, record, &f);
-    key_double(out, "memory_bytes", f.memory_bytes);
+    json_out_key_double(out, "memory_bytes", f.memory_bytes);
     json_out_key(out, "fits");
     json_out_bool(out, f.fits);
     if (record->modelled->straggler.device >= 0)

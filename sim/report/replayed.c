@@ -132,26 +132,14 @@ bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct re
 
 /* ---- JSON ---- */
 
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
-static void key_string(struct json_out *out, const char *key, const char *value)
-{
-    json_out_key(out, key);
-    json_out_string(out, value);
-}
-
 void replayed_json_balance(struct json_out *out, const struct record *record)
 {
     struct balance b = balance_of(record, &parts[0]);
 
     json_out_begin_flat_object(out);
-    key_double(out, "mean", b.mean_s);
-    key_double(out, "max", b.max_s);
-    key_double(out, "ratio", ratio_of(&b));
+    json_out_key_double(out, "mean", b.mean_s);
+    json_out_key_double(out, "max", b.max_s);
+    json_out_key_double(out, "ratio", ratio_of(&b));
     json_out_key(out, "slowest");
     json_out_int(out, b.slowest);
     json_out_end_object(out);
@@ -177,12 +165,12 @@ static void write_path(struct json_out *out, const struct replayed_share *shares
     json_out_begin_array(out);
     for (size_t i = 0; i < n; i++) {
         json_out_begin_flat_object(out);
-        key_string(out, "op", shares[i].op);
-        key_string(out, "where", shares[i].where);
-        key_string(out, "phase", program_phase_name(shares[i].phase));
+        json_out_key_string(out, "op", shares[i].op);
+        json_out_key_string(out, "where", shares[i].where);
+        json_out_key_string(out, "phase", program_phase_name(shares[i].phase));
         json_out_key(out, "count");
         json_out_uint(out, shares[i].count);
-        key_double(out, "seconds", (double)shares[i].ns * 1e-9);
+        json_out_key_double(out, "seconds", (double)shares[i].ns * 1e-9);
         json_out_end_object(out);
     }
     json_out_end_array(out);
@@ -199,7 +187,7 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     }
     json_out_begin_object(out);
-    key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
+    json_out_key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
     json_out_key(out, "spread");
     if (replay->spread >= 0)
         json_out_double(out, replay->spread);
@@ -208,12 +196,12 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
     json_out_key(out, "repeats");
     json_out_uint(out, replay->repeats);
     for (size_t p = 0; p < NPARTS; p++)
-        key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
+        json_out_key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
     json_out_key(out, "transfers");
     json_out_begin_flat_object(out);
     json_out_key(out, "bytes_per_second");
     json_out_uint(out, replay->transfers.bytes_per_s);
-    key_double(out, "latency_seconds", (double)replay->transfers.latency_ns * 1e-9);
+    json_out_key_double(out, "latency_seconds", (double)replay->transfers.latency_ns * 1e-9);
     json_out_end_object(out);
     write_devices(out, record);
     write_path(out, shares, n);
@@ -298,13 +286,13 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
 
     if (!shares)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
-    text_addf(out,
-              "\nreplayed      %s a step, had each device a core of its own\n"
-              "  transfers at %s after %s\n",
-              units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
-              units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
-              units_print_seconds(latency, sizeof latency,
-                                  (double)replay->transfers.latency_ns * 1e-9));
+    text_addf(
+        out,
+        "\nreplayed      %s a step, had each device a core of its own\n"
+        "  transfers at %s after %s\n",
+        units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
+        units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
+        units_print_seconds(latency, sizeof latency, (double)replay->transfers.latency_ns * 1e-9));
     print_spread(out, replay);
     print_parts(out, record);
     print_path(out, record, shares, n);

@@ -15,24 +15,6 @@
 #include "report/replayed.h"
 #include "report/traffic.h"
 
-static void key_uint(struct json_out *out, const char *key, uint128 value)
-{
-    json_out_key(out, key);
-    json_out_uint(out, value);
-}
-
-static void key_string(struct json_out *out, const char *key, const char *value)
-{
-    json_out_key(out, key);
-    json_out_string(out, value);
-}
-
-static void key_double(struct json_out *out, const char *key, double value)
-{
-    json_out_key(out, key);
-    json_out_double(out, value);
-}
-
 static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
 {
     json_out_key(out, "mesh");
@@ -51,20 +33,20 @@ static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
 static void write_row(struct json_out *out, const struct traffic_row *row)
 {
     json_out_begin_object(out);
-    key_string(out, "op", row->op);
+    json_out_key_string(out, "op", row->op);
     json_out_key(out, "axes");
     traffic_write_axes(out, row);
-    key_uint(out, "group_size", row->group_size);
-    key_uint(out, "groups", row->groups);
-    key_uint(out, "count", row->count);
-    key_string(out, "phase", program_phase_name(row->phase));
-    key_string(out, "dtype", shd_dtype_name(row->dtype));
-    key_string(out, "algorithm", row->algorithm);
-    key_uint(out, "operand_bytes", row->operand_bytes);
-    key_uint(out, "result_bytes", row->result_bytes);
-    key_uint(out, "received_bytes", row->received_bytes);
-    key_string(out, "where", row->where);
-    key_string(out, "why", row->why);
+    json_out_key_uint(out, "group_size", row->group_size);
+    json_out_key_uint(out, "groups", row->groups);
+    json_out_key_uint(out, "count", row->count);
+    json_out_key_string(out, "phase", program_phase_name(row->phase));
+    json_out_key_string(out, "dtype", shd_dtype_name(row->dtype));
+    json_out_key_string(out, "algorithm", row->algorithm);
+    json_out_key_uint(out, "operand_bytes", row->operand_bytes);
+    json_out_key_uint(out, "result_bytes", row->result_bytes);
+    json_out_key_uint(out, "received_bytes", row->received_bytes);
+    json_out_key_string(out, "where", row->where);
+    json_out_key_string(out, "why", row->why);
     json_out_end_object(out);
 }
 
@@ -74,7 +56,7 @@ static void write_sums(struct json_out *out, const char *key, const struct traff
     json_out_key(out, key);
     json_out_begin_flat_object(out);
     for (size_t i = 0; i < n; i++)
-        key_uint(out, sums[i].name, sums[i].bytes);
+        json_out_key_uint(out, sums[i].name, sums[i].bytes);
     json_out_end_object(out);
 }
 
@@ -89,7 +71,7 @@ static int write_traffic(struct json_out *out, const struct traffic *t, const st
     json_out_end_array(out);
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
-    key_uint(out, "total", record_received(record));
+    json_out_key_uint(out, "total", record_received(record));
     status = by_device_json(out, "per_device", record->received_bytes, record);
     write_sums(out, "by_axis", t->by_axis, t->nby_axis);
     write_sums(out, "by_op", t->by_op, t->nby_op);
@@ -105,9 +87,9 @@ static void write_balance(struct json_out *out, const char *key, const struct re
 
     json_out_key(out, key);
     json_out_begin_flat_object(out);
-    key_double(out, "mean", b.mean);
-    key_uint(out, "max", b.max);
-    key_double(out, "ratio", b.ratio);
+    json_out_key_double(out, "mean", b.mean);
+    json_out_key_uint(out, "max", b.max);
+    json_out_key_double(out, "ratio", b.ratio);
     json_out_key(out, "slowest");
     json_out_int(out, b.slowest);
     json_out_end_object(out);
@@ -143,10 +125,10 @@ static int write_bubble(struct json_out *out, const struct program *program)
         return SHD_ENOMEM;
     json_out_key(out, "pipeline");
     json_out_begin_flat_object(out);
-    key_uint(out, "ranks", program->nranks);
-    key_uint(out, "stages", program->nstages);
-    key_uint(out, "microbatches", program->microbatches);
-    key_double(out, "bubble", bubble);
+    json_out_key_uint(out, "ranks", program->nranks);
+    json_out_key_uint(out, "stages", program->nstages);
+    json_out_key_uint(out, "microbatches", program->microbatches);
+    json_out_key_double(out, "bubble", bubble);
     json_out_end_object(out);
     return SHD_OK;
 }
@@ -159,18 +141,18 @@ static void write_work(struct json_out *out, const struct record *r)
     program_work(&work, r->program);
     json_out_key(out, "work");
     json_out_begin_object(out);
-    key_uint(out, "done_flops", record_flops(r));
-    key_uint(out, "unsharded_flops", work.unsharded_flops);
-    key_double(out, "efficiency", record_efficiency(r, &work));
-    key_uint(out, "model_flops", work.model_flops);
+    json_out_key_uint(out, "done_flops", record_flops(r));
+    json_out_key_uint(out, "unsharded_flops", work.unsharded_flops);
+    json_out_key_double(out, "efficiency", record_efficiency(r, &work));
+    json_out_key_uint(out, "model_flops", work.model_flops);
     json_out_key(out, "axes");
     json_out_begin_array(out);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
         json_out_begin_object(out);
-        key_string(out, "axis", shd_mesh_axis_name(mesh, a));
+        json_out_key_string(out, "axis", shd_mesh_axis_name(mesh, a));
         json_out_key(out, "cuts_nothing");
         json_out_bool(out, work.axes[a].idle);
-        key_double(out, "repeated", work.axes[a].repeated);
+        json_out_key_double(out, "repeated", work.axes[a].repeated);
         json_out_key(out, "times");
         json_out_int(out, work.axes[a].times);
         json_out_end_object(out);
@@ -213,8 +195,8 @@ static void write_checks(struct json_out *out, const struct record *r, const cha
 static void write_place(struct json_out *out, const struct record_check *check)
 {
     key_any_double(out, "error", check->error);
-    key_uint(out, "device", (uint64_t)check->device);
-    key_uint(out, "element", (uint64_t)check->at);
+    json_out_key_uint(out, "device", (uint64_t)check->device);
+    json_out_key_uint(out, "element", (uint64_t)check->at);
     key_any_double(out, "is", check->got);
     key_any_double(out, "expected", check->want);
     key_any_double(out, "bound", check->allowed);
@@ -229,7 +211,7 @@ static void write_wrong(struct json_out *out, const struct record *r)
         if (record_check_ok(r, &r->checks[i]))
             continue;
         json_out_begin_object(out);
-        key_string(out, "array", r->checks[i].name);
+        json_out_key_string(out, "array", r->checks[i].name);
         key_any_double(out, "relative_error", r->checks[i].relative);
         write_place(out, &r->checks[i]);
         json_out_end_object(out);
@@ -239,9 +221,9 @@ static void write_wrong(struct json_out *out, const struct record *r)
         return;
     json_out_key(out, "first_wrong_step");
     json_out_begin_object(out);
-    key_uint(out, "step", r->step_op);
-    key_string(out, "op", program_step_name(&r->program->ops[r->step_op]));
-    key_string(out, "where", r->program->ops[r->step_op].name);
+    json_out_key_uint(out, "step", r->step_op);
+    json_out_key_string(out, "op", program_step_name(&r->program->ops[r->step_op]));
+    json_out_key_string(out, "where", r->program->ops[r->step_op].name);
     write_place(out, &r->step);
     json_out_end_object(out);
 }
@@ -255,9 +237,9 @@ static void write_open(struct json_out *out, const struct record *r)
         last += r->checks[i].nopen;
         first += r->checks[i].nopen_first;
     }
-    key_uint(out, "without_bound", last);
+    json_out_key_uint(out, "without_bound", last);
     if (r->training.nsteps > 1)
-        key_uint(out, "without_bound_after_first", first);
+        json_out_key_uint(out, "without_bound_after_first", first);
 }
 
 static void write_relative_errors(struct json_out *out, const struct record *r)
@@ -284,8 +266,8 @@ static void write_verify(struct json_out *out, const struct record *r)
     json_out_key(out, "ok");
     json_out_bool(out, record_verified_ok(r));
     if (r->tolerance > 0)
-        key_double(out, "tolerance", r->tolerance);
-    key_uint(out, "steps", r->nsteps);
+        json_out_key_double(out, "tolerance", r->tolerance);
+    json_out_key_uint(out, "steps", r->nsteps);
     write_open(out, r);
     write_checks(out, r, "outputs");
     write_checks(out, r, "gradients");
@@ -326,11 +308,11 @@ static int write_time(struct json_out *out, const struct result *result, struct 
     if (r->mode == RECORD_EXECUTED) {
         json_out_key(out, "measured");
         json_out_begin_flat_object(out);
-        key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
-        key_double(out, "fastest_step_seconds", (double)r->fastest_step_ns * 1e-9);
-        key_double(out, "first_step_seconds", (double)r->first_step_ns * 1e-9);
-        key_double(out, "cpu_seconds", (double)r->cpu_ns * 1e-9);
-        key_uint(out, "repeats", r->repeats);
+        json_out_key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
+        json_out_key_double(out, "fastest_step_seconds", (double)r->fastest_step_ns * 1e-9);
+        json_out_key_double(out, "first_step_seconds", (double)r->first_step_ns * 1e-9);
+        json_out_key_double(out, "cpu_seconds", (double)r->cpu_ns * 1e-9);
+        json_out_key_uint(out, "repeats", r->repeats);
         json_out_end_object(out);
     }
     if (r->replay) {
@@ -387,8 +369,8 @@ static void write_device_memory(struct json_out *out, const struct record *r)
         return;
     json_out_key(out, "device_memory");
     json_out_begin_flat_object(out);
-    key_string(out, "kind", r->memory.kind);
-    key_string(out, "why", r->memory.why);
+    json_out_key_string(out, "kind", r->memory.kind);
+    json_out_key_string(out, "why", r->memory.why);
     json_out_end_object(out);
 }
 
@@ -425,10 +407,10 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     if (status != SHD_OK)
         return status;
     json_out_begin_object(out);
-    key_string(out, "schema", "shardsim.result/1");
-    key_string(out, "scenario", result->scenario);
-    key_string(out, "strategy", result->strategy);
-    key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
+    json_out_key_string(out, "schema", "shardsim.result/1");
+    json_out_key_string(out, "scenario", result->scenario);
+    json_out_key_string(out, "strategy", result->strategy);
+    json_out_key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
     write_mesh(out, r->program->asked_mesh);
     status = write_traffic(out, &traffic, r);
     write_balances(out, r);
@@ -452,7 +434,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     if (r->verified)
         write_verify(out, r);
     if (r->program->note)
-        key_string(out, "note", r->program->note);
+        json_out_key_string(out, "note", r->program->note);
     if (result->saving.known) {
         json_out_key(out, "search");
         saving_json(&result->saving, out);
