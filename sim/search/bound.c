@@ -9,6 +9,7 @@
 /* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, and stage
  * s on rank s mod pp (model/pipeline.c, timetable/). */
 struct cut {
+    const struct space *space;
     int64_t pp, stages, layers;
     double microbatches;
 };
@@ -27,16 +28,18 @@ static struct cut cut_of(const struct space *space, const struct layout *layout)
 {
     int64_t pp = layout->value[SPACE_PP];
 
-    return (struct cut){.pp = pp,
+    return (struct cut){.space = space,
+                        .pp = pp,
                         .stages = pp * layout->value[SPACE_VIRTUAL],
                         .layers = space->layers,
                         .microbatches = (double)space_microbatches(space, layout)};
 }
 
-/* Layers in the stages before one. */
+/* Layers in the stages before one. Where some layers have experts only these count, for they are
+ * what pieces are of: the others take something, too, which a bound may leave out. */
 static int64_t before(const struct cut *cut, int64_t stage)
 {
-    return (stage * cut->layers + cut->stages - 1) / cut->stages;
+    return space_usual(cut->space, (stage * cut->layers + cut->stages - 1) / cut->stages);
 }
 
 static int64_t layers_of(const struct cut *cut, int64_t rank)
@@ -46,6 +49,16 @@ static int64_t layers_of(const struct cut *cut, int64_t rank)
     for (int64_t stage = rank; stage < cut->stages; stage += cut->pp)
         n += before(cut, stage + 1) - before(cut, stage);
     return n;
+}
+
+/* Layers in the stage of rank 0 that has the fewest. */
+static int64_t least_in_stage(const struct cut *cut)
+{
+    int64_t least = cut->layers;
+
+    for (int64_t stage = 0; stage < cut->stages; stage += cut->pp)
+        least = smaller(least, before(cut, stage + 1) - before(cut, stage));
+    return least;
 }
 
 /* Stages of rank 0, each for a microbatch, that are done forward before it begins a backward phase:
@@ -80,7 +93,7 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
         if (rank == 0) {
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
-            saved = layers ? ahead_of(&subject->space, layout) * (double)(cut.layers / cut.stages) *
+            saved = layers ? ahead_of(&subject->space, layout) * (double)least_in_stage(&cut) *
                                  layers->parts[PIECE_LAYER].saved_bytes
                            : 0;
         }

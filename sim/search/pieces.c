@@ -13,7 +13,7 @@
  */
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
-    int32_t kind, tp, cp, dp, microbatch, recompute, sp, zero;
+    int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
     int32_t staged; /* there is a pipeline */
     int32_t unused; /* 0: keys are compared byte by byte */
 };
@@ -68,12 +68,15 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     key.stride[0] = stride_of(h, layout, SPACE_TP);
     key.stride[1] = stride_of(h, layout, SPACE_CP);
     key.sp = v[SPACE_SP];
+    key.ep = v[SPACE_EP];
+    if (key.ep > 1 || kind == ATTEMPT_REPLICAS)
+        key.stride[2] = stride_of(h, layout, SPACE_DP);
     if (kind == ATTEMPT_LAYERS) {
         key.microbatch = v[SPACE_MICROBATCH];
         key.recompute = v[SPACE_RECOMPUTE];
     } else {
+        key.shards = v[SPACE_SHARDS];
         key.dp = v[SPACE_DP];
-        key.stride[2] = stride_of(h, layout, SPACE_DP);
         key.zero = v[SPACE_ZERO];
     }
     return key;
@@ -187,7 +190,7 @@ struct reader {
     const struct hardware_software *software;
     struct op_seconds seconds;
     double slower; /* the slowest of all nodes */
-    int dp;        /* the axis of replicas; -1: none, which is a piece of layers */
+    int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
 };
@@ -206,6 +209,11 @@ static bool reads(const struct program_op *op, const struct program_op *from)
     return false;
 }
 
+static bool is_gradient(const struct program *program, const struct program_op *op)
+{
+    return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
+}
+
 /* Whether the device stands still during a transfer.  Computations are done in the program's order.
  * So where the one before the transfer writes what it reads, and the one behind it reads what it
  * brings, nothing can be computed meanwhile; and software that waits for each never does. */
@@ -216,7 +224,7 @@ static bool stops(const struct reader *r, uint32_t i)
     if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
         return false;
     /* Gradients are summed where the program has it, or meanwhile. */
-    if (r->program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS)
+    if (is_gradient(r->program, op))
         return !r->software->overlaps_gradients;
     if (r->software->waits_for_collectives)
         return true;
@@ -288,9 +296,11 @@ static void add_op(struct reader *r, uint32_t i)
             add_once(r, i, seconds);
         return;
     }
-    /* Of replicas only what runs between them counts: all else is in the piece of layers. */
+    /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
+     * gradients that devices sum which hold experts together, as all replicas sum them. */
     if ((op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD) ||
-        (r->dp >= 0 && !runs_over(op, r->dp)))
+        (r->dp >= 0 ? !runs_over(op, r->dp) && !runs_over(op, r->shard)
+                    : transfers(op) && is_gradient(r->program, op)))
         return;
     if (transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
@@ -397,7 +407,8 @@ static int read_program(struct reader *out, const struct subject *subject,
     struct reader r = {.program = trial->program,
                        .software = &trial->hardware->software,
                        .slower = hardware_slowest(trial->hardware, nodes_of(subject)),
-                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp")};
+                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp"),
+                       .shard = shd_mesh_find_axis(trial->program->mesh, "shard")};
     int status = op_seconds_init(&r.seconds, trial->program, trial->hardware, err);
 
     if (status != SHD_OK)
