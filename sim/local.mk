@@ -643,6 +643,8 @@ libsim_la_SOURCES = \
 	%D%/search/attempt.h \
 	%D%/search/bound.c \
 	%D%/search/bound.h \
+	%D%/search/hops.c \
+	%D%/search/hops.h \
 	%D%/search/pieces.c \
 	%D%/search/pieces.h \
 	%D%/search/search.c \

@@ -11,22 +11,30 @@
 #ifndef SEARCH_PIECES_H
 #define SEARCH_PIECES_H
 
+#include "cost/events.h"
 #include "search/attempt.h"
+#include "search/hops.h"
 
-/* Where in the model: what a layer has, and what comes to it before the first and behind the last.
- */
-enum piece_part { PIECE_LAYER, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
+/* Where in the model: what a layer has, what each stage of a pipeline has besides its layers, and
+ * what comes to it before the first and behind the last. */
+enum piece_part { PIECE_LAYER, PIECE_STAGE, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
+
+/* What a device does one after the other: computations, and the transfers of each stream. */
+enum { PIECE_COMPUTE, PIECE_STREAMS, PIECE_NLINES = PIECE_STREAMS + EVENTS_STREAMS_MAX };
 
 struct piece {
     bool failed; /* there is no such program; `why` says why */
     char why[160];
     struct {
-        double forward_s, backward_s; /* of a microbatch */
-        double saved_bytes;           /* of one, that lie there from forward to backward */
-        double state_bytes;           /* parameters and the optimizer's state */
-        double gradient_bytes;        /* sums over microbatches, when the update begins */
-        double update_s;
+        double forward_s, backward_s;         /* of a microbatch */
+        double saved_bytes;                   /* of one, that lie there from forward to backward */
+        double state_bytes;                   /* parameters and the optimizer's state */
+        double gradient_bytes;                /* sums over microbatches, when the update begins */
+        double update_s[PIECE_NLINES];        /* once a step, when all gradients are there */
+        double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
+        double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */
     } parts[PIECE_NPARTS];
+    struct hop hops[HOP_NWAYS]; /* of a piece of layers with a pipeline */
 };
 
 struct pieces; /* opaque */
