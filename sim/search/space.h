@@ -85,6 +85,7 @@ int64_t space_microbatches(const struct space *space, const struct layout *layou
 /* How far apart, in devices, neighbours along an axis are. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
+const char *space_schedule_name(int32_t schedule); /* as timetable_find() takes it */
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
 
