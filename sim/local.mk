@@ -651,6 +651,9 @@ libsim_la_SOURCES = \
 	%D%/search/search.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
+	%D%/search/stages.c \
+	%D%/search/stages.h \
+	%D%/search/timed.c \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

@@ -145,24 +145,28 @@ static void show_progress(void *arg, const struct search_progress *p)
 /* ---- neighbours ---- */
 
 /* Of the layouts that differ from the winner in a choice alone, the one of the lowest bound. */
-static void find_neighbours(struct search_report *r)
+static void find_neighbours(struct search_report *r, struct search *s)
 {
-    const struct search *s = r->search;
-    const struct search_plan *winner = &s->plans[s->best[0]];
-    bool found[SPACE_NCHOICES] = {false};
+    uint32_t winner = s->plans[s->best[0]].item;
+    uint32_t found[SPACE_NCHOICES];
 
-    r->nneighbours = 0;
+    memset(found, 0xff, sizeof found);
     for (size_t i = 0; i < s->nitems; i++) {
         enum space_choice which;
 
-        if (i == winner->item ||
-            space_differs(&s->items[i].layout, &s->items[winner->item].layout, &which) != 1 ||
-            found[which])
+        if (i == winner || s->items[i].out ||
+            space_differs(&s->items[i].layout, &s->items[winner].layout, &which) != 1 ||
+            (found[which] != UINT32_MAX && s->items[i].bound_s >= s->items[found[which]].bound_s) ||
+            !search_bound_item(s, i))
             continue;
-        found[which] = true;
-        r->neighbours[r->nneighbours++] =
-            (struct search_neighbour){.choice = which, .item = (uint32_t)i};
+        if (found[which] == UINT32_MAX || s->items[i].bound_s < s->items[found[which]].bound_s)
+            found[which] = (uint32_t)i;
     }
+    r->nneighbours = 0;
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (found[c] != UINT32_MAX)
+            r->neighbours[r->nneighbours++] =
+                (struct search_neighbour){.choice = (enum space_choice)c, .item = found[c]};
 }
 
 /* Plan them; where the search was cut short one of them may win, and has neighbours of its own. */
@@ -174,7 +178,7 @@ static int plan_neighbours(struct search_report *r, struct search *s)
         return CMD_OK;
     do {
         winner = s->plans[s->best[0]].item;
-        find_neighbours(r);
+        find_neighbours(r, s);
         for (size_t k = 0; k < r->nneighbours; k++) {
             if (cmd_stop_request) {
                 r->nneighbours = k;

@@ -209,17 +209,21 @@ static void print_neighbours(struct text *out, const struct search_report *r)
 static void print_done(struct text *out, const struct search *s)
 {
     char pieces[UNITS_TEXT_MAX], bounds[UNITS_TEXT_MAX], plans[UNITS_TEXT_MAX];
+    char all[UNITS_TEXT_MAX];
+    double seconds = s->pieces_s + s->bounds_s + s->plans_s;
 
     text_addf(out,
-              "\nsearched      %zu layouts, %zu surely too big, %zu refused\n"
+              "\nsearched      %zu layouts in %s: %.0f a second\n"
+              "  bounds      in %s: %zu from their own pieces, %zu of these by their timetables\n"
               "  pieces      %zu in %s\n"
-              "  bounds      in %s: %.0f layouts a second on one core\n"
-              "  plans       %zu in %s\n",
-              s->nlayouts, s->ntoo_big, s->nrefused, s->npieces,
-              units_print_seconds(pieces, sizeof pieces, s->pieces_s),
-              units_print_seconds(bounds, sizeof bounds, s->bounds_s),
-              s->bounds_s > 0 ? (double)s->nbounds / s->bounds_s : 0, s->nplans,
-              units_print_seconds(plans, sizeof plans, s->plans_s));
+              "  plans       %zu in %s\n"
+              "  left out    %zu that are surely too big, %zu refused\n",
+              s->nlayouts, units_print_seconds(all, sizeof all, seconds),
+              seconds > 0 ? (double)s->nlayouts / seconds : 0,
+              units_print_seconds(bounds, sizeof bounds, s->bounds_s), s->nlevels[SEARCH_LAYERS],
+              s->nlevels[SEARCH_TIMED], s->npieces,
+              units_print_seconds(pieces, sizeof pieces, s->pieces_s), s->nplans,
+              units_print_seconds(plans, sizeof plans, s->plans_s), s->ntoo_big, s->nrefused);
     if (s->nrefused > 0)
         text_addf(out, "  refused     the first: %s\n", s->why);
 }

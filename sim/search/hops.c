@@ -14,10 +14,11 @@ struct reading {
     bool *waits; /* [buffer]: it is, or is made of, what another stage sends */
 };
 
-/* The axes over which a message may be scattered: replicas and ranks have other arrays. */
+/* The axes over which a message may be scattered: ranks have other arrays, and where the mesh does
+ * not have replicas as such, so do they. */
 static uint32_t axes_along(const struct program *program)
 {
-    static const char *const names[] = {"tp", "cp"};
+    static const char *const names[] = {"tp", "cp", "dp"};
     uint32_t along = 0;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -140,4 +141,14 @@ int hops_read(struct hop hops[HOP_NWAYS], const struct op_seconds *seconds, doub
     }
     free(r.waits);
     return SHD_OK;
+}
+
+void hops_read_update(double message_s[HARDWARE_TIERS_MAX], const struct op_seconds *seconds)
+{
+    const struct reading r = {
+        .seconds = seconds, .program = seconds->program, .part = PROGRAM_UPDATE};
+    struct hop hop = {.free_s = 0};
+
+    read_messages(&hop, &r, 0);
+    memcpy(message_s, hop.message_s, sizeof hop.message_s);
 }

@@ -29,4 +29,8 @@ struct hop {
 SHD_MUST_CHECK int hops_read(struct hop hops[HOP_NWAYS], const struct op_seconds *seconds,
                              double slower, struct shd_error *err);
 
+/* Of a table that the last stage shares with the first: the message with which its gradients come
+ * to the first stage's update, by tier; zeros: there is none. */
+void hops_read_update(double message_s[HARDWARE_TIERS_MAX], const struct op_seconds *seconds);
+
 #endif /* SEARCH_HOPS_H */

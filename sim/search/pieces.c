@@ -177,6 +177,22 @@ uint32_t pieces_count(const struct pieces *pieces)
     return pieces->n;
 }
 
+void piece_scale(struct piece *out, const struct piece *piece, double part)
+{
+    *out = *piece;
+    for (int p = 0; p < PIECE_NPARTS; p++) {
+        out->parts[p].forward_s *= part;
+        out->parts[p].backward_s *= part;
+        out->parts[p].saved_bytes = 0;
+        for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+            out->parts[p].streams_s[k] *= part;
+    }
+    /* What need not wait is the most, and stays. */
+    for (int way = 0; way < HOP_NWAYS; way++)
+        for (int t = 0; t < HARDWARE_TIERS_MAX; t++)
+            out->hops[way].message_s[t] *= part;
+}
+
 /* ---- reading a program ---- */
 
 /* What a stage of a piece takes, or all of a piece without stages. */
@@ -193,6 +209,7 @@ struct reader {
     int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
+    double update_message_s[HARDWARE_TIERS_MAX];
 };
 
 static bool computes(const struct program_op *op)
@@ -419,6 +436,8 @@ static int read_program(struct reader *out, const struct subject *subject,
         add_buffer(&r, b);
     if (staged && r.dp < 0)
         status = hops_read(r.hops, &r.seconds, r.slower, err);
+    if (staged && r.dp >= 0)
+        hops_read_update(r.update_message_s, &r.seconds);
     op_seconds_fini(&r.seconds);
     *out = r;
     return status;
@@ -453,6 +472,7 @@ static int build(struct piece *out, const struct subject *subject, const struct 
     } else if (entry->key.staged) {
         set_staged(out, first.stages);
         memcpy(out->hops, first.hops, sizeof out->hops);
+        memcpy(out->update_message_s, first.update_message_s, sizeof out->update_message_s);
     } else {
         set_unstaged(out, &first.stages[0], &three.stages[0]);
     }

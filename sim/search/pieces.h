@@ -34,13 +34,20 @@ struct piece {
         double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
         double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */
     } parts[PIECE_NPARTS];
-    struct hop hops[HOP_NWAYS]; /* of a piece of layers with a pipeline */
+    /* With a pipeline: of a piece of layers, and of one of replicas. */
+    struct hop hops[HOP_NWAYS];
+    double update_message_s[HARDWARE_TIERS_MAX];
 };
 
 struct pieces; /* opaque */
 
 struct pieces *pieces_create(const struct subject *subject); /* NULL: no memory */
 void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed */
+
+/* Of a piece of layers for a layout of so many sequences at a time, what it costs at the least,
+ * from one of more sequences (a multiple): a kernel of more work is no slower for each part of it,
+ * and a collective neither.  Without the bytes. */
+void piece_scale(struct piece *out, const struct piece *piece, double part);
 
 /* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);

@@ -63,6 +63,11 @@ const uint8_t *space_order(int32_t order)
     return orders[order];
 }
 
+const char *space_schedule_name(int32_t schedule)
+{
+    return schedule_words[schedule];
+}
+
 const char *space_choice_name(enum space_choice choice)
 {
     return choices[choice].name;

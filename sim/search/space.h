@@ -108,6 +108,7 @@ bool space_shards_inside(const struct layout *layout);
 /* How far apart, in devices, neighbours along an axis are; of dp those of the inner axis. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
+const char *space_schedule_name(int32_t schedule); /* as timetable_find() takes it */
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/bound.h"
+#include "timetable/timetable.h"
+
+/* A timetable that is gone through with the seconds of each stage. */
+struct walk {
+    const struct timetable *timetable;
+    const struct stages *stages;
+    struct phases *phases;  /* [stage] */
+    double *forward, *back; /* [stage][microbatch]: when its message was sent; negative: not yet */
+    double *ends;           /* [rank] */
+    size_t *next;           /* [rank]: the action it comes to */
+};
+
+static double *at(double *sent, const struct walk *w, const struct timetable_action *a,
+                  int64_t stage)
+{
+    return &sent[(size_t)stage * w->timetable->nmicrobatches + a->microbatch];
+}
+
+/* When the message was sent that an action waits for; 0: it waits for none. */
+static double sent_to(const struct walk *w, const struct timetable_action *a)
+{
+    if (a->kind == TIMETABLE_FORWARD)
+        return a->stage == 0 ? 0 : *at(w->forward, w, a, (int64_t)a->stage - 1);
+    return a->stage + 1 == w->timetable->nstages ? 0 : *at(w->back, w, a, (int64_t)a->stage + 1);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Do the next action of a rank; false: it must wait, or there is none. */
+static bool step(struct walk *w, uint32_t rank)
+{
+    const struct timetable *t = w->timetable;
+    const struct timetable_action *a = &t->actions[w->next[rank]];
+    const struct phase *phase;
+    double sent, end;
+    bool forward;
+
+    if (w->next[rank] == t->first[rank + 1])
+        return false;
+    forward = a->kind == TIMETABLE_FORWARD;
+    sent = sent_to(w, a);
+    if (sent < 0)
+        return false;
+    phase = forward ? &w->phases[a->stage].forward : &w->phases[a->stage].backward;
+    end = larger(w->ends[rank] + phase->own_s, sent + phase->end_s);
+    *at(forward ? w->forward : w->back, w, a, a->stage) =
+        larger(end - (phase->end_s - phase->way_s), 0);
+    w->ends[rank] = end;
+    w->next[rank]++;
+    return true;
+}
+
+static void walk_all(struct walk *w)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
+            while (step(w, rank))
+                any = true;
+    }
+}
+
+/* Each rank begins its update when it has done all. */
+static double step_seconds(const struct walk *w)
+{
+    double seconds = 0;
+
+    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
+        seconds = larger(
+            seconds, w->ends[rank] +
+                         stages_update(w->stages, stages_layers(&w->stages->cut, rank), rank == 0));
+    return seconds;
+}
+
+static bool allocate(struct walk *w)
+{
+    size_t n = (size_t)w->timetable->nstages * w->timetable->nmicrobatches;
+
+    w->phases = calloc(w->timetable->nstages, sizeof *w->phases);
+    w->forward = malloc(2 * n * sizeof *w->forward);
+    w->ends = calloc(w->timetable->nranks, sizeof *w->ends);
+    w->next = calloc(w->timetable->nranks, sizeof *w->next);
+    if (!w->phases || !w->forward || !w->ends || !w->next)
+        return false;
+    w->back = w->forward + n;
+    for (size_t i = 0; i < 2 * n; i++)
+        w->forward[i] = -1;
+    for (uint32_t stage = 0; stage < w->timetable->nstages; stage++)
+        w->phases[stage] = stages_phases(w->stages, stage);
+    memcpy(w->next, w->timetable->first, w->timetable->nranks * sizeof *w->next);
+    return true;
+}
+
+static int walk(double *out, const struct stages *stages, const struct timetable *timetable,
+                struct shd_error *err)
+{
+    struct walk w = {.timetable = timetable, .stages = stages};
+    int status = SHD_OK;
+
+    if (allocate(&w)) {
+        walk_all(&w);
+        *out = step_seconds(&w);
+    } else {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to walk a timetable");
+    }
+    free(w.phases);
+    free(w.forward);
+    free(w.ends);
+    free(w.next);
+    return status;
+}
+
+static int build_timetable(struct timetable **out, const struct stages *stages,
+                           struct shd_error *err)
+{
+    const struct timetable_schedule *schedule;
+    const struct timetable_sizes sizes = {.nranks = (uint32_t)stages->cut.pp,
+                                          .stages_per_rank =
+                                              (uint32_t)(stages->cut.stages / stages->cut.pp),
+                                          .nmicrobatches = (uint32_t)stages->cut.microbatches};
+    int status =
+        timetable_find(&schedule, space_schedule_name(stages->layout->value[SPACE_SCHEDULE]), err);
+
+    return status == SHD_OK ? timetable_build(out, schedule, &sizes, err) : status;
+}
+
+/* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
+ * that depend on its message after that was sent; so, one action after the other, nothing of the
+ * plan is sooner than here.  Where the backward phase is split, it is not known into what: there
+ * this is bound_time(). */
+int bound_timed(double *out, const struct subject *subject, const struct layout *layout,
+                const struct piece *replicas, const struct piece *layers, struct shd_error *err)
+{
+    double least = bound_time(subject, layout, replicas, layers), seconds = 0;
+    struct timetable *timetable;
+    struct stages stages;
+    int status = SHD_OK;
+
+    stages_of(&stages, subject, layout, replicas, layers);
+    if (stages.cut.pp > 1 && layout->value[SPACE_SCHEDULE] != SPACE_ZBH1) {
+        status = build_timetable(&timetable, &stages, err);
+        if (status == SHD_OK) {
+            status = walk(&seconds, &stages, timetable, err);
+            timetable_destroy(timetable);
+        }
+    }
+    if (status == SHD_OK)
+        *out = larger(least, seconds * (1 - BOUND_ROUNDED));
+    return status;
+}
