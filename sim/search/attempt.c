@@ -131,6 +131,11 @@ static void set_recompute(struct sets *s, struct text *out)
         text_addf(out, "recompute=%s", kind == SPACE_SELECTIVE ? "selective" : "none");
 }
 
+bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
+{
+    return kind == ATTEMPT_LAYERS && layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
+}
+
 static void set_pipeline(struct sets *s, struct text *out)
 {
     if (value_of(s, SPACE_PP) == 1) {
@@ -138,8 +143,9 @@ static void set_pipeline(struct sets *s, struct text *out)
         return;
     }
     if (s->kind != ATTEMPT_WHOLE) {
-        text_add(out, "pipeline={axis: pp, schedule: LoopedBFS, stages_per_rank: 4, "
-                      "layers: [1, 1, 2, 1]}");
+        text_addf(out,
+                  "pipeline={axis: pp, schedule: %s, stages_per_rank: 4, layers: [1, 1, 2, 1]}",
+                  attempt_splits(s->layout, s->kind) ? "InterleavedZeroBubble" : "LoopedBFS");
         return;
     }
     text_add(out, "pipeline={axis: pp, schedule: ");

@@ -81,23 +81,27 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     n = (double)out->layers;
     all.forward = n * s->parts[PIECE_LAYER].forward + nstages * s->parts[PIECE_STAGE].forward;
     all.backward = n * s->parts[PIECE_LAYER].backward + nstages * s->parts[PIECE_STAGE].backward;
+    all.weights = n * s->parts[PIECE_LAYER].weights + nstages * s->parts[PIECE_STAGE].weights;
     if (first) {
         all.forward += s->parts[PIECE_FRONT].forward;
         all.backward += s->parts[PIECE_FRONT].backward;
+        all.weights += s->parts[PIECE_FRONT].weights;
     }
     if (last) {
         all.forward += s->parts[PIECE_BACK].forward;
         all.backward += s->parts[PIECE_BACK].backward;
+        all.weights += s->parts[PIECE_BACK].weights;
     }
-    out->own_s = all.forward + all.backward + (first ? nstages - 1 : nstages) * larger(before, 0) +
+    out->own_s = all.forward + all.backward + all.weights +
+                 (first ? nstages - 1 : nstages) * larger(before, 0) +
                  (last ? nstages - 1 : nstages) * larger(behind, 0);
     all.forward += (first ? nstages - 1 : nstages) * before;
     all.backward += (last ? nstages - 1 : nstages) * behind;
     out->all = all;
     one = (double)(stages_before(cut, rank + 1) - stages_before(cut, rank));
-    out->first = (struct pair){one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
-                               one * s->parts[PIECE_LAYER].backward +
-                                   s->parts[PIECE_STAGE].backward + behind};
+    out->first = (struct pair){
+        one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
+        one * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward + behind, 0};
     if (first) {
         out->first.forward += s->parts[PIECE_FRONT].forward;
         out->first.backward += s->parts[PIECE_FRONT].backward;
@@ -139,7 +143,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
     bool splits = layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
-    struct pair ahead = {0, 0};
+    struct pair ahead = {0, 0, 0};
     struct stages s;
     int64_t most = 0, least;
     double seconds = 0, way = 0, late;

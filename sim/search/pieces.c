@@ -15,7 +15,7 @@ struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
     int32_t staged; /* there is a pipeline */
-    int32_t unused; /* 0: keys are compared byte by byte */
+    int32_t splits; /* whose schedule splits the backward phase */
 };
 
 struct entry {
@@ -63,6 +63,7 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     memset(&key, 0, sizeof key);
     key.kind = kind;
     key.staged = v[SPACE_PP] > 1;
+    key.splits = attempt_splits(layout, kind);
     key.tp = v[SPACE_TP];
     key.cp = v[SPACE_CP];
     key.stride[0] = stride_of(h, layout, SPACE_TP);
@@ -183,6 +184,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
     for (int p = 0; p < PIECE_NPARTS; p++) {
         out->parts[p].forward_s *= part;
         out->parts[p].backward_s *= part;
+        out->parts[p].weights_s *= part;
         out->parts[p].saved_bytes = 0;
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
@@ -197,7 +199,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 
 /* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
-    double forward_s, backward_s, saved_bytes, state_bytes, gradient_bytes;
+    double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
 };
 
@@ -315,14 +317,17 @@ static void add_op(struct reader *r, uint32_t i)
     }
     /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
      * gradients that devices sum which hold experts together, as all replicas sum them. */
-    if ((op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD) ||
+    if ((op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD &&
+         op->part != PROGRAM_WEIGHTS) ||
         (r->dp >= 0 ? !runs_over(op, r->dp) && !runs_over(op, r->shard)
                     : transfers(op) && is_gradient(r->program, op)))
         return;
     if (transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
     if ((r->dp < 0 && computes(op)) || stops(r, i))
-        *(op->part == PROGRAM_FORWARD ? &stage->forward_s : &stage->backward_s) += seconds;
+        *(op->part == PROGRAM_FORWARD    ? &stage->forward_s
+          : op->part == PROGRAM_BACKWARD ? &stage->backward_s
+                                         : &stage->weights_s) += seconds;
 }
 
 /* The stage of an array that was there before the step: that of the first who reads it. */
@@ -337,6 +342,11 @@ static uint32_t stage_of_argument(const struct reader *r, uint32_t buffer)
     return 0;
 }
 
+static bool is_backward(uint8_t part)
+{
+    return part == PROGRAM_BACKWARD || part == PROGRAM_WEIGHTS;
+}
+
 static void add_buffer(struct reader *r, uint32_t b)
 {
     const struct program *p = r->program;
@@ -348,11 +358,11 @@ static void add_buffer(struct reader *r, uint32_t b)
 
     if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
         r->stages[stage_of_argument(r, b)].state_bytes += (double)buffer->bytes;
-    else if (buffer->use == PROGRAM_GRADIENTS && from->part == PROGRAM_BACKWARD &&
-             from->accumulates && last == PROGRAM_UPDATE)
+    else if (buffer->use == PROGRAM_GRADIENTS && is_backward(from->part) && from->accumulates &&
+             last == PROGRAM_UPDATE)
         r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
-             last == PROGRAM_BACKWARD && buffer->over == PROGRAM_NONE)
+             is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)buffer->bytes;
 }
 
@@ -366,6 +376,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
 {
     out->parts[part].forward_s = more->forward_s - less->forward_s;
     out->parts[part].backward_s = more->backward_s - less->backward_s;
+    out->parts[part].weights_s = more->weights_s - less->weights_s;
     out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
     out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
     out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
@@ -385,6 +396,7 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
     out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
     out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
+    out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }

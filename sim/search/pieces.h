@@ -26,10 +26,11 @@ struct piece {
     bool failed; /* there is no such program; `why` says why */
     char why[160];
     struct {
-        double forward_s, backward_s;         /* of a microbatch */
-        double saved_bytes;                   /* of one, that lie there from forward to backward */
-        double state_bytes;                   /* parameters and the optimizer's state */
-        double gradient_bytes;                /* sums over microbatches, when the update begins */
+        double forward_s, backward_s; /* of a microbatch */
+        double weights_s;      /* where a schedule splits the backward phase, what it does later */
+        double saved_bytes;    /* of one, that lie there from forward to backward */
+        double state_bytes;    /* parameters and the optimizer's state */
+        double gradient_bytes; /* sums over microbatches, when the update begins */
         double update_s[PIECE_NLINES];        /* once a step, when all gradients are there */
         double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
         double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */

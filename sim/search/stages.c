@@ -55,9 +55,13 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
                            .layers = layers,
                            .cut = stages_cut(&subject->space, layout),
                            .stride = space_stride(layout, SPACE_PP)};
+    /* In which phase of two replicas' transfers are, pieces of replicas do not tell. */
     for (int p = 0; p < PIECE_NPARTS; p++)
-        out->parts[p] = (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
-                                      layers->parts[p].backward_s + replicas->parts[p].backward_s};
+        out->parts[p] = (struct pair){
+            layers->parts[p].forward_s + replicas->parts[p].forward_s,
+            layers->parts[p].backward_s +
+                (attempt_splits(layout, ATTEMPT_LAYERS) ? 0 : replicas->parts[p].backward_s),
+            layers->parts[p].weights_s};
 }
 
 static double of_stage(double one, double each, int64_t layers)
@@ -94,6 +98,7 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
     int64_t rank = stage % cut->pp, n = stages_before(cut, stage + 1) - stages_before(cut, stage);
     double forward = (double)n * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward;
     double backward = (double)n * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward;
+    double weights = (double)n * s->parts[PIECE_LAYER].weights + s->parts[PIECE_STAGE].weights;
     double before = stages_wait(s, HOP_FORWARD, rank, n),
            behind = stages_wait(s, HOP_BACK, rank, n);
     bool first = stage == 0, last = stage + 1 == cut->stages;
@@ -101,13 +106,16 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
     if (first) {
         forward += s->parts[PIECE_FRONT].forward;
         backward += s->parts[PIECE_FRONT].backward;
+        weights += s->parts[PIECE_FRONT].weights;
     }
     if (last) {
         forward += s->parts[PIECE_BACK].forward;
         backward += s->parts[PIECE_BACK].backward;
+        weights += s->parts[PIECE_BACK].weights;
     }
     return (struct phases){phase_of(s, HOP_FORWARD, n, forward, first ? NULL : &before),
-                           phase_of(s, HOP_BACK, n, backward, last ? NULL : &behind)};
+                           phase_of(s, HOP_BACK, n, backward, last ? NULL : &behind),
+                           weights > 0 ? weights : 0};
 }
 
 /* The stream of messages is the tier's; a torus has others. */

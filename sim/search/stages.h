@@ -31,9 +31,10 @@ int64_t stages_before(const struct cut *cut, int64_t stage);
 int64_t stages_layers(const struct cut *cut, int64_t rank);
 int64_t stages_least(const struct cut *cut);
 
-/* A part of the model for a microbatch, in each direction. */
+/* A part of the model for a microbatch, in each direction; where a schedule splits the backward
+ * phase, what it does later aside. */
 struct pair {
-    double forward, backward;
+    double forward, backward, weights;
 };
 
 struct stages {
@@ -62,6 +63,7 @@ struct phase {
 
 struct phases {
     struct phase forward, backward;
+    double weights_s;
 };
 
 struct phases stages_phases(const struct stages *stages, int64_t stage);

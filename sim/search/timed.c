@@ -47,6 +47,11 @@ static bool step(struct walk *w, uint32_t rank)
 
     if (w->next[rank] == t->first[rank + 1])
         return false;
+    if (a->kind == TIMETABLE_BACKWARD_WEIGHT) {
+        w->ends[rank] += w->phases[a->stage].weights_s;
+        w->next[rank]++;
+        return true;
+    }
     forward = a->kind == TIMETABLE_FORWARD;
     sent = sent_to(w, a);
     if (sent < 0)
@@ -136,8 +141,7 @@ static int build_timetable(struct timetable **out, const struct stages *stages,
 
 /* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
  * that depend on its message after that was sent; so, one action after the other, nothing of the
- * plan is sooner than here.  Where the backward phase is split, it is not known into what: there
- * this is bound_time(). */
+ * plan is sooner than here. */
 int bound_timed(double *out, const struct subject *subject, const struct layout *layout,
                 const struct piece *replicas, const struct piece *layers, struct shd_error *err)
 {
@@ -147,7 +151,7 @@ int bound_timed(double *out, const struct subject *subject, const struct layout 
     int status = SHD_OK;
 
     stages_of(&stages, subject, layout, replicas, layers);
-    if (stages.cut.pp > 1 && layout->value[SPACE_SCHEDULE] != SPACE_ZBH1) {
+    if (stages.cut.pp > 1) {
         status = build_timetable(&timetable, &stages, err);
         if (status == SHD_OK) {
             status = walk(&seconds, &stages, timetable, err);
