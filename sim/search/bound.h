@@ -24,8 +24,9 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers);
 
-/* Nor fewer than these.  Time and memory are linear in the actions of the schedule.  SHD_ENOMEM. */
-SHD_MUST_CHECK int bound_timed(double *out, const struct subject *subject,
+/* Seconds are no fewer than these, and bytes neither, by what each rank does in which order.  Time
+ * and memory are linear in the actions of the schedule.  SHD_ENOMEM. */
+SHD_MUST_CHECK int bound_timed(double *seconds, double *bytes, const struct subject *subject,
                                const struct layout *layout, const struct piece *replicas,
                                const struct piece *layers, struct shd_error *err);
 

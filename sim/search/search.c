@@ -141,7 +141,7 @@ static int bound(const struct search *s, struct search_item *item, enum search_l
     const struct piece *replicas =
         level < SEARCH_REPLICAS ? &none : pieces_get(s->pieces, item->replicas);
     const struct piece *layers = level < SEARCH_LAYERS ? NULL : pieces_get(s->pieces, item->layers);
-    double seconds = 0;
+    double seconds = 0, bytes = 0;
     int status = SHD_OK;
 
     item->level = (uint8_t)level;
@@ -150,16 +150,17 @@ static int bound(const struct search *s, struct search_item *item, enum search_l
         return SHD_OK;
     }
     if (level == SEARCH_TIMED)
-        status = bound_timed(&seconds, s->subject, &item->layout, replicas, layers, err);
+        status = bound_timed(&seconds, &bytes, s->subject, &item->layout, replicas, layers, err);
     else
         seconds = layers ? bound_time(s->subject, &item->layout, replicas, layers)
                          : scaled_time(s, item, replicas);
+    if (level == SEARCH_REPLICAS || level == SEARCH_LAYERS)
+        bytes = bound_memory(s->subject, &item->layout, replicas, layers);
     if (seconds > item->bound_s)
         item->bound_s = seconds;
-    if (level == SEARCH_REPLICAS || level == SEARCH_LAYERS) {
-        item->bound_bytes = (float)bound_memory(s->subject, &item->layout, replicas, layers);
-        item->out = !s->all && item->bound_bytes > s->subject->hardware->memory_bytes;
-    }
+    if (bytes > item->bound_bytes)
+        item->bound_bytes = (float)bytes;
+    item->out = !s->all && item->bound_bytes > s->subject->hardware->memory_bytes;
     return status;
 }
 

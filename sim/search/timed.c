@@ -125,6 +125,73 @@ static int walk(double *out, const struct stages *stages, const struct timetable
     return status;
 }
 
+/* ---- memory ---- */
+
+/* What a rank has when it begins a backward phase: what it keeps all the time, what was saved for
+ * this and all other backward phases to come, and the sums of gradients of those stages that had
+ * one before. */
+struct held {
+    double saved, sums, most;
+    bool *summed; /* [stage] */
+};
+
+static double layers_in(const struct stages *s, uint32_t stage)
+{
+    return (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
+}
+
+static void hold(struct held *held, const struct stages *s, const struct timetable_action *a)
+{
+    double n = layers_in(s, a->stage), saved = n * s->layers->parts[PIECE_LAYER].saved_bytes;
+
+    if (a->kind == TIMETABLE_FORWARD) {
+        held->saved += saved;
+        return;
+    }
+    if (a->kind != TIMETABLE_BACKWARD_WEIGHT) {
+        held->most = larger(held->most, held->saved + held->sums);
+        held->saved -= saved;
+    }
+    if (a->kind != TIMETABLE_BACKWARD_INPUT && !held->summed[a->stage]) {
+        held->summed[a->stage] = true;
+        held->sums += n * s->replicas->parts[PIECE_LAYER].gradient_bytes;
+    }
+}
+
+static double rank_bytes(const struct stages *s, const struct timetable *t, uint32_t rank,
+                         bool *summed)
+{
+    const struct piece *r = s->replicas;
+    struct held held = {.summed = summed};
+    double state = (double)stages_layers(&s->cut, rank) * r->parts[PIECE_LAYER].state_bytes;
+
+    if (rank == 0)
+        state += r->parts[PIECE_FRONT].state_bytes;
+    if (rank + 1 == t->nranks)
+        state += r->parts[PIECE_BACK].state_bytes;
+    for (size_t i = t->first[rank]; i < t->first[rank + 1]; i++)
+        hold(&held, s, &t->actions[i]);
+    return state + held.most;
+}
+
+static int find_bytes(double *out, const struct stages *s, const struct timetable *timetable,
+                      struct shd_error *err)
+{
+    const struct hardware *h = s->subject->hardware;
+    bool *summed = calloc(timetable->nstages, sizeof *summed);
+    double most = 0;
+
+    if (!summed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to walk a timetable");
+    for (uint32_t rank = 0; rank < timetable->nranks; rank++)
+        most = larger(most, rank_bytes(s, timetable, rank, summed));
+    free(summed);
+    *out = most * (1 + h->fragmentation) + h->reserved_bytes;
+    return SHD_OK;
+}
+
+/* ---- both ---- */
+
 static int build_timetable(struct timetable **out, const struct stages *stages,
                            struct shd_error *err)
 {
@@ -142,23 +209,28 @@ static int build_timetable(struct timetable **out, const struct stages *stages,
 /* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
  * that depend on its message after that was sent; so, one action after the other, nothing of the
  * plan is sooner than here. */
-int bound_timed(double *out, const struct subject *subject, const struct layout *layout,
-                const struct piece *replicas, const struct piece *layers, struct shd_error *err)
+int bound_timed(double *seconds, double *bytes, const struct subject *subject,
+                const struct layout *layout, const struct piece *replicas,
+                const struct piece *layers, struct shd_error *err)
 {
-    double least = bound_time(subject, layout, replicas, layers), seconds = 0;
-    struct timetable *timetable;
+    double walked_s = 0, held_bytes = 0;
+    struct timetable *timetable = NULL;
     struct stages stages;
     int status = SHD_OK;
 
     stages_of(&stages, subject, layout, replicas, layers);
     if (stages.cut.pp > 1) {
         status = build_timetable(&timetable, &stages, err);
-        if (status == SHD_OK) {
-            status = walk(&seconds, &stages, timetable, err);
-            timetable_destroy(timetable);
-        }
+        if (status == SHD_OK)
+            status = walk(&walked_s, &stages, timetable, err);
+        if (status == SHD_OK)
+            status = find_bytes(&held_bytes, &stages, timetable, err);
+        timetable_destroy(timetable);
     }
-    if (status == SHD_OK)
-        *out = larger(least, seconds * (1 - BOUND_ROUNDED));
-    return status;
+    if (status != SHD_OK)
+        return status;
+    *seconds =
+        larger(bound_time(subject, layout, replicas, layers), walked_s * (1 - BOUND_ROUNDED));
+    *bytes = larger(bound_memory(subject, layout, replicas, layers), held_bytes);
+    return SHD_OK;
 }
