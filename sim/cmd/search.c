@@ -174,7 +174,7 @@ static int plan_neighbours(struct search_report *r, struct search *s)
 {
     uint32_t winner;
 
-    if (s->nbest == 0)
+    if (s->nbest == 0 || cmd_stop_request)
         return CMD_OK;
     do {
         winner = s->plans[s->best[0]].item;
