@@ -83,7 +83,9 @@ static struct layout scaled_layout(const struct search *s, const struct layout *
 {
     struct layout scaled = *layout;
 
-    scaled.value[SPACE_MICROBATCH] = (int32_t)s->subject->space.batch;
+    /* So many tokens would take long to be dealt to experts. */
+    if (s->subject->space.experts == 0)
+        scaled.value[SPACE_MICROBATCH] = (int32_t)s->subject->space.batch;
     return scaled;
 }
 
@@ -129,7 +131,8 @@ static double scaled_time(const struct search *s, const struct search_item *item
 
     if (!many->failed && !has_caches(s))
         piece_scale(&scaled, many,
-                    (double)item->layout.value[SPACE_MICROBATCH] / (double)s->subject->space.batch);
+                    (double)item->layout.value[SPACE_MICROBATCH] /
+                        scaled_layout(s, &item->layout).value[SPACE_MICROBATCH]);
     return bound_time(s->subject, &item->layout, replicas, &scaled);
 }
 
