@@ -645,8 +645,12 @@ libsim_la_SOURCES = \
 	%D%/search/bound.h \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
+	%D%/search/journal.c \
+	%D%/search/journal.h \
 	%D%/search/pieces.c \
 	%D%/search/pieces.h \
+	%D%/search/plan.c \
+	%D%/search/plan.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/space.c \

@@ -260,23 +260,17 @@ static int bound_all(struct search *s, const struct search_opts *opts, struct sh
 
 /* ---- plans ---- */
 
-static enum search_state plan(struct modelled_figures *out, const struct subject *subject,
-                              const struct layout *layout, struct shd_error *err)
+/* From the journal, or made. */
+static int plan(struct plan *out, bool *known, const struct search *s, const struct layout *layout,
+                struct shd_error *err)
 {
-    struct attempt attempt;
-    enum search_state state = SEARCH_REFUSED;
-    int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
+    const struct plan *noted = journal_find(s->journal, layout);
 
-    if (status != SHD_OK)
-        return state;
-    status = trial_plan(&attempt.trial, err);
-    if (status == SHD_OK) {
-        modelled_figures_of(out, attempt.trial.record,
-                            (uint64_t)(subject->space.batch * subject->space.seq));
-        state = out->fits && trial_fits(&attempt.trial) ? SEARCH_PLANNED : SEARCH_TOO_BIG;
-    }
-    attempt_fini(&attempt);
-    return state;
+    *known = noted;
+    if (!noted)
+        return plan_layout(out, s->subject, layout, err);
+    *out = *noted;
+    return SHD_OK;
 }
 
 /* Plans in the order of what is best. */
@@ -284,8 +278,8 @@ static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {
     const struct search_plan *x = &s->plans[a], *y = &s->plans[b];
 
-    if (x->figures.step_s != y->figures.step_s)
-        return x->figures.step_s < y->figures.step_s ? -1 : 1;
+    if (x->plan.figures.step_s != y->plan.figures.step_s)
+        return x->plan.figures.step_s < y->plan.figures.step_s ? -1 : 1;
     return x->item < y->item ? -1 : 1;
 }
 
@@ -316,38 +310,49 @@ static bool make_room(struct search *s, size_t more)
     return true;
 }
 
+static void note_plan(struct search *s, uint32_t plan_id, const char *why)
+{
+    const struct search_plan *p = &s->plans[plan_id];
+
+    s->items[p->item].plan = plan_id;
+    if (p->plan.state == PLAN_FITS)
+        add_best(s, plan_id);
+    else if (p->plan.state == PLAN_REFUSED)
+        note_refusal(s, why);
+    else
+        s->ntoo_big++;
+}
+
 /* Plan items; they are noted in their order. */
 static int plan_batch(struct search *s, const uint32_t *items, size_t n, int nthreads,
                       struct shd_error *err)
 {
     struct shd_error errors[BATCH];
+    bool known[BATCH], no_memory = false;
+    int status = SHD_OK;
 
     (void)nthreads;
     if (!make_room(s, n))
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
-#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
     for (size_t k = 0; k < n; k++) {
         struct search_plan *p = &s->plans[s->nplans + k];
 
-        errors[k] = (struct shd_error){.status = SHD_OK};
         *p = (struct search_plan){.item = items[k]};
-        p->state = plan(&p->figures, s->subject, &s->items[items[k]].layout, &errors[k]);
+        errors[k] = (struct shd_error){.status = SHD_OK};
+        no_memory |=
+            plan(&p->plan, &known[k], s, &s->items[items[k]].layout, &errors[k]) != SHD_OK;
     }
-    for (size_t k = 0; k < n; k++) {
-        uint32_t plan_id = (uint32_t)(s->nplans + k);
-
-        if (errors[k].status == SHD_ENOMEM)
-            return shd_error_set(err, SHD_ENOMEM, "%s", errors[k].text);
-        s->items[items[k]].plan = plan_id;
-        if (s->plans[plan_id].state == SEARCH_PLANNED)
-            add_best(s, plan_id);
-        else if (s->plans[plan_id].state == SEARCH_REFUSED)
-            note_refusal(s, errors[k].text);
-        else
-            s->ntoo_big++;
+    if (no_memory)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
+    for (size_t k = 0; k < n && status == SHD_OK; k++) {
+        note_plan(s, (uint32_t)(s->nplans + k), errors[k].text);
+        if (s->journal && !known[k])
+            status = journal_add(s->journal, &s->items[items[k]].layout,
+                                 &s->plans[s->nplans + k].plan, err);
     }
     s->nplans += n;
-    return SHD_OK;
+    return status;
 }
 
 const struct search_plan *search_plan_item(struct search *s, size_t item)
@@ -375,7 +380,7 @@ static bool is_over(const struct search *s, const struct search_opts *opts)
 {
     return s->nqueue == 0 || (opts->nplans && s->nplans >= opts->nplans) ||
            (!opts->all && s->nbest >= opts->ntop &&
-            s->items[s->queue[0]].bound_s > s->plans[s->best[opts->ntop - 1]].figures.step_s);
+            s->items[s->queue[0]].bound_s > s->plans[s->best[opts->ntop - 1]].plan.figures.step_s);
 }
 
 /* Take the first of the queue that were looked at as closely as the first of all. */
@@ -397,7 +402,7 @@ static void tell_plans(const struct search *s, const struct search_opts *opts, d
                                              .ndone = s->nplans,
                                              .ntotal = s->nitems,
                                              .best_s =
-                                                 s->nbest ? s->plans[s->best[0]].figures.step_s : 0,
+                                                 s->nbest ? s->plans[s->best[0]].plan.figures.step_s : 0,
                                              .next_bound_s = next_bound_s};
 
     tell(opts, &progress);
@@ -466,7 +471,7 @@ static int list(struct search *s, struct shd_error *err)
 int search_run(struct search *out, const struct subject *subject, const struct search_opts *opts,
                struct shd_error *err)
 {
-    struct search s = {.subject = subject, .all = opts->all};
+    struct search s = {.subject = subject, .journal = opts->journal, .all = opts->all};
     int status = list(&s, err);
 
     if (status == SHD_OK)

@@ -16,15 +16,9 @@
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
-#include "report/modelled.h"
+#include "search/journal.h"
 #include "search/pieces.h"
-
-enum search_state {
-    SEARCH_UNPLANNED,
-    SEARCH_REFUSED, /* there is no such program */
-    SEARCH_TOO_BIG, /* it does not fit */
-    SEARCH_PLANNED
-};
+#include "search/plan.h"
 
 /* How closely a layout was looked at. */
 enum search_level {
@@ -45,8 +39,7 @@ struct search_item {
 };
 
 struct search_plan {
-    enum search_state state;
-    struct modelled_figures figures;
+    struct plan plan;
     uint32_t item; /* in items[] */
 };
 
@@ -61,6 +54,7 @@ struct search_opts {
     size_t nplans; /* plan no more; 0: as many as it takes */
     bool all;      /* plan every layout, whatever its bounds */
     int nthreads;
+    struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
     const int *stop; /* ends it, with what there is; may be NULL */
     void (*progress)(void *arg, const struct search_progress *progress); /* may be NULL */
     void *arg;
@@ -68,6 +62,7 @@ struct search_opts {
 
 struct search {
     const struct subject *subject; /* not owned */
+    struct journal *journal;       /* likewise; may be NULL */
     bool all;                      /* what surely does not fit is kept, too */
     struct search_item *items;     /* all, in the order of the space */
     size_t nitems;
