@@ -303,7 +303,8 @@ int journal_open(struct journal **out, const char *path, const struct subject *s
         journal_close(j);
         return status;
     }
-    qsort(j->rows, j->nrows, sizeof *j->rows, compare_rows);
+    if (j->nrows > 1)
+        qsort(j->rows, j->nrows, sizeof *j->rows, compare_rows);
     *out = j;
     return SHD_OK;
 }
