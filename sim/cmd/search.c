@@ -364,8 +364,6 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
-        "  The same, to be interrupted: once more, it goes on where it was\n"
-        "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --journal j\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
