@@ -199,7 +199,8 @@ static void print_neighbours(struct text *out, const struct search_report *r)
             continue;
         }
         add_seconds(&table, plan->plan.figures.step_s);
-        table_add(&table, "%+.1f %%", 100 * (plan->plan.figures.step_s / winner->plan.figures.step_s - 1));
+        table_add(&table, "%+.1f %%",
+                  100 * (plan->plan.figures.step_s / winner->plan.figures.step_s - 1));
     }
     text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
     table_print(&table, 0, out);
@@ -265,9 +266,8 @@ static void write_layout(struct json_out *out, const struct layout *layout)
 
 static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
 {
-    static const char *const states[] = {[PLAN_REFUSED] = "refused",
-                                         [PLAN_TOO_BIG] = "too_big",
-                                         [PLAN_FITS] = "planned"};
+    static const char *const states[] = {
+        [PLAN_REFUSED] = "refused", [PLAN_TOO_BIG] = "too_big", [PLAN_FITS] = "planned"};
     const struct search_item *item = &s->items[plan->item];
     const struct modelled_figures *f = &plan->plan.figures;
 

@@ -90,8 +90,8 @@ static int compare_doubles(const void *a, const void *b)
 
 static double rate_of_products(const struct measuring *m);
 
-/* seconds = flops / rate * (1 + half_k / k); where the rows' noise leaves nothing to the rate, half_k
- * is 0. */
+/* seconds = flops / rate * (1 + half_k / k); where the rows' noise leaves nothing to the rate,
+ * half_k is 0. */
 static void fit_products(struct measuring *m)
 {
     struct hardware *h = &m->machine->hardware;
@@ -329,9 +329,8 @@ static int measure_memory(struct measuring *m, struct shd_error *err)
     nsmall = part_by_size(kernels, n, h->cache_bytes);
     h->elementwise_per_s[SHD_F32] = rate_of_dense(kernels, nsmall);
     h->cache_bytes_per_s = fit_bytes_per_s(kernels, nsmall, h->elementwise_per_s[SHD_F32]);
-    mean = n > nsmall
-               ? fit_bytes_per_s(kernels + nsmall, n - nsmall, h->elementwise_per_s[SHD_F32])
-               : h->cache_bytes_per_s; /* the caches hold all that was measured */
+    mean = n > nsmall ? fit_bytes_per_s(kernels + nsmall, n - nsmall, h->elementwise_per_s[SHD_F32])
+                      : h->cache_bytes_per_s; /* the caches hold all that was measured */
     for (size_t i = nsmall; i < n; i++)
         best = fmax(best, kernels[i].bytes / kernels[i].seconds);
     h->memory_bytes_per_s = fmax(best, mean);

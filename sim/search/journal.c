@@ -31,12 +31,16 @@ struct journal {
 #define TOO_BIG "too-big"
 
 /* In the order of a line. */
-static const size_t fields[] = {
-    offsetof(struct modelled_figures, step_s),       offsetof(struct modelled_figures, mfu),
-    offsetof(struct modelled_figures, hfu),          offsetof(struct modelled_figures, compute_s),
-    offsetof(struct modelled_figures, exposed_s),    offsetof(struct modelled_figures, bubble_s),
-    offsetof(struct modelled_figures, update_s),     offsetof(struct modelled_figures, tokens_per_s),
-    offsetof(struct modelled_figures, memory_bytes), offsetof(struct modelled_figures, expected_error)};
+static const size_t fields[] = {offsetof(struct modelled_figures, step_s),
+                                offsetof(struct modelled_figures, mfu),
+                                offsetof(struct modelled_figures, hfu),
+                                offsetof(struct modelled_figures, compute_s),
+                                offsetof(struct modelled_figures, exposed_s),
+                                offsetof(struct modelled_figures, bubble_s),
+                                offsetof(struct modelled_figures, update_s),
+                                offsetof(struct modelled_figures, tokens_per_s),
+                                offsetof(struct modelled_figures, memory_bytes),
+                                offsetof(struct modelled_figures, expected_error)};
 #define NFIELDS (sizeof fields / sizeof fields[0])
 
 static double *field_of(struct modelled_figures *figures, size_t k)
@@ -152,8 +156,8 @@ static int compare_rows(const void *a, const void *b)
 static int damaged(const struct journal *j, size_t line, const char *what, struct shd_error *err)
 {
     return shd_error_set(err, SHD_EINVAL,
-                         "%s:%zu: %s; remove the file to begin anew, or name another", j->path, line,
-                         what);
+                         "%s:%zu: %s; remove the file to begin anew, or name another", j->path,
+                         line, what);
 }
 
 /* Each line ends with a newline; what is behind the last one was cut short. */
@@ -195,16 +199,20 @@ static int read_rows(struct journal *j, size_t *nbytes, const struct text *head,
                      struct shd_error *err)
 {
     struct text text = TEXT_INIT;
-    int status = file_read(&text, j->path, BYTES_MAX, err);
+    struct shd_error why;
+    int status = file_read(&text, j->path, BYTES_MAX, &why);
 
     *nbytes = 0;
+    if (status != SHD_OK)
+        (void)shd_error_set(err, status, "%s: %s", j->path, why.text);
     for (size_t i = 0; i < text.length; i++)
         if (text.data[i] == '\n')
             *nbytes = i + 1;
     if (status == SHD_OK && text.length > 0 && memchr(text.data, '\0', text.length))
         status = damaged(j, 1, "this is no journal of a search", err);
     if (status == SHD_OK && *nbytes == 0 &&
-        strncmp(text_get(&text), text_get(head), text.length) != 0) /* not even a part of the head */
+        strncmp(text_get(&text), text_get(head), text.length) !=
+            0) /* not even a part of the head */
         status = damaged(j, 1, "this is no journal of a search", err);
     if (status == SHD_OK && *nbytes > 0)
         status = check_head(j, text_get(&text), head, err);
@@ -227,10 +235,11 @@ static int plan_first(const struct journal *j, const struct subject *subject, st
         return SHD_OK;
     for (size_t k = 0; k < NFIELDS; k++)
         if (*field_of(&plan.figures, k) != *field_of(&j->rows[0].plan.figures, k))
-            return damaged(j, 2,
-                           "this layout is planned otherwise now: the program or the cluster's file "
-                           "is another",
-                           err);
+            return damaged(
+                j, 2,
+                "this layout is planned otherwise now: the program or the cluster's file "
+                "is another",
+                err);
     return plan.state == j->rows[0].plan.state
                ? SHD_OK
                : damaged(j, 2, "this layout is planned otherwise now", err);

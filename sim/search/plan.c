@@ -15,8 +15,7 @@ int plan_layout(struct plan *out, const struct subject *subject, const struct la
         if (status == SHD_OK) {
             modelled_figures_of(&plan.figures, attempt.trial.record,
                                 (uint64_t)(subject->space.batch * subject->space.seq));
-            plan.state =
-                plan.figures.fits && trial_fits(&attempt.trial) ? PLAN_FITS : PLAN_TOO_BIG;
+            plan.state = plan.figures.fits && trial_fits(&attempt.trial) ? PLAN_FITS : PLAN_TOO_BIG;
         }
         attempt_fini(&attempt);
     }

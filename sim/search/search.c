@@ -340,8 +340,7 @@ static int plan_batch(struct search *s, const uint32_t *items, size_t n, int nth
 
         *p = (struct search_plan){.item = items[k]};
         errors[k] = (struct shd_error){.status = SHD_OK};
-        no_memory |=
-            plan(&p->plan, &known[k], s, &s->items[items[k]].layout, &errors[k]) != SHD_OK;
+        no_memory |= plan(&p->plan, &known[k], s, &s->items[items[k]].layout, &errors[k]) != SHD_OK;
     }
     if (no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
@@ -398,12 +397,12 @@ static size_t take(struct search *s, uint32_t items[BOUND_BATCH], const struct s
 
 static void tell_plans(const struct search *s, const struct search_opts *opts, double next_bound_s)
 {
-    const struct search_progress progress = {.what = "plans",
-                                             .ndone = s->nplans,
-                                             .ntotal = s->nitems,
-                                             .best_s =
-                                                 s->nbest ? s->plans[s->best[0]].plan.figures.step_s : 0,
-                                             .next_bound_s = next_bound_s};
+    const struct search_progress progress = {
+        .what = "plans",
+        .ndone = s->nplans,
+        .ntotal = s->nitems,
+        .best_s = s->nbest ? s->plans[s->best[0]].plan.figures.step_s : 0,
+        .next_bound_s = next_bound_s};
 
     tell(opts, &progress);
 }

@@ -55,7 +55,7 @@ struct search_opts {
     bool all;      /* plan every layout, whatever its bounds */
     int nthreads;
     struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
-    const int *stop; /* ends it, with what there is; may be NULL */
+    const int *stop;         /* ends it, with what there is; may be NULL */
     void (*progress)(void *arg, const struct search_progress *progress); /* may be NULL */
     void *arg;
 };
