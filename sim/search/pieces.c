@@ -22,7 +22,6 @@ struct entry {
     struct key key;
     struct layout layout; /* the first that has it */
     struct piece piece;
-    bool built;
     /* Pieces that differ only in the order of the mesh's axes have one program, whose transfers go
      * over other links: the first of them leads; the next one, UINT32_MAX: none. */
     bool leads;
@@ -33,6 +32,7 @@ struct pieces {
     const struct subject *subject;
     struct entry *entries;
     uint32_t n, room;
+    uint32_t nbuilt; /* all pieces before this one are built */
     uint32_t *slots; /* of a hash table, UINT32_MAX: free; a power of two of them */
     uint32_t nslots;
 };
@@ -575,7 +575,6 @@ static int build(struct pieces *pieces, uint32_t first)
             own->piece = (struct piece){.failed = true};
             memcpy(own->piece.why, err.text, sizeof own->piece.why - 1);
         }
-        own->built = true;
     }
     source_fini(&sources[0]);
     source_fini(&sources[1]);
@@ -584,14 +583,19 @@ static int build(struct pieces *pieces, uint32_t first)
 
 int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct shd_error *err)
 {
+    uint32_t first = pieces->nbuilt, n = pieces->n;
     bool no_memory = false;
 
     (void)nthreads;
+    if (first == n)
+        return SHD_OK;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
-    for (uint32_t i = 0; i < pieces->n; i++)
-        if (pieces->entries[i].leads && !pieces->entries[i].built && !no_memory &&
+    for (uint32_t i = first; i < n; i++)
+        if (pieces->entries[i].leads && !no_memory &&
             !(stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
             no_memory = build(pieces, i) != SHD_OK;
+    if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
+        pieces->nbuilt = n;
     if (no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
     return SHD_OK;

@@ -14,6 +14,9 @@
  * not depend on it. */
 #define BATCH 4
 
+/* Likewise of bounds, whose pieces are built together. */
+#define BOUND_BATCH 64
+
 static double now_s(void)
 {
     struct timespec t;
@@ -207,7 +210,9 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     if (status != SHD_OK || stopped(opts))
         return status;
     begin = now_s();
-#pragma omp parallel for schedule(dynamic, 16) num_threads(opts->nthreads) reduction(|| : no_memory)
+    /* Few are done before other threads would be there. */
+#pragma omp parallel for schedule(dynamic, 16) num_threads(n > BOUND_BATCH ? opts->nthreads : 1) \
+    reduction(|| : no_memory)
     for (size_t k = 0; k < n; k++) {
         struct shd_error own;
 
@@ -370,9 +375,6 @@ const struct search_plan *search_plan_item(struct search *s, size_t item)
 }
 
 /* ---- best first ---- */
-
-/* Items that are bounded together: so many whatever the number of threads. */
-#define BOUND_BATCH 64
 
 /* Whether nothing that is left can be among the best. */
 static bool is_over(const struct search *s, const struct search_opts *opts)
