@@ -80,15 +80,18 @@ static uint32_t pop(struct search *s)
 
 /* ---- bounds ---- */
 
-/* The first layout with as many sequences at a time as the batch has, a multiple of what any has:
- * what it takes for each sequence is the least. */
+/* The same layout with more sequences at a time, a multiple, so that many layouts have the same
+ * piece: what it takes for each sequence is the least.  Many tokens take long to be dealt to
+ * experts. */
 static struct layout scaled_layout(const struct search *s, const struct layout *layout)
 {
+    const struct space *space = &s->subject->space;
+    int64_t own = layout->value[SPACE_MICROBATCH], most = space_most_sequences(space, layout);
     struct layout scaled = *layout;
 
-    /* So many tokens would take long to be dealt to experts. */
-    if (s->subject->space.experts == 0)
-        scaled.value[SPACE_MICROBATCH] = (int32_t)s->subject->space.batch;
+    scaled.value[SPACE_MICROBATCH] = (int32_t)(space->experts == 0 ? space->batch
+                                               : own < most        ? most / own * own
+                                                                   : own);
     return scaled;
 }
 

@@ -11,6 +11,10 @@
  * keys come round, and each value of cp makes the space several times as large. */
 #define CUT_SEQUENCE_LEAST 2048
 
+/* A microbatch of a model with experts has no more tokens a device, unless it is ranged: kernels are
+ * as fast by then, and what is saved of so many fits no device. */
+#define WITH_EXPERTS_MOST 65536
+
 static const char *const schedule_words[] = {"1F1B", "Interleaved1F1B", "ZBH1", NULL};
 static const char *const recompute_words[] = {"none", "selective", "full", "given", NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
@@ -349,10 +353,11 @@ static void list_schedules(struct list *list, struct layout *layout)
 static void list_microbatches(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
-    int64_t each = s->batch / layout->value[SPACE_DP];
+    int64_t each = s->batch / layout->value[SPACE_DP], most = space_most_sequences(s, layout);
 
     for (int32_t mb = 1; mb <= each; mb++) {
-        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb))
+        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb) ||
+            (s->experts > 0 && mb > most && !is_ranged(s, SPACE_MICROBATCH)))
             continue;
         layout->value[SPACE_MICROBATCH] = mb;
         list_schedules(list, layout);
@@ -419,6 +424,13 @@ int space_list(struct layout **out, size_t *n, const struct space *space, struct
 }
 
 /* ---- reading a layout ---- */
+
+int64_t space_most_sequences(const struct space *space, const struct layout *layout)
+{
+    int64_t most = WITH_EXPERTS_MOST * layout->value[SPACE_CP] / space->seq;
+
+    return most > 0 ? most : 1;
+}
 
 int64_t space_microbatches(const struct space *space, const struct layout *layout)
 {

@@ -95,6 +95,10 @@ SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space
  * first is listed. */
 int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order);
 
+/* Sequences of a microbatch, of a model with experts: more tokens a device are tried only if the
+ * microbatch has a range. */
+int64_t space_most_sequences(const struct space *space, const struct layout *layout);
+
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
 /* How many of the first n layers have experts; of a model without any: n. */
