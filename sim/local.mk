@@ -415,6 +415,8 @@ libsim_la_SOURCES = \
 	%D%/partition/improve.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
+	%D%/partition/mend.c \
+	%D%/partition/mend.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
 	%D%/partition/partition.c \
@@ -429,6 +431,8 @@ libsim_la_SOURCES = \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
 	%D%/partition/refine.h \
+	%D%/partition/region.c \
+	%D%/partition/region.h \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
 	%D%/partition/rules/accumulate.c \

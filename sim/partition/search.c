@@ -10,6 +10,7 @@
 #include "partition/alike.h"
 #include "partition/follow.h"
 #include "partition/improve.h"
+#include "partition/mend.h"
 #include "partition/share.h"
 #include "partition/tally.h"
 
@@ -131,6 +132,41 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct be
     return SHD_OK;
 }
 
+static void take_if_better(struct best *best, struct placement *p)
+{
+    double price = search_price(p);
+
+    if (price >= best->price)
+        return;
+    *best = (struct best){best->nodes, price, p->gradients_free};
+    memcpy(best->nodes, p->nodes, p->graph->nnodes * sizeof *p->nodes);
+}
+
+static void place_best(struct placement *p, const struct best *best)
+{
+    memcpy(p->nodes, best->nodes, p->graph->nnodes * sizeof *p->nodes);
+    p->gradients_free = best->gradients_free;
+}
+
+/* Mend the best, as it is and with gradients of constraints let go. */
+static int mend_best(struct placement *p, struct best *best, struct shd_error *err)
+{
+    double effort = mend_effort(p->graph), half = effort / 2;
+    int status;
+
+    place_best(p, best);
+    status = mend_placement(p, &half, err);
+    take_if_better(best, p);
+    if (status == SHD_OK && !p->gradients_free) {
+        effort = effort / 2 + half;
+        search_free_gradients(p);
+        status = mend_placement(p, &effort, err);
+        take_if_better(best, p);
+    }
+    place_best(p, best);
+    return status;
+}
+
 int search_placement(struct placement *p, struct shd_error *err)
 {
     size_t bytes = p->graph->nnodes * sizeof *p->nodes;
@@ -141,22 +177,17 @@ int search_placement(struct placement *p, struct shd_error *err)
     if (start && best.nodes && status == SHD_OK)
         memcpy(start, p->nodes, bytes);
     for (size_t t = 0; start && best.nodes && status == SHD_OK && t < NTACTICS; t++) {
-        double price;
-
         memcpy(p->nodes, start, bytes);
         p->gradients_free = false;
         status = search_by(p, &tactics[t], &best, err);
         if (price_failed(p->price))
             break;
-        price = search_price(p);
-        if (price >= best.price)
-            continue;
-        best = (struct best){best.nodes, price, p->gradients_free};
-        memcpy(best.nodes, p->nodes, bytes);
+        take_if_better(&best, p);
     }
     if (best.price < INFINITY) {
-        memcpy(p->nodes, best.nodes, bytes);
-        p->gradients_free = best.gradients_free;
+        place_best(p, &best);
+        if (status == SHD_OK)
+            status = mend_best(p, &best, err);
     }
     free(start);
     free(best.nodes);

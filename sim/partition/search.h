@@ -1,9 +1,10 @@
 /* search.h - placement by search: the assignments with which the whole step costs least.
  *
  * The search starts from what the data suggests and goes downhill: one op at a time, then all
- * readers of a value together.  Where it ends depends on what it may do on the way, so it goes several times, each by a tactic with a name, and
- * the best end is kept (search.c lists them).  It is greedy: there may be something better
- * (tests/optimum says how much, by optimum.h), and limit.h says where it left something out.
+ * readers of a value together.  Where it ends depends on what it may do on the way, so it goes
+ * several times, each by a tactic with a name, and the best end is kept (search.c lists them).  That
+ * is mended in windows of several ops (mend.h).  There may be something better (tests/optimum says
+ * how much, by optimum.h), and limit.h says where it left something out.
  *
  * Thread class: owned by one thread.
  *

@@ -110,7 +110,7 @@ static bool init_reader(struct supply_reader *r, struct placement *p, const stru
 
     r->node = at->node;
     r->operand = at->operand;
-    r->ways = placement_is_free(p, at->node) ? &spec->ways[at->node] : NULL;
+    r->ways = spec->ways[at->node].n ? &spec->ways[at->node] : NULL;
     r->by_home = placement_takes_home(p, at->node, at->operand);
     if (r->ways && supply_pays(p, spec->given, at->node, at->operand))
         r->later = spec->later[at->node];
@@ -234,8 +234,7 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
         const struct supply_reader r = {
             .node = n->readers[i].node,
             .operand = n->readers[i].operand,
-            .ways =
-                placement_is_free(p, n->readers[i].node) ? &spec->ways[n->readers[i].node] : NULL,
+            .ways = spec->ways[n->readers[i].node].n ? &spec->ways[n->readers[i].node] : NULL,
             .by_home = placement_takes_home(p, n->readers[i].node, n->readers[i].operand)};
 
         for (uint32_t w = 0; w < nways_of(&r) && !placement_is_alias(p, r.node); w++) {
