@@ -647,12 +647,21 @@ libsim_la_SOURCES = \
 	%D%/search/attempt.h \
 	%D%/search/bound.c \
 	%D%/search/bound.h \
+	%D%/search/hops.c \
+	%D%/search/hops.h \
+	%D%/search/journal.c \
+	%D%/search/journal.h \
 	%D%/search/pieces.c \
 	%D%/search/pieces.h \
+	%D%/search/plan.c \
+	%D%/search/plan.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
+	%D%/search/stages.c \
+	%D%/search/stages.h \
+	%D%/search/timed.c \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

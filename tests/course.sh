@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-runs_shipped_scenarios
+same_threads_as_scenarios
 
 # Lessons are Markdown: in ```console blocks a line "$ command" is followed by what it prints.
 cat >"$tmp/lesson.py" <<'PY'

@@ -5,6 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+same_threads_as_scenarios
 
 # A sanitizer has seen all that there is to see after a few steps.
 STEPS=20

@@ -7,6 +7,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+same_threads_as_scenarios
 
 cat >"$tmp/grid.yaml" <<'YAML'
 version: 1

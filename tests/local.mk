@@ -336,6 +336,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \
+	%D%/search_resume.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \

@@ -5,6 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+same_threads_as_scenarios
 : "${SHARDSIM_GOLDEN:=$top_srcdir/../shared/golden}"
 : "${SHD_MUTATIONS:=4000}"
 [ "${SHD_TEST_SIZE:-}" = small ] && SHD_MUTATIONS=1000

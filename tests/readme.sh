@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-runs_shipped_scenarios
+same_threads_as_scenarios
 readme=$top_srcdir/README.md
 
 # Times and rounding errors differ from machine to machine, and what was replayed with them.

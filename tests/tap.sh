@@ -20,13 +20,14 @@ skip() {
 }
 
 # The thread sanitizer makes programs ten times slower.  It could find nothing in tests that start
-# no threads, nor anything new in those that run what tests/scenarios.sh runs: they say so.
+# no threads, nor anything new where devices run as they do in tests/scenarios.sh, which runs programs
+# of every kind, and in the C tests of the runtime: both say so.
 starts_no_threads() {
     leave_out "it starts no threads, and nothing can race"
 }
 
-runs_shipped_scenarios() {
-    leave_out "tests/scenarios.sh runs the same programs"
+same_threads_as_scenarios() {
+    leave_out "devices run here as they do in tests/scenarios.sh"
 }
 
 # leave_out REASON: under the thread sanitizer

@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+same_threads_as_scenarios
 
 # `eps` keeps the noise of gradients that are 0 from becoming steps of full size.
 cat >"$tmp/twenty.yaml" <<'YAML'

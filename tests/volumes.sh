@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+same_threads_as_scenarios
 
 # Closed forms hold for all sizes; under a sanitizer the least show that the code is sound.
 SIZES="2 4 8"

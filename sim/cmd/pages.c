@@ -14,8 +14,11 @@ void pages_keep(void)
 {
     ssize_t never = -1;
 
-    if (mallctl)
-        (void)mallctl("arena.0.dirty_decay_ms", NULL, NULL, &never, sizeof never);
+    if (!mallctl)
+        return;
+    /* The first is this thread's; others are for other threads, and for what is large. */
+    (void)mallctl("arena.0.dirty_decay_ms", NULL, NULL, &never, sizeof never);
+    (void)mallctl("arenas.dirty_decay_ms", NULL, NULL, &never, sizeof never);
 }
 
 #else

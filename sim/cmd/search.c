@@ -25,7 +25,7 @@ struct options {
     int64_t devices;
     int nthreads;
     bool all, json, quiet;
-    const char *output;
+    const char *output, *journal;
 };
 
 /* No short form. */
@@ -37,7 +37,8 @@ enum {
     KEY_PLANS,
     KEY_NO_PRUNE,
     KEY_JSON,
-    KEY_ROW
+    KEY_ROW,
+    KEY_JOURNAL
 };
 
 static const struct argp_option option_table[] = {
@@ -52,6 +53,10 @@ static const struct argp_option option_table[] = {
     {"no-prune", KEY_NO_PRUNE, NULL, 0, "Plan every layout, whatever its bounds", 0},
     {"threads", 't', "N", 0, "Plan with so many threads (one a core)", 0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {"journal", KEY_JOURNAL, "FILE", 0,
+     "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
+     "was interrupted",
+     0},
     {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
     {"row", KEY_ROW, "N", 0, "Of --output: the N-th best (1)", 0},
     {"quiet", 'q', NULL, 0, "Do not tell how far it is", 0},
@@ -110,6 +115,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 't':
         o->nthreads = (int)parse_number("threads", arg, 1024, state);
         return 0;
+    case KEY_JOURNAL:
+        o->journal = arg;
+        return 0;
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -145,24 +153,28 @@ static void show_progress(void *arg, const struct search_progress *p)
 /* ---- neighbours ---- */
 
 /* Of the layouts that differ from the winner in a choice alone, the one of the lowest bound. */
-static void find_neighbours(struct search_report *r)
+static void find_neighbours(struct search_report *r, struct search *s)
 {
-    const struct search *s = r->search;
-    const struct search_plan *winner = &s->plans[s->best[0]];
-    bool found[SPACE_NCHOICES] = {false};
+    uint32_t winner = s->plans[s->best[0]].item;
+    uint32_t found[SPACE_NCHOICES];
 
-    r->nneighbours = 0;
+    memset(found, 0xff, sizeof found);
     for (size_t i = 0; i < s->nitems; i++) {
         enum space_choice which;
 
-        if (i == winner->item ||
-            space_differs(&s->items[i].layout, &s->items[winner->item].layout, &which) != 1 ||
-            found[which])
+        if (i == winner || s->items[i].out ||
+            space_differs(&s->items[i].layout, &s->items[winner].layout, &which) != 1 ||
+            (found[which] != UINT32_MAX && s->items[i].bound_s >= s->items[found[which]].bound_s) ||
+            !search_bound_item(s, i))
             continue;
-        found[which] = true;
-        r->neighbours[r->nneighbours++] =
-            (struct search_neighbour){.choice = which, .item = (uint32_t)i};
+        if (found[which] == UINT32_MAX || s->items[i].bound_s < s->items[found[which]].bound_s)
+            found[which] = (uint32_t)i;
     }
+    r->nneighbours = 0;
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (found[c] != UINT32_MAX)
+            r->neighbours[r->nneighbours++] =
+                (struct search_neighbour){.choice = (enum space_choice)c, .item = found[c]};
 }
 
 /* Plan them; where the search was cut short one of them may win, and has neighbours of its own. */
@@ -170,11 +182,11 @@ static int plan_neighbours(struct search_report *r, struct search *s)
 {
     uint32_t winner;
 
-    if (s->nbest == 0)
+    if (s->nbest == 0 || cmd_stop_request)
         return CMD_OK;
     do {
         winner = s->plans[s->best[0]].item;
-        find_neighbours(r);
+        find_neighbours(r, s);
         for (size_t k = 0; k < r->nneighbours; k++) {
             if (cmd_stop_request) {
                 r->nneighbours = k;
@@ -281,40 +293,55 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     scenario_print(&base, out);
 }
 
-static int search(struct options *o)
+/* Space and text of what is searched. */
+static int init_subject(struct subject *out, const struct options *o, struct shd_error *err)
 {
     const struct scenario *scenario = o->chosen.trial.scenario;
+    int status;
+
+    if (!out->hardware)
+        return shd_error_set(err, SHD_EINVAL,
+                             "the scenario names no cluster; expected 'hardware: NAME', as "
+                             "'shardsim show hardware' lists them");
+    status = space_init(&out->space, scenario, o->devices, err);
+    if (status != SHD_OK)
+        return status;
+    memcpy(out->space.ranges, o->ranges, sizeof o->ranges);
+    out->space.nranges = o->nranges;
+    print_subject(&out->text, scenario);
+    return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
+}
+
+static int exit_of(int status)
+{
+    return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
+}
+
+static int search(struct options *o)
+{
     struct subject subject = {.text = TEXT_INIT, .hardware = o->chosen.trial.hardware};
-    const struct search_opts opts = {.ntop = o->ntop,
-                                     .nplans = o->nplans,
-                                     .all = o->all,
-                                     .nthreads = o->nthreads,
-                                     .stop = &cmd_stop_request,
-                                     .progress = o->quiet ? NULL : show_progress};
+    struct search_opts opts = {.ntop = o->ntop,
+                               .nplans = o->nplans,
+                               .all = o->all,
+                               .nthreads = o->nthreads,
+                               .stop = &cmd_stop_request,
+                               .progress = o->quiet ? NULL : show_progress};
     struct search found;
     struct shd_error err;
-    int exit, status;
+    int exit, status = init_subject(&subject, o, &err);
 
-    if (!subject.hardware) {
-        cmd_error("the scenario names no cluster; expected 'hardware: NAME', as 'shardsim show "
-                  "hardware' lists them");
-        return CMD_USAGE;
-    }
-    status = space_init(&subject.space, scenario, o->devices, &err);
-    if (status == SHD_OK) {
-        memcpy(subject.space.ranges, o->ranges, sizeof o->ranges);
-        subject.space.nranges = o->nranges;
-        print_subject(&subject.text, scenario);
-        status = subject.text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
-                                     : search_run(&found, &subject, &opts, &err);
-    }
+    if (status == SHD_OK && o->journal)
+        status = journal_open(&opts.journal, o->journal, &subject, &err);
+    if (status == SHD_OK)
+        status = search_run(&found, &subject, &opts, &err);
     if (status != SHD_OK) {
         cmd_error("%s", err.text);
-        exit = status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+        exit = exit_of(status);
     } else {
         exit = answer(o, &found, own_step(&o->chosen, &subject.space));
         search_fini(&found);
     }
+    journal_close(opts.journal);
     text_fini(&subject.text);
     return exit;
 }

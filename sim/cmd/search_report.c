@@ -58,7 +58,7 @@ static void print_winner(struct text *out, const struct search_report *r)
 {
     const struct search *s = r->search;
     const struct search_plan *winner = best_of(s, 0);
-    const struct modelled_figures *f = &winner->figures;
+    const struct modelled_figures *f = &winner->plan.figures;
     char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
 
     text_add(out, "best          ");
@@ -84,8 +84,8 @@ static void print_why(struct text *out, const struct search_report *r)
 
     if (s->nbest < 2)
         return;
-    a = &best_of(s, 0)->figures;
-    b = &best_of(s, 1)->figures;
+    a = &best_of(s, 0)->plan.figures;
+    b = &best_of(s, 1)->plan.figures;
     text_addf(out,
               "  why         against the second: compute %+.3g s, exposed transfers %+.3g s, "
               "waiting %+.3g s, update %+.3g s\n",
@@ -96,8 +96,8 @@ static void print_why(struct text *out, const struct search_report *r)
 static void print_proof(struct text *out, const struct search_report *r)
 {
     const struct search *s = r->search;
-    double step = best_of(s, 0)->figures.step_s;
-    double last = best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->figures.step_s;
+    double step = best_of(s, 0)->plan.figures.step_s;
+    double last = best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->plan.figures.step_s;
 
     if (isinf(s->proven_s) || s->proven_s >= last)
         text_addf(out, "  proof       exact: no other layout is better than these %zu\n",
@@ -116,7 +116,7 @@ static void print_proof(struct text *out, const struct search_report *r)
 static void print_top(struct text *out, const struct search_report *r)
 {
     const struct search *s = r->search;
-    const struct modelled_figures *winner = &best_of(s, 0)->figures;
+    const struct modelled_figures *winner = &best_of(s, 0)->plan.figures;
     struct table table;
 
     table_init(&table, "rlrrrrrl");
@@ -125,7 +125,7 @@ static void print_top(struct text *out, const struct search_report *r)
          *c; c++)
         table_add(&table, "%s", *c);
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++) {
-        const struct modelled_figures *f = &best_of(s, k)->figures;
+        const struct modelled_figures *f = &best_of(s, k)->plan.figures;
 
         table_add(&table, "%zu", k + 1);
         add_layout(&table, layout_of(s, best_of(s, k)));
@@ -146,7 +146,7 @@ static void print_top(struct text *out, const struct search_report *r)
 static bool is_on_front(const struct search *s, size_t rank)
 {
     for (size_t k = 0; k < rank; k++)
-        if (best_of(s, k)->figures.memory_bytes <= best_of(s, rank)->figures.memory_bytes)
+        if (best_of(s, k)->plan.figures.memory_bytes <= best_of(s, rank)->plan.figures.memory_bytes)
             return false;
     return true;
 }
@@ -164,8 +164,8 @@ static void print_front(struct text *out, const struct search_report *r)
     for (size_t k = 0; k < s->nbest && shown < FRONT_MAX; k++) {
         if (!is_on_front(s, k))
             continue;
-        add_bytes(&table, best_of(s, k)->figures.memory_bytes);
-        add_seconds(&table, best_of(s, k)->figures.step_s);
+        add_bytes(&table, best_of(s, k)->plan.figures.memory_bytes);
+        add_seconds(&table, best_of(s, k)->plan.figures.step_s);
         add_layout(&table, layout_of(s, best_of(s, k)));
         shown++;
     }
@@ -193,13 +193,14 @@ static void print_neighbours(struct text *out, const struct search_report *r)
         table_add(&table, "%s", space_choice_name(n->choice));
         table_add(&table, "%s", text_get(&value));
         text_fini(&value);
-        if (plan->state != SEARCH_PLANNED) {
-            table_add(&table, "%s", plan->state == SEARCH_TOO_BIG ? "does not fit" : "refused");
+        if (plan->plan.state != PLAN_FITS) {
+            table_add(&table, "%s", plan->plan.state == PLAN_TOO_BIG ? "does not fit" : "refused");
             table_add(&table, "%s", "");
             continue;
         }
-        add_seconds(&table, plan->figures.step_s);
-        table_add(&table, "%+.1f %%", 100 * (plan->figures.step_s / winner->figures.step_s - 1));
+        add_seconds(&table, plan->plan.figures.step_s);
+        table_add(&table, "%+.1f %%",
+                  100 * (plan->plan.figures.step_s / winner->plan.figures.step_s - 1));
     }
     text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
     table_print(&table, 0, out);
@@ -209,17 +210,21 @@ static void print_neighbours(struct text *out, const struct search_report *r)
 static void print_done(struct text *out, const struct search *s)
 {
     char pieces[UNITS_TEXT_MAX], bounds[UNITS_TEXT_MAX], plans[UNITS_TEXT_MAX];
+    char all[UNITS_TEXT_MAX];
+    double seconds = s->pieces_s + s->bounds_s + s->plans_s;
 
     text_addf(out,
-              "\nsearched      %zu layouts, %zu surely too big, %zu refused\n"
+              "\nsearched      %zu layouts in %s: %.0f a second\n"
+              "  bounds      in %s: %zu from their own pieces, %zu of these by their timetables\n"
               "  pieces      %zu in %s\n"
-              "  bounds      in %s: %.0f layouts a second on one core\n"
-              "  plans       %zu in %s\n",
-              s->nlayouts, s->ntoo_big, s->nrefused, s->npieces,
-              units_print_seconds(pieces, sizeof pieces, s->pieces_s),
-              units_print_seconds(bounds, sizeof bounds, s->bounds_s),
-              s->bounds_s > 0 ? (double)s->nbounds / s->bounds_s : 0, s->nplans,
-              units_print_seconds(plans, sizeof plans, s->plans_s));
+              "  plans       %zu in %s\n"
+              "  left out    %zu that are surely too big, %zu refused\n",
+              s->nlayouts, units_print_seconds(all, sizeof all, seconds),
+              seconds > 0 ? (double)s->nlayouts / seconds : 0,
+              units_print_seconds(bounds, sizeof bounds, s->bounds_s), s->nlevels[SEARCH_LAYERS],
+              s->nlevels[SEARCH_TIMED], s->npieces,
+              units_print_seconds(pieces, sizeof pieces, s->pieces_s), s->nplans,
+              units_print_seconds(plans, sizeof plans, s->plans_s), s->ntoo_big, s->nrefused);
     if (s->nrefused > 0)
         text_addf(out, "  refused     the first: %s\n", s->why);
 }
@@ -261,20 +266,18 @@ static void write_layout(struct json_out *out, const struct layout *layout)
 
 static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
 {
-    static const char *const states[] = {[SEARCH_UNPLANNED] = "unplanned",
-                                         [SEARCH_REFUSED] = "refused",
-                                         [SEARCH_TOO_BIG] = "too_big",
-                                         [SEARCH_PLANNED] = "planned"};
+    static const char *const states[] = {
+        [PLAN_REFUSED] = "refused", [PLAN_TOO_BIG] = "too_big", [PLAN_FITS] = "planned"};
     const struct search_item *item = &s->items[plan->item];
-    const struct modelled_figures *f = &plan->figures;
+    const struct modelled_figures *f = &plan->plan.figures;
 
     json_out_begin_object(out);
     write_layout(out, &item->layout);
     json_out_key(out, "state");
-    json_out_string(out, states[plan->state]);
+    json_out_string(out, states[plan->plan.state]);
     json_out_key_double(out, "bound_seconds", item->bound_s);
     json_out_key_double(out, "bound_bytes", item->bound_bytes);
-    if (plan->state != SEARCH_REFUSED) {
+    if (plan->plan.state != PLAN_REFUSED) {
         json_out_key_double(out, "step_seconds", f->step_s);
         json_out_key_double(out, "mfu", f->mfu);
         json_out_key_double(out, "memory_bytes", f->memory_bytes);
@@ -320,7 +323,7 @@ void search_report_json(struct json_out *out, const struct search_report *r)
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, "proven_seconds", s->proven_s);
     json_out_key_double(out, "expected_error",
-                        s->nbest ? best_of(s, 0)->figures.expected_error : -1);
+                        s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1);
     json_out_key(out, "best");
     json_out_begin_array(out);
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++)

@@ -257,31 +257,34 @@ static int32_t sender(const struct program *program, const struct program_op *op
     return program_doer(program, &program->ops[c->send], position);
 }
 
-/* The devices that have the same shard of an array, as a group; stages have others. */
+/* The devices that have the same shard of an array, of those along some axes, as a group. */
 static void group_of_copies(struct hardware_group *out, const struct op_seconds *s,
-                            const struct program_buffer *b)
+                            const struct program_buffer *b, uint32_t along)
 {
     uint32_t cut = shd_sharding_axes(&b->sharding);
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = 0;
 
     for (size_t a = 0; a < shd_mesh_naxes(s->program->mesh); a++)
-        if (!(cut >> a & 1) && (int)a != s->program->stage_axis)
+        if (along >> a & 1 && !(cut >> a & 1))
             axes[naxes++] = (uint8_t)a;
     hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
 }
 
 /* Of a message that as many as `copies` inside a node would send alike over a slower tier each
  * sends a part; its receivers gather the whole. */
-static double scattered_seconds(const struct op_seconds *s, int32_t from, int32_t to,
-                                const struct program_buffer *b)
+double op_seconds_message(const struct op_seconds *s, int64_t from, int64_t to, uint32_t buffer,
+                          uint32_t along)
 {
+    const struct program_buffer *b = &s->program->buffers[buffer];
     struct hardware_group group;
-    int tier = hardware_tier_between(s->hardware, from, to);
     double part;
 
-    group_of_copies(&group, s, b);
-    if (tier == 0 || group.inside[0] < group.members || group.members < 2)
+    if (!s->hardware->software.scatters_sends)
+        return hardware_message_seconds(s->hardware, from, to, (double)b->bytes);
+    group_of_copies(&group, s, b, along);
+    if (hardware_tier_between(s->hardware, from, to) == 0 || group.inside[0] < group.members ||
+        group.members < 2)
         return hardware_message_seconds(s->hardware, from, to, (double)b->bytes);
     part = (double)b->bytes / (double)group.members;
     return hardware_message_seconds(s->hardware, from, to, part) +
@@ -291,15 +294,13 @@ static double scattered_seconds(const struct op_seconds *s, int32_t from, int32_
 static double message_seconds(const struct op_seconds *s, const struct program_op *op,
                               int32_t position)
 {
-    int32_t from;
+    uint32_t along = UINT32_MAX;
 
     if (op->kind == PROGRAM_SEND)
         return 0;
-    from = sender(s->program, op, position);
-    if (s->hardware->software.scatters_sends)
-        return scattered_seconds(s, from, position, &s->program->buffers[op->outputs[0]]);
-    return hardware_message_seconds(s->hardware, from, position,
-                                    (double)s->program->buffers[op->outputs[0]].bytes);
+    if (s->program->stage_axis >= 0) /* stages have other arrays */
+        along &= ~(UINT32_C(1) << s->program->stage_axis);
+    return op_seconds_message(s, sender(s->program, op, position), position, op->outputs[0], along);
 }
 
 /* The outermost tier that an op which communicates needs. */

@@ -45,6 +45,12 @@ void op_seconds_group(struct hardware_group *out, const struct op_seconds *secon
  * one for each axis, whose links no other has, and the first one of a transfer along several. */
 unsigned op_seconds_stream(const struct op_seconds *seconds, uint32_t op);
 
+/* Seconds of a buffer's message from device to device.  `along` are the axes of the mesh (a bit
+ * each) along which devices that have the same shard share in sending it, where software does so.
+ */
+double op_seconds_message(const struct op_seconds *seconds, int64_t from, int64_t to,
+                          uint32_t buffer, uint32_t along);
+
 /* Seconds of an op on the device at a position, done once; of a send 0, for its receive has them.
  */
 double op_seconds_of(const struct op_seconds *seconds, uint32_t op, int32_t position);

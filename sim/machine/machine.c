@@ -88,7 +88,10 @@ static int compare_doubles(const void *a, const void *b)
 /* Rows and columns of products from which these do not keep them from the rate. */
 #define WIDE 128
 
-/* seconds = flops / rate * (1 + half_k / k) */
+static double rate_of_products(const struct measuring *m);
+
+/* seconds = flops / rate * (1 + half_k / k); where the rows' noise leaves nothing to the rate,
+ * half_k is 0. */
 static void fit_products(struct measuring *m)
 {
     struct hardware *h = &m->machine->hardware;
@@ -104,8 +107,8 @@ static void fit_products(struct measuring *m)
             rows[n++] = (struct fit_row){{per_s, per_s / (double)w->k}};
     }
     fit_least_squares(x, 2, rows, n);
-    h->flops_per_s[SHD_F32] = x[0] > 0 ? 1 / x[0] : 0;
     h->kernels.half_k = x[0] > 0 ? x[1] / x[0] : 0;
+    h->flops_per_s[SHD_F32] = x[0] > 0 ? 1 / x[0] : rate_of_products(m);
 }
 
 static int measure_products(struct measuring *m, struct shd_error *err)
@@ -248,7 +251,7 @@ static int measure_attention(struct measuring *m, struct shd_error *err)
 /* ---- memory ---- */
 
 /* Bytes of the largest sum of arrays that is nearer to the rate of the smallest than to that of the
- * largest. */
+ * largest.  The smallest is in a cache whatever its rate: beside other load the rates may rise. */
 static int measure_cache(struct measuring *m, struct shd_error *err)
 {
     struct hardware *h = &m->machine->hardware;
@@ -271,7 +274,8 @@ static int measure_cache(struct measuring *m, struct shd_error *err)
     if (status != SHD_OK)
         return status;
     between = sqrt(rates[0] * rates[n - 1]);
-    for (int i = 0; i < n && rates[i] >= between; i++)
+    h->cache_bytes = bytes[0];
+    for (int i = 1; i < n && rates[i - 1] >= between && rates[i] >= between; i++)
         h->cache_bytes = bytes[i];
     return SHD_OK;
 }
@@ -325,7 +329,8 @@ static int measure_memory(struct measuring *m, struct shd_error *err)
     nsmall = part_by_size(kernels, n, h->cache_bytes);
     h->elementwise_per_s[SHD_F32] = rate_of_dense(kernels, nsmall);
     h->cache_bytes_per_s = fit_bytes_per_s(kernels, nsmall, h->elementwise_per_s[SHD_F32]);
-    mean = fit_bytes_per_s(kernels + nsmall, n - nsmall, h->elementwise_per_s[SHD_F32]);
+    mean = n > nsmall ? fit_bytes_per_s(kernels + nsmall, n - nsmall, h->elementwise_per_s[SHD_F32])
+                      : h->cache_bytes_per_s; /* the caches hold all that was measured */
     for (size_t i = nsmall; i < n; i++)
         best = fmax(best, kernels[i].bytes / kernels[i].seconds);
     h->memory_bytes_per_s = fmax(best, mean);

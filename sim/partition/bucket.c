@@ -13,6 +13,8 @@ struct buckets {
     uint128 peak;
     uint32_t *first_read; /* [buffer] the first op that reads it; PROGRAM_NONE: none does */
     bool *gone;           /* [op] merged into a later one */
+    uint32_t *candidates; /* so far, in the program's order */
+    uint32_t ncandidates;
 };
 
 static uint64_t bytes_of(const struct program *program, const uint32_t *buffers, uint32_t n)
@@ -39,8 +41,7 @@ static bool is_candidate(const struct buckets *b, uint32_t i)
 {
     const struct program_op *op = &b->program->ops[i];
 
-    return !b->gone[i] && program_coll_kind(op) >= 0 &&
-           bytes_of(b->program, op->inputs, op->ninputs) > 0;
+    return program_coll_kind(op) >= 0 && bytes_of(b->program, op->inputs, op->ninputs) > 0;
 }
 
 /* Whether both are the same call on different arrays. */
@@ -49,8 +50,9 @@ static bool alike(const struct program *program, const struct program_op *x,
 {
     const struct shd_reshard_step *a = &x->reshard, *b = &y->reshard;
 
-    return x->part == y->part && x->stage == y->stage && a->kind == b->kind && a->dim == b->dim && a->dim2 == b->dim2 &&
-           a->naxes == b->naxes && !memcmp(a->axes, b->axes, a->naxes * sizeof *a->axes) &&
+    return x->part == y->part && x->stage == y->stage && a->kind == b->kind && a->dim == b->dim &&
+           a->dim2 == b->dim2 && a->naxes == b->naxes &&
+           !memcmp(a->axes, b->axes, a->naxes * sizeof *a->axes) &&
            a->from.partial_op == b->from.partial_op &&
            program->buffers[x->inputs[0]].dtype == program->buffers[y->inputs[0]].dtype;
 }
@@ -125,12 +127,15 @@ static void collect(struct buckets *b, uint32_t i)
 {
     const struct program *program = b->program;
 
-    for (uint32_t j = i; j-- > 0;)
-        if (is_candidate(b, j) && alike(program, &program->ops[j], &program->ops[i])) {
-            if (can_wait(b, j, i) && fits(b, j, i))
-                merge(b, j, i);
-            return;
-        }
+    for (uint32_t k = b->ncandidates; k-- > 0;) {
+        uint32_t j = b->candidates[k];
+
+        if (b->gone[j] || !alike(program, &program->ops[j], &program->ops[i]))
+            continue;
+        if (can_wait(b, j, i) && fits(b, j, i))
+            merge(b, j, i);
+        return;
+    }
 }
 
 /* "gradient of head/kernel and 3 more" */
@@ -182,20 +187,24 @@ int bucket_collectives(struct program *program, struct shd_error *err)
     struct buckets b = {.program = program,
                         .live = calloc((size_t)program->nops + 1, sizeof *b.live),
                         .first_read = calloc((size_t)program->nbuffers + 1, sizeof *b.first_read),
-                        .gone = calloc((size_t)program->nops + 1, sizeof *b.gone)};
+                        .gone = calloc((size_t)program->nops + 1, sizeof *b.gone),
+                        .candidates = calloc((size_t)program->nops + 1, sizeof *b.candidates)};
 
-    bool allocated = b.live && b.first_read && b.gone;
+    bool allocated = b.live && b.first_read && b.gone && b.candidates;
 
     if (allocated) {
         find_live(&b);
         for (uint32_t i = 0; i < program->nops; i++)
-            if (is_candidate(&b, i))
+            if (is_candidate(&b, i)) {
                 collect(&b, i);
+                b.candidates[b.ncandidates++] = i;
+            }
         drop_gone(&b);
     }
     free(b.live);
     free(b.first_read);
     free(b.gone);
+    free(b.candidates);
     if (!allocated || program->failed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     return SHD_OK;

@@ -95,6 +95,8 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("moe", "bias", moe.bias);
     FILL_IN("moe", "groups", moe.groups);
     FILL_IN("moe", "kept", moe.kept);
+    if (from->mla.kv_rank == 0)
+        return; /* attention is as usual; widths of nothing stay what they are by default */
     FILL_IN("mla", "kv_rank", mla.kv_rank);
     FILL_IN("mla", "q_rank", mla.q_rank);
     FILL_IN("mla", "rope_dim", mla.rope_dim);

@@ -10,6 +10,8 @@
 enum set {
     SET_MESH,
     SET_LAYERS,
+    SET_FIRST_DENSE,
+    SET_EVERY,
     SET_BATCH,
     SET_ZERO,
     SET_RECOMPUTE,
@@ -41,6 +43,39 @@ static bool has_replicas(const struct sets *s)
     return s->kind != ATTEMPT_LAYERS;
 }
 
+/* The name of the axis inside that of the replicas, or NULL: experts lie there in each microbatch,
+ * parts of ZeRO only where there are replicas. */
+static const char *inner_axis(const struct sets *s)
+{
+    if (value_of(s, SPACE_EP) > 1)
+        return "ep";
+    return has_replicas(s) && space_inner(s->layout) > 1 ? "shard" : NULL;
+}
+
+/* The axes that cut the batch, as in a spec. */
+static const char *batch_axes(const struct sets *s)
+{
+    bool ep = value_of(s, SPACE_EP) > 1;
+
+    if (!has_replicas(s))
+        return ep ? "ep" : "null";
+    return ep ? "[dp, ep]" : inner_axis(s) ? "[dp, shard]" : "dp";
+}
+
+static void add_axis(const struct sets *s, struct text *out, enum space_choice axis)
+{
+    bool piece = s->kind != ATTEMPT_WHOLE;
+    bool idle = (piece && axis == SPACE_PP) || (axis == SPACE_DP && !has_replicas(s));
+    const char *inner = axis == SPACE_DP ? inner_axis(s) : NULL;
+    int32_t size = value_of(s, axis), inside = inner ? space_inner(s->layout) : 1;
+
+    size /= inside;
+    if (size > 1 || axis == SPACE_TP || (axis == SPACE_DP && !idle))
+        text_addf(out, "%s%s: %" PRId32 ", ", idle ? "same_" : "", space_choice_name(axis), size);
+    if (inner)
+        text_addf(out, "%s: %" PRId32 ", ", inner, inside);
+}
+
 static void set_mesh(struct sets *s, struct text *out)
 {
     const uint8_t *order = space_order(value_of(s, SPACE_ORDER));
@@ -48,14 +83,8 @@ static void set_mesh(struct sets *s, struct text *out)
 
     /* A piece has a pipeline of one rank; other axes of its mesh only take room. */
     text_addf(out, "mesh={%s", piece && value_of(s, SPACE_PP) > 1 ? "pp: 1, " : "");
-    for (int i = 0; i < SPACE_AXES; i++) {
-        bool idle = (piece && order[i] == SPACE_PP) || (order[i] == SPACE_DP && !has_replicas(s));
-        int32_t size = value_of(s, order[i]);
-
-        if (size > 1 || order[i] == SPACE_TP || (order[i] == SPACE_DP && !idle))
-            text_addf(out, "%s%s: %" PRId32 ", ", idle ? "same_" : "", space_choice_name(order[i]),
-                      size);
-    }
+    for (int i = 0; i < SPACE_AXES; i++)
+        add_axis(s, out, (enum space_choice)order[i]);
     out->length -= 2;
     text_add(out, "}");
 }
@@ -69,7 +98,7 @@ static void set_batch(struct sets *s, struct text *out)
     if (s->kind != ATTEMPT_WHOLE)
         microbatches = 2;
     if (s->kind == ATTEMPT_LAYERS)
-        size = 2 * (int64_t)value_of(s, SPACE_MICROBATCH);
+        size = 2 * (int64_t)value_of(s, SPACE_MICROBATCH) * value_of(s, SPACE_EP);
     else if (s->kind == ATTEMPT_REPLICAS)
         size = 2 * (int64_t)value_of(s, SPACE_DP);
     text_addf(out, "batch={size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}", size,
@@ -83,7 +112,8 @@ static void set_zero(struct sets *s, struct text *out)
     if (stage == 0)
         text_add(out, "zero={stage: 0}");
     else
-        text_addf(out, "zero={stage: %" PRId32 ", axis: dp%s}", stage,
+        text_addf(out, "zero={stage: %" PRId32 ", axis: %s%s}", stage,
+                  space_shards_inside(s->layout) ? inner_axis(s) : "dp",
                   stage == 3 && s->subject->hardware->software.overlaps_weights ? ", prefetch: 1"
                                                                                 : "");
 }
@@ -92,11 +122,18 @@ static void set_recompute(struct sets *s, struct text *out)
 {
     int32_t kind = s->kind == ATTEMPT_REPLICAS ? SPACE_NONE : value_of(s, SPACE_RECOMPUTE);
 
+    if (kind == SPACE_GIVEN)
+        return;
     if (kind == SPACE_FULL)
         text_addf(out, "recompute={kind: full%s}",
                   s->subject->hardware->software.recomputes_layers ? ", whole: true" : "");
     else
         text_addf(out, "recompute=%s", kind == SPACE_SELECTIVE ? "selective" : "none");
+}
+
+bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
+{
+    return kind == ATTEMPT_LAYERS && layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
 }
 
 static void set_pipeline(struct sets *s, struct text *out)
@@ -106,8 +143,9 @@ static void set_pipeline(struct sets *s, struct text *out)
         return;
     }
     if (s->kind != ATTEMPT_WHOLE) {
-        text_add(out, "pipeline={axis: pp, schedule: LoopedBFS, stages_per_rank: 4, "
-                      "layers: [1, 1, 2, 1]}");
+        text_addf(out,
+                  "pipeline={axis: pp, schedule: %s, stages_per_rank: 4, layers: [1, 1, 2, 1]}",
+                  attempt_splits(s->layout, s->kind) ? "InterleavedZeroBubble" : "LoopedBFS");
         return;
     }
     text_add(out, "pipeline={axis: pp, schedule: ");
@@ -115,19 +153,27 @@ static void set_pipeline(struct sets *s, struct text *out)
     text_addf(out, ", stages_per_rank: %" PRId32 "}", value_of(s, SPACE_VIRTUAL));
 }
 
-/* Heads, widths inside the mlp and the vocabulary are cut.  Every rule must be some parameter's, so
- * that what only some models have stands in one with what all have. */
-static void set_params(struct text *out)
+/* Heads, widths inside the mlp and the vocabulary are cut, and experts, each of which is cut as an
+ * mlp is; but vectors that keys, values or queries are made of are not.  Every rule must be some
+ * parameter's, so that what only some models have stands in one with what all have. */
+static void set_params(struct sets *s, struct text *out)
 {
-    text_add(out, "params=[['(attn/(q|k|v)|mlp/(up|gate)|head)/kernel', [null, tp]], "
-                  "['(attn/o|mlp/down)/kernel|embed/table|(attn/(q|k|v)|mlp/(up|gate))/bias', "
-                  "[tp]], ['.*', []]]");
+    const char *ep = value_of(s, SPACE_EP) > 1 ? "ep" : "null";
+
+    text_add(out, "params=[");
+    if (s->subject->space.experts > 0)
+        text_addf(out, "['moe/(up|gate)/kernel', [%s, null, tp]], ['moe/down/kernel', [%s, tp]], ",
+                  ep, ep);
+    text_add(out,
+             "['(attn/(q|q_rope|k|v)|(mlp|shared)/(up|gate)|head)/kernel', [null, tp]], "
+             "['(attn/o|(mlp|shared)/down)/kernel|embed/table|(attn/(q|k|v)|mlp/(up|gate))/bias', "
+             "[tp]], ['.*', []]]");
 }
 
 /* What lies between layers is whole, or cut along the sequence. */
 static void set_constraints(struct sets *s, struct text *out)
 {
-    const char *dp = has_replicas(s) ? "dp" : "null";
+    const char *dp = batch_axes(s);
     const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
 
     if (value_of(s, SPACE_TP) == 1) {
@@ -141,9 +187,29 @@ static void set_constraints(struct sets *s, struct text *out)
         text_addf(out, "[out$, [%s, [%stp], null]]]", dp, value_of(s, SPACE_CP) > 1 ? "cp, " : "");
 }
 
+/* The axes that the batch and the sequence are cut over. */
+static void set_axes(struct sets *s, struct text *out)
+{
+    bool batch = has_replicas(s) || value_of(s, SPACE_EP) > 1;
+    bool cut = value_of(s, SPACE_CP) > 1;
+
+    text_add(out, "axes={");
+    if (batch)
+        text_addf(out, "batch: %s%s", batch_axes(s), cut ? ", " : "");
+    text_addf(out, "%s}", cut ? "seq: cp" : "");
+}
+
+/* A piece is of the usual layers alone. */
+static void set_alike(struct sets *s)
+{
+    if (s->kind == ATTEMPT_WHOLE || space_is_uniform(&s->subject->space))
+        return;
+    text_add(&s->texts[SET_FIRST_DENSE], "moe.first_dense=0");
+    text_add(&s->texts[SET_EVERY], "moe.every=1");
+}
+
 static void set_all(struct sets *s)
 {
-    bool cut = value_of(s, SPACE_CP) > 1;
     struct text *t = s->texts;
 
     set_mesh(s, &t[SET_MESH]);
@@ -153,11 +219,12 @@ static void set_all(struct sets *s)
     set_zero(s, &t[SET_ZERO]);
     set_recompute(s, &t[SET_RECOMPUTE]);
     set_pipeline(s, &t[SET_PIPELINE]);
-    text_add(&t[SET_CONTEXT],
-             cut ? "context={axis: cp, method: ring, order: zigzag}" : "context={}");
-    set_params(&t[SET_PARAMS]);
-    text_addf(&t[SET_AXES], "axes={%s%s%s}", has_replicas(s) ? "batch: dp" : "",
-              has_replicas(s) && cut ? ", " : "", cut ? "seq: cp" : "");
+    text_add(&t[SET_CONTEXT], value_of(s, SPACE_CP) > 1
+                                  ? "context={axis: cp, method: ring, order: zigzag}"
+                                  : "context={}");
+    set_params(s, &t[SET_PARAMS]);
+    set_axes(s, &t[SET_AXES]);
+    set_alike(s);
     set_constraints(s, &t[SET_CONSTRAINTS]);
     text_add(&t[SET_RULES], "rules=params");
 }
@@ -179,18 +246,20 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
     const char *texts[NSETS];
     struct diag diag = DIAG_INIT;
     struct attempt attempt = {.file = NULL};
+    size_t nset = 0;
     int status = SHD_OK;
 
     set_all(&sets);
     for (int i = 0; i < NSETS; i++) {
-        texts[i] = text_get(&sets.texts[i]);
         diag.no_memory |= sets.texts[i].failed;
+        if (sets.texts[i].length > 0)
+            texts[nset++] = text_get(&sets.texts[i]);
     }
     if (diag.no_memory)
         status = SHD_ENOMEM;
     if (status == SHD_OK)
         status = scenario_parse(&attempt.file, "<layout>", text_get(&subject->text),
-                                subject->text.length, texts, NSETS, &diag);
+                                subject->text.length, texts, nset, &diag);
     if (status == SHD_OK)
         status = trial_init(&attempt.trial, &attempt.file->scenarios[0], &diag);
     if (status == SHD_OK) {

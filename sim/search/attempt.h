@@ -41,6 +41,9 @@ struct attempt {
     struct trial trial;
 };
 
+/* Whether the piece of a layout has gradients of weights in a phase of their own. */
+bool attempt_splits(const struct layout *layout, enum attempt_kind kind);
+
 /* Build the program of a layout; a piece has so many layers.  Errors as trial_init(), the first of
  * them in `err`; on success free it with attempt_fini(). */
 SHD_MUST_CHECK int attempt_init(struct attempt *out, const struct subject *subject,

@@ -3,16 +3,6 @@
 
 #include "search/bound.h"
 
-/* The plan rounds each op to a nanosecond; a sum of many may be so much less. */
-#define ROUNDED 1e-6
-
-/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, and stage
- * s on rank s mod pp (model/pipeline.c, timetable/). */
-struct cut {
-    int64_t pp, stages, layers;
-    double microbatches;
-};
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -21,31 +11,6 @@ static int64_t smaller(int64_t a, int64_t b)
 static double larger(double a, double b)
 {
     return a > b ? a : b;
-}
-
-static struct cut cut_of(const struct space *space, const struct layout *layout)
-{
-    int64_t pp = layout->value[SPACE_PP];
-
-    return (struct cut){.pp = pp,
-                        .stages = pp * layout->value[SPACE_VIRTUAL],
-                        .layers = space->layers,
-                        .microbatches = (double)space_microbatches(space, layout)};
-}
-
-/* Layers in the stages before one. */
-static int64_t before(const struct cut *cut, int64_t stage)
-{
-    return (stage * cut->layers + cut->stages - 1) / cut->stages;
-}
-
-static int64_t layers_of(const struct cut *cut, int64_t rank)
-{
-    int64_t n = 0;
-
-    for (int64_t stage = rank; stage < cut->stages; stage += cut->pp)
-        n += before(cut, stage + 1) - before(cut, stage);
-    return n;
 }
 
 /* Stages of rank 0, each for a microbatch, that are done forward before it begins a backward phase:
@@ -68,19 +33,19 @@ static double ahead_of(const struct space *space, const struct layout *layout)
 double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers)
 {
-    const struct cut cut = cut_of(&subject->space, layout);
+    const struct cut cut = stages_cut(&subject->space, layout);
     const struct hardware *h = subject->hardware;
     double state = replicas->parts[PIECE_LAYER].state_bytes;
     double gradients = replicas->parts[PIECE_LAYER].gradient_bytes, most = 0;
 
     for (int64_t rank = 0; rank < cut.pp; rank++) {
-        double n = (double)layers_of(&cut, rank), there = n * state, later = n * gradients;
+        double n = (double)stages_layers(&cut, rank), there = n * state, later = n * gradients;
         double saved = 0;
 
         if (rank == 0) {
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
-            saved = layers ? ahead_of(&subject->space, layout) * (double)(cut.layers / cut.stages) *
+            saved = layers ? ahead_of(&subject->space, layout) * (double)stages_least(&cut) *
                                  layers->parts[PIECE_LAYER].saved_bytes
                            : 0;
         }
@@ -91,64 +56,115 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
     return most * (1 + h->fragmentation) + h->reserved_bytes;
 }
 
-/* A layer for a microbatch, both phases or one. */
-static double forward_of(const struct piece *replicas, const struct piece *layers)
+/* ---- time ---- */
+
+/* What a rank has to do for a microbatch, and a microbatch's way through its first stage and
+ * through all of its stages.  Messages of a stage with the most layers are those that it waits for
+ * least. */
+struct load {
+    double own_s;
+    struct pair first, all;
+    int64_t layers;
+};
+
+static void load_of(struct load *out, const struct stages *s, int64_t rank)
 {
-    return layers->parts[PIECE_LAYER].forward_s + replicas->parts[PIECE_LAYER].forward_s;
+    const struct cut *cut = &s->cut;
+    int64_t most = (cut->layers + cut->stages - 1) / cut->stages;
+    double nstages = (double)(cut->stages / cut->pp), n, one;
+    double before = cut->pp > 1 ? stages_wait(s, HOP_FORWARD, rank, most) : 0;
+    double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, rank, most) : 0;
+    bool first = rank == 0, last = rank == cut->pp - 1;
+    struct pair all;
+
+    out->layers = stages_layers(cut, rank);
+    n = (double)out->layers;
+    all.forward = n * s->parts[PIECE_LAYER].forward + nstages * s->parts[PIECE_STAGE].forward;
+    all.backward = n * s->parts[PIECE_LAYER].backward + nstages * s->parts[PIECE_STAGE].backward;
+    all.weights = n * s->parts[PIECE_LAYER].weights + nstages * s->parts[PIECE_STAGE].weights;
+    if (first) {
+        all.forward += s->parts[PIECE_FRONT].forward;
+        all.backward += s->parts[PIECE_FRONT].backward;
+        all.weights += s->parts[PIECE_FRONT].weights;
+    }
+    if (last) {
+        all.forward += s->parts[PIECE_BACK].forward;
+        all.backward += s->parts[PIECE_BACK].backward;
+        all.weights += s->parts[PIECE_BACK].weights;
+    }
+    out->own_s = all.forward + all.backward + all.weights +
+                 (first ? nstages - 1 : nstages) * larger(before, 0) +
+                 (last ? nstages - 1 : nstages) * larger(behind, 0);
+    all.forward += (first ? nstages - 1 : nstages) * before;
+    all.backward += (last ? nstages - 1 : nstages) * behind;
+    out->all = all;
+    one = (double)(stages_before(cut, rank + 1) - stages_before(cut, rank));
+    out->first = (struct pair){
+        one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
+        one * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward + behind, 0};
+    if (first) {
+        out->first.forward += s->parts[PIECE_FRONT].forward;
+        out->first.backward += s->parts[PIECE_FRONT].backward;
+    } else {
+        out->first.forward += before;
+    }
 }
 
-static double backward_of(const struct piece *replicas, const struct piece *layers)
+/* What a stage may compute behind its send is no part of a microbatch's way. */
+static double late_of(const struct stages *s, enum hop_way way)
 {
-    return layers->parts[PIECE_LAYER].backward_s + replicas->parts[PIECE_LAYER].backward_s;
+    const struct hop *hop = &s->layers->hops[way];
+
+    return hop->late_s + (double)(s->cut.layers / s->cut.stages) * hop->late_layer_s;
 }
 
-/* The argument: a rank does its own work for all microbatches, one after the other.  Before its
+/* A stream of transfers does one after the other, whatever runs beside it. */
+static double stream_seconds(const struct stages *s, int64_t layers)
+{
+    const struct piece *of_layers = s->layers, *of_replicas = s->replicas;
+    double most = 0;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+        most = larger(most,
+                      (double)s->cut.microbatches * (of_layers->parts[PIECE_LAYER].streams_s[k] +
+                                                     of_replicas->parts[PIECE_LAYER].streams_s[k]) +
+                          of_replicas->parts[PIECE_LAYER].once_s[k]);
+    return (double)layers * most;
+}
+
+/* The argument: a rank does its own work for all microbatches, one after the other, and waits for a
+ * message before each but the first stage's forward and the last one's backward phase.  Before its
  * first action the first microbatch has gone forward through all stages before its first one. After
  * its last one, the backward phase of that stage, the last microbatch goes back through all of
  * these; where a schedule splits the backward phase, weights may be last, and nothing need come
- * after.  Of the others the rank that does stage 0 ends last, and only then begins its update. */
-static double rank_seconds(const struct layout *layout, const struct cut *cut, int64_t rank,
-                           const struct piece *replicas, const struct piece *layers)
-{
-    double forward = forward_of(replicas, layers), backward = backward_of(replicas, layers);
-    double own = (double)layers_of(cut, rank) * (forward + backward);
-    double ahead = (double)before(cut, rank), seconds = 0;
-
-    if (rank == 0)
-        own += layers->parts[PIECE_FRONT].forward_s + layers->parts[PIECE_FRONT].backward_s;
-    else
-        seconds += ahead * forward + layers->parts[PIECE_FRONT].forward_s;
-    if (rank == cut->pp - 1)
-        own += layers->parts[PIECE_BACK].forward_s + layers->parts[PIECE_BACK].backward_s;
-    if (rank > 0 && layout->value[SPACE_SCHEDULE] != SPACE_ZBH1)
-        seconds += ahead * backward + layers->parts[PIECE_FRONT].backward_s;
-    return seconds + cut->microbatches * own;
-}
-
-/* Layers that are updated after the last backward phase: those of rank 0; of a schedule that splits
- * it those of any rank, after its own. */
-static double updated(const struct layout *layout, const struct cut *cut)
-{
-    int64_t least = layers_of(cut, 0);
-
-    for (int64_t rank = 1; rank < cut->pp && layout->value[SPACE_SCHEDULE] == SPACE_ZBH1; rank++) {
-        int64_t n = layers_of(cut, rank);
-
-        least = n < least ? n : least;
-    }
-    return (double)least;
-}
-
+ * after.  Of the others the rank that does stage 0 ends last, and only then begins its update: of a
+ * schedule that splits it any rank may.  Any one microbatch goes through all stages and back. */
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
-    const struct cut cut = cut_of(&subject->space, layout);
-    double seconds = 0;
+    bool splits = layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
+    struct pair ahead = {0, 0, 0};
+    struct stages s;
+    int64_t most = 0, least;
+    double seconds = 0, way = 0, late;
 
-    for (int64_t rank = 0; rank < cut.pp; rank++)
-        seconds = larger(seconds, rank_seconds(layout, &cut, rank, replicas, layers));
-    seconds += updated(layout, &cut) * replicas->parts[PIECE_LAYER].update_s;
-    if (cut.pp == 1)
-        seconds += replicas->parts[PIECE_FRONT].update_s;
-    return seconds * (1 - ROUNDED);
+    stages_of(&s, subject, layout, replicas, layers);
+    late = s.cut.pp > 1 ? late_of(&s, HOP_FORWARD) + late_of(&s, HOP_BACK) : 0;
+    least = splits ? s.cut.layers : stages_layers(&s.cut, 0);
+    for (int64_t rank = 0; rank < s.cut.pp; rank++) {
+        struct load load;
+
+        load_of(&load, &s, rank);
+        seconds =
+            larger(seconds, larger(ahead.forward, 0) + (double)s.cut.microbatches * load.own_s +
+                                (splits ? 0 : larger(ahead.backward - late, 0)));
+        ahead.forward += load.first.forward - late;
+        ahead.backward += load.first.backward - late;
+        way += load.all.forward + (splits ? 0 : load.all.backward);
+        most = load.layers > most ? load.layers : most;
+        least = splits ? smaller(least, load.layers) : least;
+    }
+    seconds = larger(seconds, way - (double)s.cut.stages * late);
+    seconds += stages_update(&s, least, !splits);
+    return larger(seconds, stream_seconds(&s, most)) * (1 - BOUND_ROUNDED);
 }

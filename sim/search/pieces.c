@@ -13,9 +13,9 @@
  */
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
-    int32_t kind, tp, cp, dp, microbatch, recompute, sp, zero;
+    int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
     int32_t staged; /* there is a pipeline */
-    int32_t unused; /* 0: keys are compared byte by byte */
+    int32_t splits; /* whose schedule splits the backward phase */
 };
 
 struct entry {
@@ -63,17 +63,21 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     memset(&key, 0, sizeof key);
     key.kind = kind;
     key.staged = v[SPACE_PP] > 1;
+    key.splits = attempt_splits(layout, kind);
     key.tp = v[SPACE_TP];
     key.cp = v[SPACE_CP];
     key.stride[0] = stride_of(h, layout, SPACE_TP);
     key.stride[1] = stride_of(h, layout, SPACE_CP);
     key.sp = v[SPACE_SP];
+    key.ep = v[SPACE_EP];
+    if (key.ep > 1 || kind == ATTEMPT_REPLICAS)
+        key.stride[2] = stride_of(h, layout, SPACE_DP);
     if (kind == ATTEMPT_LAYERS) {
         key.microbatch = v[SPACE_MICROBATCH];
         key.recompute = v[SPACE_RECOMPUTE];
     } else {
+        key.shards = v[SPACE_SHARDS];
         key.dp = v[SPACE_DP];
-        key.stride[2] = stride_of(h, layout, SPACE_DP);
         key.zero = v[SPACE_ZERO];
     }
     return key;
@@ -174,12 +178,29 @@ uint32_t pieces_count(const struct pieces *pieces)
     return pieces->n;
 }
 
+void piece_scale(struct piece *out, const struct piece *piece, double part)
+{
+    *out = *piece;
+    for (int p = 0; p < PIECE_NPARTS; p++) {
+        out->parts[p].forward_s *= part;
+        out->parts[p].backward_s *= part;
+        out->parts[p].weights_s *= part;
+        out->parts[p].saved_bytes = 0;
+        for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+            out->parts[p].streams_s[k] *= part;
+    }
+    /* What need not wait is the most, and stays. */
+    for (int way = 0; way < HOP_NWAYS; way++)
+        for (int t = 0; t < HARDWARE_TIERS_MAX; t++)
+            out->hops[way].message_s[t] *= part;
+}
+
 /* ---- reading a program ---- */
 
 /* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
-    double forward_s, backward_s, saved_bytes, state_bytes, gradient_bytes;
-    double update_s, streams_s[EVENTS_STREAMS_MAX];
+    double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
+    double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
 };
 
 struct reader {
@@ -187,8 +208,10 @@ struct reader {
     const struct hardware_software *software;
     struct op_seconds seconds;
     double slower; /* the slowest of all nodes */
-    int dp;        /* the axis of replicas; -1: none, which is a piece of layers */
+    int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
     struct stage stages[ATTEMPT_STAGES];
+    struct hop hops[HOP_NWAYS];
+    double update_message_s[HARDWARE_TIERS_MAX];
 };
 
 static bool computes(const struct program_op *op)
@@ -205,6 +228,11 @@ static bool reads(const struct program_op *op, const struct program_op *from)
     return false;
 }
 
+static bool is_gradient(const struct program *program, const struct program_op *op)
+{
+    return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
+}
+
 /* Whether the device stands still during a transfer.  Computations are done in the program's order.
  * So where the one before the transfer writes what it reads, and the one behind it reads what it
  * brings, nothing can be computed meanwhile; and software that waits for each never does. */
@@ -215,7 +243,7 @@ static bool stops(const struct reader *r, uint32_t i)
     if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
         return false;
     /* Gradients are summed where the program has it, or meanwhile. */
-    if (r->program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS)
+    if (is_gradient(r->program, op))
         return !r->software->overlaps_gradients;
     if (r->software->waits_for_collectives)
         return true;
@@ -246,21 +274,32 @@ static bool is_small(const struct program *program, const struct program_op *op)
     return bytes < UPDATE_BYTES_LEAST;
 }
 
-/* Part of the update: computations one after the other, and transfers one after the other in each
- * stream, though perhaps beside those; but where the software sums gradients during the backward
- * phase, these sums may be over. */
-static void add_update(struct reader *r, uint32_t i, double seconds)
+static bool transfers(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
+}
+
+/* Once a step.  In the update, computations one after the other, and transfers one after the other
+ * in each stream, though perhaps beside those; but where the software sums gradients during the
+ * backward phase, these sums may be over when it ends. */
+static void add_once(struct reader *r, uint32_t i, double seconds)
 {
     const struct program_op *op = &r->program->ops[i];
     struct stage *stage = &r->stages[op->stage];
+    unsigned stream;
 
     if (is_small(r->program, op))
         return;
-    if (computes(op))
-        stage->update_s += seconds;
-    else if ((op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS) &&
-             !r->software->overlaps_gradients)
-        stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if (computes(op)) {
+        stage->update_s[PIECE_COMPUTE] += op->part == PROGRAM_UPDATE ? seconds : 0;
+        return;
+    }
+    if (!transfers(op))
+        return;
+    stream = op_seconds_stream(&r->seconds, i);
+    stage->once_s[stream] += seconds;
+    if (op->part == PROGRAM_UPDATE && !r->software->overlaps_gradients)
+        stage->update_s[PIECE_STREAMS + stream] += seconds;
 }
 
 static void add_op(struct reader *r, uint32_t i)
@@ -271,17 +310,24 @@ static void add_op(struct reader *r, uint32_t i)
 
     if (op->kind == PROGRAM_FILL || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return;
-    if (op->part == PROGRAM_UPDATE) {
+    if (op->part == PROGRAM_UPDATE || op->part == PROGRAM_START) {
         if (r->dp >= 0)
-            add_update(r, i, seconds);
+            add_once(r, i, seconds);
         return;
     }
-    if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD)
+    /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
+     * gradients that devices sum which hold experts together, as all replicas sum them. */
+    if ((op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD &&
+         op->part != PROGRAM_WEIGHTS) ||
+        (r->dp >= 0 ? !runs_over(op, r->dp) && !runs_over(op, r->shard)
+                    : transfers(op) && is_gradient(r->program, op)))
         return;
-    /* Of replicas only what runs between them counts: all else is in the piece of layers. */
-    if (r->dp >= 0 ? !runs_over(op, r->dp) || !stops(r, i) : !computes(op) && !stops(r, i))
-        return;
-    *(op->part == PROGRAM_FORWARD ? &stage->forward_s : &stage->backward_s) += seconds;
+    if (transfers(op))
+        stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if ((r->dp < 0 && computes(op)) || stops(r, i))
+        *(op->part == PROGRAM_FORWARD    ? &stage->forward_s
+          : op->part == PROGRAM_BACKWARD ? &stage->backward_s
+                                         : &stage->weights_s) += seconds;
 }
 
 /* The stage of an array that was there before the step: that of the first who reads it. */
@@ -296,6 +342,11 @@ static uint32_t stage_of_argument(const struct reader *r, uint32_t buffer)
     return 0;
 }
 
+static bool is_backward(uint8_t part)
+{
+    return part == PROGRAM_BACKWARD || part == PROGRAM_WEIGHTS;
+}
+
 static void add_buffer(struct reader *r, uint32_t b)
 {
     const struct program *p = r->program;
@@ -307,22 +358,12 @@ static void add_buffer(struct reader *r, uint32_t b)
 
     if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
         r->stages[stage_of_argument(r, b)].state_bytes += (double)buffer->bytes;
-    else if (buffer->use == PROGRAM_GRADIENTS && from->part == PROGRAM_BACKWARD &&
-             from->accumulates && last == PROGRAM_UPDATE)
+    else if (buffer->use == PROGRAM_GRADIENTS && is_backward(from->part) && from->accumulates &&
+             last == PROGRAM_UPDATE)
         r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
-             last == PROGRAM_BACKWARD && buffer->over == PROGRAM_NONE)
+             is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)buffer->bytes;
-}
-
-static double update_of(const struct stage *stage)
-{
-    double most = stage->update_s;
-
-    for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
-        if (stage->streams_s[k] > most)
-            most = stage->streams_s[k];
-    return most;
 }
 
 static double above(double whole, double part)
@@ -333,19 +374,29 @@ static double above(double whole, double part)
 static void set_part(struct piece *out, enum piece_part part, const struct stage *more,
                      const struct stage *less)
 {
-    out->parts[part].forward_s = above(more->forward_s, less->forward_s);
-    out->parts[part].backward_s = above(more->backward_s, less->backward_s);
+    out->parts[part].forward_s = more->forward_s - less->forward_s;
+    out->parts[part].backward_s = more->backward_s - less->backward_s;
+    out->parts[part].weights_s = more->weights_s - less->weights_s;
     out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
     out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
     out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
-    out->parts[part].update_s = above(update_of(more), update_of(less));
+    for (int k = 0; k < PIECE_NLINES; k++)
+        out->parts[part].update_s[k] = above(more->update_s[k], less->update_s[k]);
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        out->parts[part].streams_s[k] = above(more->streams_s[k], less->streams_s[k]);
+        out->parts[part].once_s[k] = above(more->once_s[k], less->once_s[k]);
+    }
 }
 
-/* A layer is what the stage of two has more than that of one; where they are fused across, this is
- * the less.  The ends are what the outer stages have more than a stage of one layer. */
+/* A layer is what the stage of two has more than that of one, and what a stage of one has besides
+ * may be less than nothing: where layers meet, ops are fused, or transfers are waited for, that are
+ * not where stages do.  The ends are what the outer stages have more than a stage of one layer. */
 static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
 {
     set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
+    out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
+    out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
+    out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
@@ -361,8 +412,13 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
                             .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
                             .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
-                            .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes,
-                            .update_s = 2 * out->parts[PIECE_LAYER].update_s};
+                            .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes};
+    for (int k = 0; k < PIECE_NLINES; k++)
+        layers.update_s[k] = 2 * out->parts[PIECE_LAYER].update_s[k];
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        layers.streams_s[k] = 2 * out->parts[PIECE_LAYER].streams_s[k];
+        layers.once_s[k] = 2 * out->parts[PIECE_LAYER].once_s[k];
+    }
     set_part(out, PIECE_FRONT, two, &layers);
 }
 
@@ -373,14 +429,15 @@ static int64_t nodes_of(const struct subject *subject)
     return each > 0 ? (subject->space.devices + each - 1) / each : 1;
 }
 
-static int read_program(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
-                        const struct attempt *attempt, struct shd_error *err)
+static int read_program(struct reader *out, const struct subject *subject,
+                        const struct attempt *attempt, bool staged, struct shd_error *err)
 {
     const struct trial *trial = &attempt->trial;
     struct reader r = {.program = trial->program,
                        .software = &trial->hardware->software,
                        .slower = hardware_slowest(trial->hardware, nodes_of(subject)),
-                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp")};
+                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp"),
+                       .shard = shd_mesh_find_axis(trial->program->mesh, "shard")};
     int status = op_seconds_init(&r.seconds, trial->program, trial->hardware, err);
 
     if (status != SHD_OK)
@@ -389,13 +446,17 @@ static int read_program(struct stage stages[ATTEMPT_STAGES], const struct subjec
         add_op(&r, i);
     for (uint32_t b = 0; b < trial->program->nbuffers; b++)
         add_buffer(&r, b);
+    if (staged && r.dp < 0)
+        status = hops_read(r.hops, &r.seconds, r.slower, err);
+    if (staged && r.dp >= 0)
+        hops_read_update(r.update_message_s, &r.seconds);
     op_seconds_fini(&r.seconds);
-    memcpy(stages, r.stages, sizeof r.stages);
-    return SHD_OK;
+    *out = r;
+    return status;
 }
 
-static int read_layers(struct stage stages[ATTEMPT_STAGES], const struct subject *subject,
-                       const struct entry *entry, int64_t layers, struct shd_error *err)
+static int read_layers(struct reader *out, const struct subject *subject, const struct entry *entry,
+                       int64_t layers, struct shd_error *err)
 {
     struct attempt attempt;
     int status = attempt_init(&attempt, subject, &entry->layout, (enum attempt_kind)entry->key.kind,
@@ -403,27 +464,29 @@ static int read_layers(struct stage stages[ATTEMPT_STAGES], const struct subject
 
     if (status != SHD_OK)
         return status;
-    status = read_program(stages, subject, &attempt, err);
+    status = read_program(out, subject, &attempt, entry->key.staged, err);
     attempt_fini(&attempt);
     return status;
 }
 
 static int build(struct piece *out, const struct subject *subject, const struct entry *entry)
 {
-    struct stage stages[ATTEMPT_STAGES], three[ATTEMPT_STAGES];
+    struct reader first, three;
     struct shd_error err;
     int status =
-        read_layers(stages, subject, entry, entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
+        read_layers(&first, subject, entry, entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
 
     if (status == SHD_OK && !entry->key.staged)
-        status = read_layers(three, subject, entry, 3, &err);
+        status = read_layers(&three, subject, entry, 3, &err);
     if (status != SHD_OK) {
         *out = (struct piece){.failed = true};
         memcpy(out->why, err.text, sizeof out->why - 1);
     } else if (entry->key.staged) {
-        set_staged(out, stages);
+        set_staged(out, first.stages);
+        memcpy(out->hops, first.hops, sizeof out->hops);
+        memcpy(out->update_message_s, first.update_message_s, sizeof out->update_message_s);
     } else {
-        set_unstaged(out, &stages[0], &three[0]);
+        set_unstaged(out, &first.stages[0], &three.stages[0]);
     }
     return status;
 }

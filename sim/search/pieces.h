@@ -11,28 +11,44 @@
 #ifndef SEARCH_PIECES_H
 #define SEARCH_PIECES_H
 
+#include "cost/events.h"
 #include "search/attempt.h"
+#include "search/hops.h"
 
-/* Where in the model: what a layer has, and what comes to it before the first and behind the last.
- */
-enum piece_part { PIECE_LAYER, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
+/* Where in the model: what a layer has, what each stage of a pipeline has besides its layers, and
+ * what comes to it before the first and behind the last. */
+enum piece_part { PIECE_LAYER, PIECE_STAGE, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
+
+/* What a device does one after the other: computations, and the transfers of each stream. */
+enum { PIECE_COMPUTE, PIECE_STREAMS, PIECE_NLINES = PIECE_STREAMS + EVENTS_STREAMS_MAX };
 
 struct piece {
     bool failed; /* there is no such program; `why` says why */
     char why[160];
     struct {
         double forward_s, backward_s; /* of a microbatch */
-        double saved_bytes;           /* of one, that lie there from forward to backward */
-        double state_bytes;           /* parameters and the optimizer's state */
-        double gradient_bytes;        /* sums over microbatches, when the update begins */
-        double update_s;
+        double weights_s;      /* where a schedule splits the backward phase, what it does later */
+        double saved_bytes;    /* of one, that lie there from forward to backward */
+        double state_bytes;    /* parameters and the optimizer's state */
+        double gradient_bytes; /* sums over microbatches, when the update begins */
+        double update_s[PIECE_NLINES];        /* once a step, when all gradients are there */
+        double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
+        double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */
     } parts[PIECE_NPARTS];
+    /* With a pipeline: of a piece of layers, and of one of replicas. */
+    struct hop hops[HOP_NWAYS];
+    double update_message_s[HARDWARE_TIERS_MAX];
 };
 
 struct pieces; /* opaque */
 
 struct pieces *pieces_create(const struct subject *subject); /* NULL: no memory */
 void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed */
+
+/* Of a piece of layers for a layout of so many sequences at a time, what it costs at the least,
+ * from one of more sequences (a multiple): a kernel of more work is no slower for each part of it,
+ * and a collective neither.  Without the bytes. */
+void piece_scale(struct piece *out, const struct piece *piece, double part);
 
 /* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);

@@ -33,15 +33,139 @@ static void tell(const struct search_opts *opts, const struct search_progress *p
         opts->progress(opts->arg, progress);
 }
 
-/* ---- bounds ---- */
+/* ---- the queue ---- */
 
-static double room_of(const struct subject *subject)
+static bool is_before(const struct search *s, uint32_t a, uint32_t b)
 {
-    return subject->hardware->memory_bytes;
+    if (s->items[a].bound_s != s->items[b].bound_s)
+        return s->items[a].bound_s < s->items[b].bound_s;
+    return a < b;
 }
 
-/* Keep the items of which a test says so. */
-typedef bool (*keep_fn)(struct search *s, const struct pieces *pieces, struct search_item *item);
+static void sink(struct search *s, size_t at)
+{
+    uint32_t item = s->queue[at];
+
+    for (size_t child; (child = 2 * at + 1) < s->nqueue; at = child) {
+        if (child + 1 < s->nqueue && is_before(s, s->queue[child + 1], s->queue[child]))
+            child++;
+        if (!is_before(s, s->queue[child], item))
+            break;
+        s->queue[at] = s->queue[child];
+    }
+    s->queue[at] = item;
+}
+
+static void push(struct search *s, uint32_t item)
+{
+    size_t at = s->nqueue++;
+
+    for (; at > 0 && is_before(s, item, s->queue[(at - 1) / 2]); at = (at - 1) / 2)
+        s->queue[at] = s->queue[(at - 1) / 2];
+    s->queue[at] = item;
+}
+
+static uint32_t pop(struct search *s)
+{
+    uint32_t item = s->queue[0];
+
+    s->queue[0] = s->queue[--s->nqueue];
+    if (s->nqueue > 0)
+        sink(s, 0);
+    return item;
+}
+
+/* ---- bounds ---- */
+
+/* The first layout with as many sequences at a time as the batch has, a multiple of what any has:
+ * what it takes for each sequence is the least. */
+static struct layout scaled_layout(const struct search *s, const struct layout *layout)
+{
+    struct layout scaled = *layout;
+
+    /* So many tokens would take long to be dealt to experts. */
+    if (s->subject->space.experts == 0)
+        scaled.value[SPACE_MICROBATCH] = (int32_t)s->subject->space.batch;
+    return scaled;
+}
+
+static bool find_piece(struct search *s, struct search_item *item, enum search_level level)
+{
+    struct layout scaled;
+
+    if (level == SEARCH_SCALED) {
+        scaled = scaled_layout(s, &item->layout);
+        item->scaled = pieces_find(s->pieces, &scaled, ATTEMPT_LAYERS);
+        return item->scaled != UINT32_MAX;
+    }
+    if (level == SEARCH_REPLICAS) {
+        item->replicas = pieces_find(s->pieces, &item->layout, ATTEMPT_REPLICAS);
+        return item->replicas != UINT32_MAX;
+    }
+    if (level == SEARCH_LAYERS)
+        item->layers = pieces_find(s->pieces, &item->layout, ATTEMPT_LAYERS);
+    return item->layers != UINT32_MAX || level == SEARCH_TIMED;
+}
+
+static int build_pieces(struct search *s, const struct search_opts *opts, struct shd_error *err)
+{
+    double begin = now_s();
+    int status = pieces_build(s->pieces, opts->nthreads, opts->stop, err);
+
+    s->pieces_s += now_s() - begin;
+    s->npieces = pieces_count(s->pieces);
+    return status;
+}
+
+/* The cluster's caches are faster than its memory: more work at a time may be slower. */
+static bool has_caches(const struct search *s)
+{
+    return s->subject->hardware->cache_bytes_per_s > 0;
+}
+
+static double scaled_time(const struct search *s, const struct search_item *item,
+                          const struct piece *replicas)
+{
+    const struct piece *many = pieces_get(s->pieces, item->scaled);
+    struct piece scaled = {.failed = false};
+
+    if (!many->failed && !has_caches(s))
+        piece_scale(&scaled, many,
+                    (double)item->layout.value[SPACE_MICROBATCH] /
+                        scaled_layout(s, &item->layout).value[SPACE_MICROBATCH]);
+    return bound_time(s->subject, &item->layout, replicas, &scaled);
+}
+
+/* Bound an item on a level, with its pieces built.  The bound never falls.  SHD_ENOMEM. */
+static int bound(const struct search *s, struct search_item *item, enum search_level level,
+                 struct shd_error *err)
+{
+    static const struct piece none;
+    const struct piece *replicas =
+        level < SEARCH_REPLICAS ? &none : pieces_get(s->pieces, item->replicas);
+    const struct piece *layers = level < SEARCH_LAYERS ? NULL : pieces_get(s->pieces, item->layers);
+    double seconds = 0, bytes = 0;
+    int status = SHD_OK;
+
+    item->level = (uint8_t)level;
+    if (replicas->failed || (layers && layers->failed)) {
+        item->out = true;
+        return SHD_OK;
+    }
+    if (level == SEARCH_TIMED)
+        status = bound_timed(&seconds, &bytes, s->subject, &item->layout, replicas, layers, err);
+    else
+        seconds = layers ? bound_time(s->subject, &item->layout, replicas, layers)
+                         : scaled_time(s, item, replicas);
+    if (level == SEARCH_REPLICAS || level == SEARCH_LAYERS)
+        bytes = bound_memory(s->subject, &item->layout, replicas, layers);
+    if (seconds > item->bound_s)
+        item->bound_s = seconds;
+    if (bytes > item->bound_bytes)
+        item->bound_bytes = (float)bytes;
+    item->out = !s->all && item->bound_bytes > s->subject->hardware->memory_bytes;
+    return status;
+}
 
 static void note_refusal(struct search *s, const char *why)
 {
@@ -50,122 +174,103 @@ static void note_refusal(struct search *s, const char *why)
         memcpy(s->why, why, sizeof s->why - 1);
 }
 
-static bool keep_state(struct search *s, const struct pieces *pieces, struct search_item *item)
+static void note_bound(struct search *s, const struct search_item *item)
 {
-    const struct piece *replicas = pieces_get(pieces, item->replicas);
+    const struct piece *replicas =
+        item->level < SEARCH_REPLICAS ? NULL : pieces_get(s->pieces, item->replicas);
+    const struct piece *layers =
+        item->level < SEARCH_LAYERS ? NULL : pieces_get(s->pieces, item->layers);
 
-    if (replicas->failed) {
+    s->nlevels[item->level]++;
+    if (!item->out)
+        return;
+    if (replicas && replicas->failed)
         note_refusal(s, replicas->why);
-        return false;
-    }
-    item->bound_bytes = (float)bound_memory(s->subject, &item->layout, replicas, NULL);
-    return s->all || item->bound_bytes <= room_of(s->subject);
-}
-
-static bool keep_bounded(struct search *s, const struct pieces *pieces, struct search_item *item)
-{
-    const struct piece *replicas = pieces_get(pieces, item->replicas);
-    const struct piece *layers = pieces_get(pieces, item->layers);
-
-    if (layers->failed) {
+    else if (layers && layers->failed)
         note_refusal(s, layers->why);
-        return false;
-    }
-    item->bound_bytes = (float)bound_memory(s->subject, &item->layout, replicas, layers);
-    item->bound_s = bound_time(s->subject, &item->layout, replicas, layers);
-    return s->all || item->bound_bytes <= room_of(s->subject);
+    else
+        s->ntoo_big++;
 }
 
-static void keep(struct search *s, const struct pieces *pieces, keep_fn fn)
-{
-    size_t refused = s->nrefused, before = s->nitems, n = 0;
-
-    for (size_t i = 0; i < before; i++)
-        if (fn(s, pieces, &s->items[i]))
-            s->items[n++] = s->items[i];
-    s->nitems = n;
-    s->ntoo_big += before - n - (s->nrefused - refused);
-}
-
-static int compare_bounds(const void *a, const void *b)
-{
-    const struct search_item *x = a, *y = b;
-
-    if (x->bound_s != y->bound_s)
-        return x->bound_s < y->bound_s ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Build what pieces the items want of a kind. */
-static int find_pieces(struct search *s, struct pieces *pieces, enum attempt_kind kind,
+/* Bound items on a level together. */
+static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum search_level level,
                        const struct search_opts *opts, struct shd_error *err)
 {
-    struct search_progress progress = {.what = "pieces"};
-    double begin = now_s();
+    bool no_memory = false;
+    double begin;
     int status;
 
-    for (size_t i = 0; i < s->nitems; i++) {
-        uint32_t piece = pieces_find(pieces, &s->items[i].layout, kind);
-
-        if (piece == UINT32_MAX)
+    for (size_t k = 0; k < n; k++)
+        if (!find_piece(s, &s->items[items[k]], level))
             return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
-        *(kind == ATTEMPT_LAYERS ? &s->items[i].layers : &s->items[i].replicas) = piece;
-    }
-    s->bounds_s += now_s() - begin;
-    progress.ntotal = pieces_count(pieces);
-    tell(opts, &progress);
+    status = build_pieces(s, opts, err);
+    if (status != SHD_OK || stopped(opts))
+        return status;
     begin = now_s();
-    status = pieces_build(pieces, opts->nthreads, opts->stop, err);
-    s->pieces_s += now_s() - begin;
-    s->npieces = pieces_count(pieces);
-    return status;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(opts->nthreads) reduction(|| : no_memory)
+    for (size_t k = 0; k < n; k++) {
+        struct shd_error own;
+
+        no_memory |= bound(s, &s->items[items[k]], level, &own) != SHD_OK;
+    }
+    for (size_t k = 0; k < n; k++)
+        note_bound(s, &s->items[items[k]]);
+    s->bounds_s += now_s() - begin;
+    return no_memory ? shd_error_set(err, SHD_ENOMEM, "no memory for the bounds of layouts")
+                     : SHD_OK;
+}
+
+bool search_bound_item(struct search *s, size_t item)
+{
+    const struct search_opts opts = {.nthreads = 1};
+    uint32_t number = (uint32_t)item;
+    struct shd_error err;
+
+    while (!s->items[item].out && s->items[item].level < SEARCH_TIMED)
+        if (bound_batch(s, &number, 1, (enum search_level)(s->items[item].level + 1), &opts,
+                        &err) != SHD_OK)
+            return false;
+    return !s->items[item].out;
 }
 
 static int bound_all(struct search *s, const struct search_opts *opts, struct shd_error *err)
 {
-    struct pieces *pieces = pieces_create(s->subject);
-    int status = pieces ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
-    double begin;
+    struct search_progress progress = {.what = "layouts", .ntotal = s->nitems};
+    double begin = now_s();
+    int status;
 
-    if (status == SHD_OK)
-        status = find_pieces(s, pieces, ATTEMPT_REPLICAS, opts, err);
-    if (status == SHD_OK && !stopped(opts)) {
-        begin = now_s();
-        keep(s, pieces, keep_state);
-        s->bounds_s += now_s() - begin;
-        status = find_pieces(s, pieces, ATTEMPT_LAYERS, opts, err);
-    }
-    if (status == SHD_OK && stopped(opts))
-        s->nitems = 0; /* some pieces are not built */
-    if (status == SHD_OK) {
-        begin = now_s();
-        keep(s, pieces, keep_bounded);
-        qsort(s->items, s->nitems, sizeof *s->items, compare_bounds);
-        s->bounds_s += now_s() - begin;
-    }
-    pieces_destroy(pieces);
-    return status;
+    tell(opts, &progress);
+    s->pieces = pieces_create(s->subject);
+    s->queue = malloc(s->nitems * sizeof *s->queue);
+    if (!s->pieces || !s->queue)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
+    for (size_t i = 0; i < s->nitems; i++)
+        s->queue[i] = (uint32_t)i;
+    s->bounds_s += now_s() - begin;
+    status = bound_batch(s, s->queue, s->nitems, SEARCH_SCALED, opts, err);
+    if (status != SHD_OK || stopped(opts))
+        return status;
+    begin = now_s();
+    s->nqueue = s->nitems;
+    for (size_t i = s->nqueue / 2; i-- > 0;)
+        sink(s, i);
+    s->bounds_s += now_s() - begin;
+    return SHD_OK;
 }
 
 /* ---- plans ---- */
 
-static enum search_state plan(struct modelled_figures *out, const struct subject *subject,
-                              const struct layout *layout, struct shd_error *err)
+/* From the journal, or made. */
+static int plan(struct plan *out, bool *known, const struct search *s, const struct layout *layout,
+                struct shd_error *err)
 {
-    struct attempt attempt;
-    enum search_state state = SEARCH_REFUSED;
-    int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
+    const struct plan *noted = journal_find(s->journal, layout);
 
-    if (status != SHD_OK)
-        return state;
-    status = trial_plan(&attempt.trial, err);
-    if (status == SHD_OK) {
-        modelled_figures_of(out, attempt.trial.record,
-                            (uint64_t)(subject->space.batch * subject->space.seq));
-        state = out->fits && trial_fits(&attempt.trial) ? SEARCH_PLANNED : SEARCH_TOO_BIG;
-    }
-    attempt_fini(&attempt);
-    return state;
+    *known = noted;
+    if (!noted)
+        return plan_layout(out, s->subject, layout, err);
+    *out = *noted;
+    return SHD_OK;
 }
 
 /* Plans in the order of what is best. */
@@ -173,9 +278,9 @@ static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {
     const struct search_plan *x = &s->plans[a], *y = &s->plans[b];
 
-    if (x->figures.step_s != y->figures.step_s)
-        return x->figures.step_s < y->figures.step_s ? -1 : 1;
-    return s->items[x->item].id < s->items[y->item].id ? -1 : 1;
+    if (x->plan.figures.step_s != y->plan.figures.step_s)
+        return x->plan.figures.step_s < y->plan.figures.step_s ? -1 : 1;
+    return x->item < y->item ? -1 : 1;
 }
 
 /* Put a plan in its place among the best. */
@@ -205,74 +310,131 @@ static bool make_room(struct search *s, size_t more)
     return true;
 }
 
-/* Plan items first..first + n - 1; they are noted in their order. */
-static int plan_batch(struct search *s, size_t first, size_t n, int nthreads, struct shd_error *err)
+static void note_plan(struct search *s, uint32_t plan_id, const char *why)
+{
+    const struct search_plan *p = &s->plans[plan_id];
+
+    s->items[p->item].plan = plan_id;
+    if (p->plan.state == PLAN_FITS)
+        add_best(s, plan_id);
+    else if (p->plan.state == PLAN_REFUSED)
+        note_refusal(s, why);
+    else
+        s->ntoo_big++;
+}
+
+/* Plan items; they are noted in their order. */
+static int plan_batch(struct search *s, const uint32_t *items, size_t n, int nthreads,
+                      struct shd_error *err)
 {
     struct shd_error errors[BATCH];
+    bool known[BATCH], no_memory = false;
+    int status = SHD_OK;
 
     (void)nthreads;
     if (!make_room(s, n))
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
-#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
     for (size_t k = 0; k < n; k++) {
         struct search_plan *p = &s->plans[s->nplans + k];
 
+        *p = (struct search_plan){.item = items[k]};
         errors[k] = (struct shd_error){.status = SHD_OK};
-        *p = (struct search_plan){.item = (uint32_t)(first + k)};
-        p->state = plan(&p->figures, s->subject, &s->items[first + k].layout, &errors[k]);
+        no_memory |= plan(&p->plan, &known[k], s, &s->items[items[k]].layout, &errors[k]) != SHD_OK;
     }
-    for (size_t k = 0; k < n; k++) {
-        uint32_t plan_id = (uint32_t)(s->nplans + k);
-
-        if (errors[k].status == SHD_ENOMEM)
-            return shd_error_set(err, SHD_ENOMEM, "%s", errors[k].text);
-        s->items[first + k].plan = plan_id;
-        if (s->plans[plan_id].state == SEARCH_PLANNED)
-            add_best(s, plan_id);
-        else if (s->plans[plan_id].state == SEARCH_REFUSED)
-            note_refusal(s, errors[k].text);
-        else
-            s->ntoo_big++;
+    if (no_memory)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
+    for (size_t k = 0; k < n && status == SHD_OK; k++) {
+        note_plan(s, (uint32_t)(s->nplans + k), errors[k].text);
+        if (s->journal && !known[k])
+            status = journal_add(s->journal, &s->items[items[k]].layout,
+                                 &s->plans[s->nplans + k].plan, err);
     }
     s->nplans += n;
-    return SHD_OK;
+    return status;
 }
 
 const struct search_plan *search_plan_item(struct search *s, size_t item)
 {
+    uint32_t number = (uint32_t)item;
     double begin = now_s();
     struct shd_error err;
     int status = SHD_OK;
 
     if (s->items[item].plan == UINT32_MAX)
-        status = plan_batch(s, item, 1, 1, &err);
+        status = plan_batch(s, &number, 1, 1, &err);
     s->plans_s += now_s() - begin;
     if (status != SHD_OK)
         return NULL;
     return &s->plans[s->items[item].plan];
 }
 
-static int plan_best(struct search *s, const struct search_opts *opts, struct shd_error *err)
+/* ---- best first ---- */
+
+/* Items that are bounded together: so many whatever the number of threads. */
+#define BOUND_BATCH 64
+
+/* Whether nothing that is left can be among the best. */
+static bool is_over(const struct search *s, const struct search_opts *opts)
 {
-    size_t most = opts->nplans && opts->nplans < s->nitems ? opts->nplans : s->nitems, i = 0;
+    return s->nqueue == 0 || (opts->nplans && s->nplans >= opts->nplans) ||
+           (!opts->all && s->nbest >= opts->ntop &&
+            s->items[s->queue[0]].bound_s > s->plans[s->best[opts->ntop - 1]].plan.figures.step_s);
+}
+
+/* Take the first of the queue that were looked at as closely as the first of all. */
+static size_t take(struct search *s, uint32_t items[BOUND_BATCH], const struct search_opts *opts)
+{
+    enum search_level level = (enum search_level)s->items[s->queue[0]].level;
+    size_t most = level == SEARCH_TIMED ? BATCH : BOUND_BATCH, n = 0;
+
+    if (level == SEARCH_TIMED && opts->nplans && opts->nplans - s->nplans < most)
+        most = opts->nplans - s->nplans;
+    while (n < most && !is_over(s, opts) && s->items[s->queue[0]].level == level)
+        items[n++] = pop(s);
+    return n;
+}
+
+static void tell_plans(const struct search *s, const struct search_opts *opts, double next_bound_s)
+{
+    const struct search_progress progress = {
+        .what = "plans",
+        .ndone = s->nplans,
+        .ntotal = s->nitems,
+        .best_s = s->nbest ? s->plans[s->best[0]].plan.figures.step_s : 0,
+        .next_bound_s = next_bound_s};
+
+    tell(opts, &progress);
+}
+
+static int look_closer(struct search *s, const struct search_opts *opts, struct shd_error *err)
+{
+    uint32_t items[BOUND_BATCH];
+    size_t n = take(s, items, opts);
+    enum search_level level = (enum search_level)s->items[items[0]].level;
     double begin = now_s();
+    int status;
+
+    if (level == SEARCH_TIMED) {
+        tell_plans(s, opts, s->items[items[0]].bound_s);
+        status = plan_batch(s, items, n, opts->nthreads, err);
+        s->plans_s += now_s() - begin;
+        return status;
+    }
+    status = bound_batch(s, items, n, (enum search_level)(level + 1), opts, err);
+    for (size_t k = 0; k < n; k++)
+        if (!s->items[items[k]].out)
+            push(s, items[k]);
+    return status;
+}
+
+static int find_best(struct search *s, const struct search_opts *opts, struct shd_error *err)
+{
     int status = SHD_OK;
 
-    while (status == SHD_OK && i < most && !stopped(opts)) {
-        struct search_progress progress = {.what = "plans", .ndone = i, .ntotal = s->nitems};
-        size_t n = most - i < BATCH ? most - i : BATCH;
-
-        progress.next_bound_s = s->items[i].bound_s;
-        progress.best_s = s->nbest ? s->plans[s->best[0]].figures.step_s : 0;
-        tell(opts, &progress);
-        if (!opts->all && s->nbest >= opts->ntop &&
-            s->items[i].bound_s > s->plans[s->best[opts->ntop - 1]].figures.step_s)
-            break;
-        status = plan_batch(s, i, n, opts->nthreads, err);
-        i += n;
-    }
-    s->proven_s = i < s->nitems ? s->items[i].bound_s : INFINITY;
-    s->plans_s = now_s() - begin;
+    while (status == SHD_OK && !stopped(opts) && !is_over(s, opts))
+        status = look_closer(s, opts, err);
+    s->proven_s = s->nqueue > 0 ? s->items[s->queue[0]].bound_s : INFINITY;
     return status;
 }
 
@@ -281,36 +443,40 @@ static int plan_best(struct search *s, const struct search_opts *opts, struct sh
 static int list(struct search *s, struct shd_error *err)
 {
     struct layout *layouts;
-    int status = space_list(&layouts, &s->nlayouts, &s->subject->space, err);
+    double begin = now_s();
+    size_t n;
+    int status = space_list(&layouts, &n, &s->subject->space, err);
 
     if (status != SHD_OK)
         return status;
-    s->items =
-        s->nlayouts && s->nlayouts < UINT32_MAX ? calloc(s->nlayouts, sizeof *s->items) : NULL;
-    for (size_t i = 0; i < s->nlayouts && s->items; i++)
-        s->items[i] =
-            (struct search_item){.layout = layouts[i], .id = (uint32_t)i, .plan = UINT32_MAX};
+    s->items = n && n < UINT32_MAX ? calloc(n, sizeof *s->items) : NULL;
+    for (size_t i = 0; i < n && s->items; i++)
+        s->items[i] = (struct search_item){.layout = layouts[i],
+                                           .scaled = UINT32_MAX,
+                                           .replicas = UINT32_MAX,
+                                           .layers = UINT32_MAX,
+                                           .plan = UINT32_MAX};
     free(layouts);
-    if (s->nlayouts == 0)
+    if (n == 0)
         return shd_error_set(err, SHD_ENOTFOUND,
                              "no layout is left: nothing divides as the ranges ask");
     if (!s->items)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", s->nlayouts);
-    s->nitems = s->nlayouts;
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", n);
+    s->nitems = s->nlayouts = n;
+    s->bounds_s += now_s() - begin;
     return SHD_OK;
 }
 
 int search_run(struct search *out, const struct subject *subject, const struct search_opts *opts,
                struct shd_error *err)
 {
-    struct search s = {.subject = subject, .all = opts->all};
+    struct search s = {.subject = subject, .journal = opts->journal, .all = opts->all};
     int status = list(&s, err);
 
     if (status == SHD_OK)
         status = bound_all(&s, opts, err);
-    s.nbounds = s.nlayouts;
     if (status == SHD_OK)
-        status = plan_best(&s, opts, err);
+        status = find_best(&s, opts, err);
     if (status == SHD_OK)
         *out = s;
     else
@@ -320,7 +486,9 @@ int search_run(struct search *out, const struct subject *subject, const struct s
 
 void search_fini(struct search *search)
 {
+    pieces_destroy(search->pieces);
     free(search->items);
+    free(search->queue);
     free(search->plans);
     free(search->best);
     *search = (struct search){.subject = NULL};

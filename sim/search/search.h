@@ -1,8 +1,12 @@
-/* search/search.h - the best layouts of a space, proven to be: lower bounds of all, then plans.
+/* search/search.h - the best layouts of a space, proven to be: lower bounds, closer and closer,
+ * then plans.
  *
- * Layouts that surely do not fit the device are left out first.  The others are planned, the lowest
- * bound first, in batches of a fixed size, until no bound is below the step of the last of the best
- * so many: whatever is left is worse.  Ties go to the layout that is listed first.
+ * All layouts are bounded from few pieces, those of many sequences at a time.  Then the layout of
+ * the lowest bound is taken again and again: it is bounded from its own pieces, which are built
+ * when they are first wanted; then by its timetable; then planned.  So only what may be best is
+ * looked at closely, and the search is over when no bound is below the step of the last of the best
+ * so many: whatever is left is worse.  What surely does not fit is left out on the way.  Ties go to
+ * the layout that is listed first.
  *
  * Thread class: owned by one thread; it runs threads of its own, and what it finds does not depend
  * on how many.
@@ -12,28 +16,30 @@
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
-#include "report/modelled.h"
+#include "search/journal.h"
 #include "search/pieces.h"
+#include "search/plan.h"
 
-enum search_state {
-    SEARCH_UNPLANNED,
-    SEARCH_REFUSED, /* there is no such program */
-    SEARCH_TOO_BIG, /* it does not fit */
-    SEARCH_PLANNED
+/* How closely a layout was looked at. */
+enum search_level {
+    SEARCH_SCALED,   /* bounded from a piece of more sequences */
+    SEARCH_REPLICAS, /* and from its own piece of replicas */
+    SEARCH_LAYERS,   /* and from its own piece of layers */
+    SEARCH_TIMED     /* and by its timetable */
 };
 
 struct search_item {
     struct layout layout;
-    uint32_t id; /* in the order of the space */
+    uint8_t level; /* enum search_level */
+    bool out;      /* refused, or surely too big: not looked at any more */
     float bound_bytes;
     double bound_s;
-    uint32_t replicas, layers; /* pieces */
-    uint32_t plan;             /* in plans[]; UINT32_MAX: none */
+    uint32_t scaled, replicas, layers; /* pieces; UINT32_MAX: not wanted yet */
+    uint32_t plan;                     /* in plans[]; UINT32_MAX: none */
 };
 
 struct search_plan {
-    enum search_state state;
-    struct modelled_figures figures;
+    struct plan plan;
     uint32_t item; /* in items[] */
 };
 
@@ -48,23 +54,30 @@ struct search_opts {
     size_t nplans; /* plan no more; 0: as many as it takes */
     bool all;      /* plan every layout, whatever its bounds */
     int nthreads;
-    const int *stop; /* ends it, with what there is; may be NULL */
+    struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
+    const int *stop;         /* ends it, with what there is; may be NULL */
     void (*progress)(void *arg, const struct search_progress *progress); /* may be NULL */
     void *arg;
 };
 
 struct search {
     const struct subject *subject; /* not owned */
+    struct journal *journal;       /* likewise; may be NULL */
     bool all;                      /* what surely does not fit is kept, too */
-    struct search_item *items;     /* that may fit; by bound, then by id */
+    struct search_item *items;     /* all, in the order of the space */
     size_t nitems;
+    uint32_t *queue; /* of items that may be best: a heap, by bound and then by number */
+    size_t nqueue;
+    struct pieces *pieces;
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
     uint32_t *best; /* plans that fit, by step, then by id */
     size_t nbest;
     /* What was done. */
-    size_t nlayouts, ntoo_big, nrefused, npieces, nbounds;
-    double pieces_s, bounds_s, plans_s; /* wall time; bounds with one thread */
+    size_t nlayouts, npieces;
+    size_t ntoo_big, nrefused;          /* that are known to be */
+    size_t nlevels[SEARCH_TIMED + 1];   /* layouts that were bounded so */
+    double pieces_s, bounds_s, plans_s; /* wall time */
     double proven_s; /* no layout that was not planned is below; infinite: all were planned */
     char why[160];   /* the first layout that was refused, why */
 };
@@ -73,6 +86,9 @@ struct search {
 SHD_MUST_CHECK int search_run(struct search *out, const struct subject *subject,
                               const struct search_opts *opts, struct shd_error *err);
 void search_fini(struct search *search);
+
+/* Bound an item as closely as can be; false: it is out, or there is no memory. */
+bool search_bound_item(struct search *search, size_t item);
 
 /* Plan an item that may not be planned yet; its plan, or NULL without memory. */
 const struct search_plan *search_plan_item(struct search *search, size_t item);

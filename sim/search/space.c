@@ -12,7 +12,7 @@
 #define CUT_SEQUENCE_LEAST 2048
 
 static const char *const schedule_words[] = {"1F1B", "Interleaved1F1B", "ZBH1", NULL};
-static const char *const recompute_words[] = {"none", "selective", "full", NULL};
+static const char *const recompute_words[] = {"none", "selective", "full", "given", NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
 static const char *const order_words[] = {
     "pp-dp-cp-tp", "pp-dp-tp-cp", "pp-cp-dp-tp", "pp-cp-tp-dp", "pp-tp-dp-cp",
@@ -47,18 +47,25 @@ static const struct {
     [SPACE_PP] = {"pp", "p", NULL, "ranks of a pipeline"},
     [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is cut, zigzag"},
     [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
+    [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
     [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
     [SPACE_SCHEDULE] = {"schedule", NULL, schedule_words, "of the pipeline"},
     [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
     [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
     [SPACE_SP] = {"sp", NULL, flag_words, "what lies between layers is cut over tp, too"},
-    [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage, over dp"},
+    [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage"},
+    [SPACE_SHARDS] = {"shards", "/", NULL, "replicas that hold ZeRO's parts together"},
     [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
 };
 
 const uint8_t *space_order(int32_t order)
 {
     return orders[order];
+}
+
+const char *space_schedule_name(int32_t schedule)
+{
+    return schedule_words[schedule];
 }
 
 const char *space_choice_name(enum space_choice choice)
@@ -73,14 +80,22 @@ const char *space_choice_help(enum space_choice choice)
 
 /* ---- the model ---- */
 
+static bool is_decoder(enum scenario_kind kind)
+{
+    return kind == SCENARIO_TRANSFORMER || kind == SCENARIO_GPT2 || kind == SCENARIO_LLAMA3 ||
+           kind == SCENARIO_MIXTRAL || kind == SCENARIO_DEEPSEEK;
+}
+
 int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                struct shd_error *err)
 {
     const struct scenario_model *m = &scenario->model;
+    int64_t expert_dim = m->moe.d_ff > 0 ? m->moe.d_ff : m->d_ff;
 
-    if (m->kind != SCENARIO_TRANSFORMER && m->kind != SCENARIO_GPT2 && m->kind != SCENARIO_LLAMA3)
+    if (!is_decoder(m->kind))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search is of a model of kind transformer, gpt2 or llama3, not %s",
+                             "a search is of a model of kind transformer, gpt2, llama3, mixtral or "
+                             "deepseek, not %s",
                              scenario_kind_name(m->kind));
     if (!scenario->step.update)
         return shd_error_set(err, SHD_EUNSUPPORTED,
@@ -93,7 +108,13 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .mlp_dim = m->d_ff,
                           .vocab = m->vocab,
                           .seq = scenario->batch.seq,
-                          .batch = scenario->batch.size};
+                          .batch = scenario->batch.size,
+                          .experts = m->moe.experts,
+                          .first_dense = m->moe.first_dense,
+                          .every = m->moe.every,
+                          .expert_dim = expert_dim,
+                          .shared_dim = m->moe.shared * expert_dim,
+                          .names_recompute = scenario->recompute.kind == SCENARIO_RECOMPUTE_NAMED};
     if (devices == 0) {
         out->devices = 1;
         for (size_t i = 0; i < scenario->nmesh; i++)
@@ -104,10 +125,14 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
 /* ---- ranges ---- */
 
+/* Of many words the first show what the others are like. */
+#define WORDS_TOLD 5
+
 static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
                        struct shd_error *err)
 {
     const char *const *words = choices[choice].words;
+    struct text known = TEXT_INIT;
     char copy[32], *end;
     long value;
 
@@ -120,12 +145,14 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
             *out = i;
             return SHD_OK;
         }
-    if (words)
-        return shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s, %s%s",
-                             choices[choice].name, copy, words[0], words[1],
-                             !words[2]   ? ""
-                             : !words[3] ? (choice == SPACE_SCHEDULE ? ", ZBH1" : ", full")
-                                         : " and so on");
+    if (words) {
+        for (int i = 0; words[i] && i < WORDS_TOLD; i++)
+            text_addf(&known, "%s%s", i ? ", " : "", words[i]);
+        shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", choices[choice].name,
+                      copy, text_get(&known));
+        text_fini(&known);
+        return SHD_ENOTFOUND;
+    }
     value = strtol(copy, &end, 10);
     if (*end || value < 0 || value > INT32_MAX)
         return shd_error_set(err, SHD_EINVAL, "%s cannot be '%s'; expected a whole number",
@@ -147,8 +174,9 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
             range.choice = (enum space_choice)c;
     if (range.choice == SPACE_NCHOICES)
         return shd_error_set(err, SHD_ENOTFOUND,
-                             "'%.60s' is no choice; expected tp, pp, cp, dp, virtual, schedule, "
-                             "microbatch, recompute, sp, zero or order, then = and a value",
+                             "'%.30s' is no choice; expected tp, pp, cp, dp, ep, virtual, "
+                             "schedule, microbatch, recompute, sp, zero, shards or order, then = "
+                             "and a value",
                              text);
     value++;
     status = parse_value(&range.least, range.choice, value,
@@ -244,18 +272,30 @@ static void list_orders(struct list *list, struct layout *layout)
     }
 }
 
-/* ZeRO cuts a parameter's width over the replicas. */
+/* ZeRO cuts a parameter's width over one axis of the mesh. With experts these are the replicas that
+ * hold a layer's together, and the groups of them; else any part of the replicas can be one. */
+static bool is_an_axis(const struct layout *layout, int32_t shards)
+{
+    int32_t dp = layout->value[SPACE_DP], ep = layout->value[SPACE_EP];
+
+    return ep == 1 || shards == ep || shards == dp / ep;
+}
+
 static void list_zero(struct list *list, struct layout *layout)
 {
+    const struct space *s = list->space;
     int32_t dp = layout->value[SPACE_DP];
 
-    for (int32_t z = 0; z <= 3; z++) {
-        if (!allows(list->space, SPACE_ZERO, z) ||
-            (z > 0 && (dp == 1 || list->space->hidden % dp != 0)))
-            continue;
-        layout->value[SPACE_ZERO] = z;
-        list_orders(list, layout);
-    }
+    for (int32_t z = 0; z <= 3; z++)
+        for (int32_t shards = dp; shards >= 1; shards--) {
+            if (dp % shards != 0 || (z > 0) != (shards > 1) || s->hidden % shards != 0 ||
+                (z > 0 && !is_an_axis(layout, shards)) || !allows(s, SPACE_ZERO, z) ||
+                !allows(s, SPACE_SHARDS, shards))
+                continue;
+            layout->value[SPACE_ZERO] = z;
+            layout->value[SPACE_SHARDS] = shards;
+            list_orders(list, layout);
+        }
 }
 
 static void list_activations(struct list *list, struct layout *layout)
@@ -266,6 +306,7 @@ static void list_activations(struct list *list, struct layout *layout)
     for (int32_t r = 0; r < SPACE_NRECOMPUTES; r++)
         for (int32_t sp = 0; sp <= 1; sp++) {
             if (!allows(s, SPACE_RECOMPUTE, r) || !allows(s, SPACE_SP, sp) ||
+                (r == SPACE_GIVEN && !s->names_recompute) ||
                 (sp && (tp == 1 || s->seq % (tp * (cp > 1 ? 2 * cp : 1)) != 0)))
                 continue;
             layout->value[SPACE_RECOMPUTE] = r;
@@ -312,6 +353,21 @@ static void list_microbatches(struct list *list, struct layout *layout)
     }
 }
 
+/* Experts are cut over replicas, whole. */
+static void list_experts(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    int32_t dp = layout->value[SPACE_DP];
+
+    for (int32_t ep = 1; ep <= dp; ep++) {
+        if (dp % ep != 0 || s->experts % ep != 0 || (s->experts == 0 && ep > 1) ||
+            !allows(s, SPACE_EP, ep))
+            continue;
+        layout->value[SPACE_EP] = ep;
+        list_microbatches(list, layout);
+    }
+}
+
 static bool cuts_sequence(const struct space *s, int64_t cp)
 {
     return cp == 1 || (s->seq % (2 * cp) == 0 &&
@@ -320,8 +376,11 @@ static bool cuts_sequence(const struct space *s, int64_t cp)
 
 static bool cuts_model(const struct space *s, int64_t tp)
 {
-    return s->heads % tp == 0 && s->kv_heads % tp == 0 && s->mlp_dim % tp == 0 &&
-           s->vocab % tp == 0;
+    bool mlps = s->experts == 0 || !space_is_uniform(s);
+
+    return s->heads % tp == 0 && s->kv_heads % tp == 0 && s->vocab % tp == 0 &&
+           (!mlps || s->mlp_dim % tp == 0) &&
+           (s->experts == 0 || (s->expert_dim % tp == 0 && s->shared_dim % tp == 0));
 }
 
 int space_list(struct layout **out, size_t *n, const struct space *space, struct shd_error *err)
@@ -342,7 +401,7 @@ int space_list(struct layout **out, size_t *n, const struct space *space, struct
                     cuts_sequence(space, cp) && allows(space, SPACE_TP, tp) &&
                     allows(space, SPACE_PP, pp) && allows(space, SPACE_CP, cp) &&
                     allows(space, SPACE_DP, dp))
-                    list_microbatches(&list, &layout);
+                    list_experts(&list, &layout);
             }
     if (list.failed) {
         free(list.items);
@@ -358,6 +417,37 @@ int space_list(struct layout **out, size_t *n, const struct space *space, struct
 int64_t space_microbatches(const struct space *space, const struct layout *layout)
 {
     return space->batch / layout->value[SPACE_DP] / layout->value[SPACE_MICROBATCH];
+}
+
+int64_t space_usual(const struct space *space, int64_t n)
+{
+    if (space->experts == 0)
+        return n;
+    return n > space->first_dense ? (n - space->first_dense) / space->every : 0;
+}
+
+bool space_is_uniform(const struct space *space)
+{
+    return space->experts == 0 || (space->first_dense == 0 && space->every == 1);
+}
+
+int32_t space_inner(const struct layout *layout)
+{
+    const int32_t *v = layout->value;
+
+    if (v[SPACE_EP] > 1)
+        return v[SPACE_EP];
+    return v[SPACE_ZERO] > 0 && v[SPACE_SHARDS] < v[SPACE_DP] ? v[SPACE_SHARDS] : 1;
+}
+
+bool space_shards_inside(const struct layout *layout)
+{
+    int32_t inner = space_inner(layout);
+
+    /* Where both axes are as long, ZeRO cuts over the outer one, so that it cuts experts, too. */
+    return layout->value[SPACE_EP] == 1
+               ? inner > 1
+               : layout->value[SPACE_SHARDS] != layout->value[SPACE_DP] / inner;
 }
 
 int64_t space_stride(const struct layout *layout, enum space_choice axis)
@@ -380,13 +470,16 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
 
 void space_print(struct text *out, const struct layout *layout)
 {
-    static const enum space_choice numbers[] = {
-        SPACE_TP, SPACE_PP, SPACE_CP, SPACE_DP, SPACE_VIRTUAL, SPACE_MICROBATCH, SPACE_ZERO};
+    static const enum space_choice numbers[] = {SPACE_TP,         SPACE_PP,  SPACE_CP,
+                                                SPACE_DP,         SPACE_EP,  SPACE_VIRTUAL,
+                                                SPACE_MICROBATCH, SPACE_ZERO};
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i] != SPACE_CP || layout->value[SPACE_CP] > 1)
+        if ((numbers[i] != SPACE_CP && numbers[i] != SPACE_EP) || layout->value[numbers[i]] > 1)
             text_addf(out, "%s%s%" PRId32, i ? " " : "", choices[numbers[i]].letter,
                       layout->value[numbers[i]]);
+    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
+        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
     if (layout->value[SPACE_SP])
         text_add(out, " sp");
     if (layout->value[SPACE_SCHEDULE] == SPACE_ZBH1)
@@ -395,15 +488,24 @@ void space_print(struct text *out, const struct layout *layout)
               order_words[layout->value[SPACE_ORDER]]);
 }
 
+static bool is_default_shards(const struct layout *a, const struct layout *b)
+{
+    return a->value[SPACE_SHARDS] == a->value[SPACE_DP] &&
+           b->value[SPACE_SHARDS] == b->value[SPACE_DP];
+}
+
 int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which)
 {
     bool interleaved =
         a->value[SPACE_SCHEDULE] != SPACE_ZBH1 && b->value[SPACE_SCHEDULE] != SPACE_ZBH1;
+    bool both_zero = a->value[SPACE_ZERO] > 0 && b->value[SPACE_ZERO] > 0;
     int n = 0;
 
     for (int c = 0; c < SPACE_NCHOICES; c++) {
-        /* The number of stages says whether they are interleaved. */
-        if (c == SPACE_DP || (c == SPACE_SCHEDULE && interleaved) || a->value[c] == b->value[c])
+        /* The number of stages says whether they are interleaved, and ZeRO's parts are over all
+         * replicas if nothing else is said. */
+        if (c == SPACE_DP || (c == SPACE_SHARDS && (!both_zero || is_default_shards(a, b))) ||
+            (c == SPACE_SCHEDULE && interleaved) || a->value[c] == b->value[c])
             continue;
         *which = (enum space_choice)c;
         n++;

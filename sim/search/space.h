@@ -4,6 +4,9 @@
  * that people use for their values.  dp follows from the others: the devices that are left.  Ranges
  * keep a choice to some values or forbid some.
  *
+ * The replicas' axis may be two of the mesh: neighbours among them hold a layer's experts together
+ * (ep), or the parts that ZeRO cuts (shards), and groups of these do the same (space_inner()).
+ *
  * Layouts have an order: that of the loops that list them, which is the same on every machine, and
  * decides between layouts that are as good as each other.
  *
@@ -28,18 +31,21 @@ enum space_choice {
     SPACE_PP,
     SPACE_CP,
     SPACE_DP, /* what the others leave; it can be ranged, too */
+    SPACE_EP, /* divides dp */
     SPACE_VIRTUAL,
     SPACE_SCHEDULE,
     SPACE_MICROBATCH,
     SPACE_RECOMPUTE,
     SPACE_SP,
     SPACE_ZERO,
+    SPACE_SHARDS, /* devices that ZeRO's parts are cut over, divides dp; 1 without ZeRO */
     SPACE_ORDER,
     SPACE_NCHOICES
 };
 
 enum space_schedule { SPACE_1F1B, SPACE_INTERLEAVED, SPACE_ZBH1, SPACE_NSCHEDULES };
-enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_NRECOMPUTES };
+/* SPACE_GIVEN: the values that the scenario names. */
+enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_GIVEN, SPACE_NRECOMPUTES };
 
 /* Values by choice.  Of the microbatch: sequences that a replica does at a time; of the order: a
  * number of space_order(). */
@@ -63,12 +69,16 @@ struct space_range {
 /* What does not change from layout to layout. */
 struct space {
     int64_t devices, layers, heads, kv_heads, hidden, mlp_dim, vocab, seq, batch;
+    int64_t experts;            /* of a layer; 0: there are none, and what follows means nothing */
+    int64_t first_dense, every; /* layers without: the first, and all but each every-th */
+    int64_t expert_dim, shared_dim; /* widths; shared 0: there is none */
+    bool names_recompute;           /* the scenario names values to compute again */
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges;
 };
 
 /* The space of a scenario's model on so many devices (0: as many as its mesh has).
- * SHD_EUNSUPPORTED: a model that is no decoder of plain layers, or a step without an update. */
+ * SHD_EUNSUPPORTED: a model that is no decoder, or a step without an update. */
 SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                               struct shd_error *err);
 
@@ -82,9 +92,23 @@ SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space
 
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
-/* How far apart, in devices, neighbours along an axis are. */
+/* How many of the first n layers have experts; of a model without any: n. */
+int64_t space_usual(const struct space *space, int64_t n);
+
+/* Whether all layers are alike. */
+bool space_is_uniform(const struct space *space);
+
+/* Replicas that are an axis of the mesh inside dp: those that hold a layer's experts together, else
+ * those that hold ZeRO's parts, if there are more groups of them than one; else 1. */
+int32_t space_inner(const struct layout *layout);
+
+/* Whether it is the inner axis, not the outer one, that ZeRO cuts over. */
+bool space_shards_inside(const struct layout *layout);
+
+/* How far apart, in devices, neighbours along an axis are; of dp those of the inner axis. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
+const char *space_schedule_name(int32_t schedule); /* as timetable_find() takes it */
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/journal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define HEAD "shardsim search journal 1, scenario "
+#define BYTES_MAX ((size_t)1 << 30)
+
+struct row {
+    struct layout layout;
+    struct plan plan;
+};
+
+struct journal {
+    const char *path;
+    FILE *file;
+    struct row *rows; /* by layout */
+    size_t nrows;
+};
+
+#define FITS "fits"
+#define TOO_BIG "too-big"
+
+/* In the order of a line. */
+static const size_t fields[] = {offsetof(struct modelled_figures, step_s),
+                                offsetof(struct modelled_figures, mfu),
+                                offsetof(struct modelled_figures, hfu),
+                                offsetof(struct modelled_figures, compute_s),
+                                offsetof(struct modelled_figures, exposed_s),
+                                offsetof(struct modelled_figures, bubble_s),
+                                offsetof(struct modelled_figures, update_s),
+                                offsetof(struct modelled_figures, tokens_per_s),
+                                offsetof(struct modelled_figures, memory_bytes),
+                                offsetof(struct modelled_figures, expected_error)};
+#define NFIELDS (sizeof fields / sizeof fields[0])
+
+static double *field_of(struct modelled_figures *figures, size_t k)
+{
+    return (double *)(void *)((char *)figures + fields[k]);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* ---- lines ---- */
+
+/* "4 16 1 ... fits 1 5.98 0.445 ... #0123456789abcdef" */
+static void print_row(struct text *out, const struct row *row)
+{
+    struct modelled_figures figures = row->plan.figures;
+
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        text_addf(out, "%" PRId32 " ", row->layout.value[c]);
+    text_addf(out, "%s %d", row->plan.state == PLAN_FITS ? FITS : TOO_BIG, figures.fits);
+    for (size_t k = 0; k < NFIELDS; k++)
+        text_addf(out, " %a", *field_of(&figures, k));
+    text_addf(out, " #%016" PRIx64 "\n", hash_of(text_get(out), out->length));
+}
+
+/* The next word of a line, ended by a NUL in place of its blank; NULL: there is none. */
+static char *word_of(char **at)
+{
+    char *word = *at, *end = strchr(word, ' ');
+
+    if (!*word)
+        return NULL;
+    if (end)
+        *end = '\0';
+    *at = end ? end + 1 : word + strlen(word);
+    return word;
+}
+
+static bool parse_int(int32_t *out, char **at)
+{
+    char *word = word_of(at), *end;
+    long value = word ? strtol(word, &end, 10) : 0;
+
+    if (!word || end == word || *end || value < INT32_MIN || value > INT32_MAX)
+        return false;
+    *out = (int32_t)value;
+    return true;
+}
+
+static bool parse_double(double *out, char **at)
+{
+    char *word = word_of(at), *end;
+
+    if (!word)
+        return false;
+    *out = strtod(word, &end);
+    return end != word && !*end && isfinite(*out);
+}
+
+static bool parse_state(enum plan_state *out, char **at)
+{
+    const char *word = word_of(at);
+
+    *out = word && !strcmp(word, FITS) ? PLAN_FITS : PLAN_TOO_BIG;
+    return word && (*out == PLAN_FITS || !strcmp(word, TOO_BIG));
+}
+
+/* A line without its end, which is changed; false: it is damaged. */
+static bool parse_row(struct row *out, char *line)
+{
+    char *hash = strrchr(line, '#'), *end;
+    struct row row = {.plan.state = PLAN_REFUSED};
+    int32_t fits = 0;
+    bool good;
+
+    if (!hash || hash == line || strlen(hash) != 17 ||
+        strtoull(hash + 1, &end, 16) != hash_of(line, (size_t)(hash - 1 - line)) || *end)
+        return false;
+    hash[-1] = '\0';
+    good = true;
+    for (int c = 0; c < SPACE_NCHOICES && good; c++)
+        good = parse_int(&row.layout.value[c], &line);
+    good = good && parse_state(&row.plan.state, &line) && parse_int(&fits, &line);
+    for (size_t k = 0; k < NFIELDS && good; k++)
+        good = parse_double(field_of(&row.plan.figures, k), &line);
+    row.plan.figures.fits = fits != 0;
+    *out = row;
+    return good && !*line;
+}
+
+static void print_head(struct text *out, const struct subject *subject)
+{
+    text_addf(out, HEAD "%016" PRIx64 "\n",
+              hash_of(text_get(&subject->text), subject->text.length));
+}
+
+/* ---- reading ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    return memcmp(&x->layout, &y->layout, sizeof x->layout);
+}
+
+static int damaged(const struct journal *j, size_t line, const char *what, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_EINVAL,
+                         "%s:%zu: %s; remove the file to begin anew, or name another", j->path,
+                         line, what);
+}
+
+/* Each line ends with a newline; what is behind the last one was cut short. */
+static int parse_rows(struct journal *j, char *text, size_t line, struct shd_error *err)
+{
+    size_t room = 0;
+    char *end;
+
+    for (; (end = strchr(text, '\n')); text = end + 1, line++) {
+        if (j->nrows == room) {
+            struct row *rows = realloc(j->rows, (room ? 2 * room : 64) * sizeof *rows);
+
+            if (!rows)
+                return shd_error_set(err, SHD_ENOMEM, "no memory for %s", j->path);
+            j->rows = rows;
+            room = room ? 2 * room : 64;
+        }
+        *end = '\0';
+        if (!parse_row(&j->rows[j->nrows], text))
+            return damaged(j, line, "this line of the journal is damaged", err);
+        j->nrows++;
+    }
+    return SHD_OK;
+}
+
+static int check_head(const struct journal *j, const char *text, const struct text *head,
+                      struct shd_error *err)
+{
+    if (!strncmp(text, text_get(head), head->length))
+        return SHD_OK;
+    return damaged(j, 1,
+                   !strncmp(text, HEAD, strlen(HEAD)) ? "this is the journal of another scenario"
+                                                      : "this is no journal of a search",
+                   err);
+}
+
+/* The rows of a file, and how many of its bytes are whole lines. */
+static int read_rows(struct journal *j, size_t *nbytes, const struct text *head,
+                     struct shd_error *err)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error why;
+    int status = file_read(&text, j->path, BYTES_MAX, &why);
+
+    *nbytes = 0;
+    if (status != SHD_OK)
+        (void)shd_error_set(err, status, "%s: %s", j->path, why.text);
+    for (size_t i = 0; i < text.length; i++)
+        if (text.data[i] == '\n')
+            *nbytes = i + 1;
+    if (status == SHD_OK && text.length > 0 && memchr(text.data, '\0', text.length))
+        status = damaged(j, 1, "this is no journal of a search", err);
+    if (status == SHD_OK && *nbytes == 0 &&
+        strncmp(text_get(&text), text_get(head), text.length) !=
+            0) /* not even a part of the head */
+        status = damaged(j, 1, "this is no journal of a search", err);
+    if (status == SHD_OK && *nbytes > 0)
+        status = check_head(j, text_get(&text), head, err);
+    if (status == SHD_OK && *nbytes > 0)
+        status = parse_rows(j, text.data + head->length, 2, err);
+    text_fini(&text);
+    return status;
+}
+
+/* The first row once more: it must come to the same, to the last bit. */
+static int plan_first(const struct journal *j, const struct subject *subject, struct shd_error *err)
+{
+    struct plan plan;
+    struct shd_error why;
+    int status = j->nrows ? plan_layout(&plan, subject, &j->rows[0].layout, &why) : SHD_OK;
+
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "no memory for plans");
+    if (j->nrows == 0)
+        return SHD_OK;
+    for (size_t k = 0; k < NFIELDS; k++)
+        if (*field_of(&plan.figures, k) != *field_of(&j->rows[0].plan.figures, k))
+            return damaged(
+                j, 2,
+                "this layout is planned otherwise now: the program or the cluster's file "
+                "is another",
+                err);
+    return plan.state == j->rows[0].plan.state
+               ? SHD_OK
+               : damaged(j, 2, "this layout is planned otherwise now", err);
+}
+
+/* ---- writing ---- */
+
+static int failed(const struct journal *j, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_ESYSTEM, "cannot write %s: %s", j->path, strerror(errno));
+}
+
+static int put(const struct journal *j, const struct text *text, struct shd_error *err)
+{
+    if (text->failed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a line of %s", j->path);
+    if (fwrite(text_get(text), 1, text->length, j->file) != text->length || fflush(j->file) != 0)
+        return failed(j, err);
+    return SHD_OK;
+}
+
+int journal_add(struct journal *j, const struct layout *layout, const struct plan *plan,
+                struct shd_error *err)
+{
+    struct text text = TEXT_INIT;
+    struct row row = {*layout, *plan};
+    int status;
+
+    if (plan->state == PLAN_REFUSED)
+        return SHD_OK;
+    print_row(&text, &row);
+    status = put(j, &text, err);
+    text_fini(&text);
+    return status;
+}
+
+/* Behind the whole lines of what is there, or with a head. */
+static int begin(struct journal *j, size_t nbytes, const struct text *head, struct shd_error *err)
+{
+    j->file = fopen(j->path, nbytes > 0 ? "r+" : "w");
+    if (!j->file || fseek(j->file, (long)nbytes, SEEK_SET) != 0)
+        return failed(j, err);
+    return nbytes > 0 ? SHD_OK : put(j, head, err);
+}
+
+int journal_open(struct journal **out, const char *path, const struct subject *subject,
+                 struct shd_error *err)
+{
+    struct journal *j = calloc(1, sizeof *j);
+    struct text head = TEXT_INIT;
+    FILE *there = fopen(path, "r");
+    size_t nbytes = 0;
+    int status = SHD_OK;
+
+    print_head(&head, subject);
+    if (!j || head.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for %s", path);
+    else
+        j->path = path;
+    if (there)
+        (void)fclose(there);
+    if (status == SHD_OK && there)
+        status = read_rows(j, &nbytes, &head, err);
+    if (status == SHD_OK)
+        status = plan_first(j, subject, err);
+    if (status == SHD_OK)
+        status = begin(j, nbytes, &head, err);
+    text_fini(&head);
+    if (status != SHD_OK) {
+        journal_close(j);
+        return status;
+    }
+    if (j->nrows > 1)
+        qsort(j->rows, j->nrows, sizeof *j->rows, compare_rows);
+    *out = j;
+    return SHD_OK;
+}
+
+const struct plan *journal_find(const struct journal *j, const struct layout *layout)
+{
+    struct row key = {.layout = *layout};
+    const struct row *row =
+        j && j->nrows ? bsearch(&key, j->rows, j->nrows, sizeof *j->rows, compare_rows) : NULL;
+
+    return row ? &row->plan : NULL;
+}
+
+void journal_close(struct journal *j)
+{
+    if (!j)
+        return;
+    if (j->file)
+        (void)fclose(j->file);
+    free(j->rows);
+    free(j);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/stages.h"
+
+/* ---- which layers ---- */
+
+struct cut stages_cut(const struct space *space, const struct layout *layout)
+{
+    int64_t pp = layout->value[SPACE_PP];
+
+    return (struct cut){.space = space,
+                        .pp = pp,
+                        .stages = pp * layout->value[SPACE_VIRTUAL],
+                        .layers = space->layers,
+                        .microbatches = space_microbatches(space, layout)};
+}
+
+int64_t stages_before(const struct cut *cut, int64_t stage)
+{
+    return space_usual(cut->space, (stage * cut->layers + cut->stages - 1) / cut->stages);
+}
+
+int64_t stages_layers(const struct cut *cut, int64_t rank)
+{
+    int64_t n = 0;
+
+    if (cut->layers % cut->stages == 0 && space_is_uniform(cut->space))
+        return cut->layers / cut->pp;
+    for (int64_t stage = rank; stage < cut->stages; stage += cut->pp)
+        n += stages_before(cut, stage + 1) - stages_before(cut, stage);
+    return n;
+}
+
+int64_t stages_least(const struct cut *cut)
+{
+    int64_t least = cut->layers;
+
+    for (int64_t stage = 0; stage < cut->stages; stage += cut->pp) {
+        int64_t n = stages_before(cut, stage + 1) - stages_before(cut, stage);
+
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
+/* ---- seconds ---- */
+
+void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
+               const struct piece *replicas, const struct piece *layers)
+{
+    *out = (struct stages){.subject = subject,
+                           .layout = layout,
+                           .replicas = replicas,
+                           .layers = layers,
+                           .cut = stages_cut(&subject->space, layout),
+                           .stride = space_stride(layout, SPACE_PP)};
+    /* In which phase of two replicas' transfers are, pieces of replicas do not tell. */
+    for (int p = 0; p < PIECE_NPARTS; p++)
+        out->parts[p] = (struct pair){
+            layers->parts[p].forward_s + replicas->parts[p].forward_s,
+            layers->parts[p].backward_s +
+                (attempt_splits(layout, ATTEMPT_LAYERS) ? 0 : replicas->parts[p].backward_s),
+            layers->parts[p].weights_s};
+}
+
+static double of_stage(double one, double each, int64_t layers)
+{
+    return one + (double)(layers > 1 ? layers - 1 : 0) * each;
+}
+
+double stages_wait(const struct stages *s, enum hop_way way, int64_t rank, int64_t layers)
+{
+    const struct hop *hop = &s->layers->hops[way];
+    int64_t from = way == HOP_FORWARD ? (rank > 0 ? rank : s->cut.pp) - 1
+                                      : (rank + 1 < s->cut.pp ? rank + 1 : 0);
+    int tier = hardware_tier_between(s->subject->hardware, from * s->stride, rank * s->stride);
+
+    return hop->message_s[tier] - of_stage(hop->free_s, hop->free_layer_s, layers);
+}
+
+/* `waits` NULL: there is no message to wait for. */
+static struct phase phase_of(const struct stages *s, enum hop_way way, int64_t layers,
+                             double seconds, const double *waits)
+{
+    const struct hop *hop = &s->layers->hops[way];
+    double late = of_stage(hop->late_s, hop->late_layer_s, layers), end;
+
+    end = seconds + (waits ? *waits : 0);
+    return (struct phase){.own_s = seconds + (waits && *waits > 0 ? *waits : 0),
+                          .way_s = end > late ? end - late : 0,
+                          .end_s = end > 0 ? end : 0};
+}
+
+struct phases stages_phases(const struct stages *s, int64_t stage)
+{
+    const struct cut *cut = &s->cut;
+    int64_t rank = stage % cut->pp, n = stages_before(cut, stage + 1) - stages_before(cut, stage);
+    double forward = (double)n * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward;
+    double backward = (double)n * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward;
+    double weights = (double)n * s->parts[PIECE_LAYER].weights + s->parts[PIECE_STAGE].weights;
+    double before = stages_wait(s, HOP_FORWARD, rank, n),
+           behind = stages_wait(s, HOP_BACK, rank, n);
+    bool first = stage == 0, last = stage + 1 == cut->stages;
+
+    if (first) {
+        forward += s->parts[PIECE_FRONT].forward;
+        backward += s->parts[PIECE_FRONT].backward;
+        weights += s->parts[PIECE_FRONT].weights;
+    }
+    if (last) {
+        forward += s->parts[PIECE_BACK].forward;
+        backward += s->parts[PIECE_BACK].backward;
+        weights += s->parts[PIECE_BACK].weights;
+    }
+    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, first ? NULL : &before),
+                           phase_of(s, HOP_BACK, n, backward, last ? NULL : &behind),
+                           weights > 0 ? weights : 0};
+}
+
+/* The stream of messages is the tier's; a torus has others. */
+static double message_seconds(const struct stages *s, int k)
+{
+    const struct hardware *hardware = s->subject->hardware;
+    int tier = hardware_tier_between(hardware, 0, (s->cut.pp - 1) * s->stride);
+
+    return k == PIECE_STREAMS + tier && !hardware->tiers[0].torus
+               ? s->replicas->update_message_s[tier]
+               : 0;
+}
+
+double stages_update(const struct stages *s, int64_t layers, bool front)
+{
+    double most = 0;
+
+    for (int k = 0; k < PIECE_NLINES; k++) {
+        double line = (double)layers * s->replicas->parts[PIECE_LAYER].update_s[k];
+
+        if (front)
+            line += s->replicas->parts[PIECE_FRONT].update_s[k] + message_seconds(s, k);
+        most = line > most ? line : most;
+    }
+    return most;
+}

@@ -1,0 +1,75 @@
+/* search/stages.h - what each stage of a layout's pipeline takes for a microbatch at the least,
+ * from its pieces (pieces.h).
+ *
+ * A receive is issued when its rank has done all before it.  So from then a phase takes its
+ * computations, and the part of the message that is longer than those which need not wait for it;
+ * and from when the message is sent, all but these.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_STAGES_H
+#define SEARCH_STAGES_H
+
+#include "search/pieces.h"
+
+/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, and stage
+ * s on rank s mod pp (model/pipeline.c, timetable/). */
+struct cut {
+    const struct space *space;
+    int64_t pp, stages, layers;
+    int64_t microbatches;
+};
+
+struct cut stages_cut(const struct space *space, const struct layout *layout);
+
+/* Layers in the stages before one, of all stages of a rank, and in the stage of rank 0 that has the
+ * fewest.  Where some layers have experts only these count, for they are what pieces are of: the
+ * others take something, too, which a bound may leave out. */
+int64_t stages_before(const struct cut *cut, int64_t stage);
+int64_t stages_layers(const struct cut *cut, int64_t rank);
+int64_t stages_least(const struct cut *cut);
+
+/* A part of the model for a microbatch, in each direction; where a schedule splits the backward
+ * phase, what it does later aside. */
+struct pair {
+    double forward, backward, weights;
+};
+
+struct stages {
+    const struct subject *subject;
+    const struct layout *layout;
+    const struct piece *replicas, *layers;
+    struct cut cut;
+    struct pair parts[PIECE_NPARTS];
+    int64_t stride; /* from rank to rank */
+};
+
+void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
+               const struct piece *replicas, const struct piece *layers);
+
+/* What a phase of a stage of so many layers on a rank waits for the message of the stage before it
+ * (forward) or behind it (back), from when that is sent; negative where it has more to do
+ * meanwhile. */
+double stages_wait(const struct stages *stages, enum hop_way way, int64_t rank, int64_t layers);
+
+/* Seconds of a phase. */
+struct phase {
+    double own_s; /* from when the rank comes to it, with a message that is there by then */
+    double way_s; /* from when its message is sent until it sends its own */
+    double end_s; /* from when its message is sent until it ends */
+};
+
+struct phases {
+    struct phase forward, backward;
+    double weights_s;
+};
+
+struct phases stages_phases(const struct stages *stages, int64_t stage);
+
+/* The update of a rank of so many layers, when its last backward phase has ended: each line of it
+ * is done one after the other.  `front`: with what is before the layers. */
+double stages_update(const struct stages *stages, int64_t layers, bool front);
+
+#endif /* SEARCH_STAGES_H */

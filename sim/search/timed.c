@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/bound.h"
+#include "timetable/timetable.h"
+
+/* A timetable that is gone through with the seconds of each stage. */
+struct walk {
+    const struct timetable *timetable;
+    const struct stages *stages;
+    struct phases *phases;  /* [stage] */
+    double *forward, *back; /* [stage][microbatch]: when its message was sent; negative: not yet */
+    double *ends;           /* [rank] */
+    size_t *next;           /* [rank]: the action it comes to */
+};
+
+static double *at(double *sent, const struct walk *w, const struct timetable_action *a,
+                  int64_t stage)
+{
+    return &sent[(size_t)stage * w->timetable->nmicrobatches + a->microbatch];
+}
+
+/* When the message was sent that an action waits for; 0: it waits for none. */
+static double sent_to(const struct walk *w, const struct timetable_action *a)
+{
+    if (a->kind == TIMETABLE_FORWARD)
+        return a->stage == 0 ? 0 : *at(w->forward, w, a, (int64_t)a->stage - 1);
+    return a->stage + 1 == w->timetable->nstages ? 0 : *at(w->back, w, a, (int64_t)a->stage + 1);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Do the next action of a rank; false: it must wait, or there is none. */
+static bool step(struct walk *w, uint32_t rank)
+{
+    const struct timetable *t = w->timetable;
+    const struct timetable_action *a = &t->actions[w->next[rank]];
+    const struct phase *phase;
+    double sent, end;
+    bool forward;
+
+    if (w->next[rank] == t->first[rank + 1])
+        return false;
+    if (a->kind == TIMETABLE_BACKWARD_WEIGHT) {
+        w->ends[rank] += w->phases[a->stage].weights_s;
+        w->next[rank]++;
+        return true;
+    }
+    forward = a->kind == TIMETABLE_FORWARD;
+    sent = sent_to(w, a);
+    if (sent < 0)
+        return false;
+    phase = forward ? &w->phases[a->stage].forward : &w->phases[a->stage].backward;
+    end = larger(w->ends[rank] + phase->own_s, sent + phase->end_s);
+    *at(forward ? w->forward : w->back, w, a, a->stage) =
+        larger(end - (phase->end_s - phase->way_s), 0);
+    w->ends[rank] = end;
+    w->next[rank]++;
+    return true;
+}
+
+static void walk_all(struct walk *w)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
+            while (step(w, rank))
+                any = true;
+    }
+}
+
+/* Each rank begins its update when it has done all. */
+static double step_seconds(const struct walk *w)
+{
+    double seconds = 0;
+
+    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
+        seconds = larger(
+            seconds, w->ends[rank] +
+                         stages_update(w->stages, stages_layers(&w->stages->cut, rank), rank == 0));
+    return seconds;
+}
+
+static bool allocate(struct walk *w)
+{
+    size_t n = (size_t)w->timetable->nstages * w->timetable->nmicrobatches;
+
+    w->phases = calloc(w->timetable->nstages, sizeof *w->phases);
+    w->forward = malloc(2 * n * sizeof *w->forward);
+    w->ends = calloc(w->timetable->nranks, sizeof *w->ends);
+    w->next = calloc(w->timetable->nranks, sizeof *w->next);
+    if (!w->phases || !w->forward || !w->ends || !w->next)
+        return false;
+    w->back = w->forward + n;
+    for (size_t i = 0; i < 2 * n; i++)
+        w->forward[i] = -1;
+    for (uint32_t stage = 0; stage < w->timetable->nstages; stage++)
+        w->phases[stage] = stages_phases(w->stages, stage);
+    memcpy(w->next, w->timetable->first, w->timetable->nranks * sizeof *w->next);
+    return true;
+}
+
+static int walk(double *out, const struct stages *stages, const struct timetable *timetable,
+                struct shd_error *err)
+{
+    struct walk w = {.timetable = timetable, .stages = stages};
+    int status = SHD_OK;
+
+    if (allocate(&w)) {
+        walk_all(&w);
+        *out = step_seconds(&w);
+    } else {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to walk a timetable");
+    }
+    free(w.phases);
+    free(w.forward);
+    free(w.ends);
+    free(w.next);
+    return status;
+}
+
+/* ---- memory ---- */
+
+/* What a rank has when it begins a backward phase: what it keeps all the time, what was saved for
+ * this and all other backward phases to come, and the sums of gradients of those stages that had
+ * one before. */
+struct held {
+    double saved, sums, most;
+    bool *summed; /* [stage] */
+};
+
+static double layers_in(const struct stages *s, uint32_t stage)
+{
+    return (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
+}
+
+static void hold(struct held *held, const struct stages *s, const struct timetable_action *a)
+{
+    double n = layers_in(s, a->stage), saved = n * s->layers->parts[PIECE_LAYER].saved_bytes;
+
+    if (a->kind == TIMETABLE_FORWARD) {
+        held->saved += saved;
+        return;
+    }
+    if (a->kind != TIMETABLE_BACKWARD_WEIGHT) {
+        held->most = larger(held->most, held->saved + held->sums);
+        held->saved -= saved;
+    }
+    if (a->kind != TIMETABLE_BACKWARD_INPUT && !held->summed[a->stage]) {
+        held->summed[a->stage] = true;
+        held->sums += n * s->replicas->parts[PIECE_LAYER].gradient_bytes;
+    }
+}
+
+static double rank_bytes(const struct stages *s, const struct timetable *t, uint32_t rank,
+                         bool *summed)
+{
+    const struct piece *r = s->replicas;
+    struct held held = {.summed = summed};
+    double state = (double)stages_layers(&s->cut, rank) * r->parts[PIECE_LAYER].state_bytes;
+
+    if (rank == 0)
+        state += r->parts[PIECE_FRONT].state_bytes;
+    if (rank + 1 == t->nranks)
+        state += r->parts[PIECE_BACK].state_bytes;
+    for (size_t i = t->first[rank]; i < t->first[rank + 1]; i++)
+        hold(&held, s, &t->actions[i]);
+    return state + held.most;
+}
+
+static int find_bytes(double *out, const struct stages *s, const struct timetable *timetable,
+                      struct shd_error *err)
+{
+    const struct hardware *h = s->subject->hardware;
+    bool *summed = calloc(timetable->nstages, sizeof *summed);
+    double most = 0;
+
+    if (!summed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to walk a timetable");
+    for (uint32_t rank = 0; rank < timetable->nranks; rank++)
+        most = larger(most, rank_bytes(s, timetable, rank, summed));
+    free(summed);
+    *out = most * (1 + h->fragmentation) + h->reserved_bytes;
+    return SHD_OK;
+}
+
+/* ---- both ---- */
+
+static int build_timetable(struct timetable **out, const struct stages *stages,
+                           struct shd_error *err)
+{
+    const struct timetable_schedule *schedule;
+    const struct timetable_sizes sizes = {.nranks = (uint32_t)stages->cut.pp,
+                                          .stages_per_rank =
+                                              (uint32_t)(stages->cut.stages / stages->cut.pp),
+                                          .nmicrobatches = (uint32_t)stages->cut.microbatches};
+    int status =
+        timetable_find(&schedule, space_schedule_name(stages->layout->value[SPACE_SCHEDULE]), err);
+
+    return status == SHD_OK ? timetable_build(out, schedule, &sizes, err) : status;
+}
+
+/* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
+ * that depend on its message after that was sent; so, one action after the other, nothing of the
+ * plan is sooner than here. */
+int bound_timed(double *seconds, double *bytes, const struct subject *subject,
+                const struct layout *layout, const struct piece *replicas,
+                const struct piece *layers, struct shd_error *err)
+{
+    double walked_s = 0, held_bytes = 0;
+    struct timetable *timetable = NULL;
+    struct stages stages;
+    int status = SHD_OK;
+
+    stages_of(&stages, subject, layout, replicas, layers);
+    if (stages.cut.pp > 1) {
+        status = build_timetable(&timetable, &stages, err);
+        if (status == SHD_OK)
+            status = walk(&walked_s, &stages, timetable, err);
+        if (status == SHD_OK)
+            status = find_bytes(&held_bytes, &stages, timetable, err);
+        timetable_destroy(timetable);
+    }
+    if (status != SHD_OK)
+        return status;
+    *seconds =
+        larger(bound_time(subject, layout, replicas, layers), walked_s * (1 - BOUND_ROUNDED));
+    *bytes = larger(bound_memory(subject, layout, replicas, layers), held_bytes);
+    return SHD_OK;
+}

@@ -1,0 +1,122 @@
+#!/bin/sh
+# search --journal: killed or interrupted at any moment and begun again, the answer is the same; what
+# is known is not planned again; a journal that is damaged or of another search is refused.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+
+# The words of $search are meant to split from here on.
+# shellcheck disable=SC2086
+set_search() {
+    search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
+        --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1"
+    [ "${SHD_TEST_SIZE:-}" != small ] || search="$search --range recompute=none"
+}
+set_search
+
+# shellcheck disable=SC2086
+{
+    began=$(date +%s%N)
+    shardsim $search
+    ms=$((($(date +%s%N) - began) / 1000000))
+    is 0 "without a journal"
+    cp "$tmp/out" "$tmp/answer"
+    shardsim $search --journal "$tmp/whole"
+    is 0 "with a journal"
+    cmp "$tmp/out" "$tmp/answer" >/dev/null
+    ok $? "the same answer"
+}
+planned=$(($(wc -l <"$tmp/whole") - 1))
+[ "$planned" -eq "$(grep -c '"step_seconds"' "$tmp/answer")" ] || [ "$planned" -gt 20 ]
+ok $? "a line a plan: $planned"
+
+# ended SIGNAL PERMILLE: so, when that share of the time has passed; then once more, to the end
+# shellcheck disable=SC2086
+ended() {
+    rm -f "$tmp/journal"
+    "$shardsim" $search --journal "$tmp/journal" >"$tmp/cut" 2>"$tmp/cut.err" &
+    child=$!
+    sleep "$(awk "BEGIN { print $ms * $2 / 1e6 }")"
+    kill -s "$1" $child 2>/dev/null
+    wait $child 2>/dev/null
+    cut=$?
+    lines=$(wc -l <"$tmp/journal" 2>/dev/null || echo 0)
+    shardsim $search --journal "$tmp/journal"
+    [ "$status" -eq 0 ] && cmp "$tmp/out" "$tmp/answer" >/dev/null
+    ok $? "$1 at $2 of 1000 (status $cut, $lines lines there): the same answer"
+}
+rounds=5
+[ "${SHD_TEST_SIZE:-}" != small ] || rounds=2
+awk -v n=$rounds -v seed="${SHD_TEST_SEED:-$$}" \
+    'BEGIN { srand(seed); for (i = 0; i < n; i++) print int(1000 * rand()) }' >"$tmp/moments"
+while read -r at; do
+    ended KILL "$at"
+    ended INT $((1000 - at))
+done <"$tmp/moments"
+
+# retime.py JOURNAL LINE FACTOR: the journal with the step of a line times that, and the line's hash
+cat >"$tmp/retime.py" <<'PY'
+import sys
+def fnv(text):
+    h = 14695981039346656037
+    for c in text.encode():
+        h = (h ^ c) * 1099511628211 % 2**64
+    return h
+lines = open(sys.argv[1]).read().splitlines()
+line = int(sys.argv[2]) - 1
+words = lines[line].rsplit(" #", 1)[0].split(" ")
+at = words.index("fits") + 2
+words[at] = (float.fromhex(words[at]) * float(sys.argv[3])).hex()
+text = " ".join(words)
+lines[line] = f"{text} #{fnv(text):016x}"
+print("\n".join(lines))
+PY
+python3 "$tmp/retime.py" "$tmp/whole" "$planned" 0.001 >"$tmp/told"
+# shellcheck disable=SC2086
+shardsim $search --journal "$tmp/told"
+[ "$status" -eq 0 ] && ! cmp "$tmp/out" "$tmp/answer" >/dev/null
+ok $? "what is in the journal is not planned again"
+
+# damaged TEXT PATTERN: $tmp/bad is refused, and stays as it was
+# shellcheck disable=SC2086
+damaged() {
+    cp "$tmp/bad" "$tmp/bad.was"
+    shardsim $search --journal "$tmp/bad"
+    is 2 "$1: refused"
+    says err "bad:$2" "$1: why"
+    cmp "$tmp/bad" "$tmp/bad.was" >/dev/null
+    ok $? "$1: the file stays as it was"
+}
+sed '3s/ 0x1/ 0x2/' "$tmp/whole" >"$tmp/bad"
+damaged "a changed number" '3: this line of the journal is damaged'
+sed '3s/$/ /' "$tmp/whole" >"$tmp/bad"
+damaged "a longer line" '3: this line of the journal is damaged'
+sed '1s/.$/x/' "$tmp/whole" >"$tmp/bad"
+damaged "another scenario" '1: this is the journal of another scenario'
+echo 'a list of things to buy' >"$tmp/bad"
+damaged "another file" '1: this is no journal'
+printf 'eggs' >"$tmp/bad"
+damaged "a file without a line" '1: this is no journal'
+tr '\n' '\0' <"$tmp/whole" >"$tmp/bad"
+damaged "bytes that are no text" '1: this is no journal'
+python3 "$tmp/retime.py" "$tmp/whole" 2 1.5 >"$tmp/bad"
+damaged "another program" '2: this layout is planned otherwise now'
+
+# shellcheck disable=SC2086
+{
+    head -c 700 "$tmp/whole" >"$tmp/torn"
+    shardsim $search --journal "$tmp/torn"
+    [ "$status" -eq 0 ] && cmp "$tmp/out" "$tmp/answer" >/dev/null
+    ok $? "a last line that was cut short is dropped"
+    sort "$tmp/torn" >"$tmp/a"
+    sort "$tmp/whole" >"$tmp/b"
+    cmp "$tmp/a" "$tmp/b" >/dev/null
+    ok $? "... and the file is whole again"
+    shardsim $search --journal "$tmp/none/journal"
+    is 3 "a journal that cannot be written: status 3"
+    says err 'cannot write .*/none/journal: No such file' "... and why"
+}
+done_testing
