@@ -14,18 +14,16 @@
  * second.  A large one is to take hardly longer than it does without: there is less for each op the
  * more there are, down to a least. */
 #define EFFORT_MAX 1e6
-#define EFFORT_BY_OPS 1e8 /* divided by how many there are */
-#define EFFORT_OF_OP 3.0
+#define EFFORT_BY_OPS 5e7 /* divided by how many there are */
+#define EFFORT_OF_OP 2.0
 
 /* In looks at a price that is known: to add up what bringing one value costs. */
 #define EFFORT_OF_VALUE 5
 
-/* Windows of so many ops are tried one size after the other, each twice while it still finds
- * something. */
+/* Windows of so many ops are tried, one size after the other. */
 static const uint32_t sizes[] = {3, 6, 12, 24, 48, 96};
 #define OPS_MAX 96
 #define NSIZES (sizeof sizes / sizeof sizes[0])
-#define ROUNDS_MAX 2
 
 /* Of more ways to cut an op, or partial placements of a window, it costs more to try them than
  * smaller windows do. */
@@ -46,12 +44,18 @@ struct centre {
     double paid;
 };
 
+/* Of bringing values about, and of computing. */
+struct cost {
+    double moved, work;
+};
+
 struct mender {
     struct placement *p;
     struct region *region;
     struct centre *centres;
     uint32_t ncentres;
     uint32_t *sums, sum; /* by node: the last sum that has it */
+    double total;        /* the price of the whole placement */
     double effort;       /* that is left */
     bool changed;
 };
@@ -134,10 +138,10 @@ static double named_cost(struct mender *m, uint32_t node)
     return cost;
 }
 
-static double op_cost(struct mender *m, uint32_t node)
+static double moved_around(struct mender *m, uint32_t node)
 {
     const struct graph_node *g = &m->p->graph->nodes[node];
-    double cost = tally_work(m->p, node);
+    double cost = 0;
 
     for (uint32_t k = 0; k < g->ninputs; k++)
         cost += value_cost(m, g->inputs[k]);
@@ -147,16 +151,17 @@ static double op_cost(struct mender *m, uint32_t node)
 }
 
 /* All that changes when the ops of a window and those alike do, each once. */
-static double window_cost(struct mender *m, const struct window *w)
+static struct cost window_cost(struct mender *m, const struct window *w)
 {
-    double cost = 0;
+    struct cost cost = {0, 0};
 
     m->sum++;
     for (uint32_t i = 0; i < w->n; i++) {
         uint32_t node = w->nodes[i];
 
         do {
-            cost += op_cost(m, node);
+            cost.moved += moved_around(m, node);
+            cost.work += tally_work(m->p, node);
             node = m->p->nodes[node].next_alike;
         } while (node != w->nodes[i]);
     }
@@ -173,21 +178,32 @@ static void place(struct mender *m, const struct window *w, const struct assign 
     }
 }
 
+/* Bytes are what is asked to be few: less work is not worth more of them.  Seconds are alike. */
+static bool is_better(const struct mender *m, struct cost now, struct cost before)
+{
+    if (!m->p->request->hardware && now.moved > before.moved)
+        return false;
+    return now.moved + now.work < (before.moved + before.work) * (1 - REGION_ROUNDING);
+}
+
 /* Do what was found for one window in all that are alike, if it pays in all of them together. */
 static void take(struct mender *m, const struct window *w, const struct assign *before)
 {
     struct assign found[OPS_MAX];
-    double cost;
+    struct cost cost, now;
 
     for (uint32_t i = 0; i < w->n; i++)
         found[i] = m->p->nodes[w->nodes[i]].assign;
     place(m, w, before);
     cost = window_cost(m, w);
     place(m, w, found);
-    if (window_cost(m, w) < cost * (1 - REGION_ROUNDING))
+    now = window_cost(m, w);
+    if (is_better(m, now, cost)) {
+        m->total += now.moved + now.work - (cost.moved + cost.work);
         m->changed = true;
-    else
+    } else {
         place(m, w, before);
+    }
 }
 
 /* Place a window anew over some axes; what is too much to try is tried in half.  False: no memory.
@@ -262,7 +278,7 @@ static double paid_around(struct placement *p, uint32_t node)
 /* The dearest first. */
 static void list_centres(struct mender *m)
 {
-    double least = tally_total(m->p) * PART_MIN;
+    double least = m->total * PART_MIN;
 
     m->ncentres = 0;
     for (uint32_t node = 0; node < m->p->graph->nnodes; node++) {
@@ -277,40 +293,52 @@ static void list_centres(struct mender *m)
     qsort(m->centres, m->ncentres, sizeof *m->centres, compare_centres);
 }
 
-static bool mend_all(struct mender *m, uint32_t size)
+/* Around all that pay, in windows of one size. */
+static bool mend_by(struct mender *m, uint32_t size)
+{
+    bool good = true;
+
+    list_centres(m);
+    for (uint32_t i = 0; i < m->ncentres && m->effort > 0 && good; i++)
+        good = mend_around(m, m->centres[i].node, size);
+    return good;
+}
+
+/* Of all sizes, and again as long as that finds something. */
+static bool mend_all(struct mender *m)
 {
     bool good = true;
 
     m->changed = true;
-    for (int round = 0; round < ROUNDS_MAX && m->changed && m->effort > 0 && good; round++) {
+    while (m->changed && m->effort > 0 && good) {
         m->changed = false;
-        list_centres(m);
-        for (uint32_t i = 0; i < m->ncentres && m->effort > 0 && good; i++)
-            good = mend_around(m, m->centres[i].node, size);
+        for (size_t s = 0; s < NSIZES && m->effort > 0 && good; s++)
+            good = mend_by(m, sizes[s]);
     }
     return good;
 }
 
-double mend_effort(const struct graph *graph)
+/* What there is for a graph. */
+static double effort_for(const struct graph *graph)
 {
     double n = graph->nnodes + 1.0;
 
     return fmin(EFFORT_MAX, EFFORT_BY_OPS / n) + EFFORT_OF_OP * n;
 }
 
-int mend_placement(struct placement *p, double *effort, struct shd_error *err)
+int mend_placement(struct placement *p, double *total, struct shd_error *err)
 {
     size_t n = p->graph->nnodes + (size_t)1;
     struct mender m = {.p = p,
                        .region = region_create(p),
                        .centres = malloc(n * sizeof *m.centres),
                        .sums = calloc(n, sizeof *m.sums),
-                       .effort = *effort};
+                       .total = *total,
+                       .effort = effort_for(p->graph)};
     bool good = m.region && m.centres && m.sums;
 
-    for (size_t s = 0; s < NSIZES && good; s++)
-        good = mend_all(&m, sizes[s]);
-    *effort = m.effort;
+    good = good && mend_all(&m);
+    *total = m.total;
     region_destroy(m.region);
     free(m.centres);
     free(m.sums);

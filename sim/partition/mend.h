@@ -18,12 +18,10 @@
 
 #include "partition/placement.h"
 
-/* The effort that is there for a graph. */
-double mend_effort(const struct graph *graph);
-
-/* Mend a placement in which every op has an assignment, with so much effort, and take off what
- * that took.  Each change lowers tally_total().  SHD_ENOMEM. */
-SHD_MUST_CHECK int mend_placement(struct placement *placement, double *effort,
+/* Mend a placement in which every op has an assignment.  Each change lowers `total`, which is
+ * tally_total() before and after.  Where costs are bytes no change adds to what is moved, whatever
+ * work it saves.  SHD_ENOMEM. */
+SHD_MUST_CHECK int mend_placement(struct placement *placement, double *total,
                                   struct shd_error *err);
 
 #endif /* PARTITION_MEND_H */

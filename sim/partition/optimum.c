@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "partition/busy.h"
 #include "partition/search.h"
 
 static bool find(struct region_best *out, struct placement *p, double below, uint64_t nodes_max)
@@ -36,25 +37,23 @@ int optimum_find(struct region_best *out, struct placement *placement, double be
     return SHD_OK;
 }
 
-/* The optimum of one of the two kinds, where it is below what is known.  `searched`: among the
- * placements in which as many devices share the work of each heavy op as in that one; NULL: all. */
+/* The optimum of one of the two kinds, where it is below what is known. */
 static int compare_kind(struct optimum_gap *gap, const struct partition_request *request,
-                        bool gradients_free, const struct placement *searched, uint64_t nodes_max,
-                        struct shd_error *err)
+                        bool gradients_free, uint64_t nodes_max, struct shd_error *err)
 {
     struct placement p;
     struct region_best best;
     int status = placement_init(&p, request, err);
-    double part;
+    double part = 1;
 
     if (status != SHD_OK)
         return status;
+    status = search_find_sharers(&p, err);
     if (gradients_free)
-        search_free_gradients(&p);
-    for (uint32_t node = 0; node < p.graph->nnodes && searched; node++)
-        p.nodes[node].assign = searched->nodes[node].assign;
+        (void)search_free_gradients(&p);
     part = search_part(&p);
-    status = optimum_find(&best, &p, gap->optimum / part, nodes_max, err);
+    if (status == SHD_OK)
+        status = optimum_find(&best, &p, gap->optimum / part, nodes_max, err);
     placement_fini(&p);
     if (status != SHD_OK)
         return status;
@@ -65,23 +64,34 @@ static int compare_kind(struct optimum_gap *gap, const struct partition_request 
     return SHD_OK;
 }
 
+static bool is_shared(const struct placement *p)
+{
+    for (uint32_t node = 0; node < p->graph->nnodes; node++)
+        if (placement_is_free(p, node) &&
+            busy_sharers(&p->nodes[node].assign, p->mesh) < p->nodes[node].sharers)
+            return false;
+    return true;
+}
+
 int optimum_compare(struct optimum_gap *out, const struct partition_request *request,
-                    enum optimum_among among, uint64_t nodes_max, struct shd_error *err)
+                    uint64_t nodes_max, struct shd_error *err)
 {
     struct optimum_gap gap = {.proven = true};
     struct placement p;
-    const struct placement *searched = among == OPTIMUM_AMONG_SHARED ? &p : NULL;
     int status = placement_init(&p, request, err);
 
     if (status != SHD_OK)
         return status;
     status = search_placement(&p, err);
-    gap.searched = gap.optimum = search_price(&p);
-    if (status == SHD_OK)
-        status = compare_kind(&gap, request, false, searched, nodes_max, err);
-    if (status == SHD_OK)
-        status = compare_kind(&gap, request, true, searched, nodes_max, err);
+    if (status == SHD_OK) {
+        gap.searched = gap.optimum = search_price(&p);
+        gap.shared = is_shared(&p);
+    }
     placement_fini(&p);
+    if (status == SHD_OK)
+        status = compare_kind(&gap, request, false, nodes_max, err);
+    if (status == SHD_OK)
+        status = compare_kind(&gap, request, true, nodes_max, err);
     if (status == SHD_OK)
         *out = gap;
     return status;

@@ -24,20 +24,14 @@ SHD_MUST_CHECK int optimum_find(struct region_best *out, struct placement *place
 /* How far the search is from that. */
 struct optimum_gap {
     bool proven;
+    bool shared;     /* by the search, enough devices share all heavy work: busy.h */
     double searched; /* search_price() of what the search finds */
     double optimum;  /* the least one, gradients of constraints at their places or let go */
     uint64_t nodes;
 };
 
-/* Which placements there are to choose from. */
-enum optimum_among {
-    OPTIMUM_AMONG_ALL,
-    OPTIMUM_AMONG_SHARED /* as many devices share the work of each heavy op as the search has it */
-};
-
 /* Search for a request, and find the optimum.  SHD_ENOMEM, and what placement_init() returns. */
 SHD_MUST_CHECK int optimum_compare(struct optimum_gap *out, const struct partition_request *request,
-                                   enum optimum_among among, uint64_t nodes_max,
-                                   struct shd_error *err);
+                                   uint64_t nodes_max, struct shd_error *err);
 
 #endif /* PARTITION_OPTIMUM_H */

@@ -30,6 +30,7 @@ struct layer {
 /* In looks at a price that is known: to work one out, to try an assignment of an op, and to go on
  * from a partial placement by one way. */
 #define EFFORT_OF_PRICE 30.0
+#define PRICES_MAX 1e15 /* so many as no one will ever */
 #define EFFORT_OF_WAY 20.0
 #define EFFORT_OF_TRY 2.0
 
@@ -61,7 +62,7 @@ struct region {
     struct list steps;  /* ops that read something of the region */
     struct kept *kept;
     uint32_t nkept;
-    int64_t *sharers;        /* by node: how many devices share an op's work, if it is heavy */
+    bool *agrees;            /* by node: heavy work that is cut as its operands agree to */
     uint32_t *sums;          /* by node: axes over which its value may be a sum of parts */
     struct ways *ways;       /* by node; of an op outside, the one it has */
     double **later;          /* by node and way: what follows, a part for each payer */
@@ -151,54 +152,77 @@ double region_price(struct region *f)
 
 /* ---- rules ---- */
 
-/* The rules of the search: what must be kept busy, and what must stay a sum; and how many devices
- * share heavy work at least. */
+/* The rules of the search: which axes must be kept busy, over which a sum must stay one, and how
+ * many devices share the work at least.  And by factor, the axes that are to cut it. */
 struct rules {
     uint32_t busy, sums;
     int64_t sharers;
+    uint32_t agreed[RULE_FACTORS_MAX];
 };
 
-static int64_t sharers_of(const struct region *f, uint32_t busy)
-{
-    int64_t n = 1;
-
-    for (size_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
-        n *= busy >> a & 1 ? shd_mesh_axis_size(f->p->mesh, a) : 1;
-    return n;
-}
-
-static bool keeps(const struct region *f, const struct way *way, const struct rules *rules)
+static bool keeps(const struct way *way, const struct rules *rules)
 {
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (rules->sums >> a & 1 && way->assign.place[a] != ASSIGN_PARTIAL)
             return false;
-    return !(rules->busy & ~way->busy) && sharers_of(f, way->busy) >= rules->sharers;
+    return !(rules->busy & ~way->busy) && way->sharers >= rules->sharers &&
+           busy_keeps_agreed(&way->assign, rules->agreed);
 }
 
-static void add_rules(struct rules *rules, const struct region *f, uint32_t node, uint32_t k,
-                      uint32_t home)
+/* By where the operands lie. */
+static struct rules rules_by(const struct region *f, uint32_t node,
+                             const struct shd_sharding *const homes[GRAPH_INPUTS_MAX])
 {
     const struct graph_node *g = &f->p->graph->nodes[node];
-    const struct shd_sharding *s = price_sharding(f->p->price, home);
+    struct rules rules = {.sharers = f->p->nodes[node].sharers};
 
-    if (busy_is_heavy(g->op))
-        rules->busy |= busy_brought(&f->p->nodes[node].rule, k, s);
-    if (assign_converts_sum(g) && s->partial_op == SHD_SUM)
-        rules->sums |= s->partial;
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+        if (busy_is_heavy(g->op))
+            rules.busy |= busy_brought(&f->p->nodes[node].rule, k, homes[k]);
+        if (assign_converts_sum(g) && homes[k]->partial_op == SHD_SUM)
+            rules.sums |= homes[k]->partial;
+    }
+    if (f->agrees[node])
+        busy_agreed(rules.agreed, &f->p->nodes[node].rule, homes);
+    return rules;
+}
+
+/* Where the operands of an op lie as things stand. */
+static void find_homes(const struct shd_sharding *homes[GRAPH_INPUTS_MAX], const struct region *f,
+                       uint32_t node)
+{
+    const struct graph_node *g = &f->p->graph->nodes[node];
+
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        homes[k] = price_sharding(f->p->price, f->p->nodes[g->inputs[k]].home);
 }
 
 /* Whether an op keeps the rules as things stand. */
 static bool keeps_now(const struct region *f, uint32_t node, const struct way *way)
 {
-    const struct graph_node *g = &f->p->graph->nodes[node];
-    struct rules rules = {0, 0, 1};
+    const struct shd_sharding *homes[GRAPH_INPUTS_MAX];
+    struct rules rules;
 
-    for (uint32_t k = 0; k < g->ninputs; k++)
-        add_rules(&rules, f, node, k, f->p->nodes[g->inputs[k]].home);
-    return keeps(f, way, &rules);
+    find_homes(homes, f, node);
+    rules = rules_by(f, node, homes);
+    return keeps(way, &rules);
 }
 
 /* ---- setting up ---- */
+
+/* Whether heavy work that has an assignment is cut as its operands agree to. */
+static bool agrees_now(const struct region *f, uint32_t node)
+{
+    const struct placement_node *n = &f->p->nodes[node];
+    const struct shd_sharding *homes[GRAPH_INPUTS_MAX];
+    uint32_t agreed[RULE_FACTORS_MAX];
+
+    if (!busy_is_heavy(f->p->graph->nodes[node].op) || n->home == PLACEMENT_UNKNOWN)
+        return false;
+    find_homes(homes, f, node);
+    busy_agreed(agreed, &n->rule, homes);
+    return busy_keeps_agreed(&n->assign, agreed);
+}
 
 static void keep(struct region *f)
 {
@@ -209,10 +233,7 @@ static void keep(struct region *f)
         k->home = n->home;
         k->assign = n->assign;
         memcpy(k->needs, n->needs, sizeof k->needs);
-        f->sharers[f->around.nodes[i]] =
-            busy_is_heavy(f->p->graph->nodes[f->around.nodes[i]].op)
-                ? sharers_of(f, busy_axes(&n->assign, shd_mesh_naxes(f->p->mesh)))
-                : 1;
+        f->agrees[f->around.nodes[i]] = agrees_now(f, f->around.nodes[i]);
     }
 }
 
@@ -270,6 +291,7 @@ static bool find_supply(struct region *f, const struct supply_spec *spec)
     uint64_t before = price_worked_out(f->p->price);
     bool good = supply_init(s, f->p, spec);
 
+    f->out->proven &= !s->given_up;
     spend(f, (double)s->nneeds * (s->nneeds + s->nhomes) +
                  EFFORT_OF_PRICE * (double)(price_worked_out(f->p->price) - before));
     return good;
@@ -336,10 +358,15 @@ static uint32_t list_homes(const struct ways *ways, uint32_t result, uint32_t *h
 
 static struct supply_spec spec_of(const struct region *f, uint32_t node)
 {
+    double left = (f->limits->effort - f->out->effort) / EFFORT_OF_PRICE;
+
     return (struct supply_spec){.node = node,
                                 .given = f->given,
+                                .agrees = f->agrees,
                                 .ways = f->ways,
                                 .later = f->later,
+                                .prices_max = price_worked_out(f->p->price) +
+                                              (uint64_t)fmin(fmax(left, 0), PRICES_MAX),
                                 .nhomes = 1,
                                 .homes = &f->p->nodes[node].home};
 }
@@ -419,7 +446,7 @@ static bool find_supplies_of_op(struct region *f, uint32_t node)
         good = find_supply(f, &spec);
     }
     free(homes);
-    return good && find_later(f, node);
+    return good && (!f->out->proven || find_later(f, node));
 }
 
 static bool find_supplies(struct region *f)
@@ -471,7 +498,7 @@ struct region *region_create(struct placement *placement)
     f->around.nodes = malloc(n * sizeof *f->around.nodes);
     f->steps.nodes = malloc(n * sizeof *f->steps.nodes);
     f->kept = malloc(n * sizeof *f->kept);
-    f->sharers = calloc(n, sizeof *f->sharers);
+    f->agrees = calloc(n, sizeof *f->agrees);
     f->sums = calloc(n, sizeof *f->sums);
     f->ways = calloc(n, sizeof *f->ways);
     f->later = calloc(n, sizeof *f->later);
@@ -479,7 +506,7 @@ struct region *region_create(struct placement *placement)
     f->at = calloc(n, sizeof *f->at);
     f->made = malloc(n * sizeof *f->made);
     f->layers = calloc(n, sizeof *f->layers);
-    if (f->roles && f->given && f->around.nodes && f->steps.nodes && f->kept && f->sharers &&
+    if (f->roles && f->given && f->around.nodes && f->steps.nodes && f->kept && f->agrees &&
         f->sums && f->ways && f->later && f->supplies && f->at && f->made && f->layers)
         return f;
     region_destroy(f);
@@ -495,7 +522,7 @@ void region_destroy(struct region *f)
     free(f->around.nodes);
     free(f->steps.nodes);
     free(f->kept);
-    free(f->sharers);
+    free(f->agrees);
     free(f->sums);
     free(f->ways);
     free(f->later);
@@ -733,31 +760,41 @@ static void fini_step(struct step *s)
 static struct rules rules_of(const struct region *f, const struct step *s, const uint32_t *states)
 {
     const struct graph_node *g = &f->p->graph->nodes[s->node];
-    struct rules rules = {0, 0, 1};
+    const struct shd_sharding *homes[GRAPH_INPUTS_MAX];
 
-    for (uint32_t k = 0; k < g->ninputs && s->ways; k++) {
+    if (!s->ways)
+        return (struct rules){0};
+    for (uint32_t k = 0; k < g->ninputs; k++) {
         const struct supply *v = &f->supplies[g->inputs[k]];
 
-        if (s->which[k] == OUTSIDE)
-            add_rules(&rules, f, s->node, k, f->p->nodes[g->inputs[k]].home);
-        else
-            add_rules(&rules, f, s->node, k,
-                      v->homes[v->states[states[s->slots[s->which[k]]]].home]);
+        homes[k] = price_sharding(f->p->price,
+                                  s->which[k] == OUTSIDE
+                                      ? f->p->nodes[g->inputs[k]].home
+                                      : v->homes[v->states[states[s->slots[s->which[k]]]].home]);
     }
-    return rules;
+    return rules_by(f, s->node, homes);
 }
 
-/* Where no way keeps them they do not count, but for an op outside that keeps them so far. */
+static bool can_keep(const struct region *f, const struct step *s, const struct rules *rules)
+{
+    bool any = f->roles[s->node] & ROLE_KEEPS;
+
+    for (uint32_t w = 0; s->ways && w < s->ways->n && !any; w++)
+        any = keeps(&s->ways->list[w], rules);
+    return any;
+}
+
+/* Where no way keeps all of them, only that enough devices share the work, or none; but for an op
+ * outside that keeps them so far. */
 static struct rules rules_that_count(const struct region *f, const struct step *s,
                                      const uint32_t *states)
 {
     struct rules rules = rules_of(f, s, states);
-    bool any = f->roles[s->node] & ROLE_KEEPS;
 
-    rules.sharers = f->sharers[s->node];
-    for (uint32_t w = 0; s->ways && w < s->ways->n && !any; w++)
-        any = keeps(f, &s->ways->list[w], &rules);
-    return any ? rules : (struct rules){0, 0, 1};
+    if (can_keep(f, s, &rules))
+        return rules;
+    rules = (struct rules){.sharers = rules.sharers};
+    return can_keep(f, s, &rules) ? rules : (struct rules){0};
 }
 
 /* Let an op read its operands by a way: their states afterwards, what was paid, and how the bound
@@ -838,7 +875,7 @@ static bool try_all(struct region *f, const struct step *s, uint32_t number, uin
         if (!f->out->proven)
             return true;
         for (uint32_t w = 0; w < nways; w++)
-            if ((!s->ways || keeps(f, &s->ways->list[w], &rules)) &&
+            if ((!s->ways || keeps(&s->ways->list[w], &rules)) &&
                 !try_way(f, s, number, i, w, states))
                 return false;
     }

@@ -1,9 +1,8 @@
 /* region.h - the cheapest placement of some ops of a graph, while all others stay as they are.
  *
- * Prices are the search's own (price.h, tally.h), and so are its rules (busy.h).  One more: an op
- * that does heavy work is shared by as many devices as its assignment has it so far, or a region
- * could let the axes go before they reach it, and all devices do the same.  What is chosen among is
- * every way to cut every op of the region (ways.h).
+ * Prices are the search's own (price.h, tally.h), and so are its rules (busy.h).  One more: heavy
+ * work that has an assignment, and is cut as its operands agree to, stays cut as they do.  What is
+ * chosen among is every way to cut every op of the region (ways.h).
  *
  * Dynamic programming along the order of the ops: what is still to be paid depends on what was
  * chosen only by the states of the values that are still to be read (supply.h), so of two choices

@@ -75,6 +75,7 @@ static void read_way(struct way *way, const struct placement *p, uint32_t node)
     for (uint32_t r = 0; r < n->rule.nresults; r++)
         way->homes[r] = p->nodes[assign_result_node(p->graph, node, r)].home;
     way->busy = busy_axes(&n->assign, shd_mesh_naxes(p->mesh));
+    way->sharers = busy_sharers(&n->assign, p->mesh);
 }
 
 /* The way that an assignment is, if it is a valid one. */

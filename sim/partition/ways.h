@@ -21,7 +21,8 @@ struct way {
     struct assign assign;
     uint32_t needs[GRAPH_INPUTS_MAX]; /* sharding numbers of the operands ... */
     uint32_t homes[RULE_RESULTS_MAX]; /* ... and of the results */
-    uint32_t busy;                    /* the axes that are put to work */
+    uint32_t busy;                    /* the axes that are put to work ... */
+    int64_t sharers;                  /* ... and how many devices share it: busy.h */
     double work;                      /* tally_work() */
 };
 
