@@ -145,7 +145,7 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {
-    *out = (struct op_seconds){.program = program, .hardware = hardware};
+    *out = (struct op_seconds){.program = program, .hardware = hardware, .mesh = program->mesh};
     out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
     if (!out->chain_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
@@ -173,12 +173,23 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
 
 /* ---- collectives ---- */
 
+/* The group along axes of the program's mesh, as they lie in the mesh that counts. */
+static void group_along(struct hardware_group *out, const struct op_seconds *s, uint8_t *axes,
+                        size_t naxes)
+{
+    if (s->mesh != s->program->mesh)
+        for (size_t a = 0; a < naxes; a++)
+            axes[a] = (uint8_t)shd_mesh_find_axis(
+                s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
+    hardware_group_of(out, s->hardware, s->mesh, axes, naxes);
+}
+
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *s, uint32_t i)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = program_op_axes(&s->program->ops[i], axes);
 
-    hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
+    group_along(out, s, axes, naxes);
 }
 
 static double operand_bytes(const struct program *program, const struct program_op *op)
@@ -225,6 +236,8 @@ static void set_transfer(struct hardware_transfer *out, const struct op_seconds 
     if (op->kind == PROGRAM_RESHARD) {
         hardware_transfer_of(out, s->hardware, &op->reshard, operand_bytes(s->program, op),
                              received);
+        if (s->mesh != s->program->mesh)
+            op_seconds_group(&out->group, s, i);
         return;
     }
     out->kind = COLL_ALL_TO_ALL;
@@ -268,7 +281,7 @@ static void group_of_copies(struct hardware_group *out, const struct op_seconds 
     for (size_t a = 0; a < shd_mesh_naxes(s->program->mesh); a++)
         if (along >> a & 1 && !(cut >> a & 1))
             axes[naxes++] = (uint8_t)a;
-    hardware_group_of(out, s->hardware, s->program->mesh, axes, naxes);
+    group_along(out, s, axes, naxes);
 }
 
 /* Of a message that as many as `copies` inside a node would send alike over a slower tier each

@@ -21,6 +21,8 @@
 struct op_seconds {
     const struct program *program;   /* not owned */
     const struct hardware *hardware; /* not owned */
+    const struct shd_mesh *mesh;     /* not owned: the program's, or one of the same axes in another
+                                        order, by which groups lie on the cluster instead */
     double *chain_bytes; /* [op] of the chain that begins there; 0: none does; negative: the op is
                             part of one that began before it */
 };

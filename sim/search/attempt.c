@@ -4,6 +4,7 @@
 #include "search/attempt.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* ---- what is set ---- */
 
@@ -62,7 +63,24 @@ static const char *batch_axes(const struct sets *s)
     return ep ? "[dp, ep]" : inner_axis(s) ? "[dp, shard]" : "dp";
 }
 
-static void add_axis(const struct sets *s, struct text *out, enum space_choice axis)
+/* ---- the mesh ---- */
+
+/* An axis of the layout is one of the mesh or, of replicas, two; and a piece has one of its own. */
+#define AXES_MAX (SPACE_AXES + 2)
+
+struct axes {
+    char names[AXES_MAX][16];
+    int32_t sizes[AXES_MAX];
+    size_t n;
+};
+
+static void add_axis(struct axes *axes, const char *before, const char *name, int32_t size)
+{
+    snprintf(axes->names[axes->n], sizeof axes->names[0], "%s%s", before, name);
+    axes->sizes[axes->n++] = size;
+}
+
+static void add_choice(struct axes *axes, const struct sets *s, enum space_choice axis)
 {
     bool piece = s->kind != ATTEMPT_WHOLE;
     bool idle = (piece && axis == SPACE_PP) || (axis == SPACE_DP && !has_replicas(s));
@@ -71,23 +89,48 @@ static void add_axis(const struct sets *s, struct text *out, enum space_choice a
 
     size /= inside;
     if (size > 1 || axis == SPACE_TP || (axis == SPACE_DP && !idle))
-        text_addf(out, "%s%s: %" PRId32 ", ", idle ? "same_" : "", space_choice_name(axis), size);
+        add_axis(axes, idle ? "same_" : "", space_choice_name(axis), size);
     if (inner)
-        text_addf(out, "%s: %" PRId32 ", ", inner, inside);
+        add_axis(axes, "", inner, inside);
+}
+
+/* A piece has a pipeline of one rank; other axes of its mesh only take room. */
+static void find_axes(struct axes *out, const struct sets *s)
+{
+    const uint8_t *order = space_order(value_of(s, SPACE_ORDER));
+
+    out->n = 0;
+    if (s->kind != ATTEMPT_WHOLE && value_of(s, SPACE_PP) > 1)
+        add_axis(out, "", "pp", 1);
+    for (int i = 0; i < SPACE_AXES; i++)
+        add_choice(out, s, (enum space_choice)order[i]);
 }
 
 static void set_mesh(struct sets *s, struct text *out)
 {
-    const uint8_t *order = space_order(value_of(s, SPACE_ORDER));
-    bool piece = s->kind != ATTEMPT_WHOLE;
+    struct axes axes;
 
-    /* A piece has a pipeline of one rank; other axes of its mesh only take room. */
-    text_addf(out, "mesh={%s", piece && value_of(s, SPACE_PP) > 1 ? "pp: 1, " : "");
-    for (int i = 0; i < SPACE_AXES; i++)
-        add_axis(s, out, (enum space_choice)order[i]);
-    out->length -= 2;
+    find_axes(&axes, s);
+    text_add(out, "mesh={");
+    for (size_t a = 0; a < axes.n; a++)
+        text_addf(out, "%s%s: %" PRId32, a > 0 ? ", " : "", axes.names[a], axes.sizes[a]);
     text_add(out, "}");
 }
+
+int attempt_mesh(struct shd_mesh **out, const struct layout *layout, enum attempt_kind kind,
+                 struct shd_error *err)
+{
+    const struct sets sets = {.layout = layout, .kind = kind};
+    const char *names[AXES_MAX];
+    struct axes axes;
+
+    find_axes(&axes, &sets);
+    for (size_t a = 0; a < axes.n; a++)
+        names[a] = axes.names[a];
+    return shd_mesh_create(out, names, axes.sizes, axes.n, err);
+}
+
+/* ---- what else is set ---- */
 
 /* A piece has two microbatches, so that its gradients are summed as those of many are. */
 static void set_batch(struct sets *s, struct text *out)

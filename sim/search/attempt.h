@@ -44,6 +44,10 @@ struct attempt {
 /* Whether the piece of a layout has gradients of weights in a phase of their own. */
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind);
 
+/* The mesh of a layout's program.  On success free it with shd_mesh_destroy(). */
+SHD_MUST_CHECK int attempt_mesh(struct shd_mesh **out, const struct layout *layout,
+                                enum attempt_kind kind, struct shd_error *err);
+
 /* Build the program of a layout; a piece has so many layers.  Errors as trial_init(), the first of
  * them in `err`; on success free it with attempt_fini(). */
 SHD_MUST_CHECK int attempt_init(struct attempt *out, const struct subject *subject,

@@ -23,6 +23,10 @@ struct entry {
     struct layout layout; /* the first that has it */
     struct piece piece;
     bool built;
+    /* Pieces that differ only in the order of the mesh's axes have one program, whose transfers go
+     * over other links: the first of them leads; the next one, UINT32_MAX: none. */
+    bool leads;
+    uint32_t next;
 };
 
 struct pieces {
@@ -151,21 +155,51 @@ void pieces_destroy(struct pieces *pieces)
     free(pieces);
 }
 
+/* Append a piece; UINT32_MAX: no memory. */
+static uint32_t append(struct pieces *p, const struct key *key, const struct layout *layout)
+{
+    if (p->n == p->room && !grow(p))
+        return UINT32_MAX;
+    p->entries[p->n] = (struct entry){.key = *key, .layout = *layout, .next = UINT32_MAX};
+    *slot_of(p, key) = p->n;
+    return p->n++;
+}
+
+/* Append the pieces of the same layout in all other orders of the mesh's axes behind it.  What
+ * their programs have in common is built once.  False: no memory. */
+static bool append_orders(struct pieces *p, uint32_t first, enum attempt_kind kind)
+{
+    const struct space *space = &p->subject->space;
+    struct layout layout = p->entries[first].layout;
+    uint32_t last = first;
+
+    for (int32_t o = 0; (o = space_next_order(space, &layout, o)) >= 0; o++) {
+        struct key key;
+
+        layout.value[SPACE_ORDER] = o;
+        key = key_of(p->subject, &layout, kind);
+        if (*slot_of(p, &key) != UINT32_MAX)
+            continue;
+        p->entries[last].next = p->n;
+        last = append(p, &key, &layout);
+        if (last == UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
 uint32_t pieces_find(struct pieces *p, const struct layout *layout, enum attempt_kind kind)
 {
     struct key key = key_of(p->subject, layout, kind);
-    uint32_t *slot = slot_of(p, &key);
+    uint32_t piece = *slot_of(p, &key);
 
-    if (*slot != UINT32_MAX)
-        return *slot;
-    if (p->n == p->room) {
-        if (!grow(p))
-            return UINT32_MAX;
-        slot = slot_of(p, &key);
-    }
-    p->entries[p->n] = (struct entry){.key = key, .layout = *layout};
-    *slot = p->n;
-    return p->n++;
+    if (piece != UINT32_MAX)
+        return piece;
+    piece = append(p, &key, layout);
+    if (piece == UINT32_MAX || !append_orders(p, piece, kind))
+        return UINT32_MAX;
+    p->entries[piece].leads = true;
+    return piece;
 }
 
 const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece)
@@ -330,16 +364,13 @@ static void add_op(struct reader *r, uint32_t i)
                                          : &stage->weights_s) += seconds;
 }
 
-/* The stage of an array that was there before the step: that of the first who reads it. */
-static uint32_t stage_of_argument(const struct reader *r, uint32_t buffer)
+/* The stage of each array that was there before the step: that of the first who reads it. */
+static void find_stages(uint32_t *stages, const struct program *p)
 {
-    const struct program *p = r->program;
-
-    for (uint32_t i = p->first_op; i < p->nops; i++)
+    memset(stages, 0, p->nbuffers * sizeof *stages);
+    for (uint32_t i = p->nops; i-- > p->first_op;)
         for (uint32_t k = 0; k < p->ops[i].ninputs; k++)
-            if (p->ops[i].inputs[k] == buffer)
-                return p->ops[i].stage;
-    return 0;
+            stages[p->ops[i].inputs[k]] = p->ops[i].stage;
 }
 
 static bool is_backward(uint8_t part)
@@ -347,7 +378,7 @@ static bool is_backward(uint8_t part)
     return part == PROGRAM_BACKWARD || part == PROGRAM_WEIGHTS;
 }
 
-static void add_buffer(struct reader *r, uint32_t b)
+static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
 {
     const struct program *p = r->program;
     const struct program_buffer *buffer = &p->buffers[b];
@@ -357,7 +388,7 @@ static void add_buffer(struct reader *r, uint32_t b)
                                  : PROGRAM_UPDATE;
 
     if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
-        r->stages[stage_of_argument(r, b)].state_bytes += (double)buffer->bytes;
+        r->stages[stage].state_bytes += (double)buffer->bytes;
     else if (buffer->use == PROGRAM_GRADIENTS && is_backward(from->part) && from->accumulates &&
              last == PROGRAM_UPDATE)
         r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
@@ -429,66 +460,126 @@ static int64_t nodes_of(const struct subject *subject)
     return each > 0 ? (subject->space.devices + each - 1) / each : 1;
 }
 
-static int read_program(struct reader *out, const struct subject *subject,
-                        const struct attempt *attempt, bool staged, struct shd_error *err)
-{
-    const struct trial *trial = &attempt->trial;
-    struct reader r = {.program = trial->program,
-                       .software = &trial->hardware->software,
-                       .slower = hardware_slowest(trial->hardware, nodes_of(subject)),
-                       .dp = shd_mesh_find_axis(trial->program->mesh, "dp"),
-                       .shard = shd_mesh_find_axis(trial->program->mesh, "shard")};
-    int status = op_seconds_init(&r.seconds, trial->program, trial->hardware, err);
+/* A program of pieces, and what its ops take. */
+struct source {
+    struct attempt attempt;
+    struct op_seconds seconds;
+    uint32_t *stages; /* [buffer] of those that were there before the step */
+    bool built;
+};
 
-    if (status != SHD_OK)
-        return status;
-    for (uint32_t i = trial->program->first_op; i < trial->program->nops; i++)
-        add_op(&r, i);
-    for (uint32_t b = 0; b < trial->program->nbuffers; b++)
-        add_buffer(&r, b);
-    if (staged && r.dp < 0)
-        status = hops_read(r.hops, &r.seconds, r.slower, err);
-    if (staged && r.dp >= 0)
-        hops_read_update(r.update_message_s, &r.seconds);
-    op_seconds_fini(&r.seconds);
-    *out = r;
-    return status;
+static void source_fini(struct source *source)
+{
+    if (!source->built)
+        return;
+    free(source->stages);
+    op_seconds_fini(&source->seconds);
+    attempt_fini(&source->attempt);
 }
 
-static int read_layers(struct reader *out, const struct subject *subject, const struct entry *entry,
+static int source_init(struct source *out, const struct subject *subject, const struct entry *entry,
                        int64_t layers, struct shd_error *err)
 {
-    struct attempt attempt;
-    int status = attempt_init(&attempt, subject, &entry->layout, (enum attempt_kind)entry->key.kind,
-                              layers, err);
+    const struct program *program;
+    int status = attempt_init(&out->attempt, subject, &entry->layout,
+                              (enum attempt_kind)entry->key.kind, layers, err);
 
     if (status != SHD_OK)
         return status;
-    status = read_program(out, subject, &attempt, entry->key.staged, err);
-    attempt_fini(&attempt);
+    program = out->attempt.trial.program;
+    status = op_seconds_init(&out->seconds, program, out->attempt.trial.hardware, err);
+    if (status != SHD_OK) {
+        attempt_fini(&out->attempt);
+        return status;
+    }
+    out->built = true;
+    out->stages = malloc(((size_t)program->nbuffers + 1) * sizeof *out->stages);
+    if (!out->stages)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to read a piece");
+    find_stages(out->stages, program);
+    return SHD_OK;
+}
+
+/* Read a program as its devices lie in a mesh. */
+static int read_source(struct reader *out, const struct subject *subject,
+                       const struct source *source, const struct shd_mesh *mesh, bool staged,
+                       struct shd_error *err)
+{
+    const struct hardware *hardware = source->seconds.hardware;
+    const struct program *program = source->seconds.program;
+    int status = SHD_OK;
+
+    *out = (struct reader){.program = program,
+                           .software = &hardware->software,
+                           .seconds = source->seconds,
+                           .slower = hardware_slowest(hardware, nodes_of(subject)),
+                           .dp = shd_mesh_find_axis(program->mesh, "dp"),
+                           .shard = shd_mesh_find_axis(program->mesh, "shard")};
+    out->seconds.mesh = mesh;
+    for (uint32_t i = program->first_op; i < program->nops; i++)
+        add_op(out, i);
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        add_buffer(out, b, source->stages[b]);
+    if (staged && out->dp < 0)
+        status = hops_read(out->hops, &out->seconds, out->slower, err);
+    if (staged && out->dp >= 0)
+        hops_read_update(out->update_message_s, &out->seconds);
     return status;
 }
 
-static int build(struct piece *out, const struct subject *subject, const struct entry *entry)
+/* Read a piece from its program or, without stages, from those of two and three layers. */
+static int read_piece(struct piece *out, const struct subject *subject,
+                      const struct source sources[2], const struct entry *entry,
+                      struct shd_error *err)
 {
+    bool staged = entry->key.staged;
     struct reader first, three;
-    struct shd_error err;
-    int status =
-        read_layers(&first, subject, entry, entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
+    struct shd_mesh *mesh;
+    int status = attempt_mesh(&mesh, &entry->layout, (enum attempt_kind)entry->key.kind, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = read_source(&first, subject, &sources[0], mesh, staged, err);
+    if (status == SHD_OK && !staged)
+        status = read_source(&three, subject, &sources[1], mesh, staged, err);
+    shd_mesh_destroy(mesh);
+    if (status != SHD_OK)
+        return status;
+    if (!staged) {
+        set_unstaged(out, &first.stages[0], &three.stages[0]);
+        return SHD_OK;
+    }
+    set_staged(out, first.stages);
+    memcpy(out->hops, first.hops, sizeof out->hops);
+    memcpy(out->update_message_s, first.update_message_s, sizeof out->update_message_s);
+    return SHD_OK;
+}
+
+/* Build a piece, and those that have its program.  SHD_ENOMEM, or SHD_OK. */
+static int build(struct pieces *pieces, uint32_t first)
+{
+    const struct entry *entry = &pieces->entries[first];
+    struct source sources[2] = {{.built = false}, {.built = false}};
+    struct shd_error err = {.text = ""};
+    int status = source_init(&sources[0], pieces->subject, entry,
+                             entry->key.staged ? ATTEMPT_LAYERS_STAGED : 2, &err);
 
     if (status == SHD_OK && !entry->key.staged)
-        status = read_layers(&three, subject, entry, 3, &err);
-    if (status != SHD_OK) {
-        *out = (struct piece){.failed = true};
-        memcpy(out->why, err.text, sizeof out->why - 1);
-    } else if (entry->key.staged) {
-        set_staged(out, first.stages);
-        memcpy(out->hops, first.hops, sizeof out->hops);
-        memcpy(out->update_message_s, first.update_message_s, sizeof out->update_message_s);
-    } else {
-        set_unstaged(out, &first.stages[0], &three.stages[0]);
+        status = source_init(&sources[1], pieces->subject, entry, 3, &err);
+    for (uint32_t i = first; i != UINT32_MAX; i = pieces->entries[i].next) {
+        struct entry *own = &pieces->entries[i];
+
+        if (status == SHD_OK)
+            status = read_piece(&own->piece, pieces->subject, sources, own, &err);
+        if (status != SHD_OK) {
+            own->piece = (struct piece){.failed = true};
+            memcpy(own->piece.why, err.text, sizeof own->piece.why - 1);
+        }
+        own->built = true;
     }
-    return status;
+    source_fini(&sources[0]);
+    source_fini(&sources[1]);
+    return status == SHD_ENOMEM ? status : SHD_OK;
 }
 
 int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct shd_error *err)
@@ -497,14 +588,10 @@ int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct sh
 
     (void)nthreads;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
-    for (uint32_t i = 0; i < pieces->n; i++) {
-        struct entry *entry = &pieces->entries[i];
-
-        if (entry->built || no_memory || (stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
-            continue;
-        no_memory = build(&entry->piece, pieces->subject, entry) == SHD_ENOMEM;
-        entry->built = true;
-    }
+    for (uint32_t i = 0; i < pieces->n; i++)
+        if (pieces->entries[i].leads && !pieces->entries[i].built && !no_memory &&
+            !(stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
+            no_memory = build(pieces, i) != SHD_OK;
     if (no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
     return SHD_OK;

@@ -23,8 +23,8 @@
 /* How closely a layout was looked at. */
 enum search_level {
     SEARCH_SCALED,   /* bounded from a piece of more sequences */
-    SEARCH_REPLICAS, /* and from its own piece of replicas */
     SEARCH_LAYERS,   /* and from its own piece of layers */
+    SEARCH_REPLICAS, /* and from its own piece of replicas */
     SEARCH_TIMED     /* and by its timetable */
 };
 

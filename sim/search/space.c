@@ -256,17 +256,23 @@ static bool is_same_order(const struct layout *layout, const uint8_t *a, const u
     }
 }
 
-/* Of orders that are the same only the first one. */
-static void list_orders(struct list *list, struct layout *layout)
+int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order)
 {
-    for (int32_t o = 0; o < NORDERS; o++) {
-        bool listed = !allows(list->space, SPACE_ORDER, o);
+    for (int32_t o = order; o < NORDERS; o++) {
+        bool listed = !allows(space, SPACE_ORDER, o);
 
         for (int32_t before = 0; before < o && !listed; before++)
-            listed = allows(list->space, SPACE_ORDER, before) &&
+            listed = allows(space, SPACE_ORDER, before) &&
                      is_same_order(layout, orders[o], orders[before]);
-        if (listed)
-            continue;
+        if (!listed)
+            return o;
+    }
+    return -1;
+}
+
+static void list_orders(struct list *list, struct layout *layout)
+{
+    for (int32_t o = 0; (o = space_next_order(list->space, layout, o)) >= 0; o++) {
         layout->value[SPACE_ORDER] = o;
         append(list, layout);
     }

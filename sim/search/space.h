@@ -90,6 +90,11 @@ SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, 
 SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
                               struct shd_error *err);
 
+/* The first order of the mesh's axes, from this number on, that a layout may have besides all else
+ * that it has; -1: none.  Of orders that are the same, as axes of one device are anywhere, only the
+ * first is listed. */
+int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order);
+
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
 /* How many of the first n layers have experts; of a model without any: n. */
