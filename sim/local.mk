@@ -95,6 +95,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/search.c \
 	%D%/cmd/search_report.c \
 	%D%/cmd/search_report.h \
+	%D%/cmd/search_tensors.c \
+	%D%/cmd/search_tensors.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -661,6 +663,8 @@ libsim_la_SOURCES = \
 	%D%/search/space.h \
 	%D%/search/stages.c \
 	%D%/search/stages.h \
+	%D%/search/tensors.c \
+	%D%/search/tensors.h \
 	%D%/search/timed.c \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
