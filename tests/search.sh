@@ -25,23 +25,25 @@ END
 }
 model gpt2 a100-80g-selene 2048 ', positions: 2048' >"$tmp/gpt.yaml"
 model llama3 h100-sxm 8192 ', kv_heads: 4' >"$tmp/llama.yaml"
-# Experts in all layers but the first, beside one that all tokens go through; compressed attention.
+# Experts in all layers but the first, beside one that all tokens go through; compressed attention;
+# stages of unlike lengths, and schedules that go down the ranks and up again.
 {
-    model deepseek h100-sxm 4096 ''
+    model deepseek h100-sxm 4096 '' | sed 's/{dp: 8}/{pp: 2, dp: 4}/'
     echo 'moe: {experts: 8, top_k: 2, d_ff: 1024, shared: 1, first_dense: 1, routing: uniform}'
     echo 'mla: {kv_rank: 256, q_rank: 512}'
     echo 'recompute: [norm, moe/(silu|gated)]'
+    echo 'pipeline: {axis: pp, layers: [1, 3]}'
 } >"$tmp/experts.yaml"
 
 # The last ones cut a pipeline's layers unevenly, the sequence, and ZeRO's stages.
 if [ "${SHD_TEST_SIZE:-}" = small ]; then
     gpt='--range tp=2 --range microbatch=1 --range zero=1 --range sp=yes --range order=pp-dp-cp-tp'
     llama='--range tp=2 --range pp=2 --range microbatch=1 --range zero=3 --range sp=yes --range virtual=1'
-    experts='--range tp=1 --range pp=2 --range ep=4 --range microbatch=1 --range zero=1 --range sp=no --range virtual=1'
+    experts='--range schedule=1F1B..DualPipeV --range tp=1 --range pp=2 --range ep=4 --range microbatch=1 --range zero=1 --range sp=no --range virtual=1'
 else
-    gpt='--range tp=2..4 --range microbatch=1 --forbid zero=1 --forbid zero=3 --range order=pp-dp-cp-tp'
-    llama='--forbid tp=1 --range microbatch=1 --forbid zero=1..2 --forbid recompute=full --forbid shards=4 --range order=pp-dp-cp-tp'
-    experts='--range tp=1..2 --range pp=1..2 --range microbatch=1 --forbid zero=2..3 --forbid recompute=selective..full --range order=pp-dp-cp-tp --range schedule=1F1B'
+    gpt='--range schedule=1F1B..ZBH1 --range tp=2..4 --range microbatch=1 --forbid zero=1 --forbid zero=3 --range order=pp-dp-cp-tp'
+    llama='--range schedule=1F1B..ZBH1 --forbid tp=1 --range microbatch=1 --forbid zero=1..2 --forbid recompute=full --forbid shards=4 --range order=pp-dp-cp-tp'
+    experts='--range schedule=1F1B..DualPipeV --range tp=1 --range pp=1..2 --range cp=1 --range microbatch=1 --range zero=1 --forbid recompute=none..full --range order=pp-dp-cp-tp'
 fi
 
 # figures FILE: the layouts planned, those whose bounds are above, the best rows

@@ -176,7 +176,14 @@ static void set_recompute(struct sets *s, struct text *out)
 
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
 {
-    return kind == ATTEMPT_LAYERS && layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
+    return kind == ATTEMPT_LAYERS && space_splits_backward(layout);
+}
+
+static void add_split(const struct space *space, struct text *out)
+{
+    for (size_t i = 0; i < space->nstages; i++)
+        text_addf(out, "%s%" PRId64, i ? ", " : ", layers: [", space->stage_layers[i]);
+    text_add(out, "]");
 }
 
 static void set_pipeline(struct sets *s, struct text *out)
@@ -193,7 +200,10 @@ static void set_pipeline(struct sets *s, struct text *out)
     }
     text_add(out, "pipeline={axis: pp, schedule: ");
     space_print_value(out, SPACE_SCHEDULE, value_of(s, SPACE_SCHEDULE));
-    text_addf(out, ", stages_per_rank: %" PRId32 "}", value_of(s, SPACE_VIRTUAL));
+    text_addf(out, ", stages_per_rank: %" PRId32, value_of(s, SPACE_VIRTUAL));
+    if (value_of(s, SPACE_SPLIT) == SPACE_SPLIT_GIVEN)
+        add_split(&s->subject->space, out);
+    text_add(out, "}");
 }
 
 /* Heads, widths inside the mlp and the vocabulary are cut, and experts, each of which is cut as an

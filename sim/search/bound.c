@@ -20,10 +20,25 @@ static double ahead_of(const struct space *space, const struct layout *layout)
     int64_t pp = layout->value[SPACE_PP], v = layout->value[SPACE_VIRTUAL];
     int64_t microbatches = space_microbatches(space, layout);
 
-    if (layout->value[SPACE_SCHEDULE] != SPACE_INTERLEAVED)
+    int64_t each = layout->value[SPACE_SCHEDULE] == SPACE_INTERLEAVED ? 2 : 1;
+
+    if (v == 1)
         return (double)smaller(pp, microbatches);
-    return (double)smaller(2 * (pp - 1) + (v - 1) * smaller(pp, microbatches) + 1,
+    return (double)smaller(each * (pp - 1) + (v - 1) * smaller(pp, microbatches) + 1,
                            microbatches * v);
+}
+
+/* The argument, wherever stages lie: the fullest rank has no less than the mean of all, each when
+ * its last backward phase has ended. */
+static double mean_bytes(const struct subject *subject, const struct layout *layout,
+                         const struct piece *replicas)
+{
+    double layers = (double)space_usual(&subject->space, subject->space.layers), bytes = 0;
+
+    bytes += layers * replicas->parts[PIECE_LAYER].state_bytes;
+    bytes += layers * replicas->parts[PIECE_LAYER].gradient_bytes;
+    bytes += replicas->parts[PIECE_FRONT].state_bytes + replicas->parts[PIECE_BACK].state_bytes;
+    return bytes / layout->value[SPACE_PP];
 }
 
 /* The argument: on each rank the parameters and the optimizer's state are there all the time.  When
@@ -38,6 +53,8 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
     double state = replicas->parts[PIECE_LAYER].state_bytes;
     double gradients = replicas->parts[PIECE_LAYER].gradient_bytes, most = 0;
 
+    if (cut.back)
+        return mean_bytes(subject, layout, replicas) * (1 + h->fragmentation) + h->reserved_bytes;
     for (int64_t rank = 0; rank < cut.pp; rank++) {
         double n = (double)stages_layers(&cut, rank), there = n * state, later = n * gradients;
         double saved = 0;
@@ -70,10 +87,11 @@ struct load {
 static void load_of(struct load *out, const struct stages *s, int64_t rank)
 {
     const struct cut *cut = &s->cut;
-    int64_t most = (cut->layers + cut->stages - 1) / cut->stages;
+    int64_t most = stages_most(cut);
     double nstages = (double)(cut->stages / cut->pp), n, one;
-    double before = cut->pp > 1 ? stages_wait(s, HOP_FORWARD, rank, most) : 0;
-    double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, rank, most) : 0;
+    int64_t from = (rank > 0 ? rank : cut->pp) - 1, to = rank + 1 < cut->pp ? rank + 1 : 0;
+    double before = cut->pp > 1 ? stages_wait(s, HOP_FORWARD, from, rank, most) : 0;
+    double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, to, rank, most) : 0;
     bool first = rank == 0, last = rank == cut->pp - 1;
     struct pair all;
 
@@ -115,7 +133,7 @@ static double late_of(const struct stages *s, enum hop_way way)
 {
     const struct hop *hop = &s->layers->hops[way];
 
-    return hop->late_s + (double)(s->cut.layers / s->cut.stages) * hop->late_layer_s;
+    return hop->late_s + (double)(stages_most(&s->cut) - 1) * hop->late_layer_s;
 }
 
 /* A stream of transfers does one after the other, whatever runs beside it. */
@@ -132,6 +150,30 @@ static double stream_seconds(const struct stages *s, int64_t layers)
     return (double)layers * most;
 }
 
+/* What a part does for a microbatch.  Where two phases run as one, what one waits for may run
+ * beside the computations of the other. */
+static double computed(const struct stages *s, enum piece_part part)
+{
+    bool together = s->layout->value[SPACE_SCHEDULE] == SPACE_DUALPIPEV;
+    double waits = s->layers->parts[part].waits_s + s->replicas->parts[part].waits_s;
+
+    return s->parts[part].forward + s->parts[part].backward + s->parts[part].weights -
+           (together ? waits : 0);
+}
+
+/* The argument, wherever stages lie: the busiest rank takes no less than the mean of all, each of
+ * which begins its update when it has done its last backward phase. */
+static double mean_seconds(const struct stages *s)
+{
+    double layers = (double)stages_before(&s->cut, s->cut.stages), update = 0;
+    double own = layers * computed(s, PIECE_LAYER) + computed(s, PIECE_FRONT) +
+                 computed(s, PIECE_BACK) + (double)s->cut.stages * computed(s, PIECE_STAGE);
+
+    for (int k = 0; k < PIECE_NLINES; k++)
+        update = larger(update, layers * s->replicas->parts[PIECE_LAYER].update_s[k]);
+    return ((double)s->cut.microbatches * own + update) / (double)s->cut.pp;
+}
+
 /* The argument: a rank does its own work for all microbatches, one after the other, and waits for a
  * message before each but the first stage's forward and the last one's backward phase.  Before its
  * first action the first microbatch has gone forward through all stages before its first one. After
@@ -142,13 +184,15 @@ static double stream_seconds(const struct stages *s, int64_t layers)
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
-    bool splits = layout->value[SPACE_SCHEDULE] == SPACE_ZBH1;
+    bool splits = space_splits_backward(layout);
     struct pair ahead = {0, 0, 0};
     struct stages s;
     int64_t most = 0, least;
     double seconds = 0, way = 0, late;
 
     stages_of(&s, subject, layout, replicas, layers);
+    if (s.cut.back)
+        return mean_seconds(&s) * (1 - BOUND_ROUNDED);
     late = s.cut.pp > 1 ? late_of(&s, HOP_FORWARD) + late_of(&s, HOP_BACK) : 0;
     least = splits ? s.cut.layers : stages_layers(&s.cut, 0);
     for (int64_t rank = 0; rank < s.cut.pp; rank++) {

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 
-#define HEAD "shardsim search journal 1, scenario "
+#define HEAD "shardsim search journal 2, scenario "
 #define BYTES_MAX ((size_t)1 << 30)
 
 struct row {

@@ -22,7 +22,6 @@ struct entry {
     struct key key;
     struct layout layout; /* the first that has it */
     struct piece piece;
-    bool built;
     /* Pieces that differ only in the order of the mesh's axes have one program, whose transfers go
      * over other links: the first of them leads; the next one, UINT32_MAX: none. */
     bool leads;
@@ -33,6 +32,7 @@ struct pieces {
     const struct subject *subject;
     struct entry *entries;
     uint32_t n, room;
+    uint32_t nbuilt; /* all pieces before this one are built */
     uint32_t *slots; /* of a hash table, UINT32_MAX: free; a power of two of them */
     uint32_t nslots;
 };
@@ -219,6 +219,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         out->parts[p].forward_s *= part;
         out->parts[p].backward_s *= part;
         out->parts[p].weights_s *= part;
+        out->parts[p].waits_s *= part;
         out->parts[p].saved_bytes = 0;
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
@@ -233,7 +234,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 
 /* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
-    double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
+    double forward_s, backward_s, weights_s, waits_s, saved_bytes, state_bytes, gradient_bytes;
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
 };
 
@@ -358,6 +359,8 @@ static void add_op(struct reader *r, uint32_t i)
         return;
     if (transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if (stops(r, i))
+        stage->waits_s += seconds;
     if ((r->dp < 0 && computes(op)) || stops(r, i))
         *(op->part == PROGRAM_FORWARD    ? &stage->forward_s
           : op->part == PROGRAM_BACKWARD ? &stage->backward_s
@@ -408,6 +411,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     out->parts[part].forward_s = more->forward_s - less->forward_s;
     out->parts[part].backward_s = more->backward_s - less->backward_s;
     out->parts[part].weights_s = more->weights_s - less->weights_s;
+    out->parts[part].waits_s = more->waits_s - less->waits_s;
     out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
     out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
     out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
@@ -428,6 +432,7 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
     out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
     out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
+    out->parts[PIECE_STAGE].waits_s = stages[1].waits_s - out->parts[PIECE_LAYER].waits_s;
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
@@ -441,6 +446,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     set_part(out, PIECE_LAYER, three, two);
     layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
+                            .waits_s = 2 * out->parts[PIECE_LAYER].waits_s,
                             .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
                             .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
                             .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes};
@@ -575,7 +581,6 @@ static int build(struct pieces *pieces, uint32_t first)
             own->piece = (struct piece){.failed = true};
             memcpy(own->piece.why, err.text, sizeof own->piece.why - 1);
         }
-        own->built = true;
     }
     source_fini(&sources[0]);
     source_fini(&sources[1]);
@@ -584,14 +589,19 @@ static int build(struct pieces *pieces, uint32_t first)
 
 int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct shd_error *err)
 {
+    uint32_t first = pieces->nbuilt, n = pieces->n;
     bool no_memory = false;
 
     (void)nthreads;
+    if (first == n)
+        return SHD_OK;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
-    for (uint32_t i = 0; i < pieces->n; i++)
-        if (pieces->entries[i].leads && !pieces->entries[i].built && !no_memory &&
+    for (uint32_t i = first; i < n; i++)
+        if (pieces->entries[i].leads && !no_memory &&
             !(stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
             no_memory = build(pieces, i) != SHD_OK;
+    if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
+        pieces->nbuilt = n;
     if (no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
     return SHD_OK;

@@ -14,6 +14,9 @@
  * not depend on it. */
 #define BATCH 4
 
+/* Likewise of bounds, whose pieces are built together. */
+#define BOUND_BATCH 64
+
 static double now_s(void)
 {
     struct timespec t;
@@ -77,15 +80,18 @@ static uint32_t pop(struct search *s)
 
 /* ---- bounds ---- */
 
-/* The first layout with as many sequences at a time as the batch has, a multiple of what any has:
- * what it takes for each sequence is the least. */
+/* The same layout with more sequences at a time, a multiple, so that many layouts have the same
+ * piece: what it takes for each sequence is the least.  Many tokens take long to be dealt to
+ * experts. */
 static struct layout scaled_layout(const struct search *s, const struct layout *layout)
 {
+    const struct space *space = &s->subject->space;
+    int64_t own = layout->value[SPACE_MICROBATCH], most = space_most_sequences(space, layout);
     struct layout scaled = *layout;
 
-    /* So many tokens would take long to be dealt to experts. */
-    if (s->subject->space.experts == 0)
-        scaled.value[SPACE_MICROBATCH] = (int32_t)s->subject->space.batch;
+    scaled.value[SPACE_MICROBATCH] = (int32_t)(space->experts == 0 ? space->batch
+                                               : own < most        ? most / own * own
+                                                                   : own);
     return scaled;
 }
 
@@ -207,7 +213,9 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     if (status != SHD_OK || stopped(opts))
         return status;
     begin = now_s();
-#pragma omp parallel for schedule(dynamic, 16) num_threads(opts->nthreads) reduction(|| : no_memory)
+    /* Few are done before other threads would be there. */
+#pragma omp parallel for schedule(dynamic, 16) num_threads(n > BOUND_BATCH ? opts->nthreads : 1) \
+    reduction(|| : no_memory)
     for (size_t k = 0; k < n; k++) {
         struct shd_error own;
 
@@ -370,9 +378,6 @@ const struct search_plan *search_plan_item(struct search *s, size_t item)
 }
 
 /* ---- best first ---- */
-
-/* Items that are bounded together: so many whatever the number of threads. */
-#define BOUND_BATCH 64
 
 /* Whether nothing that is left can be among the best. */
 static bool is_over(const struct search *s, const struct search_opts *opts)

@@ -11,7 +11,13 @@
  * keys come round, and each value of cp makes the space several times as large. */
 #define CUT_SEQUENCE_LEAST 2048
 
-static const char *const schedule_words[] = {"1F1B", "Interleaved1F1B", "ZBH1", NULL};
+/* A microbatch of a model with experts has no more tokens a device, unless it is ranged: kernels are
+ * as fast by then, and what is saved of so many fits no device. */
+#define WITH_EXPERTS_MOST 65536
+
+static const char *const schedule_words[] = {
+    "1F1B", "Interleaved1F1B", "ZBH1", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV", NULL};
+static const char *const split_words[] = {"even", "given", NULL};
 static const char *const recompute_words[] = {"none", "selective", "full", "given", NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
 static const char *const order_words[] = {
@@ -50,6 +56,7 @@ static const struct {
     [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
     [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
     [SPACE_SCHEDULE] = {"schedule", NULL, schedule_words, "of the pipeline"},
+    [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
     [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
     [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
     [SPACE_SP] = {"sp", NULL, flag_words, "what lies between layers is cut over tp, too"},
@@ -114,6 +121,8 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .every = m->moe.every,
                           .expert_dim = expert_dim,
                           .shared_dim = m->moe.shared * expert_dim,
+                          .nstages = scenario->pipeline.nlayers,
+                          .stage_layers = scenario->pipeline.layers,
                           .names_recompute = scenario->recompute.kind == SCENARIO_RECOMPUTE_NAMED};
     if (devices == 0) {
         out->devices = 1;
@@ -126,7 +135,7 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 /* ---- ranges ---- */
 
 /* Of many words the first show what the others are like. */
-#define WORDS_TOLD 5
+#define WORDS_TOLD 6
 
 static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
                        struct shd_error *err)
@@ -175,7 +184,7 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
     if (range.choice == SPACE_NCHOICES)
         return shd_error_set(err, SHD_ENOTFOUND,
                              "'%.30s' is no choice; expected tp, pp, cp, dp, ep, virtual, "
-                             "schedule, microbatch, recompute, sp, zero, shards or order, then = "
+                             "schedule, split, microbatch, recompute, sp, zero, shards or order, then = "
                              "and a value",
                              text);
     value++;
@@ -329,6 +338,44 @@ static bool goes_round(int64_t microbatches, int64_t pp)
     return microbatches % rounds == 0;
 }
 
+/* Of a schedule that goes down the ranks and up again a rank has two stages. */
+static bool is_made_for(enum space_schedule schedule, int64_t pp, int64_t v, int64_t microbatches)
+{
+    switch (schedule) {
+    case SPACE_1F1B:
+        return v == 1;
+    case SPACE_ZBH1:
+        return v == 1 && pp > 1;
+    case SPACE_INTERLEAVED:
+    case SPACE_INTERLEAVED_ZERO_BUBBLE:
+        return v > 1 && pp > 1 && goes_round(microbatches, pp);
+    case SPACE_ZBV:
+        return v == 2 && pp > 1;
+    default: /* DualPipeV */
+        return v == 2 && pp > 1 && microbatches >= 2 * pp;
+    }
+}
+
+/* The others, few of which are in use, only where the schedule is ranged. */
+static bool is_usual(enum space_schedule schedule)
+{
+    return schedule == SPACE_1F1B || schedule == SPACE_INTERLEAVED || schedule == SPACE_ZBH1;
+}
+
+static void list_splits(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
+
+    for (int32_t split = 0; split < SPACE_NSPLITS; split++) {
+        if (!allows(s, SPACE_SPLIT, split) ||
+            (split == SPACE_SPLIT_GIVEN && (stages == 1 || (int64_t)s->nstages != stages)))
+            continue;
+        layout->value[SPACE_SPLIT] = split;
+        list_activations(list, layout);
+    }
+}
+
 static void list_schedules(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
@@ -336,23 +383,24 @@ static void list_schedules(struct list *list, struct layout *layout)
 
     for (int32_t v = 1; v <= s->layers / pp; v++)
         for (int32_t k = 0; k < SPACE_NSCHEDULES; k++) {
-            if ((v > 1) != (k == SPACE_INTERLEAVED) || (pp == 1 && k != SPACE_1F1B) ||
-                !allows(s, SPACE_VIRTUAL, v) || !allows(s, SPACE_SCHEDULE, k) ||
-                (v > 1 && !goes_round(microbatches, pp)))
+            if (!is_made_for((enum space_schedule)k, pp, v, microbatches) ||
+                !(is_usual((enum space_schedule)k) || is_ranged(s, SPACE_SCHEDULE)) ||
+                !allows(s, SPACE_VIRTUAL, v) || !allows(s, SPACE_SCHEDULE, k))
                 continue;
             layout->value[SPACE_VIRTUAL] = v;
             layout->value[SPACE_SCHEDULE] = k;
-            list_activations(list, layout);
+            list_splits(list, layout);
         }
 }
 
 static void list_microbatches(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
-    int64_t each = s->batch / layout->value[SPACE_DP];
+    int64_t each = s->batch / layout->value[SPACE_DP], most = space_most_sequences(s, layout);
 
     for (int32_t mb = 1; mb <= each; mb++) {
-        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb))
+        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb) ||
+            (s->experts > 0 && mb > most && !is_ranged(s, SPACE_MICROBATCH)))
             continue;
         layout->value[SPACE_MICROBATCH] = mb;
         list_schedules(list, layout);
@@ -420,6 +468,13 @@ int space_list(struct layout **out, size_t *n, const struct space *space, struct
 
 /* ---- reading a layout ---- */
 
+int64_t space_most_sequences(const struct space *space, const struct layout *layout)
+{
+    int64_t most = WITH_EXPERTS_MOST * layout->value[SPACE_CP] / space->seq;
+
+    return most > 0 ? most : 1;
+}
+
 int64_t space_microbatches(const struct space *space, const struct layout *layout)
 {
     return space->batch / layout->value[SPACE_DP] / layout->value[SPACE_MICROBATCH];
@@ -435,6 +490,18 @@ int64_t space_usual(const struct space *space, int64_t n)
 bool space_is_uniform(const struct space *space)
 {
     return space->experts == 0 || (space->first_dense == 0 && space->every == 1);
+}
+
+bool space_goes_back(const struct layout *layout)
+{
+    return layout->value[SPACE_SCHEDULE] == SPACE_ZBV ||
+           layout->value[SPACE_SCHEDULE] == SPACE_DUALPIPEV;
+}
+
+bool space_splits_backward(const struct layout *layout)
+{
+    return layout->value[SPACE_SCHEDULE] != SPACE_1F1B &&
+           layout->value[SPACE_SCHEDULE] != SPACE_INTERLEAVED;
 }
 
 int32_t space_inner(const struct layout *layout)
@@ -488,8 +555,10 @@ void space_print(struct text *out, const struct layout *layout)
         text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
     if (layout->value[SPACE_SP])
         text_add(out, " sp");
-    if (layout->value[SPACE_SCHEDULE] == SPACE_ZBH1)
-        text_add(out, " ZBH1");
+    if (space_splits_backward(layout))
+        text_addf(out, " %s", schedule_words[layout->value[SPACE_SCHEDULE]]);
+    if (layout->value[SPACE_SPLIT] != SPACE_SPLIT_EVEN)
+        text_addf(out, " split-%s", split_words[layout->value[SPACE_SPLIT]]);
     text_addf(out, " recompute-%s %s", recompute_words[layout->value[SPACE_RECOMPUTE]],
               order_words[layout->value[SPACE_ORDER]]);
 }
@@ -502,8 +571,7 @@ static bool is_default_shards(const struct layout *a, const struct layout *b)
 
 int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which)
 {
-    bool interleaved =
-        a->value[SPACE_SCHEDULE] != SPACE_ZBH1 && b->value[SPACE_SCHEDULE] != SPACE_ZBH1;
+    bool interleaved = !space_splits_backward(a) && !space_splits_backward(b);
     bool both_zero = a->value[SPACE_ZERO] > 0 && b->value[SPACE_ZERO] > 0;
     int n = 0;
 

@@ -34,6 +34,7 @@ enum space_choice {
     SPACE_EP, /* divides dp */
     SPACE_VIRTUAL,
     SPACE_SCHEDULE,
+    SPACE_SPLIT,
     SPACE_MICROBATCH,
     SPACE_RECOMPUTE,
     SPACE_SP,
@@ -43,7 +44,19 @@ enum space_choice {
     SPACE_NCHOICES
 };
 
-enum space_schedule { SPACE_1F1B, SPACE_INTERLEAVED, SPACE_ZBH1, SPACE_NSCHEDULES };
+enum space_schedule {
+    SPACE_1F1B,
+    SPACE_INTERLEAVED,
+    SPACE_ZBH1,
+    SPACE_INTERLEAVED_ZERO_BUBBLE,
+    SPACE_ZBV,
+    SPACE_DUALPIPEV,
+    SPACE_NSCHEDULES
+};
+
+/* How many layers each stage has: as even as can be, or as the scenario has it. */
+enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_NSPLITS };
+
 /* SPACE_GIVEN: the values that the scenario names. */
 enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_GIVEN, SPACE_NRECOMPUTES };
 
@@ -73,12 +86,15 @@ struct space {
     int64_t first_dense, every; /* layers without: the first, and all but each every-th */
     int64_t expert_dim, shared_dim; /* widths; shared 0: there is none */
     bool names_recompute;           /* the scenario names values to compute again */
+    size_t nstages;                 /* that the scenario gives layers to; 0: none */
+    const int64_t *stage_layers;    /* not owned */
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges;
 };
 
 /* The space of a scenario's model on so many devices (0: as many as its mesh has).
- * SHD_EUNSUPPORTED: a model that is no decoder, or a step without an update. */
+ * The scenario is to outlive it.  SHD_EUNSUPPORTED: a model that is no decoder, or a step without
+ * an update. */
 SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                               struct shd_error *err);
 
@@ -95,6 +111,10 @@ SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space
  * first is listed. */
 int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order);
 
+/* Sequences of a microbatch, of a model with experts: more tokens a device are tried only if the
+ * microbatch has a range. */
+int64_t space_most_sequences(const struct space *space, const struct layout *layout);
+
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
 /* How many of the first n layers have experts; of a model without any: n. */
@@ -102,6 +122,12 @@ int64_t space_usual(const struct space *space, int64_t n);
 
 /* Whether all layers are alike. */
 bool space_is_uniform(const struct space *space);
+
+/* Whether stages go down the ranks and up again, two of each rank; else they go round. */
+bool space_goes_back(const struct layout *layout);
+
+/* Whether the weights' part of a backward phase may be done later than the rest of it. */
+bool space_splits_backward(const struct layout *layout);
 
 /* Replicas that are an axis of the mesh inside dp: those that hold a layer's experts together, else
  * those that hold ZeRO's parts, if there are more groups of them than one; else 1. */

@@ -10,25 +10,52 @@ struct cut stages_cut(const struct space *space, const struct layout *layout)
     int64_t pp = layout->value[SPACE_PP];
 
     return (struct cut){.space = space,
+                        .given = layout->value[SPACE_SPLIT] == SPACE_SPLIT_GIVEN,
+                        .back = space_goes_back(layout),
                         .pp = pp,
                         .stages = pp * layout->value[SPACE_VIRTUAL],
                         .layers = space->layers,
                         .microbatches = space_microbatches(space, layout)};
 }
 
+/* Layers of all kinds in the stages before one. */
+static int64_t all_before(const struct cut *cut, int64_t stage)
+{
+    int64_t n = 0;
+
+    if (!cut->given)
+        return (stage * cut->layers + cut->stages - 1) / cut->stages;
+    for (int64_t s = 0; s < stage; s++)
+        n += cut->space->stage_layers[s];
+    return n;
+}
+
 int64_t stages_before(const struct cut *cut, int64_t stage)
 {
-    return space_usual(cut->space, (stage * cut->layers + cut->stages - 1) / cut->stages);
+    return space_usual(cut->space, all_before(cut, stage));
+}
+
+static bool is_even(const struct cut *cut)
+{
+    return !cut->given && cut->layers % cut->stages == 0 && space_is_uniform(cut->space);
+}
+
+int64_t stages_rank(const struct cut *cut, int64_t stage)
+{
+    return cut->back && stage >= cut->pp ? 2 * cut->pp - 1 - stage : stage % cut->pp;
 }
 
 int64_t stages_layers(const struct cut *cut, int64_t rank)
 {
     int64_t n = 0;
 
-    if (cut->layers % cut->stages == 0 && space_is_uniform(cut->space))
+    if (is_even(cut))
         return cut->layers / cut->pp;
-    for (int64_t stage = rank; stage < cut->stages; stage += cut->pp)
+    for (int64_t turn = 0; turn < cut->stages / cut->pp; turn++) {
+        int64_t stage = turn * cut->pp + (cut->back && turn > 0 ? cut->pp - 1 - rank : rank);
+
         n += stages_before(cut, stage + 1) - stages_before(cut, stage);
+    }
     return n;
 }
 
@@ -36,12 +63,25 @@ int64_t stages_least(const struct cut *cut)
 {
     int64_t least = cut->layers;
 
-    for (int64_t stage = 0; stage < cut->stages; stage += cut->pp) {
+    if (is_even(cut))
+        return cut->layers / cut->stages;
+    for (int64_t turn = 0; turn < cut->stages / cut->pp; turn++) {
+        int64_t stage = turn * cut->pp + (cut->back && turn > 0 ? cut->pp - 1 : 0);
         int64_t n = stages_before(cut, stage + 1) - stages_before(cut, stage);
 
         least = n < least ? n : least;
     }
     return least;
+}
+
+int64_t stages_most(const struct cut *cut)
+{
+    int64_t most = (cut->layers + cut->stages - 1) / cut->stages;
+
+    for (int64_t stage = 0; stage < cut->stages && cut->given; stage++)
+        if (cut->space->stage_layers[stage] > most)
+            most = cut->space->stage_layers[stage];
+    return most;
 }
 
 /* ---- seconds ---- */
@@ -55,13 +95,17 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
                            .layers = layers,
                            .cut = stages_cut(&subject->space, layout),
                            .stride = space_stride(layout, SPACE_PP)};
-    /* In which phase of two replicas' transfers are, pieces of replicas do not tell. */
-    for (int p = 0; p < PIECE_NPARTS; p++)
-        out->parts[p] = (struct pair){
-            layers->parts[p].forward_s + replicas->parts[p].forward_s,
-            layers->parts[p].backward_s +
-                (attempt_splits(layout, ATTEMPT_LAYERS) ? 0 : replicas->parts[p].backward_s),
-            layers->parts[p].weights_s};
+    /* In which part of a backward phase that is split replicas' transfers are, pieces of replicas do
+     * not tell: at the latest in the later one. */
+    for (int p = 0; p < PIECE_NPARTS; p++) {
+        bool splits = attempt_splits(layout, ATTEMPT_LAYERS);
+        double backward = replicas->parts[p].backward_s;
+
+        out->parts[p] =
+            (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
+                          layers->parts[p].backward_s + (splits ? 0 : backward),
+                          layers->parts[p].weights_s + (splits ? backward : 0)};
+    }
 }
 
 static double of_stage(double one, double each, int64_t layers)
@@ -69,11 +113,10 @@ static double of_stage(double one, double each, int64_t layers)
     return one + (double)(layers > 1 ? layers - 1 : 0) * each;
 }
 
-double stages_wait(const struct stages *s, enum hop_way way, int64_t rank, int64_t layers)
+double stages_wait(const struct stages *s, enum hop_way way, int64_t from, int64_t rank,
+                   int64_t layers)
 {
     const struct hop *hop = &s->layers->hops[way];
-    int64_t from = way == HOP_FORWARD ? (rank > 0 ? rank : s->cut.pp) - 1
-                                      : (rank + 1 < s->cut.pp ? rank + 1 : 0);
     int tier = hardware_tier_between(s->subject->hardware, from * s->stride, rank * s->stride);
 
     return hop->message_s[tier] - of_stage(hop->free_s, hop->free_layer_s, layers);
@@ -95,13 +138,16 @@ static struct phase phase_of(const struct stages *s, enum hop_way way, int64_t l
 struct phases stages_phases(const struct stages *s, int64_t stage)
 {
     const struct cut *cut = &s->cut;
-    int64_t rank = stage % cut->pp, n = stages_before(cut, stage + 1) - stages_before(cut, stage);
+    int64_t rank = stages_rank(cut, stage);
+    int64_t n = stages_before(cut, stage + 1) - stages_before(cut, stage);
+    bool first = stage == 0, last = stage + 1 == cut->stages;
+    int64_t from = first ? rank : stages_rank(cut, stage - 1);
+    int64_t to = last ? rank : stages_rank(cut, stage + 1);
     double forward = (double)n * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward;
     double backward = (double)n * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward;
     double weights = (double)n * s->parts[PIECE_LAYER].weights + s->parts[PIECE_STAGE].weights;
-    double before = stages_wait(s, HOP_FORWARD, rank, n),
-           behind = stages_wait(s, HOP_BACK, rank, n);
-    bool first = stage == 0, last = stage + 1 == cut->stages;
+    double before = stages_wait(s, HOP_FORWARD, from, rank, n);
+    double behind = stages_wait(s, HOP_BACK, to, rank, n);
 
     if (first) {
         forward += s->parts[PIECE_FRONT].forward;
@@ -113,8 +159,8 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
         backward += s->parts[PIECE_BACK].backward;
         weights += s->parts[PIECE_BACK].weights;
     }
-    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, first ? NULL : &before),
-                           phase_of(s, HOP_BACK, n, backward, last ? NULL : &behind),
+    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, from == rank ? NULL : &before),
+                           phase_of(s, HOP_BACK, n, backward, to == rank ? NULL : &behind),
                            weights > 0 ? weights : 0};
 }
 

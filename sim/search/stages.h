@@ -14,10 +14,12 @@
 
 #include "search/pieces.h"
 
-/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, and stage
- * s on rank s mod pp (model/pipeline.c, timetable/). */
+/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, or as the
+ * scenario has it; and stage s on rank s mod pp, or down the ranks and up again (model/pipeline.c,
+ * timetable/). */
 struct cut {
     const struct space *space;
+    bool given, back;
     int64_t pp, stages, layers;
     int64_t microbatches;
 };
@@ -30,6 +32,12 @@ struct cut stages_cut(const struct space *space, const struct layout *layout);
 int64_t stages_before(const struct cut *cut, int64_t stage);
 int64_t stages_layers(const struct cut *cut, int64_t rank);
 int64_t stages_least(const struct cut *cut);
+
+/* Layers of all kinds in the stage that has the most. */
+int64_t stages_most(const struct cut *cut);
+
+/* The rank of a stage. */
+int64_t stages_rank(const struct cut *cut, int64_t stage);
 
 /* A part of the model for a microbatch, in each direction; where a schedule splits the backward
  * phase, what it does later aside. */
@@ -49,10 +57,10 @@ struct stages {
 void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
                const struct piece *replicas, const struct piece *layers);
 
-/* What a phase of a stage of so many layers on a rank waits for the message of the stage before it
- * (forward) or behind it (back), from when that is sent; negative where it has more to do
- * meanwhile. */
-double stages_wait(const struct stages *stages, enum hop_way way, int64_t rank, int64_t layers);
+/* What a phase of a stage of so many layers on a rank waits for the message from another rank, from
+ * when that is sent; negative where it has more to do meanwhile. */
+double stages_wait(const struct stages *stages, enum hop_way way, int64_t from, int64_t rank,
+                   int64_t layers);
 
 /* Seconds of a phase. */
 struct phase {

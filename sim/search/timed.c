@@ -167,7 +167,7 @@ static double rank_bytes(const struct stages *s, const struct timetable *t, uint
 
     if (rank == 0)
         state += r->parts[PIECE_FRONT].state_bytes;
-    if (rank + 1 == t->nranks)
+    if (rank == stages_rank(&s->cut, s->cut.stages - 1))
         state += r->parts[PIECE_BACK].state_bytes;
     for (size_t i = t->first[rank]; i < t->first[rank + 1]; i++)
         hold(&held, s, &t->actions[i]);
@@ -208,7 +208,8 @@ static int build_timetable(struct timetable **out, const struct stages *stages,
 
 /* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
  * that depend on its message after that was sent; so, one action after the other, nothing of the
- * plan is sooner than here. */
+ * plan is sooner than here.  Where two phases run as one, neither is done before the other, and
+ * this says no more than bound_time(). */
 int bound_timed(double *seconds, double *bytes, const struct subject *subject,
                 const struct layout *layout, const struct piece *replicas,
                 const struct piece *layers, struct shd_error *err)
@@ -219,7 +220,7 @@ int bound_timed(double *seconds, double *bytes, const struct subject *subject,
     int status = SHD_OK;
 
     stages_of(&stages, subject, layout, replicas, layers);
-    if (stages.cut.pp > 1) {
+    if (stages.cut.pp > 1 && layout->value[SPACE_SCHEDULE] != SPACE_DUALPIPEV) {
         status = build_timetable(&timetable, &stages, err);
         if (status == SHD_OK)
             status = walk(&walked_s, &stages, timetable, err);
