@@ -95,6 +95,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/search.c \
 	%D%/cmd/search_report.c \
 	%D%/cmd/search_report.h \
+	%D%/cmd/search_tensors.c \
+	%D%/cmd/search_tensors.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -415,6 +417,8 @@ libsim_la_SOURCES = \
 	%D%/partition/improve.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
+	%D%/partition/mend.c \
+	%D%/partition/mend.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
 	%D%/partition/partition.c \
@@ -429,6 +433,8 @@ libsim_la_SOURCES = \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
 	%D%/partition/refine.h \
+	%D%/partition/region.c \
+	%D%/partition/region.h \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
 	%D%/partition/rules/accumulate.c \
@@ -657,6 +663,8 @@ libsim_la_SOURCES = \
 	%D%/search/space.h \
 	%D%/search/stages.c \
 	%D%/search/stages.h \
+	%D%/search/tensors.c \
+	%D%/search/tensors.h \
 	%D%/search/timed.c \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \

@@ -337,6 +337,7 @@ test_scripts = \
 	%D%/schema.sh \
 	%D%/search.sh \
 	%D%/search_resume.sh \
+	%D%/search_tensors.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \

@@ -16,7 +16,10 @@
 #include "cmd/cmd.h"
 #include "cmd/pages.h"
 #include "cmd/search_report.h"
+#include "cmd/search_tensors.h"
 #include "store/write.h"
+
+#define TOP 10 /* found where nobody says how many */
 
 struct options {
     struct chosen chosen;
@@ -26,6 +29,9 @@ struct options {
     int nthreads;
     bool all, json, quiet;
     const char *output, *journal;
+    bool by_tensors;
+    const char *tensors;
+    uint64_t memory_bytes;
 };
 
 /* No short form. */
@@ -38,7 +44,9 @@ enum {
     KEY_NO_PRUNE,
     KEY_JSON,
     KEY_ROW,
-    KEY_JOURNAL
+    KEY_JOURNAL,
+    KEY_TENSORS,
+    KEY_MEMORY
 };
 
 static const struct argp_option option_table[] = {
@@ -57,6 +65,10 @@ static const struct argp_option option_table[] = {
      "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
      "was interrupted",
      0},
+    {"tensors", KEY_TENSORS, "PATTERN", OPTION_ARG_OPTIONAL,
+     "Search instead where each parameter lies whose name matches (all), on the scenario's mesh", 0},
+    {"memory", KEY_MEMORY, "SIZE", 0,
+     "With --tensors: within so much memory of a device (as limits.memory says)", 0},
     {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
     {"row", KEY_ROW, "N", 0, "Of --output: the N-th best (1)", 0},
     {"quiet", 'q', NULL, 0, "Do not tell how far it is", 0},
@@ -73,6 +85,24 @@ static long parse_number(const char *option, const char *arg, long most,
     if (end == arg || *end || n < 1 || n > most)
         args_error(state, "--%s is '%s'; expected a whole number from 1 to %ld", option, arg, most);
     return n;
+}
+
+static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+
+    if (units_parse_bytes(&o->memory_bytes, arg, &err) != SHD_OK)
+        args_error(state, "--memory: %s", err.text);
+}
+
+/* Layouts and tensors are searched by other options. */
+static void check_together(const struct options *o, const struct argp_state *state)
+{
+    if (!o->by_tensors && o->memory_bytes > 0)
+        args_error(state, "--memory goes with --tensors only");
+    if (o->by_tensors && (o->nranges > 0 || o->devices > 0 || o->nplans > 0 || o->all ||
+                          o->journal || o->ntop != TOP || o->row != 1))
+        args_error(state, "--tensors goes with --memory, --threads, --json and --output only");
 }
 
 static void add_range(struct options *o, const char *arg, bool forbids,
@@ -118,6 +148,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_JOURNAL:
         o->journal = arg;
         return 0;
+    case KEY_TENSORS:
+        o->by_tensors = true;
+        o->tensors = arg;
+        return 0;
+    case KEY_MEMORY:
+        parse_memory(o, arg, state);
+        return 0;
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -129,6 +166,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         o->quiet = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_together(o, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -346,6 +386,18 @@ static int search(struct options *o)
     return exit;
 }
 
+static int search_tensors(const struct options *o)
+{
+    const struct search_tensors asked = {.json = o->json,
+                                         .output = o->output,
+                                         .opts = {.pattern = o->tensors,
+                                                  .memory_bytes = o->memory_bytes,
+                                                  .nthreads = o->nthreads,
+                                                  .stop = &cmd_stop_request}};
+
+    return search_tensors_run(&o->chosen.trial, &asked);
+}
+
 static int run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
@@ -364,11 +416,13 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
+        "  Where each tensor of a small mlp should lie, within 2 MiB a device:\n"
+        "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors --memory 2MiB\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
         NULL};
-    struct options o = {.ntop = 10, .row = 1};
+    struct options o = {.ntop = TOP, .row = 1};
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
     int exit;
 
@@ -377,7 +431,7 @@ static int run(int argc, char **argv)
     pages_keep();
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
-        exit = search(&o);
+        exit = o.by_tensors ? search_tensors(&o) : search(&o);
     chosen_fini(&o.chosen);
     return exit;
 }

@@ -21,7 +21,7 @@ static void consider(struct placement *p, uint32_t node, const struct assign *a,
     const struct assigned assigned = {p->graph, node, &n->rule, a, p->mesh};
     double cost;
 
-    if (!assign_valid(&assigned))
+    if (!assign_valid(&assigned) || busy_sharers(a, p->mesh) < n->sharers)
         return;
     n->assign = *a;
     placement_settle(p, node);
@@ -64,7 +64,8 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
 }
 
 /* Give a node, and all that are alike, its best assignment as things stand, the one it has unless
- * another is better; true when that changed its shardings. */
+ * another is better; true when that changed its shardings.  Where nothing that neighbours suggest
+ * is shared by enough devices, following knew how to. */
 bool improve_node(struct placement *p, uint32_t node)
 {
     struct placement_node *n = &p->nodes[node];
@@ -75,12 +76,14 @@ bool improve_node(struct placement *p, uint32_t node)
 
     candidates_find(p, node, &cs);
     busy = busy_is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
-    if (before.home != PLACEMENT_UNKNOWN &&
+    if (before.home != PLACEMENT_UNKNOWN && busy_sharers(&n->assign, p->mesh) >= n->sharers &&
         !(busy & ~busy_axes(&n->assign, shd_mesh_naxes(p->mesh))))
         best = (struct best){true, tally_near(p, node), n->assign};
     consider_all(p, node, &cs, busy, &best);
     if (!best.found)
         consider_all(p, node, &cs, 0, &best);
+    if (!best.found)
+        best.assign = n->followed;
     n->assign = best.assign;
     placement_settle(p, node);
     if (before.home == PLACEMENT_UNKNOWN ||

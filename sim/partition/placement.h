@@ -36,6 +36,8 @@ struct placement_node {
     bool works; /* it becomes a kernel */
     struct rule rule;
     struct assign assign;
+    struct assign followed; /* in a search, of heavy work: how it is cut by following ... */
+    int64_t sharers;        /* ... and how many devices are to share it, as they do by that; or 0 */
     struct placement_cause cause[SHD_MESH_AXES_MAX]; /* by axis */
     uint32_t home;                                   /* sharding numbers */
     uint32_t gift; /* a version that costs nothing for now, or PLACEMENT_UNKNOWN */

@@ -29,6 +29,7 @@ struct price {
     uint32_t nindex;
     struct entry *entries;
     uint32_t nentries, used;
+    uint64_t worked_out;
     uint64_t *arrays; /* by node */
     bool failed;      /* no memory */
 };
@@ -292,6 +293,11 @@ static double cost_of(const struct price *p, uint32_t node, uint32_t from, uint3
     return cost;
 }
 
+uint64_t price_worked_out(const struct price *price)
+{
+    return price->worked_out;
+}
+
 double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t to)
 {
     struct entry *e;
@@ -303,6 +309,7 @@ double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t
     if (e->from != UINT32_MAX)
         return e->cost;
     cost = cost_of(price, node, from, to);
+    price->worked_out++;
     if (2 * (price->used + 1) > price->nentries) {
         if (price->nentries >= ENTRIES_MAX || !grow_entries(price))
             return cost; /* not remembered: a full table would be searched without end */

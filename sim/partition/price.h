@@ -54,6 +54,9 @@ const struct shd_sharding *price_sharding(const struct price *price, uint32_t nu
 /* Cost of taking a node's array from one sharding to another. */
 double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t to);
 
+/* How many costs were worked out so far, and not only looked up. */
+uint64_t price_worked_out(const struct price *price);
+
 /* The steps that have this cost.  The errors of shd_reshard_build_with(). */
 SHD_MUST_CHECK int price_plan(struct shd_reshard_plan *out, const struct price *price,
                               uint32_t node, uint32_t from, uint32_t to, struct shd_error *err);

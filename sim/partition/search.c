@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "partition/alike.h"
+#include "partition/busy.h"
 #include "partition/follow.h"
 #include "partition/improve.h"
+#include "partition/mend.h"
 #include "partition/share.h"
 #include "partition/tally.h"
 
@@ -53,8 +55,10 @@ static void sweep(struct placement *p)
 
 /* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may
  * move: what a forward gather brought together, the backward step can scatter. */
-void search_free_gradients(struct placement *p)
+bool search_free_gradients(struct placement *p)
 {
+    bool any = false;
+
     p->gradients_free = true;
     for (uint32_t node = 0; node < p->graph->nnodes; node++) {
         struct placement_node *n = &p->nodes[node];
@@ -64,7 +68,9 @@ void search_free_gradients(struct placement *p)
             continue;
         n->fixed = false;
         placement_settle_aliases(p, p->graph->nodes[node].inputs[0]);
+        any = true;
     }
+    return any;
 }
 
 /* Each op in the order of the data takes what is cheapest for it. */
@@ -105,21 +111,16 @@ static void keep(struct best *best, struct placement *p)
     memcpy(best->nodes, p->nodes, p->graph->nnodes * sizeof *p->nodes);
 }
 
-static int search_by(struct placement *p, const struct tactic *tactic, struct best *best,
-                     struct shd_error *err)
+static void search_by(struct placement *p, const struct tactic *tactic, struct best *best)
 {
-    int rounds = 0, status = SHD_OK;
+    int rounds = 0;
 
     p->scatters = tactic->scatters;
-    if (tactic->follows)
-        status = follow_placement(p, err);
-    else
+    if (!tactic->follows)
         start_cheapest(p);
-    if (status != SHD_OK)
-        return status;
     sweep(p);
     if (tactic->frees_gradients) {
-        search_free_gradients(p);
+        (void)search_free_gradients(p);
         sweep(p);
     }
     while (rounds < SHARES_MAX && share_all(p)) {
@@ -128,39 +129,139 @@ static int search_by(struct placement *p, const struct tactic *tactic, struct be
         rounds++;
     }
     p->limits.hits[LIMIT_SHARES] += rounds == SHARES_MAX;
-    return SHD_OK;
+}
+
+static void take_if_better(struct best *best, struct placement *p, double price)
+{
+    if (price >= best->price)
+        return;
+    *best = (struct best){best->nodes, price, p->gradients_free};
+    memcpy(best->nodes, p->nodes, p->graph->nnodes * sizeof *p->nodes);
+}
+
+static void place_best(struct placement *p, const struct best *best)
+{
+    memcpy(p->nodes, best->nodes, p->graph->nnodes * sizeof *p->nodes);
+    p->gradients_free = best->gradients_free;
+}
+
+static int mend_more(struct placement *p, double total, struct best *best, struct shd_error *err)
+{
+    int status = mend_placement(p, &total, err);
+
+    take_if_better(best, p, total * search_part(p));
+    return status;
+}
+
+/* Mend the best, as it is and with gradients of constraints let go. */
+static int mend_best(struct placement *p, struct best *best, struct shd_error *err)
+{
+    int status;
+
+    place_best(p, best);
+    status = mend_more(p, best->price / search_part(p), best, err);
+    if (status == SHD_OK && !p->gradients_free && search_free_gradients(p))
+        status = mend_more(p, tally_total(p), best, err);
+    place_best(p, best);
+    return status;
+}
+
+/* A sum that is passed on is no work shared. */
+static void share_as_followed(struct placement_node *out, const struct placement_node *followed,
+                              const struct shd_mesh *mesh)
+{
+    out->followed = followed->assign;
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        if (out->followed.place[a] == ASSIGN_PARTIAL)
+            out->followed.place[a] = ASSIGN_NONE;
+    out->sharers = busy_sharers(&out->followed, mesh);
+}
+
+/* Place all ops by following, and find how many devices are to share the work of each, there and
+ * in `start`: the nodes as they were. */
+static int follow_first(struct placement *p, struct placement_node *start, struct shd_error *err)
+{
+    int status = follow_placement(p, err);
+
+    for (uint32_t node = 0; node < p->graph->nnodes && status == SHD_OK; node++)
+        if (placement_is_free(p, node) && busy_is_heavy(p->graph->nodes[node].op)) {
+            share_as_followed(&start[node], &p->nodes[node], p->mesh);
+            share_as_followed(&p->nodes[node], &p->nodes[node], p->mesh);
+        }
+    return status;
+}
+
+static size_t bytes_of(const struct placement *p)
+{
+    return p->graph->nnodes * sizeof *p->nodes;
+}
+
+static int no_memory(const struct placement *p, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
+}
+
+int search_find_sharers(struct placement *p, struct shd_error *err)
+{
+    struct placement_node *start = malloc(bytes_of(p) + 1);
+    int status;
+
+    if (!start)
+        return no_memory(p, err);
+    memcpy(start, p->nodes, bytes_of(p));
+    status = follow_first(p, start, err);
+    memcpy(p->nodes, start, bytes_of(p));
+    free(start);
+    return status;
+}
+
+/* Where tactics start. */
+struct starts {
+    struct placement_node *unknown, *followed;
+};
+
+static int find_starts(struct starts *starts, struct placement *p, struct shd_error *err)
+{
+    int status = alike_link(p, err);
+
+    if (status != SHD_OK)
+        return status;
+    memcpy(starts->unknown, p->nodes, bytes_of(p));
+    status = follow_first(p, starts->unknown, err);
+    memcpy(starts->followed, p->nodes, bytes_of(p));
+    return status;
+}
+
+static int search_from(struct placement *p, const struct starts *starts, struct best *best,
+                       struct shd_error *err)
+{
+    for (size_t t = 0; t < NTACTICS && !price_failed(p->price); t++) {
+        memcpy(p->nodes, tactics[t].follows ? starts->followed : starts->unknown, bytes_of(p));
+        p->gradients_free = false;
+        search_by(p, &tactics[t], best);
+        if (!price_failed(p->price))
+            take_if_better(best, p, search_price(p));
+    }
+    if (best->price == INFINITY)
+        return no_memory(p, err);
+    return mend_best(p, best, err);
 }
 
 int search_placement(struct placement *p, struct shd_error *err)
 {
-    size_t bytes = p->graph->nnodes * sizeof *p->nodes;
-    struct placement_node *start = malloc(bytes + 1);
-    struct best best = {malloc(bytes + 1), INFINITY, false};
-    int status = alike_link(p, err);
+    struct starts starts = {malloc(bytes_of(p) + 1), malloc(bytes_of(p) + 1)};
+    struct best best = {malloc(bytes_of(p) + 1), INFINITY, false};
+    int status;
 
-    if (start && best.nodes && status == SHD_OK)
-        memcpy(start, p->nodes, bytes);
-    for (size_t t = 0; start && best.nodes && status == SHD_OK && t < NTACTICS; t++) {
-        double price;
-
-        memcpy(p->nodes, start, bytes);
-        p->gradients_free = false;
-        status = search_by(p, &tactics[t], &best, err);
-        if (price_failed(p->price))
-            break;
-        price = search_price(p);
-        if (price >= best.price)
-            continue;
-        best = (struct best){best.nodes, price, p->gradients_free};
-        memcpy(best.nodes, p->nodes, bytes);
+    if (starts.unknown && starts.followed && best.nodes) {
+        status = find_starts(&starts, p, err);
+        if (status == SHD_OK)
+            status = search_from(p, &starts, &best, err);
+    } else {
+        status = no_memory(p, err);
     }
-    if (best.price < INFINITY) {
-        memcpy(p->nodes, best.nodes, bytes);
-        p->gradients_free = best.gradients_free;
-    }
-    free(start);
+    free(starts.unknown);
+    free(starts.followed);
     free(best.nodes);
-    if (status == SHD_OK && best.price == INFINITY)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
     return status;
 }

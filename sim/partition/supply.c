@@ -89,12 +89,13 @@ static uint32_t number_of(struct placement *p, const struct supply_reader *r, ui
 
 /* What a reader looks at of a value's home besides its price: the axes that keep it busy, the sum
  * that it has to pass on, or all. */
-static uint32_t sight_of(const struct placement *p, const struct supply_reader *r, uint32_t home)
+static uint32_t sight_of(const struct placement *p, const struct supply_reader *r, bool agrees,
+                         uint32_t home)
 {
     const struct graph_node *g = &p->graph->nodes[r->node];
     const struct shd_sharding *s = price_sharding(p->price, home);
 
-    if (r->by_home)
+    if (r->by_home || agrees)
         return home;
     if (r->ways && busy_is_heavy(g->op))
         return busy_brought(&p->nodes[r->node].rule, r->operand, s);
@@ -110,7 +111,7 @@ static bool init_reader(struct supply_reader *r, struct placement *p, const stru
 
     r->node = at->node;
     r->operand = at->operand;
-    r->ways = placement_is_free(p, at->node) ? &spec->ways[at->node] : NULL;
+    r->ways = spec->ways[at->node].n ? &spec->ways[at->node] : NULL;
     r->by_home = placement_takes_home(p, at->node, at->operand);
     if (r->ways && supply_pays(p, spec->given, at->node, at->operand))
         r->later = spec->later[at->node];
@@ -121,13 +122,14 @@ static bool init_reader(struct supply_reader *r, struct placement *p, const stru
     return r->needs && (r->rows || !r->by_home) && r->sight;
 }
 
-static void find_needs(struct supply_reader *r, struct placement *p, struct supply *s)
+static void find_needs(struct supply_reader *r, struct placement *p, struct supply *s,
+                       const struct supply_spec *spec)
 {
     uint32_t nhomes = r->by_home ? s->nhomes : 1, nways = nways_of(r);
 
     for (uint32_t h = 0; h < s->nhomes; h++) {
         p->nodes[s->node].home = s->homes[h];
-        r->sight[h] = sight_of(p, r, s->homes[h]);
+        r->sight[h] = sight_of(p, r, spec->agrees[r->node], s->homes[h]);
         for (uint32_t w = 0; h < nhomes && w < nways; w++) {
             double rows;
 
@@ -149,6 +151,12 @@ static void mark_last(struct supply *s)
     }
 }
 
+static bool may_go_on(struct supply *s, const struct placement *p)
+{
+    s->given_up |= price_worked_out(p->price) > s->prices_max;
+    return !s->given_up;
+}
+
 /* A need that a reader before may have had as well costs nothing then; prices are looked up only
  * between others that are still to come. */
 static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
@@ -160,7 +168,7 @@ static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
         r->relief[m] = PRICE_IMPOSSIBLE;
     for (uint32_t w = 0; w < n; w++)
         r->relief[r->needs[w]] = 0;
-    for (uint32_t m = 0; m < s->nneeds; m++)
+    for (uint32_t m = 0; m < s->nneeds && may_go_on(s, p); m++)
         for (uint32_t w = 0; w < n && s->last[m] > reader && r->relief[m] > 0; w++)
             r->relief[m] = fmin(
                 r->relief[m], price_reshard(p->price, s->node, s->needs[r->needs[w]], s->needs[m]));
@@ -168,7 +176,7 @@ static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
 
 static void find_between(struct supply *s, struct placement *p)
 {
-    for (uint32_t i = 0; i < s->nneeds; i++)
+    for (uint32_t i = 0; i < s->nneeds && may_go_on(s, p); i++)
         for (uint32_t j = 0; j < s->nneeds; j++)
             s->between[i * s->nneeds + j] =
                 s->last[j] > 0 && i != j
@@ -196,7 +204,7 @@ static bool init_readers(struct supply *s, struct placement *p, const struct sup
     if (!s->readers || !s->needs)
         return false;
     for (uint32_t r = 0; r < s->nreaders; r++)
-        find_needs(&s->readers[r], p, s);
+        find_needs(&s->readers[r], p, s, spec);
     return true;
 }
 
@@ -234,8 +242,7 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
         const struct supply_reader r = {
             .node = n->readers[i].node,
             .operand = n->readers[i].operand,
-            .ways =
-                placement_is_free(p, n->readers[i].node) ? &spec->ways[n->readers[i].node] : NULL,
+            .ways = spec->ways[n->readers[i].node].n ? &spec->ways[n->readers[i].node] : NULL,
             .by_home = placement_takes_home(p, n->readers[i].node, n->readers[i].operand)};
 
         for (uint32_t w = 0; w < nways_of(&r) && !placement_is_alias(p, r.node); w++) {
@@ -429,7 +436,7 @@ static bool find_starts(struct supply *s, struct placement *p)
     double *costs = malloc((s->nneeds + (size_t)1) * sizeof *costs);
     bool good = costs != NULL;
 
-    for (uint32_t h = 0; h < s->nhomes && good; h++) {
+    for (uint32_t h = 0; h < s->nhomes && good && may_go_on(s, p); h++) {
         struct tally_versions v;
 
         p->nodes[s->node].home = s->homes[h];
@@ -454,6 +461,7 @@ bool supply_init(struct supply *s, struct placement *p, const struct supply_spec
     memset(s, 0, sizeof *s);
     s->node = spec->node;
     s->nhomes = spec->nhomes;
+    s->prices_max = spec->prices_max;
     s->homes = malloc((spec->nhomes + (size_t)1) * sizeof *s->homes);
     s->start = malloc((spec->nhomes + (size_t)1) * sizeof *s->start);
     s->start_cost = malloc((spec->nhomes + (size_t)1) * sizeof *s->start_cost);

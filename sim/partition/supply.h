@@ -40,6 +40,7 @@ struct supply_state {
 
 struct supply {
     uint32_t node;
+    bool given_up; /* prices are missing */
     uint32_t nhomes, nneeds, nreaders, nstates, room;
     uint32_t *homes, *needs; /* sharding numbers */
     struct supply_reader *readers;
@@ -48,6 +49,7 @@ struct supply {
     uint32_t *start;    /* by home: the state in the beginning ... */
     double *start_cost; /* ... and what its outputs cost */
     struct supply_state *states;
+    uint64_t prices_max;
     uint32_t *index; /* hash table of states */
     uint32_t nindex;
 };
@@ -56,10 +58,12 @@ struct supply {
 struct supply_spec {
     uint32_t node;
     const bool *given;       /* by node: its home is no choice */
+    const bool *agrees;      /* by node: it is to be cut as its operands agree to */
     const struct ways *ways; /* by node */
     double *const *later;    /* by node, then by way: what follows, a part for each payer */
     uint32_t nhomes;
     const uint32_t *homes; /* sharding numbers of this value, each once */
+    uint64_t prices_max;   /* price_worked_out() at which it is given up */
 };
 
 /* In how many operands, and whether in this one, what follows a reader is counted: in all whose
@@ -72,7 +76,8 @@ bool supply_pays(const struct placement *placement, const bool *given, uint32_t 
 double supply_floor(struct placement *placement, const struct supply_spec *spec, uint32_t reader,
                     uint32_t need);
 
-/* False: no memory.  The caller ends it with supply_fini() in any case. */
+/* False: no memory.  One that is given up has no states.  The caller ends it with supply_fini() in
+ * any case. */
 bool supply_init(struct supply *out, struct placement *placement, const struct supply_spec *spec);
 void supply_fini(struct supply *supply);
 

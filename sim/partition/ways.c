@@ -9,15 +9,23 @@
 #include "partition/busy.h"
 #include "partition/tally.h"
 
+/* Whether an axis may cut anything: it has several devices, and no stages lie along it. */
+static bool may_cut(const struct placement *p, size_t axis)
+{
+    const struct program_stages *stages = p->request->stages;
+
+    return shd_mesh_axis_size(p->mesh, axis) > 1 && !(stages && (size_t)stages->axis == axis);
+}
+
 struct maker {
     struct ways *ways;
     struct placement *p;
     uint32_t node;
-    uint32_t naxes;                  /* those of more than one device ... */
+    uint32_t naxes;                  /* those that may move ... */
     uint8_t axes[SHD_MESH_AXES_MAX]; /* ... and which they are */
     uint32_t sums;                   /* of the operand that is partial */
     struct assign assign;            /* the one being made */
-    uint32_t tried;
+    uint32_t max;
     bool failed;
 };
 
@@ -37,7 +45,7 @@ static void keep(struct maker *m, const struct way *way)
                 ways->list[i] = *way;
             return;
         }
-    if (ways->n == WAYS_MAX) {
+    if (ways->n == m->max) {
         ways->incomplete = true;
         return;
     }
@@ -55,6 +63,21 @@ static void keep(struct maker *m, const struct way *way)
     ways->list[ways->n++] = *way;
 }
 
+/* What the assignment that stands asks of the arrays. */
+static void read_way(struct way *way, const struct placement *p, uint32_t node)
+{
+    const struct placement_node *n = &p->nodes[node];
+
+    memset(way, 0, sizeof *way);
+    way->assign = n->assign;
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
+        way->needs[k] = n->needs[k];
+    for (uint32_t r = 0; r < n->rule.nresults; r++)
+        way->homes[r] = p->nodes[assign_result_node(p->graph, node, r)].home;
+    way->busy = busy_axes(&n->assign, shd_mesh_naxes(p->mesh));
+    way->sharers = busy_sharers(&n->assign, p->mesh);
+}
+
 /* The way that an assignment is, if it is a valid one. */
 static void add_way(struct maker *m)
 {
@@ -64,17 +87,12 @@ static void add_way(struct maker *m)
     struct way way;
     const struct shd_sharding *home;
 
-    m->ways->incomplete |= ++m->tried > WAYS_TRIED_MAX;
+    m->ways->incomplete |= ++m->ways->tried > WAYS_TRIED_MAX;
     if (m->ways->incomplete || m->failed || !assign_valid(&assigned))
         return;
-    memset(&way, 0, sizeof way);
-    n->assign = way.assign = m->assign;
+    n->assign = m->assign;
     placement_settle(p, m->node);
-    for (uint32_t k = 0; k < p->graph->nodes[m->node].ninputs; k++)
-        way.needs[k] = n->needs[k];
-    for (uint32_t r = 0; r < n->rule.nresults; r++)
-        way.homes[r] = p->nodes[assign_result_node(p->graph, m->node, r)].home;
-    way.busy = busy_axes(&m->assign, shd_mesh_naxes(p->mesh));
+    read_way(&way, p, m->node);
     way.work = tally_work(p, m->node);
     home = price_sharding(p->price, way.homes[0]);
     if (home->partial_op == SHD_SUM)
@@ -86,13 +104,14 @@ static bool has_tuple(const struct maker *m)
 {
     uint32_t seen = 0;
 
-    for (uint32_t i = 0; i < m->naxes; i++) {
-        int8_t place = m->assign.place[m->axes[i]];
+    for (size_t a = 0; a < shd_mesh_naxes(m->p->mesh); a++) {
+        int8_t place = m->assign.place[a];
 
-        if (place >= 0 && seen >> place & 1)
+        if (!may_cut(m->p, a) || place < 0)
+            continue;
+        if (seen >> place & 1)
             return true;
-        if (place >= 0)
-            seen |= 1u << place;
+        seen |= 1u << place;
     }
     return false;
 }
@@ -138,25 +157,79 @@ static void add_places(struct maker *m, uint32_t at)
     }
 }
 
+/* Whether an axis that stays leaves the operand that comes as a sum no choice. */
+static bool passes_sum(const struct maker *m)
+{
+    for (size_t a = 0; a < shd_mesh_naxes(m->p->mesh); a++)
+        if (m->assign.place[a] == ASSIGN_PARTIAL)
+            return true;
+    return false;
+}
+
+/* The assignment that all begin with: nothing on the axes that may move. */
+static void start(struct maker *m, const struct ways_limits *limits)
+{
+    const struct assign *now = &m->p->nodes[m->node].assign;
+
+    assign_init(&m->assign);
+    for (uint8_t a = 0; a < shd_mesh_naxes(m->p->mesh); a++) {
+        if (!may_cut(m->p, a))
+            continue;
+        if (limits->axes >> a & 1)
+            m->axes[m->naxes++] = a;
+        else
+            m->assign.place[a] = now->place[a];
+    }
+    if (limits->axes != WAYS_ALL_AXES)
+        memcpy(m->assign.order, now->order, sizeof m->assign.order);
+    if (passes_sum(m))
+        m->assign.linear_operand = now->linear_operand;
+}
+
 bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
-               const uint32_t sums[GRAPH_INPUTS_MAX])
+               const uint32_t sums[GRAPH_INPUTS_MAX], const struct ways_limits *limits)
 {
     const struct graph_node *g = &placement->graph->nodes[node];
-    struct maker m = {.ways = out, .p = placement, .node = node};
+    struct maker m = {.ways = out, .p = placement, .node = node, .max = limits->ways};
+    bool fixed;
 
     memset(out, 0, sizeof *out);
-    assign_init(&m.assign);
-    for (uint8_t a = 0; a < shd_mesh_naxes(placement->mesh); a++)
-        if (shd_mesh_axis_size(placement->mesh, a) > 1)
-            m.axes[m.naxes++] = a;
+    start(&m, limits);
+    fixed = passes_sum(&m);
     add_places(&m, 0);
     for (uint32_t k = 0; k < g->ninputs; k++) {
+        if (fixed && k != m.assign.linear_operand)
+            continue;
         m.sums = assign_linear(g, k) ? sums[k] : 0;
         m.assign.linear_operand = (uint8_t)k;
         if (m.sums)
             add_places(&m, 0);
     }
     return !m.failed;
+}
+
+double ways_estimate(const struct placement *p, uint32_t node, uint32_t axes)
+{
+    const struct rule *rule = &p->nodes[node].rule;
+    double places = 1, estimate = 1;
+
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        places += !rule->factors[f].whole && rule->factors[f].follows == RULE_FREE;
+    for (uint8_t a = 0; a < shd_mesh_naxes(p->mesh); a++)
+        if (axes >> a & 1 && may_cut(p, a))
+            estimate *= places;
+    return estimate;
+}
+
+bool ways_init_one(struct ways *out, struct placement *placement, uint32_t node)
+{
+    memset(out, 0, sizeof *out);
+    out->list = malloc(sizeof *out->list);
+    if (!out->list)
+        return false;
+    read_way(&out->list[0], placement, node);
+    out->n = 1;
+    return true;
 }
 
 void ways_fini(struct ways *ways)

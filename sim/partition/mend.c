@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/mend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/region.h"
+#include "partition/tally.h"
+
+/* A small graph can be looked at in windows as large as itself, which takes a few hundredths of a
+ * second.  A large one is to take hardly longer than it does without: there is less for each op the
+ * more there are, down to a least. */
+#define EFFORT_MAX 1e6
+#define EFFORT_BY_OPS 5e7 /* divided by how many there are */
+#define EFFORT_OF_OP 2.0
+
+/* In looks at a price that is known: to add up what bringing one value costs. */
+#define EFFORT_OF_VALUE 5
+
+/* Windows of so many ops are tried, one size after the other. */
+static const uint32_t sizes[] = {3, 6, 12, 24, 48, 96};
+#define OPS_MAX 96
+#define NSIZES (sizeof sizes / sizeof sizes[0])
+
+/* Of more ways to cut an op, or partial placements of a window, it costs more to try them than
+ * smaller windows do. */
+#define WAYS_TO_TRY 128
+#define PARTIAL_MAX 1000
+
+/* Steps that cost a smaller part of the whole than this are not worth the effort. */
+#define PART_MIN 1e-4
+
+struct window {
+    uint32_t n, nodes[OPS_MAX];
+};
+
+/* An op to look around, with what is paid to bring its operands and results about, in all that are
+ * alike. */
+struct centre {
+    uint32_t node;
+    double paid;
+};
+
+/* Of bringing values about, and of computing. */
+struct cost {
+    double moved, work;
+};
+
+struct mender {
+    struct placement *p;
+    struct region *region;
+    struct centre *centres;
+    uint32_t ncentres;
+    uint32_t *sums, sum; /* by node: the last sum that has it */
+    double total;        /* the price of the whole placement */
+    double effort;       /* that is left */
+    bool changed;
+};
+
+/* ---- windows ---- */
+
+static bool is_alike(const struct placement *p, uint32_t a, uint32_t b)
+{
+    for (uint32_t n = p->nodes[a].next_alike; n != a; n = p->nodes[n].next_alike)
+        if (n == b)
+            return true;
+    return a == b;
+}
+
+/* Ops that are alike choose the same, so that one of them is enough. */
+static void add(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
+{
+    if (!placement_is_free(p, node) || w->n == size)
+        return;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (is_alike(p, w->nodes[i], node))
+            return;
+    w->nodes[w->n++] = node;
+}
+
+/* The op that makes a value, whatever it is called. */
+static uint32_t maker_of(const struct placement *p, uint32_t value)
+{
+    while (placement_is_alias(p, value))
+        value = p->graph->nodes[value].inputs[0];
+    return p->graph->nodes[value].op == GRAPH_EXTRA ? p->graph->nodes[value].inputs[0] : value;
+}
+
+static void add_readers(struct window *w, const struct placement *p, uint32_t value, uint32_t size)
+{
+    const struct placement_node *n = &p->nodes[value];
+
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (placement_is_alias(p, n->readers[r].node))
+            add_readers(w, p, n->readers[r].node, size);
+        else
+            add(w, p, n->readers[r].node, size);
+}
+
+/* The nearest ops around one. */
+static void look_around(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
+{
+    w->n = 0;
+    add(w, p, node, size);
+    for (uint32_t i = 0; i < w->n; i++) {
+        const struct graph_node *g = &p->graph->nodes[w->nodes[i]];
+
+        for (uint32_t k = 0; k < g->ninputs; k++)
+            add(w, p, maker_of(p, g->inputs[k]), size);
+        for (uint32_t r = 0; r < p->nodes[w->nodes[i]].rule.nresults; r++)
+            add_readers(w, p, assign_result_node(p->graph, w->nodes[i], r), size);
+    }
+}
+
+/* ---- what a window costs with all that are alike ---- */
+
+static double value_cost(struct mender *m, uint32_t node)
+{
+    if (m->sums[node] == m->sum)
+        return 0;
+    m->sums[node] = m->sum;
+    m->effort -= EFFORT_OF_VALUE;
+    return tally_value(m->p, node);
+}
+
+/* A value and its aliases. */
+static double named_cost(struct mender *m, uint32_t node)
+{
+    const struct placement_node *n = &m->p->nodes[node];
+    double cost = value_cost(m, node);
+
+    for (uint32_t r = 0; r < n->nreaders; r++)
+        if (placement_is_alias(m->p, n->readers[r].node))
+            cost += named_cost(m, n->readers[r].node);
+    return cost;
+}
+
+static double moved_around(struct mender *m, uint32_t node)
+{
+    const struct graph_node *g = &m->p->graph->nodes[node];
+    double cost = 0;
+
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        cost += value_cost(m, g->inputs[k]);
+    for (uint32_t r = 0; r < m->p->nodes[node].rule.nresults; r++)
+        cost += named_cost(m, assign_result_node(m->p->graph, node, r));
+    return cost;
+}
+
+/* All that changes when the ops of a window and those alike do, each once. */
+static struct cost window_cost(struct mender *m, const struct window *w)
+{
+    struct cost cost = {0, 0};
+
+    m->sum++;
+    for (uint32_t i = 0; i < w->n; i++) {
+        uint32_t node = w->nodes[i];
+
+        do {
+            cost.moved += moved_around(m, node);
+            cost.work += tally_work(m->p, node);
+            node = m->p->nodes[node].next_alike;
+        } while (node != w->nodes[i]);
+    }
+    return cost;
+}
+
+/* ---- mending ---- */
+
+static void place(struct mender *m, const struct window *w, const struct assign *assigns)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        m->p->nodes[w->nodes[i]].assign = assigns[i];
+        placement_settle_alike(m->p, w->nodes[i]);
+    }
+}
+
+/* Bytes are what is asked to be few: less work is not worth more of them.  Seconds are alike. */
+static bool is_better(const struct mender *m, struct cost now, struct cost before)
+{
+    if (!m->p->request->hardware && now.moved > before.moved)
+        return false;
+    return now.moved + now.work < (before.moved + before.work) * (1 - REGION_ROUNDING);
+}
+
+/* Do what was found for one window in all that are alike, if it pays in all of them together. */
+static void take(struct mender *m, const struct window *w, const struct assign *before)
+{
+    struct assign found[OPS_MAX];
+    struct cost cost, now;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        found[i] = m->p->nodes[w->nodes[i]].assign;
+    place(m, w, before);
+    cost = window_cost(m, w);
+    place(m, w, found);
+    now = window_cost(m, w);
+    if (is_better(m, now, cost)) {
+        m->total += now.moved + now.work - (cost.moved + cost.work);
+        m->changed = true;
+    } else {
+        place(m, w, before);
+    }
+}
+
+/* Place a window anew over some axes; what is too much to try is tried in half.  False: no memory.
+ */
+static bool mend(struct mender *m, const struct window *around, uint32_t axes)
+{
+    struct window w = *around;
+    struct region_best best = {.proven = false};
+    struct assign before[OPS_MAX];
+
+    for (uint32_t i = 0; i < w.n; i++)
+        before[i] = m->p->nodes[w.nodes[i]].assign;
+    for (; w.n > 0 && m->effort > 0; w.n /= 2) {
+        const struct region_limits limits = {{axes, WAYS_MAX}, PARTIAL_MAX, m->effort};
+
+        region_take(m->region, w.nodes, w.n);
+        if (!region_find(&best, m->region, region_price(m->region), &limits))
+            return false;
+        m->effort -= best.effort;
+        if (best.proven)
+            break;
+    }
+    if (best.found)
+        take(m, &w, before);
+    return true;
+}
+
+static bool is_small(const struct mender *m, const struct window *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (ways_estimate(m->p, w->nodes[i], WAYS_ALL_AXES) > WAYS_TO_TRY)
+            return false;
+    return true;
+}
+
+/* Over all axes at once, or where that is too much over any two. */
+static bool mend_around(struct mender *m, uint32_t node, uint32_t size)
+{
+    size_t naxes = shd_mesh_naxes(m->p->mesh);
+    struct window w;
+    bool good = true;
+
+    look_around(&w, m->p, node, size);
+    if (is_small(m, &w))
+        return mend(m, &w, WAYS_ALL_AXES);
+    for (size_t a = 0; a < naxes; a++)
+        for (size_t b = a + 1; b < naxes && good; b++)
+            if (shd_mesh_axis_size(m->p->mesh, a) > 1 && shd_mesh_axis_size(m->p->mesh, b) > 1)
+                good = mend(m, &w, 1u << a | 1u << b);
+    return good;
+}
+
+static int compare_centres(const void *a, const void *b)
+{
+    const struct centre *x = a, *y = b;
+
+    if (x->paid != y->paid)
+        return x->paid > y->paid ? -1 : 1;
+    return x->node < y->node ? -1 : 1;
+}
+
+static double paid_around(struct placement *p, uint32_t node)
+{
+    double paid = tally_near(p, node) - tally_work(p, node);
+    uint32_t count = 1;
+
+    for (uint32_t n = p->nodes[node].next_alike; n != node; n = p->nodes[n].next_alike)
+        count++;
+    return paid * count;
+}
+
+/* The dearest first. */
+static void list_centres(struct mender *m)
+{
+    double least = m->total * PART_MIN;
+
+    m->ncentres = 0;
+    for (uint32_t node = 0; node < m->p->graph->nnodes; node++) {
+        struct centre c = {node, 0};
+
+        if (!placement_is_free(m->p, node) || !m->p->nodes[node].stands_for)
+            continue;
+        c.paid = paid_around(m->p, node);
+        if (c.paid > least)
+            m->centres[m->ncentres++] = c;
+    }
+    qsort(m->centres, m->ncentres, sizeof *m->centres, compare_centres);
+}
+
+/* Around all that pay, in windows of one size. */
+static bool mend_by(struct mender *m, uint32_t size)
+{
+    bool good = true;
+
+    list_centres(m);
+    for (uint32_t i = 0; i < m->ncentres && m->effort > 0 && good; i++)
+        good = mend_around(m, m->centres[i].node, size);
+    return good;
+}
+
+/* Of all sizes, and again as long as that finds something. */
+static bool mend_all(struct mender *m)
+{
+    bool good = true;
+
+    m->changed = true;
+    while (m->changed && m->effort > 0 && good) {
+        m->changed = false;
+        for (size_t s = 0; s < NSIZES && m->effort > 0 && good; s++)
+            good = mend_by(m, sizes[s]);
+    }
+    return good;
+}
+
+/* What there is for a graph. */
+static double effort_for(const struct graph *graph)
+{
+    double n = graph->nnodes + 1.0;
+
+    return fmin(EFFORT_MAX, EFFORT_BY_OPS / n) + EFFORT_OF_OP * n;
+}
+
+int mend_placement(struct placement *p, double *total, struct shd_error *err)
+{
+    size_t n = p->graph->nnodes + (size_t)1;
+    struct mender m = {.p = p,
+                       .region = region_create(p),
+                       .centres = malloc(n * sizeof *m.centres),
+                       .sums = calloc(n, sizeof *m.sums),
+                       .total = *total,
+                       .effort = effort_for(p->graph)};
+    bool good = m.region && m.centres && m.sums;
+
+    good = good && mend_all(&m);
+    *total = m.total;
+    region_destroy(m.region);
+    free(m.centres);
+    free(m.sums);
+    if (!good)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
+    return SHD_OK;
+}
