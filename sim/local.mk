@@ -499,6 +499,7 @@ libsim_la_SOURCES = \
 	%D%/query/op_layer.c \
 	%D%/query/op_moe_route.c \
 	%D%/query/op_pipeline.c \
+	%D%/query/op_plan_search.c \
 	%D%/query/op_rank_order.c \
 	%D%/query/op_regex.c \
 	%D%/query/op_reshard.c \
@@ -653,6 +654,9 @@ libsim_la_SOURCES = \
 	%D%/search/hops.h \
 	%D%/search/journal.c \
 	%D%/search/journal.h \
+	%D%/search/outcome.c \
+	%D%/search/outcome.h \
+	%D%/search/outcome_json.c \
 	%D%/search/pieces.c \
 	%D%/search/pieces.h \
 	%D%/search/plan.c \
@@ -663,6 +667,7 @@ libsim_la_SOURCES = \
 	%D%/search/space.h \
 	%D%/search/stages.c \
 	%D%/search/stages.h \
+	%D%/search/subject.c \
 	%D%/search/tensors.c \
 	%D%/search/tensors.h \
 	%D%/search/timed.c \

@@ -106,6 +106,29 @@ if [ "${SHD_TEST_SIZE:-}" != small ]; then
 fi
 searched experts "$experts"
 
+# A question of other languages has the same answer.
+python3 - "$tmp/gpt.yaml" >"$tmp/asked" <<'PY'
+import json, sys
+asked = {"yaml": open(sys.argv[1]).read(), "top": 3, "range": ["tp=2", "microbatch=1", "zero=1", "order=pp-dp-cp-tp"],
+         "forbid": ["pp=4..8"]}
+print(json.dumps({"id": 1, "op": "plan.search", "in": asked}))
+for wrong in ({"range": "tp=2"}, {"range": ["tp=x"]}, {"devices": -1}, {"yaml": 3}, {"range": ["tp=3"]}):
+    print(json.dumps({"id": 1, "op": "plan.search", "in": {**asked, **wrong}}))
+PY
+shardsim search "$tmp/gpt.yaml" -q --json --top 3 --range tp=2 --range microbatch=1 --range zero=1 \
+    --range order=pp-dp-cp-tp --forbid pp=4..8 --threads 2
+cp "$tmp/out" "$tmp/command"
+shardsim query <"$tmp/asked"
+python3 - "$tmp/command" "$tmp/out" <<'PY'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[2])]
+same = json.load(open(sys.argv[1])) == lines[0]["out"]
+kinds = [line["err"]["kind"] for line in lines[1:]]
+print("#", kinds)
+sys.exit(not (same and kinds == ["type", "invalid", "range", "type", "not-found"]))
+PY
+ok $? "plan.search: the same answer as the command's, and errors of their kinds"
+
 # The scenario of a row is the row.
 # shellcheck disable=SC2086
 shardsim search "$tmp/gpt.yaml" -q --json --top 3 --plans 4 $gpt --row 2 --output "$tmp/second.yaml"

@@ -190,57 +190,6 @@ static void show_progress(void *arg, const struct search_progress *p)
         fprintf(stderr, "shardsim: %zu of at most %zu %s\n", p->ndone, p->ntotal, p->what);
 }
 
-/* ---- neighbours ---- */
-
-/* Of the layouts that differ from the winner in a choice alone, the one of the lowest bound. */
-static void find_neighbours(struct search_report *r, struct search *s)
-{
-    uint32_t winner = s->plans[s->best[0]].item;
-    uint32_t found[SPACE_NCHOICES];
-
-    memset(found, 0xff, sizeof found);
-    for (size_t i = 0; i < s->nitems; i++) {
-        enum space_choice which;
-
-        if (i == winner || s->items[i].out ||
-            space_differs(&s->items[i].layout, &s->items[winner].layout, &which) != 1 ||
-            (found[which] != UINT32_MAX && s->items[i].bound_s >= s->items[found[which]].bound_s) ||
-            !search_bound_item(s, i))
-            continue;
-        if (found[which] == UINT32_MAX || s->items[i].bound_s < s->items[found[which]].bound_s)
-            found[which] = (uint32_t)i;
-    }
-    r->nneighbours = 0;
-    for (int c = 0; c < SPACE_NCHOICES; c++)
-        if (found[c] != UINT32_MAX)
-            r->neighbours[r->nneighbours++] =
-                (struct search_neighbour){.choice = (enum space_choice)c, .item = found[c]};
-}
-
-/* Plan them; where the search was cut short one of them may win, and has neighbours of its own. */
-static int plan_neighbours(struct search_report *r, struct search *s)
-{
-    uint32_t winner;
-
-    if (s->nbest == 0 || cmd_stop_request)
-        return CMD_OK;
-    do {
-        winner = s->plans[s->best[0]].item;
-        find_neighbours(r, s);
-        for (size_t k = 0; k < r->nneighbours; k++) {
-            if (cmd_stop_request) {
-                r->nneighbours = k;
-                return CMD_OK;
-            }
-            if (!search_plan_item(s, r->neighbours[k].item)) {
-                cmd_error("no memory for plans");
-                return CMD_CANNOT;
-            }
-        }
-    } while (s->plans[s->best[0]].item != winner);
-    return CMD_OK;
-}
-
 /* ---- what comes out ---- */
 
 static int write_scenario(const struct options *o, const struct search *s)
@@ -272,7 +221,7 @@ static int write_scenario(const struct options *o, const struct search *s)
     return CMD_OK;
 }
 
-static int put(const struct options *o, const struct search_report *report)
+static int put(const struct options *o, const struct search_outcome *outcome)
 {
     struct text text = TEXT_INIT;
     struct json_out json;
@@ -280,10 +229,10 @@ static int put(const struct options *o, const struct search_report *report)
 
     if (o->json) {
         json_out_init_text(&json, &text, JSON_OUT_PRETTY);
-        search_report_json(&json, report);
+        outcome_json(&json, outcome);
         text_add_char(&text, '\n');
     } else {
-        search_report_text(&text, report);
+        search_report_text(&text, outcome);
     }
     exit = cmd_put_last(&text);
     text_fini(&text);
@@ -292,11 +241,16 @@ static int put(const struct options *o, const struct search_report *report)
 
 static int answer(const struct options *o, struct search *s, double own_step_s)
 {
-    struct search_report report = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
-    int exit = plan_neighbours(&report, s), written;
+    struct search_outcome outcome = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
+    struct shd_error err;
+    int exit = CMD_OK, written;
 
+    if (outcome_find_neighbours(&outcome, s, &cmd_stop_request, &err) != SHD_OK) {
+        cmd_error("%s", err.text);
+        exit = CMD_CANNOT;
+    }
     if (exit == CMD_OK)
-        exit = put(o, &report);
+        exit = put(o, &outcome);
     if (exit == CMD_OK && s->nbest == 0)
         exit = CMD_FAILED;
     if (exit == CMD_OK && o->output) {
@@ -319,39 +273,6 @@ static double own_step(struct chosen *chosen, const struct space *space)
     return figures.step_s;
 }
 
-/* The scenario without what every layout has of its own: what is set later is added to these maps,
- * not put in their place. */
-static void print_subject(struct text *out, const struct scenario *scenario)
-{
-    struct scenario base = *scenario;
-
-    base.pipeline = (struct scenario_pipeline){.schedule = scenario->pipeline.schedule};
-    base.context.axis = NULL;
-    base.zero.stage = 0;
-    base.zero.axis = NULL;
-    base.zero.prefetch = 0;
-    scenario_print(&base, out);
-}
-
-/* Space and text of what is searched. */
-static int init_subject(struct subject *out, const struct options *o, struct shd_error *err)
-{
-    const struct scenario *scenario = o->chosen.trial.scenario;
-    int status;
-
-    if (!out->hardware)
-        return shd_error_set(err, SHD_EINVAL,
-                             "the scenario names no cluster; expected 'hardware: NAME', as "
-                             "'shardsim show hardware' lists them");
-    status = space_init(&out->space, scenario, o->devices, err);
-    if (status != SHD_OK)
-        return status;
-    memcpy(out->space.ranges, o->ranges, sizeof o->ranges);
-    out->space.nranges = o->nranges;
-    print_subject(&out->text, scenario);
-    return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
-}
-
 static int exit_of(int status)
 {
     return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
@@ -359,7 +280,7 @@ static int exit_of(int status)
 
 static int search(struct options *o)
 {
-    struct subject subject = {.text = TEXT_INIT, .hardware = o->chosen.trial.hardware};
+    struct subject subject;
     struct search_opts opts = {.ntop = o->ntop,
                                .nplans = o->nplans,
                                .all = o->all,
@@ -368,7 +289,8 @@ static int search(struct options *o)
                                .progress = o->quiet ? NULL : show_progress};
     struct search found;
     struct shd_error err;
-    int exit, status = init_subject(&subject, o, &err);
+    int exit, status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges,
+                                    &err);
 
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
@@ -382,7 +304,7 @@ static int search(struct options *o)
         search_fini(&found);
     }
     journal_close(opts.journal);
-    text_fini(&subject.text);
+    subject_fini(&subject);
     return exit;
 }
 

@@ -35,6 +35,7 @@ extern const struct query_op query_groups_ops[];
 extern const struct query_op query_layer_ops[];
 extern const struct query_op query_moe_route_ops[];
 extern const struct query_op query_pipeline_ops[];
+extern const struct query_op query_plan_search_ops[];
 extern const struct query_op query_rank_order_ops[];
 extern const struct query_op query_regex_ops[];
 extern const struct query_op query_reshard_ops[];

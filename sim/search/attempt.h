@@ -27,6 +27,14 @@ struct subject {
     struct space space;
 };
 
+/* What is searched of a scenario, on so many devices (0: as many as its mesh has).  The trial is to
+ * outlive it; free it with subject_fini(), whatever it returns.  SHD_EINVAL: the scenario names no
+ * cluster; errors as space_init(). */
+SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
+                                const struct space_range *ranges, size_t nranges,
+                                struct shd_error *err);
+void subject_fini(struct subject *subject);
+
 enum attempt_kind {
     ATTEMPT_WHOLE,
     ATTEMPT_LAYERS,  /* a piece, for what a microbatch costs: replicas do the same */

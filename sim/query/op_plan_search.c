@@ -1,0 +1,138 @@
+/* plan.search: the best layouts of a scenario's model and batch on its cluster.
+ *
+ * {"yaml": text, "devices": N, "range": ["tp=8"], "forbid": ["zero=3"], "top": N, "plans": N} in, all
+ * but the first optional; the object of `shardsim search --json` out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "query/query.h"
+#include "query/read.h"
+#include "scenario/scenario.h"
+#include "search/outcome.h"
+
+#define TOP 10
+
+struct asked {
+    int64_t devices;
+    struct space_range ranges[SPACE_RANGES_MAX];
+    size_t nranges;
+    struct search_opts opts;
+};
+
+static int read_ranges(struct asked *out, const json_t *in, const char *key, bool forbids,
+                       struct shd_error *err)
+{
+    const json_t *list = json_object_get(in, key);
+    int status = SHD_OK;
+
+    if (list && !json_is_array(list))
+        return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of texts such as \"tp=8\"", key);
+    for (size_t i = 0; i < json_array_size(list) && status == SHD_OK; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+
+        if (!text)
+            return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of texts such as \"tp=8\"",
+                                 key);
+        if (out->nranges == SPACE_RANGES_MAX)
+            return shd_error_set(err, SHD_ERANGE, "more than %d ranges", SPACE_RANGES_MAX);
+        status = space_parse_range(&out->ranges[out->nranges++], text, forbids, err);
+    }
+    return status;
+}
+
+static int read_number_of(int64_t *out, const json_t *in, const char *key, int64_t fallback,
+                          struct shd_error *err)
+{
+    int status = read_int(out, in, key, fallback, err);
+
+    if (status == SHD_OK && (*out < 0 || *out > INT32_MAX))
+        return shd_error_set(err, SHD_ERANGE, "'%s' is %lld; expected 1 to %d", key,
+                             (long long)*out, INT32_MAX);
+    return status;
+}
+
+static int read_asked(struct asked *out, const json_t *in, struct shd_error *err)
+{
+    int64_t top = TOP, plans = 0;
+    int status = read_number_of(&out->devices, in, "devices", 0, err);
+
+    if (status == SHD_OK)
+        status = read_number_of(&top, in, "top", TOP, err);
+    if (status == SHD_OK)
+        status = read_number_of(&plans, in, "plans", 0, err);
+    if (status == SHD_OK)
+        status = read_ranges(out, in, "range", false, err);
+    if (status == SHD_OK)
+        status = read_ranges(out, in, "forbid", true, err);
+    out->opts = (struct search_opts){
+        .ntop = top > 0 ? (size_t)top : TOP, .nplans = (size_t)plans, .nthreads = 1};
+    return status;
+}
+
+static int search_subject(const struct subject *subject, const struct asked *asked,
+                          struct json_out *out, struct shd_error *err)
+{
+    struct search found;
+    struct search_outcome outcome = {.search = &found, .ntop = asked->opts.ntop};
+    int status = search_run(&found, subject, &asked->opts, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = outcome_find_neighbours(&outcome, &found, NULL, err);
+    if (status == SHD_OK)
+        outcome_json(out, &outcome);
+    search_fini(&found);
+    return status;
+}
+
+static int search_scenario(const struct scenario *scenario, const struct asked *asked,
+                           struct diag *diag, struct json_out *out, struct shd_error *err)
+{
+    struct subject subject;
+    struct trial trial;
+    int status = trial_init(&trial, scenario, diag);
+
+    if (status != SHD_OK)
+        return status;
+    status = subject_init(&subject, &trial, asked->devices, asked->ranges, asked->nranges, err);
+    if (status == SHD_OK)
+        status = search_subject(&subject, asked, out, err);
+    subject_fini(&subject);
+    trial_fini(&trial);
+    return status;
+}
+
+static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    const json_t *yaml = json_object_get(in, "yaml");
+    struct asked asked = {.nranges = 0};
+    struct diag diag = DIAG_INIT;
+    struct scenario_file *file = NULL;
+    int status;
+
+    if (!json_is_string(yaml))
+        return shd_error_set(err, SHD_ETYPE, "'yaml' must be the text of a scenario");
+    status = read_asked(&asked, in, err);
+    if (status != SHD_OK)
+        return status;
+    status = scenario_parse(&file, "<yaml>", json_string_value(yaml), json_string_length(yaml),
+                            NULL, 0, &diag);
+    if (status == SHD_OK && file->nscenarios != 1)
+        status = shd_error_set(err, SHD_EINVAL, "the scenario has %zu strategies; expected one",
+                               file->nscenarios);
+    else if (status == SHD_OK)
+        status = search_scenario(&file->scenarios[0], &asked, &diag, out, err);
+    if (diag.no_memory)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");
+    else if (diag.nmessages > 0)
+        status =
+            shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
+                          diag.messages[0].line, diag.messages[0].column, diag.messages[0].text);
+    scenario_file_destroy(file);
+    diag_fini(&diag);
+    return status;
+}
+
+const struct query_op query_plan_search_ops[] = {{"plan.search", answer}, {NULL, NULL}};

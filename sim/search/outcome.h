@@ -1,0 +1,38 @@
+/* search/outcome.h - what a search comes to: its best layouts, and what the winner costs with one
+ * choice changed.
+ *
+ * Thread class: owned by the search's thread; outcome_tie() and outcome_json() are pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_OUTCOME_H
+#define SEARCH_OUTCOME_H
+
+#include "base/json_out.h"
+#include "search/search.h"
+
+/* The best layout, by its bound and then planned, of those that differ in a choice alone. */
+struct search_neighbour {
+    enum space_choice choice;
+    uint32_t item;
+};
+
+struct search_outcome {
+    const struct search *search; /* not owned */
+    size_t ntop;
+    double own_step_s; /* of the scenario as it stands; 0: not known */
+    struct search_neighbour neighbours[SPACE_NCHOICES];
+    size_t nneighbours;
+};
+
+/* Plan the winner's neighbours; where the search was cut short one of them may win, and has
+ * neighbours of its own.  `stop` (may be NULL) ends it.  SHD_ENOMEM. */
+SHD_MUST_CHECK int outcome_find_neighbours(struct search_outcome *outcome, struct search *search,
+                                           const int *stop, struct shd_error *err);
+
+/* Steps that differ by less than the model's error for them are ties. */
+bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b);
+
+void outcome_json(struct json_out *out, const struct search_outcome *outcome);
+
+#endif /* SEARCH_OUTCOME_H */

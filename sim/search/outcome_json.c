@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/outcome.h"
+
+static const struct search_plan *best_of(const struct search *s, size_t rank)
+{
+    return &s->plans[s->best[rank]];
+}
+
+static void write_layout(struct json_out *out, const struct layout *layout)
+{
+    json_out_key(out, "layout");
+    json_out_begin_flat_object(out);
+    for (int c = 0; c < SPACE_NCHOICES; c++) {
+        struct text value = TEXT_INIT;
+
+        space_print_value(&value, (enum space_choice)c, layout->value[c]);
+        json_out_key(out, space_choice_name((enum space_choice)c));
+        if (text_get(&value)[0] >= '0' && text_get(&value)[0] <= '9' && c != SPACE_SCHEDULE)
+            json_out_uint(out, (uint64_t)layout->value[c]);
+        else
+            json_out_string(out, text_get(&value));
+        text_fini(&value);
+    }
+    json_out_end_object(out);
+}
+
+static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
+{
+    static const char *const states[] = {
+        [PLAN_REFUSED] = "refused", [PLAN_TOO_BIG] = "too_big", [PLAN_FITS] = "planned"};
+    const struct search_item *item = &s->items[plan->item];
+    const struct modelled_figures *f = &plan->plan.figures;
+
+    json_out_begin_object(out);
+    write_layout(out, &item->layout);
+    json_out_key(out, "state");
+    json_out_string(out, states[plan->plan.state]);
+    json_out_key_double(out, "bound_seconds", item->bound_s);
+    json_out_key_double(out, "bound_bytes", item->bound_bytes);
+    if (plan->plan.state != PLAN_REFUSED) {
+        json_out_key_double(out, "step_seconds", f->step_s);
+        json_out_key_double(out, "mfu", f->mfu);
+        json_out_key_double(out, "memory_bytes", f->memory_bytes);
+        json_out_key_double(out, "compute_seconds", f->compute_s);
+        json_out_key_double(out, "exposed_seconds", f->exposed_s);
+        json_out_key_double(out, "waiting_seconds", f->bubble_s);
+        json_out_key_double(out, "update_seconds", f->update_s);
+        json_out_key_double(out, "tokens_per_device_second",
+                            f->tokens_per_s / (double)s->subject->space.devices);
+    }
+    json_out_end_object(out);
+}
+
+static void write_neighbours(struct json_out *out, const struct search_outcome *r)
+{
+    json_out_key(out, "neighbours");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < r->nneighbours; k++) {
+        const struct search_neighbour *n = &r->neighbours[k];
+
+        json_out_begin_object(out);
+        json_out_key(out, "choice");
+        json_out_string(out, space_choice_name(n->choice));
+        json_out_key(out, "plan");
+        write_plan(out, r->search, &r->search->plans[r->search->items[n->item].plan]);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+void outcome_json(struct json_out *out, const struct search_outcome *r)
+{
+    const struct search *s = r->search;
+
+    json_out_begin_object(out);
+    json_out_key_uint(out, "schema", 1);
+    json_out_key(out, "hardware");
+    json_out_string(out, s->subject->hardware->name);
+    json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
+    json_out_key_uint(out, "layouts", s->nlayouts);
+    json_out_key_uint(out, "too_big", s->ntoo_big);
+    json_out_key_uint(out, "refused", s->nrefused);
+    json_out_key_uint(out, "plans", s->nplans);
+    json_out_key_double(out, "proven_seconds", s->proven_s);
+    json_out_key_double(out, "expected_error",
+                        s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1);
+    json_out_key(out, "best");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < s->nbest && k < r->ntop; k++)
+        write_plan(out, s, best_of(s, k));
+    json_out_end_array(out);
+    json_out_key(out, "planned");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < s->nplans; k++)
+        write_plan(out, s, &s->plans[k]);
+    json_out_end_array(out);
+    write_neighbours(out, r);
+    json_out_end_object(out);
+}

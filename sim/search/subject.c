@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <string.h>
+
+#include "search/attempt.h"
+
+/* The scenario without what every layout has of its own: what is set later is added to these maps,
+ * not put in their place. */
+static void print_subject(struct text *out, const struct scenario *scenario)
+{
+    struct scenario base = *scenario;
+
+    base.pipeline = (struct scenario_pipeline){.schedule = scenario->pipeline.schedule};
+    base.context.axis = NULL;
+    base.zero.stage = 0;
+    base.zero.axis = NULL;
+    base.zero.prefetch = 0;
+    scenario_print(&base, out);
+}
+
+int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
+                 const struct space_range *ranges, size_t nranges, struct shd_error *err)
+{
+    int status;
+
+    *out = (struct subject){.text = TEXT_INIT, .hardware = trial->hardware};
+    if (!out->hardware)
+        return shd_error_set(err, SHD_EINVAL,
+                             "the scenario names no cluster; expected 'hardware: NAME', as "
+                             "'shardsim show hardware' lists them");
+    if (nranges > SPACE_RANGES_MAX)
+        return shd_error_set(err, SHD_ERANGE, "more than %d ranges", SPACE_RANGES_MAX);
+    status = space_init(&out->space, trial->scenario, devices, err);
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < nranges; i++)
+        out->space.ranges[i] = ranges[i];
+    out->space.nranges = nranges;
+    print_subject(&out->text, trial->scenario);
+    return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
+}
+
+void subject_fini(struct subject *subject)
+{
+    text_fini(&subject->text);
+}
