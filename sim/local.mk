@@ -93,8 +93,12 @@ libsim_la_SOURCES = \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
 	%D%/cmd/search.c \
+	%D%/cmd/search_picture.c \
+	%D%/cmd/search_picture.h \
 	%D%/cmd/search_report.c \
 	%D%/cmd/search_report.h \
+	%D%/cmd/search_scaling.c \
+	%D%/cmd/search_scaling.h \
 	%D%/cmd/search_tensors.c \
 	%D%/cmd/search_tensors.h \
 	%D%/cmd/show.c \
@@ -178,6 +182,8 @@ libsim_la_SOURCES = \
 	%D%/draw/lanes_text.c \
 	%D%/draw/layouts.c \
 	%D%/draw/layouts.h \
+	%D%/draw/points.h \
+	%D%/draw/points_svg.c \
 	%D%/draw/stack.c \
 	%D%/draw/stack.h \
 	%D%/draw/stack_svg.c \
@@ -663,6 +669,8 @@ libsim_la_SOURCES = \
 	%D%/search/plan.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
+	%D%/search/sensitivity.c \
+	%D%/search/sensitivity.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
 	%D%/search/stages.c \

@@ -15,7 +15,9 @@
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/pages.h"
+#include "cmd/search_picture.h"
 #include "cmd/search_report.h"
+#include "cmd/search_scaling.h"
 #include "cmd/search_tensors.h"
 #include "store/write.h"
 
@@ -25,10 +27,13 @@ struct options {
     struct chosen chosen;
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges, ntop, nplans, row;
-    int64_t devices;
+    int64_t devices;              /* 0: as many as the mesh has */
+    int64_t counts[SCALING_MOST]; /* of a scaling study */
+    size_t ncounts;
+    double price; /* of a device for an hour; 0: not told */
     int nthreads;
-    bool all, json, quiet;
-    const char *output, *journal;
+    bool all, json, quiet, sensitivity;
+    const char *output, *journal, *picture;
     bool by_tensors;
     const char *tensors;
     uint64_t memory_bytes;
@@ -45,6 +50,9 @@ enum {
     KEY_JSON,
     KEY_ROW,
     KEY_JOURNAL,
+    KEY_SENSITIVITY,
+    KEY_PICTURE,
+    KEY_PRICE,
     KEY_TENSORS,
     KEY_MEMORY
 };
@@ -54,19 +62,29 @@ static const struct argp_option option_table[] = {
      "Keep a choice to a value or to values from..to, e.g. tp=8 or pp=4..16; may be given again",
      0},
     {"forbid", KEY_FORBID, "CHOICE=VALUE", 0, "Leave these values out; may be given again", 0},
-    {"devices", KEY_DEVICES, "N", 0, "On so many devices (as many as the scenario's mesh has)", 0},
+    {"devices", KEY_DEVICES, "N", 0,
+     "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
+     "the "
+     "best layout of each",
+     0},
+    {"price", KEY_PRICE, "NUMBER", 0, "Of several --devices: what a device costs an hour", 0},
     {"top", KEY_TOP, "N", 0, "Find the N best (10)", 0},
     {"plans", KEY_PLANS, "N", 0,
      "Plan at most N layouts, and say how much better another may be (as many as it takes)", 0},
     {"no-prune", KEY_NO_PRUNE, NULL, 0, "Plan every layout, whatever its bounds", 0},
     {"threads", 't', "N", 0, "Plan with so many threads (one a core)", 0},
+    {"sensitivity", KEY_SENSITIVITY, NULL, 0,
+     "Search again with links 10 % slower, with half the memory, and with a node less", 0},
+    {"picture", KEY_PICTURE, "FILE.svg", 0,
+     "Draw steps against memory; of several --devices, throughput against these", 0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
     {"journal", KEY_JOURNAL, "FILE", 0,
      "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
      "was interrupted",
      0},
     {"tensors", KEY_TENSORS, "PATTERN", OPTION_ARG_OPTIONAL,
-     "Search instead where each parameter lies whose name matches (all), on the scenario's mesh", 0},
+     "Search instead where each parameter lies whose name matches (all), on the scenario's mesh",
+     0},
     {"memory", KEY_MEMORY, "SIZE", 0,
      "With --tensors: within so much memory of a device (as limits.memory says)", 0},
     {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
@@ -100,9 +118,34 @@ static void check_together(const struct options *o, const struct argp_state *sta
 {
     if (!o->by_tensors && o->memory_bytes > 0)
         args_error(state, "--memory goes with --tensors only");
-    if (o->by_tensors && (o->nranges > 0 || o->devices > 0 || o->nplans > 0 || o->all ||
-                          o->journal || o->ntop != TOP || o->row != 1))
+    if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
+        args_error(state, "several --devices go without --journal, --output, --sensitivity and "
+                          "--tensors; ask for one count");
+    if (o->price > 0 && o->ncounts < 2)
+        args_error(state, "--price goes with several --devices, such as --devices 64..1024");
+    if (o->by_tensors && (o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
+                          o->nplans > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
         args_error(state, "--tensors goes with --memory, --threads, --json and --output only");
+}
+
+/* "64", "64..4096" or "64,96,128". */
+static void parse_devices(struct options *o, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+
+    if (scaling_parse(o->counts, &o->ncounts, arg, &err) != SHD_OK)
+        args_error(state, "--devices: %s", err.text);
+    else if (o->ncounts == 1)
+        o->devices = o->counts[0];
+}
+
+static void parse_price(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+
+    o->price = strtod(arg, &end);
+    if (end == arg || *end || !(o->price > 0) || o->price > 1e9)
+        args_error(state, "--price is '%s'; expected a number above 0", arg);
 }
 
 static void add_range(struct options *o, const char *arg, bool forbids,
@@ -131,7 +174,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         add_range(o, arg, key == KEY_FORBID, state);
         return 0;
     case KEY_DEVICES:
-        o->devices = parse_number("devices", arg, INT32_MAX, state);
+        parse_devices(o, arg, state);
+        return 0;
+    case KEY_PICTURE:
+        o->picture = arg;
+        return 0;
+    case KEY_PRICE:
+        parse_price(o, arg, state);
         return 0;
     case KEY_TOP:
         o->ntop = (size_t)parse_number("top", arg, 1000, state);
@@ -144,6 +193,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 't':
         o->nthreads = (int)parse_number("threads", arg, 1024, state);
+        return 0;
+    case KEY_SENSITIVITY:
+        o->sensitivity = true;
         return 0;
     case KEY_JOURNAL:
         o->journal = arg;
@@ -239,24 +291,55 @@ static int put(const struct options *o, const struct search_outcome *outcome)
     return exit;
 }
 
-static int answer(const struct options *o, struct search *s, double own_step_s)
+/* What is besides the search itself: neighbours, and the search again on a worse cluster. */
+static int look_around(struct search_outcome *outcome, struct sensitivity *sensitivity,
+                       const struct options *o, struct search *s, const struct search_opts *opts)
+{
+    struct shd_error err;
+    int status = outcome_find_neighbours(outcome, s, &cmd_stop_request, &err);
+
+    if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
+        status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,
+                                  &s->items[s->plans[s->best[0]].item].layout, opts, &err);
+        outcome->sensitivity = sensitivity;
+    }
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int draw_front(const struct options *o, const struct search_outcome *outcome)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status;
+
+    search_picture_front(&text, outcome);
+    status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the picture")
+                         : store_write(o->picture, &text, &err);
+    text_fini(&text);
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int answer(const struct options *o, struct search *s, const struct search_opts *opts,
+                  double own_step_s)
 {
     struct search_outcome outcome = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
-    struct shd_error err;
-    int exit = CMD_OK, written;
+    struct sensitivity sensitivity;
+    int exit = look_around(&outcome, &sensitivity, o, s, opts);
 
-    if (outcome_find_neighbours(&outcome, s, &cmd_stop_request, &err) != SHD_OK) {
-        cmd_error("%s", err.text);
-        exit = CMD_CANNOT;
-    }
     if (exit == CMD_OK)
         exit = put(o, &outcome);
     if (exit == CMD_OK && s->nbest == 0)
         exit = CMD_FAILED;
-    if (exit == CMD_OK && o->output) {
-        written = write_scenario(o, s);
-        exit = written;
-    }
+    if (exit == CMD_OK && o->output)
+        exit = write_scenario(o, s);
+    if (exit == CMD_OK && o->picture)
+        exit = draw_front(o, &outcome);
     return cmd_stop_request ? CMD_INTERRUPTED : exit;
 }
 
@@ -289,8 +372,8 @@ static int search(struct options *o)
                                .progress = o->quiet ? NULL : show_progress};
     struct search found;
     struct shd_error err;
-    int exit, status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges,
-                                    &err);
+    int exit,
+        status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges, &err);
 
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
@@ -300,12 +383,32 @@ static int search(struct options *o)
         cmd_error("%s", err.text);
         exit = exit_of(status);
     } else {
-        exit = answer(o, &found, own_step(&o->chosen, &subject.space));
+        exit = answer(o, &found, &opts, own_step(&o->chosen, &subject.space));
         search_fini(&found);
     }
     journal_close(opts.journal);
     subject_fini(&subject);
     return exit;
+}
+
+static int search_scaling(const struct options *o)
+{
+    const struct scaling asked = {.trial = &o->chosen.trial,
+                                  .ranges = o->ranges,
+                                  .nranges = o->nranges,
+                                  .counts = o->counts,
+                                  .ncounts = o->ncounts,
+                                  .price = o->price,
+                                  .json = o->json,
+                                  .picture = o->picture,
+                                  .opts = {.ntop = 1,
+                                           .nplans = o->nplans,
+                                           .all = o->all,
+                                           .nthreads = o->nthreads,
+                                           .stop = &cmd_stop_request,
+                                           .progress = o->quiet ? NULL : show_progress}};
+
+    return scaling_run(&asked);
 }
 
 static int search_tensors(const struct options *o)
@@ -353,7 +456,7 @@ static int run(int argc, char **argv)
     pages_keep();
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
-        exit = o.by_tensors ? search_tensors(&o) : search(&o);
+        exit = o.by_tensors ? search_tensors(&o) : o.ncounts > 1 ? search_scaling(&o) : search(&o);
     chosen_fini(&o.chosen);
     return exit;
 }

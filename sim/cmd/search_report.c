@@ -200,6 +200,54 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
     table_fini(&table);
 }
 
+static bool is_same(const struct layout *a, const struct layout *b)
+{
+    enum space_choice which;
+
+    return a->value[SPACE_DP] == b->value[SPACE_DP] && space_differs(a, b, &which) == 0;
+}
+
+/* The best of a case, and how much longer the layout that was best before takes there. */
+static void add_case(struct table *table, const struct sensitivity_case *c,
+                     const struct layout *before)
+{
+    table_add(table, "%s", c->name);
+    table_add(table, "%" PRId64, c->devices);
+    if (!c->any) {
+        table_add(table, "%s", c->devices > 0 ? "nothing fits" : "nothing divides");
+        table_add(table, "%s", "");
+        table_add(table, "%s", "");
+        return;
+    }
+    add_layout(table, &c->layout);
+    add_seconds(table, c->figures.step_s);
+    if (is_same(&c->layout, before))
+        table_add(table, "%s", "stays the best");
+    else if (c->before_s > 0)
+        table_add(table, "today's best: %+.1f %%", 100 * (c->before_s / c->figures.step_s - 1));
+    else
+        table_add(table, "%s", "today's best is none here");
+}
+
+static void print_sensitivity(struct text *out, const struct search_outcome *r)
+{
+    const struct layout *before = layout_of(r->search, best_of(r->search, 0));
+    struct table table;
+
+    if (!r->sensitivity)
+        return;
+    table_init(&table, "lrlrl");
+    for (const char *const *c =
+             (const char *const[]){"", "devices", "the best there", "step", "", NULL};
+         *c; c++)
+        table_add(&table, "%s", *c);
+    for (size_t k = 0; k < r->sensitivity->n; k++)
+        add_case(&table, &r->sensitivity->cases[k], before);
+    text_add(out, "\nsensitivity   the search again on a worse cluster\n");
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
 static void print_done(struct text *out, const struct search *s)
 {
     char pieces[UNITS_TEXT_MAX], bounds[UNITS_TEXT_MAX], plans[UNITS_TEXT_MAX];
@@ -233,6 +281,7 @@ void search_report_text(struct text *out, const struct search_outcome *report)
         print_top(out, report);
         print_front(out, report);
         print_neighbours(out, report);
+        print_sensitivity(out, report);
     }
     print_done(out, report->search);
 }

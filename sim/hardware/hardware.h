@@ -142,6 +142,9 @@ SHD_MUST_CHECK int hardware_text(struct text *out, struct text *place, const cha
 SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const char *text,
                                   size_t length, struct diag *diag);
 
+/* Leave a cluster parts of its links' bandwidth and of its devices' memory. */
+void hardware_suppose(struct hardware *hardware, double links, double memory);
+
 /* Free a cluster.  NULL is allowed. */
 void hardware_destroy(struct hardware *hardware);
 

@@ -162,6 +162,13 @@ void hardware_group_of(struct hardware_group *out, const struct hardware *hardwa
     }
 }
 
+void hardware_suppose(struct hardware *hardware, double links, double memory)
+{
+    for (int i = 0; i < hardware->ntiers; i++)
+        hardware->tiers[i].bytes_per_s *= links;
+    hardware->memory_bytes *= memory;
+}
+
 /* ---- pairs ---- */
 
 int hardware_tier_between(const struct hardware *hardware, int64_t from, int64_t to)

@@ -316,6 +316,7 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
     if (status == SHD_OK)
         status = trial_init(&attempt.trial, &attempt.file->scenarios[0], &diag);
     if (status == SHD_OK) {
+        hardware_suppose(attempt.trial.hardware, subject->links, subject->memory);
         *out = attempt;
     } else {
         status = told(status, &diag, err);

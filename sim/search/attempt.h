@@ -25,6 +25,10 @@ struct subject {
     struct text text; /* the canonical text of the scenario */
     const struct hardware *hardware;
     struct space space;
+    /* What the cluster is supposed to have of its links' bandwidth and of its devices' memory: 1,
+     * or less; then `hardware` is this one. */
+    double links, memory;
+    struct hardware supposed;
 };
 
 /* What is searched of a scenario, on so many devices (0: as many as its mesh has).  The trial is to
@@ -34,6 +38,10 @@ SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, 
                                 const struct space_range *ranges, size_t nranges,
                                 struct shd_error *err);
 void subject_fini(struct subject *subject);
+
+/* Suppose a cluster with parts of its links' bandwidth and of its devices' memory.  The subject
+ * stays where it is from then on. */
+void subject_suppose(struct subject *subject, double links, double memory);
 
 enum attempt_kind {
     ATTEMPT_WHOLE,

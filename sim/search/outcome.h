@@ -9,7 +9,7 @@
 #define SEARCH_OUTCOME_H
 
 #include "base/json_out.h"
-#include "search/search.h"
+#include "search/sensitivity.h"
 
 /* The best layout, by its bound and then planned, of those that differ in a choice alone. */
 struct search_neighbour {
@@ -23,6 +23,7 @@ struct search_outcome {
     double own_step_s; /* of the scenario as it stands; 0: not known */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
+    const struct sensitivity *sensitivity; /* not owned; NULL: not asked for */
 };
 
 /* Plan the winner's neighbours; where the search was cut short one of them may win, and has
@@ -32,6 +33,9 @@ SHD_MUST_CHECK int outcome_find_neighbours(struct search_outcome *outcome, struc
 
 /* Steps that differ by less than the model's error for them are ties. */
 bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b);
+
+/* A key "layout" with the choices. */
+void outcome_json_layout(struct json_out *out, const struct layout *layout);
 
 void outcome_json(struct json_out *out, const struct search_outcome *outcome);
 

@@ -8,7 +8,7 @@ static const struct search_plan *best_of(const struct search *s, size_t rank)
     return &s->plans[s->best[rank]];
 }
 
-static void write_layout(struct json_out *out, const struct layout *layout)
+void outcome_json_layout(struct json_out *out, const struct layout *layout)
 {
     json_out_key(out, "layout");
     json_out_begin_flat_object(out);
@@ -34,7 +34,7 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
     const struct modelled_figures *f = &plan->plan.figures;
 
     json_out_begin_object(out);
-    write_layout(out, &item->layout);
+    outcome_json_layout(out, &item->layout);
     json_out_key(out, "state");
     json_out_string(out, states[plan->plan.state]);
     json_out_key_double(out, "bound_seconds", item->bound_s);
@@ -51,6 +51,31 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
                             f->tokens_per_s / (double)s->subject->space.devices);
     }
     json_out_end_object(out);
+}
+
+static void write_case(struct json_out *out, const struct sensitivity_case *c)
+{
+    json_out_begin_object(out);
+    json_out_key(out, "case");
+    json_out_string(out, c->name);
+    json_out_key_uint(out, "devices", (uint64_t)c->devices);
+    if (c->any) {
+        outcome_json_layout(out, &c->layout);
+        json_out_key_double(out, "step_seconds", c->figures.step_s);
+        json_out_key_double(out, "proven_seconds", c->proven_s);
+    }
+    if (c->before_s > 0)
+        json_out_key_double(out, "before_seconds", c->before_s);
+    json_out_end_object(out);
+}
+
+static void write_sensitivity(struct json_out *out, const struct sensitivity *sensitivity)
+{
+    json_out_key(out, "sensitivity");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < sensitivity->n; k++)
+        write_case(out, &sensitivity->cases[k]);
+    json_out_end_array(out);
 }
 
 static void write_neighbours(struct json_out *out, const struct search_outcome *r)
@@ -97,5 +122,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
         write_plan(out, s, &s->plans[k]);
     json_out_end_array(out);
     write_neighbours(out, r);
+    if (r->sensitivity)
+        write_sensitivity(out, r->sensitivity);
     json_out_end_object(out);
 }

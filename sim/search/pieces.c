@@ -243,7 +243,7 @@ struct reader {
     const struct hardware_software *software;
     struct op_seconds seconds;
     double slower; /* the slowest of all nodes */
-    bool forgets; /* of a device with a limit, what was gathered is not kept if all is above it */
+    bool forgets;  /* of a device with a limit, what was gathered is not kept if all is above it */
     int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];

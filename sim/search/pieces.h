@@ -27,7 +27,7 @@ struct piece {
     char why[160];
     struct {
         double forward_s, backward_s; /* of a microbatch */
-        double waits_s;        /* of both: transfers that computations wait for */
+        double waits_s;               /* of both: transfers that computations wait for */
         double weights_s;      /* where a schedule splits the backward phase, what it does later */
         double saved_bytes;    /* of one, that lie there from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */

@@ -215,7 +215,8 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     begin = now_s();
     /* Few are done before other threads would be there. */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(n > BOUND_BATCH ? opts->nthreads : 1) \
-    reduction(|| : no_memory)
+    reduction(||                                                                                 \
+              : no_memory)
     for (size_t k = 0; k < n; k++) {
         struct shd_error own;
 

@@ -11,8 +11,8 @@
  * keys come round, and each value of cp makes the space several times as large. */
 #define CUT_SEQUENCE_LEAST 2048
 
-/* A microbatch of a model with experts has no more tokens a device, unless it is ranged: kernels are
- * as fast by then, and what is saved of so many fits no device. */
+/* A microbatch of a model with experts has no more tokens a device, unless it is ranged: kernels
+ * are as fast by then, and what is saved of so many fits no device. */
 #define WITH_EXPERTS_MOST 65536
 
 static const char *const schedule_words[] = {
@@ -182,11 +182,12 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
             !memcmp(choices[c].name, text, (size_t)(value - text)))
             range.choice = (enum space_choice)c;
     if (range.choice == SPACE_NCHOICES)
-        return shd_error_set(err, SHD_ENOTFOUND,
-                             "'%.30s' is no choice; expected tp, pp, cp, dp, ep, virtual, "
-                             "schedule, split, microbatch, recompute, sp, zero, shards or order, then = "
-                             "and a value",
-                             text);
+        return shd_error_set(
+            err, SHD_ENOTFOUND,
+            "'%.30s' is no choice; expected tp, pp, cp, dp, ep, virtual, "
+            "schedule, split, microbatch, recompute, sp, zero, shards or order, then = "
+            "and a value",
+            text);
     value++;
     status = parse_value(&range.least, range.choice, value,
                          dots ? (size_t)(dots - value) : strlen(value), err);

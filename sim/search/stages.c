@@ -95,16 +95,15 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
                            .layers = layers,
                            .cut = stages_cut(&subject->space, layout),
                            .stride = space_stride(layout, SPACE_PP)};
-    /* In which part of a backward phase that is split replicas' transfers are, pieces of replicas do
-     * not tell: at the latest in the later one. */
+    /* In which part of a backward phase that is split replicas' transfers are, pieces of replicas
+     * do not tell: at the latest in the later one. */
     for (int p = 0; p < PIECE_NPARTS; p++) {
         bool splits = attempt_splits(layout, ATTEMPT_LAYERS);
         double backward = replicas->parts[p].backward_s;
 
-        out->parts[p] =
-            (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
-                          layers->parts[p].backward_s + (splits ? 0 : backward),
-                          layers->parts[p].weights_s + (splits ? backward : 0)};
+        out->parts[p] = (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
+                                      layers->parts[p].backward_s + (splits ? 0 : backward),
+                                      layers->parts[p].weights_s + (splits ? backward : 0)};
     }
 }
 

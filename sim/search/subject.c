@@ -24,7 +24,8 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
 {
     int status;
 
-    *out = (struct subject){.text = TEXT_INIT, .hardware = trial->hardware};
+    *out =
+        (struct subject){.text = TEXT_INIT, .hardware = trial->hardware, .links = 1, .memory = 1};
     if (!out->hardware)
         return shd_error_set(err, SHD_EINVAL,
                              "the scenario names no cluster; expected 'hardware: NAME', as "
@@ -39,6 +40,15 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     out->space.nranges = nranges;
     print_subject(&out->text, trial->scenario);
     return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
+}
+
+void subject_suppose(struct subject *subject, double links, double memory)
+{
+    subject->links = links;
+    subject->memory = memory;
+    subject->supposed = *subject->hardware;
+    hardware_suppose(&subject->supposed, links, memory);
+    subject->hardware = &subject->supposed;
 }
 
 void subject_fini(struct subject *subject)

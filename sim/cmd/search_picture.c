@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/search_picture.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "draw/points.h"
+
+#define GIB 1073741824.0
+#define PLANS_SHOWN 500 /* by step */
+
+/* What lies a little beyond all values. */
+static struct points_axis axis_of(const char *what, double low, double high)
+{
+    double room = high > low ? 0.08 * (high - low) : 0.1 * high;
+
+    return (struct points_axis){.what = what, .low = fmax(low - room, 0), .high = high + room};
+}
+
+/* ---- the front ---- */
+
+struct front {
+    struct points_point *points;
+    struct text *names;
+    size_t n;
+};
+
+static bool fill_front(struct front *out, const struct search *s)
+{
+    double least = INFINITY;
+
+    out->n = s->nbest < PLANS_SHOWN ? s->nbest : PLANS_SHOWN;
+    out->points = calloc(out->n, sizeof *out->points);
+    out->names = calloc(out->n, sizeof *out->names);
+    if (!out->points || !out->names)
+        return false;
+    /* By step, so that what needs less memory than all before it is on the front. */
+    for (size_t k = 0; k < out->n; k++) {
+        const struct search_plan *plan = &s->plans[s->best[k]];
+        bool marked = plan->plan.figures.memory_bytes < least;
+
+        if (marked) {
+            least = plan->plan.figures.memory_bytes;
+            space_print(&out->names[k], &s->items[plan->item].layout);
+        }
+        out->points[k] = (struct points_point){.x = plan->plan.figures.memory_bytes / GIB,
+                                               .y = plan->plan.figures.step_s,
+                                               .name = marked ? text_get(&out->names[k]) : NULL,
+                                               .marked = marked};
+    }
+    return true;
+}
+
+static void set_axes(struct points *out, const struct front *front)
+{
+    double low_x = INFINITY, high_x = 0, low_y = INFINITY, high_y = 0;
+
+    for (size_t k = 0; k < front->n; k++) {
+        low_x = fmin(low_x, front->points[k].x);
+        high_x = fmax(high_x, front->points[k].x);
+        low_y = fmin(low_y, front->points[k].y);
+        high_y = fmax(high_y, front->points[k].y);
+    }
+    out->x = axis_of("memory of a device, GiB", low_x, high_x);
+    out->y = axis_of("step, s", low_y, high_y);
+}
+
+static void draw_front(struct text *out, const struct search *s, const struct front *front)
+{
+    const struct modelled_figures *best = &s->plans[s->best[0]].plan.figures;
+    double error = best->expected_error > 0 ? best->expected_error : 0;
+    const char *notes[] = {
+        "Filled: no planned layout is both faster and smaller. With pruning only layouts near the "
+        "best are planned.",
+        "Shaded: ties with the best, within the error that the cluster's file expects."};
+    struct points points = {.points = front->points,
+                            .npoints = front->n,
+                            .steps = true,
+                            .band_low = best->step_s,
+                            .band_high = best->step_s * (1 + error),
+                            .notes = notes,
+                            .nnotes = error > 0 ? 2 : 1};
+    struct text title = TEXT_INIT;
+
+    text_addf(&title, "Layouts on %" PRId64 " devices of %s", s->subject->space.devices,
+              s->subject->hardware->name);
+    points.title = text_get(&title);
+    set_axes(&points, front);
+    points_draw_svg(&points, out);
+    out->failed |= title.failed;
+    text_fini(&title);
+}
+
+void search_picture_front(struct text *out, const struct search_outcome *outcome)
+{
+    struct front front = {.n = 0};
+
+    if (fill_front(&front, outcome->search))
+        draw_front(out, outcome->search, &front);
+    else
+        out->failed = true;
+    for (size_t k = 0; k < front.n && front.names; k++)
+        text_fini(&front.names[k]);
+    free(front.points);
+    free(front.names);
+}
+
+/* ---- scaling ---- */
+
+/* From a power of two below the first value to one above the last. */
+static struct points_axis doublings_of(const char *what, double first, double last)
+{
+    return (struct points_axis){.what = what,
+                                .low = exp2(floor(log2(first))),
+                                .high = exp2(floor(log2(last)) + 1),
+                                .logarithmic = true};
+}
+
+void search_picture_scaling(struct text *out, const char *hardware, const double *devices,
+                            const double *tokens_per_s, size_t n)
+{
+    static const char *const notes[] = {
+        "The best layout of each count of devices, modelled; both axes by doublings.",
+        "Dashed: as if each device did as much as each of the fewest."};
+    struct points_point *points = calloc(n, sizeof *points);
+    struct text title = TEXT_INIT;
+    struct points drawing = {.points = points,
+                             .npoints = n,
+                             .ideal = true,
+                             .notes = notes,
+                             .nnotes = sizeof notes / sizeof notes[0]};
+    double most = 0;
+
+    for (size_t i = 0; points && i < n; i++) {
+        points[i] = (struct points_point){.x = devices[i], .y = tokens_per_s[i], .marked = true};
+        most = fmax(most, tokens_per_s[i]);
+    }
+    text_addf(&title, "Throughput on devices of %s", hardware);
+    if (points && !title.failed) {
+        drawing.title = text_get(&title);
+        drawing.x = doublings_of("devices", devices[0], devices[n - 1]);
+        drawing.y = doublings_of("tokens a second", tokens_per_s[0],
+                                 fmax(most, tokens_per_s[0] * devices[n - 1] / devices[0]));
+        points_draw_svg(&drawing, out);
+    } else {
+        out->failed = true;
+    }
+    text_fini(&title);
+    free(points);
+}

@@ -1,0 +1,19 @@
+/* search_picture.h - pictures of searches, as SVG.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_SEARCH_PICTURE_H
+#define CMD_SEARCH_PICTURE_H
+
+#include "search/outcome.h"
+
+/* Steps against memory, of what was planned; at least one plan fits. */
+void search_picture_front(struct text *out, const struct search_outcome *outcome);
+
+/* Tokens a second of the best layouts against devices, both rising; n is at least 1. */
+void search_picture_scaling(struct text *out, const char *hardware, const double *devices,
+                            const double *tokens_per_s, size_t n);
+
+#endif /* CMD_SEARCH_PICTURE_H */

@@ -1,0 +1,194 @@
+/* Points as SVG.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "draw/points.h"
+#include "draw/svg.h"
+
+/* Lengths are pixels of the picture. */
+#define CHART_WIDTH 760
+#define CHART_HEIGHT 380
+#define TOP 84  /* of the chart: title and the name of y stand above */
+#define LEFT 96 /* for the numbers of an axis */
+#define NAMES_MAX 64
+#define NTICKS 5
+
+static double part_of(const struct points_axis *axis, double value)
+{
+    if (axis->logarithmic)
+        return log2(value / axis->low) / log2(axis->high / axis->low);
+    return (value - axis->low) / (axis->high - axis->low);
+}
+
+static double x_of(const struct points *p, double value)
+{
+    return LEFT + CHART_WIDTH * fmin(fmax(part_of(&p->x, value), 0), 1);
+}
+
+static double y_of(const struct points *p, double value)
+{
+    return TOP + CHART_HEIGHT * (1 - fmin(fmax(part_of(&p->y, value), 0), 1));
+}
+
+/* A number that is easy to read, at least a part of the axis: 1, 2 or 5 times a power of ten. */
+static double tick_of(const struct points_axis *axis)
+{
+    double least = (axis->high - axis->low) / NTICKS, ten = pow(10, floor(log10(least)));
+
+    return least <= ten ? ten : least <= 2 * ten ? 2 * ten : least <= 5 * ten ? 5 * ten : 10 * ten;
+}
+
+static void rule_at(const struct points *p, double value, bool across, struct text *out)
+{
+    char label[32];
+
+    snprintf(label, sizeof label, value >= 1e6 ? "%.3g" : "%.6g", value);
+    if (across) {
+        text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y_of(p, value),
+                  CHART_WIDTH);
+        svg_text(out, LEFT - 8, y_of(p, value) + 4, "l", "end", label);
+    } else {
+        text_addf(out, "<path d=\"M%.1f %dv%d\" stroke=\"#ddd\"/>\n", x_of(p, value), TOP,
+                  CHART_HEIGHT);
+        svg_text(out, x_of(p, value), TOP + CHART_HEIGHT + SVG_LINE_HEIGHT, "l", "middle", label);
+    }
+}
+
+/* Of a logarithmic axis a line for each doubling, or of many for each four, or sixteen. */
+static void rule(const struct points *p, const struct points_axis *axis, bool across,
+                 struct text *out)
+{
+    double tick = tick_of(axis), times = 2;
+
+    if (!axis->logarithmic) {
+        for (double at = ceil(axis->low / tick - 1e-9) * tick; at <= axis->high * (1 + 1e-9);
+             at += tick)
+            rule_at(p, at, across, out);
+        return;
+    }
+    while (log2(axis->high / axis->low) / log2(times) > 12)
+        times *= times;
+    for (double at = axis->low; at <= axis->high * (1 + 1e-9); at *= times)
+        rule_at(p, at, across, out);
+}
+
+static void draw_frame(const struct points *p, struct text *out)
+{
+    svg_text(out, SVG_MARGIN, 36, "t", "start", p->title);
+    svg_text(out, LEFT, TOP - 12, "h", "start", p->y.what);
+    svg_text(out, LEFT + CHART_WIDTH, TOP + CHART_HEIGHT + 2.3 * SVG_LINE_HEIGHT, "h", "end",
+             p->x.what);
+    if (p->band_high > p->band_low)
+        text_addf(
+            out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"#e8f0fa\"/>\n",
+            LEFT, y_of(p, p->band_high), CHART_WIDTH, y_of(p, p->band_low) - y_of(p, p->band_high));
+    rule(p, &p->x, false, out);
+    rule(p, &p->y, true, out);
+}
+
+static void draw_line(const struct points *p, struct text *out)
+{
+    struct colour c = colour_line(0);
+    bool begun = false;
+
+    text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
+    for (size_t i = 0; i < p->npoints; i++) {
+        const struct points_point *point = &p->points[i];
+
+        if (!point->marked)
+            continue;
+        if (!begun)
+            text_addf(out, "M%.1f %.1f", x_of(p, point->x), y_of(p, point->y));
+        else if (p->steps)
+            text_addf(out, "H%.1fV%.1f", x_of(p, point->x), y_of(p, point->y));
+        else
+            text_addf(out, "L%.1f %.1f", x_of(p, point->x), y_of(p, point->y));
+        begun = true;
+    }
+    text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
+}
+
+/* As if each device did what each of the first point's does. */
+static void draw_ideal(const struct points *p, struct text *out)
+{
+    const struct points_point *a = &p->points[0], *b = &p->points[p->npoints - 1];
+
+    text_addf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>\n",
+              x_of(p, a->x), y_of(p, a->y), x_of(p, b->x), y_of(p, a->y * b->x / a->x));
+}
+
+static void draw_point(const struct points *p, const struct points_point *point, struct text *out)
+{
+    struct colour c = colour_line(0);
+
+    text_addf(out,
+              point->marked ? "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"#%02x%02x%02x\"/>\n"
+                            : "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"none\" "
+                              "stroke=\"#%02x%02x%02x\"/>\n",
+              x_of(p, point->x), y_of(p, point->y), c.red, c.green, c.blue);
+}
+
+struct box {
+    double x, y, width; /* of a line of text, whose foot y is */
+};
+
+static bool is_clear(const struct box *placed, size_t n, const struct box *b)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fabs(placed[i].y - b->y) < SVG_LINE_HEIGHT && b->x < placed[i].x + placed[i].width &&
+            placed[i].x < b->x + b->width)
+            return false;
+    return true;
+}
+
+/* A name stands above its point, or below where that is taken, towards the middle of the chart;
+ * where both are taken it is left out. */
+static void draw_names(const struct points *p, struct text *out)
+{
+    struct box placed[NAMES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->npoints && n < NAMES_MAX; i++) {
+        const struct points_point *point = &p->points[i];
+        double width = point->name ? SVG_CHAR_WIDTH * (double)strlen(point->name) : 0;
+        double x = x_of(p, point->x), y = y_of(p, point->y);
+        bool right = x + 8 + width <= LEFT + CHART_WIDTH;
+        struct box box = {right ? x + 8 : x - 8 - width, y - 7, width};
+
+        if (!point->name)
+            continue;
+        if (!is_clear(placed, n, &box))
+            box.y = y + 17;
+        if (box.y > TOP + CHART_HEIGHT - 2 || !is_clear(placed, n, &box))
+            continue;
+        svg_text(out, right ? box.x : x - 8, box.y, "l", right ? "start" : "end", point->name);
+        placed[n++] = box;
+    }
+}
+
+void points_draw_svg(const struct points *p, struct text *out)
+{
+    double width = LEFT + CHART_WIDTH + SVG_MARGIN;
+    double notes = TOP + CHART_HEIGHT + 4.0 * SVG_LINE_HEIGHT;
+
+    svg_widen(&width, p->title, 9.8);
+    for (size_t i = 0; i < p->nnotes; i++)
+        svg_widen(&width, p->notes[i], SVG_CHAR_WIDTH);
+    svg_begin(out, width, notes + (double)p->nnotes * SVG_LINE_HEIGHT + SVG_MARGIN / 2.0);
+    draw_frame(p, out);
+    if (p->ideal && p->npoints > 1)
+        draw_ideal(p, out);
+    draw_line(p, out);
+    for (size_t i = 0; i < p->npoints; i++)
+        draw_point(p, &p->points[i], out);
+    draw_names(p, out);
+    for (size_t i = 0; i < p->nnotes; i++)
+        svg_text(out, SVG_MARGIN, notes + (double)i * SVG_LINE_HEIGHT, "n", "start", p->notes[i]);
+    text_add(out, "</svg>\n");
+}
