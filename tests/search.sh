@@ -90,6 +90,20 @@ searched gpt "$gpt"
     [ "${SHD_TEST_SIZE:-}" = small ]
 ok $? "gpt: pruned, fewer are planned"
 searched llama "$llama"
+
+# The layout that a model was trained with is one of the space: it fits, as its devices gather again
+# what they do not keep, and takes what the scenario's plan takes.
+if [ "${SHD_TEST_SIZE:-}" != small ]; then
+    shardsim search "$top_srcdir/scenarios/models/llama3-405b.yaml" -S 8k -q --json --range tp=8 --range pp=16 \
+        --range cp=1 --range virtual=4 --range split=given --range microbatch=1 --range recompute=given \
+        --range sp=yes --range zero=1 --range shards=128 --range order=pp-dp-cp-tp
+    is 0 "llama3-405b as it was trained: fits"
+    found=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["best"][0]["step_seconds"])' <"$tmp/out")
+    shardsim plan "$top_srcdir/scenarios/models/llama3-405b.yaml" -S 8k -q --json
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["time"]["modelled"]["step_seconds"])' <"$tmp/out" >"$tmp/step"
+    [ "$found" = "$(cat "$tmp/step")" ]
+    ok $? "llama3-405b as it was trained: takes what it takes as planned"
+fi
 searched experts "$experts"
 
 # The scenario of a row is the row.
