@@ -138,6 +138,8 @@ const struct failure_case failure_cases[] = {
     {"plan --json", "plan -q --json a.yaml", A_IS(GRAPH)},
     {"plan sweep", "plan -q a.yaml", A_IS(SWEEP)},
     {"plan bad input", "plan -q a.yaml", A_IS(BAD_RULE), .exit = 2},
+    {"search tensors", "search a.yaml --tensors=up -s hardware=b200 --threads 1 -o o.yaml",
+     A_IS(BLOCK), .outputs = {"o.yaml"}},
     {"compare", "compare -q a.yaml", A_IS(GRAPH)},
     {"compare json", "compare -q --json a.yaml", A_IS(GRAPH)},
     {"compare plan", "compare -q --plan a.yaml --color=always", A_IS(SWEEP)},

@@ -441,8 +441,8 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
-        "  Where each tensor of a small mlp should lie, within 2 MiB a device:\n"
-        "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors --memory 2MiB\n"
+        "  Where each tensor of a small mlp should lie:\n"
+        "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
         NULL,
