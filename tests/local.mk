@@ -336,6 +336,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \
+	%D%/search_outcome.sh \
 	%D%/search_resume.sh \
 	%D%/search_tensors.sh \
 	%D%/show.sh \

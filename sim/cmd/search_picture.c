@@ -110,12 +110,12 @@ void search_picture_front(struct text *out, const struct search_outcome *outcome
 
 /* ---- scaling ---- */
 
-/* From a power of two below the first value to one above the last. */
+/* From a power of two at or below the first value to one at or above the last. */
 static struct points_axis doublings_of(const char *what, double first, double last)
 {
     return (struct points_axis){.what = what,
                                 .low = exp2(floor(log2(first))),
-                                .high = exp2(floor(log2(last)) + 1),
+                                .high = exp2(ceil(log2(last > first ? last : 2 * first))),
                                 .logarithmic = true};
 }
 

@@ -48,7 +48,12 @@ static void rule_at(const struct points *p, double value, bool across, struct te
 {
     char label[32];
 
-    snprintf(label, sizeof label, value >= 1e6 ? "%.3g" : "%.6g", value);
+    if (value >= 1e6)
+        snprintf(label, sizeof label, "%.3gM", value / 1e6);
+    else if (value >= 1e4)
+        snprintf(label, sizeof label, "%.3gk", value / 1e3);
+    else
+        snprintf(label, sizeof label, "%.6g", value);
     if (across) {
         text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y_of(p, value),
                   CHART_WIDTH);

@@ -1,0 +1,99 @@
+#!/bin/sh
+# search: the search again on a worse cluster; the best layout of several counts of devices, and what
+# tokens cost there; pictures.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+
+cat >"$tmp/small.yaml" <<'END'
+version: 1
+name: small
+hardware: a100-80g-selene
+mesh: {dp: 16}
+model: {kind: gpt2, d_model: 1024, d_ff: 4096, layers: 4, heads: 16, vocab: 51200, dtype: bfloat16, positions: 2048}
+batch: {size: 64, seq: 2048, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, clip: 1.0}
+params: [['.*', []]]
+axes: {batch: dp}
+END
+ranges='--range order=pp-dp-cp-tp --range tp=1 --range pp=1..2 --range microbatch=1..4 --range recompute=none --range zero=1 --range schedule=1F1B'
+
+# is_svg FILE NAME...: a picture, with these words in it
+is_svg() {
+    python3 - "$@" <<'PY'
+import sys, xml.dom.minidom
+words = "".join(t.firstChild.data + "\n" for t in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("text"))
+sys.exit([w for w in sys.argv[2:] if str(w) not in words] != [])
+PY
+}
+
+# Words of the ranges are meant to split.
+# shellcheck disable=SC2086
+{
+    shardsim search "$tmp/small.yaml" -q --json $ranges --sensitivity --picture "$tmp/front.svg"
+    is 0 "sensitivity: found"
+    python3 - "$tmp/out" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+best, (links, memory, node) = d["best"][0], d["sensitivity"]
+assert [c["case"] for c in d["sensitivity"]] == ["links 10 % slower", "half the memory", "a node less"]
+assert [c["devices"] for c in d["sensitivity"]] == [16, 16, 8]
+assert links["step_seconds"] > best["step_seconds"] and links["before_seconds"] >= links["step_seconds"]
+assert memory["step_seconds"] >= best["step_seconds"]
+assert 1.5 * best["step_seconds"] < node["step_seconds"] < 2.5 * best["step_seconds"] and "before_seconds" not in node
+PY
+    ok $? "slower links, half the memory and a node less each have their best layout"
+    is_svg "$tmp/front.svg" "Layouts on 16 devices of a100-80g-selene" "step, s" "memory of a device, GiB" "t1 p1"
+    ok $? "a picture of steps against memory, with the best one's name"
+
+    # The same as a search of these devices alone; links have to do with nothing where there are none.
+    shardsim search "$tmp/small.yaml" -q --json $ranges --devices 8
+    cp "$tmp/out" "$tmp/eight"
+    shardsim search "$tmp/small.yaml" -q --json $ranges --devices 8..32 --price 2 --picture "$tmp/scaling.svg"
+    is 0 "scaling: found"
+    python3 - "$tmp/out" "$tmp/eight" <<'PY'
+import json, sys
+rows, eight = json.load(open(sys.argv[1]))["scaling"], json.load(open(sys.argv[2]))["best"][0]
+assert [r["devices"] for r in rows] == [8, 16, 32] and all(r["proven"] for r in rows)
+assert rows[0]["layout"] == eight["layout"] and rows[0]["step_seconds"] == eight["step_seconds"]
+for r in rows:
+    tokens = 64 * 2048 / r["step_seconds"] / r["devices"]
+    assert abs(r["tokens_per_device_second"] / tokens - 1) < 1e-9
+    assert abs(r["cost_per_million_tokens"] / (2 / 3600 / tokens * 1e6) - 1) < 1e-9
+PY
+    ok $? "a row for each doubling, each what a search of it alone finds, tokens and their cost"
+    is_svg "$tmp/scaling.svg" "Throughput on devices of a100-80g-selene" "devices" "tokens a second" 8 16 32
+    ok $? "a picture of throughput against devices"
+    shardsim search "$tmp/small.yaml" -q $ranges --devices 8,16,24
+    is 0 "scaling: for people"
+    says out '^most of each  8 devices: ' "which count makes most of each device"
+    says out '  24 .*no layout fits' "a count that does not divide"
+}
+
+# The scenario of a row is executed small, and verified.
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q $ranges --devices 4 --output "$tmp/best.yaml"
+is 0 "a row is written"
+shardsim run -q "$tmp/best.yaml" -s model.d_model=32 -s model.d_ff=64 -s model.vocab=128 -s model.heads=4 \
+    -s model.positions=16 -s model.layers=2 -s model.dtype=float32 -s batch.seq=16 -s batch.size=8 \
+    -s batch.microbatches=1
+is 0 "and executes and verifies, with a smaller model"
+
+# refused WORDS OPTION...: exit 2, and why
+refused() {
+    words=$1
+    shift
+    shardsim search "$tmp/small.yaml" -q "$@"
+    is 2 "search $*: refused"
+    says err "$words" "search $*: why"
+}
+refused 'counts must rise' --devices 64..8
+refused 'is no count; expected' --devices 8,x
+refused 'ask for one count' --devices 8..32 --sensitivity
+refused 'goes with several --devices' --price 2
+refused 'expected a number above 0' --devices 8..32 --price 0
+done_testing
