@@ -78,7 +78,7 @@ PY
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $ranges --devices 4 --output "$tmp/best.yaml"
 is 0 "a row is written"
-shardsim run -q "$tmp/best.yaml" -s model.d_model=32 -s model.d_ff=64 -s model.vocab=128 -s model.heads=4 \
+shardsim run -q "$tmp/best.yaml" -s model.d_model=32 -s model.d_ff=64 -s model.vocab=128 -s model.heads=4 -s model.kv_heads=4 \
     -s model.positions=16 -s model.layers=2 -s model.dtype=float32 -s batch.seq=16 -s batch.size=8 \
     -s batch.microbatches=1
 is 0 "and executes and verifies, with a smaller model"
