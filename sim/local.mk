@@ -757,6 +757,7 @@ HARDWARE_FILES = \
 	scenarios/hardware/h100-96g-titan.yaml \
 	scenarios/hardware/h100-sxm.yaml \
 	scenarios/hardware/h200-sxm.yaml \
+	scenarios/hardware/h800-sxm.yaml \
 	scenarios/hardware/mi300x.yaml \
 	scenarios/hardware/this-machine.yaml \
 	scenarios/hardware/tpu-v4.yaml \
