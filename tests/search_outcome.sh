@@ -74,6 +74,34 @@ PY
     says out '  24 .*no layout fits' "a count that does not divide"
 }
 
+# The least memory within a step, and the shortest step within memory: what all plans together say.
+# shellcheck disable=SC2086
+{
+    shardsim search "$tmp/small.yaml" -q --json $ranges --no-prune
+    cp "$tmp/out" "$tmp/all"
+    within=$(python3 -c '
+import json, sys
+steps = sorted(p["step_seconds"] for p in json.load(open(sys.argv[1]))["planned"] if p["state"] == "planned")
+print(steps[len(steps) // 2])' "$tmp/all")
+    shardsim search "$tmp/small.yaml" -q --json $ranges --within "$within" --top 2
+    is 0 "within a step: found"
+    cp "$tmp/out" "$tmp/within"
+    shardsim search "$tmp/small.yaml" -q --json $ranges --memory 3GiB --top 2
+    is 0 "within memory: found"
+    python3 - "$tmp/all" "$tmp/within" "$tmp/out" "$within" <<'PY'
+import json, sys
+everything, step, memory = (json.load(open(f)) for f in sys.argv[1:4])
+plans = [p for p in everything["planned"] if p["state"] == "planned"]
+fast = sorted(p["memory_bytes"] for p in plans if p["step_seconds"] <= float(sys.argv[4]))
+small = sorted(p["step_seconds"] for p in plans if p["memory_bytes"] <= 3 * 2**30)
+assert 0 < len(small) < len(plans) and 0 < len(fast) < len(plans)
+assert [p["memory_bytes"] for p in step["best"]] == fast[:2]
+assert [p["step_seconds"] for p in memory["best"]] == small[:2]
+assert step["plans"] < len(plans)
+PY
+    ok $? "each is the best of all that were planned"
+}
+
 # The scenario of a row is executed small, and verified.
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $ranges --devices 4 --output "$tmp/best.yaml"
@@ -96,4 +124,6 @@ refused 'is no count; expected' --devices 8,x
 refused 'ask for one count' --devices 8..32 --sensitivity
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0
+refused 'expected a number above 0' --within soon
+refused 'goes without --memory' --sensitivity --memory 3GiB
 done_testing

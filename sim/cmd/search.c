@@ -30,7 +30,8 @@ struct options {
     int64_t devices;              /* 0: as many as the mesh has */
     int64_t counts[SCALING_MOST]; /* of a scaling study */
     size_t ncounts;
-    double price; /* of a device for an hour; 0: not told */
+    double price;    /* of a device for an hour; 0: not told */
+    double within_s; /* 0: the shortest step is looked for */
     int nthreads;
     bool all, json, quiet, sensitivity;
     const char *output, *journal, *picture;
@@ -53,6 +54,7 @@ enum {
     KEY_SENSITIVITY,
     KEY_PICTURE,
     KEY_PRICE,
+    KEY_WITHIN,
     KEY_TENSORS,
     KEY_MEMORY
 };
@@ -86,7 +88,11 @@ static const struct argp_option option_table[] = {
      "Search instead where each parameter lies whose name matches (all), on the scenario's mesh",
      0},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "With --tensors: within so much memory of a device (as limits.memory says)", 0},
+     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
+     "cluster's own",
+     0},
+    {"within", KEY_WITHIN, "SECONDS", 0,
+     "Find the layouts of least memory whose steps take no longer", 0},
     {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
     {"row", KEY_ROW, "N", 0, "Of --output: the N-th best (1)", 0},
     {"quiet", 'q', NULL, 0, "Do not tell how far it is", 0},
@@ -116,15 +122,20 @@ static void parse_memory(struct options *o, const char *arg, const struct argp_s
 /* Layouts and tensors are searched by other options. */
 static void check_together(const struct options *o, const struct argp_state *state)
 {
-    if (!o->by_tensors && o->memory_bytes > 0)
-        args_error(state, "--memory goes with --tensors only");
     if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
         args_error(state, "several --devices go without --journal, --output, --sensitivity and "
                           "--tensors; ask for one count");
+    if (o->journal && o->memory_bytes > 0)
+        args_error(state, "--journal goes without --memory, which says what of it fits");
+    if (o->sensitivity && (o->memory_bytes > 0 || o->within_s > 0))
+        args_error(state, "--sensitivity goes without --memory and --within");
     if (o->price > 0 && o->ncounts < 2)
         args_error(state, "--price goes with several --devices, such as --devices 64..1024");
-    if (o->by_tensors && (o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
-                          o->nplans > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
+    if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0))
+        args_error(state, "several --devices go without --memory and --within");
+    if (o->by_tensors &&
+        (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
+         o->nplans > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
         args_error(state, "--tensors goes with --memory, --threads, --json and --output only");
 }
 
@@ -139,13 +150,14 @@ static void parse_devices(struct options *o, const char *arg, const struct argp_
         o->devices = o->counts[0];
 }
 
-static void parse_price(struct options *o, const char *arg, const struct argp_state *state)
+static double parse_above_0(const char *option, const char *arg, const struct argp_state *state)
 {
     char *end;
+    double value = strtod(arg, &end);
 
-    o->price = strtod(arg, &end);
-    if (end == arg || *end || !(o->price > 0) || o->price > 1e9)
-        args_error(state, "--price is '%s'; expected a number above 0", arg);
+    if (end == arg || *end || !(value > 0) || value > 1e9)
+        args_error(state, "%s is '%s'; expected a number above 0", option, arg);
+    return value;
 }
 
 static void add_range(struct options *o, const char *arg, bool forbids,
@@ -179,8 +191,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_PICTURE:
         o->picture = arg;
         return 0;
+    case KEY_WITHIN:
+        o->within_s = parse_above_0("--within", arg, state);
+        return 0;
     case KEY_PRICE:
-        parse_price(o, arg, state);
+        o->price = parse_above_0("--price", arg, state);
         return 0;
     case KEY_TOP:
         o->ntop = (size_t)parse_number("top", arg, 1000, state);
@@ -368,6 +383,7 @@ static int search(struct options *o)
                                .nplans = o->nplans,
                                .all = o->all,
                                .nthreads = o->nthreads,
+                               .within_s = o->within_s,
                                .stop = &cmd_stop_request,
                                .progress = o->quiet ? NULL : show_progress};
     struct search found;
@@ -375,6 +391,8 @@ static int search(struct options *o)
     int exit,
         status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges, &err);
 
+    if (status == SHD_OK && o->memory_bytes > 0)
+        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
     if (status == SHD_OK)

@@ -37,13 +37,15 @@ static bool fill_front(struct front *out, const struct search *s)
     out->names = calloc(out->n, sizeof *out->names);
     if (!out->points || !out->names)
         return false;
-    /* By step, so that what needs less memory than all before it is on the front. */
+    /* By step, so that what needs less memory than all before it is on the front; or by memory. */
     for (size_t k = 0; k < out->n; k++) {
         const struct search_plan *plan = &s->plans[s->best[k]];
-        bool marked = plan->plan.figures.memory_bytes < least;
+        double other =
+            s->within_s > 0 ? plan->plan.figures.step_s : plan->plan.figures.memory_bytes;
+        bool marked = other < least;
 
         if (marked) {
-            least = plan->plan.figures.memory_bytes;
+            least = other;
             space_print(&out->names[k], &s->items[plan->item].layout);
         }
         out->points[k] = (struct points_point){.x = plan->plan.figures.memory_bytes / GIB,
@@ -71,7 +73,7 @@ static void set_axes(struct points *out, const struct front *front)
 static void draw_front(struct text *out, const struct search *s, const struct front *front)
 {
     const struct modelled_figures *best = &s->plans[s->best[0]].plan.figures;
-    double error = best->expected_error > 0 ? best->expected_error : 0;
+    double error = best->expected_error > 0 && s->within_s == 0 ? best->expected_error : 0;
     const char *notes[] = {
         "Filled: no planned layout is both faster and smaller. With pruning only layouts near the "
         "best are planned.",

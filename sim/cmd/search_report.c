@@ -54,6 +54,9 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     const struct modelled_figures *f = &winner->plan.figures;
     char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
 
+    if (s->within_s > 0)
+        text_addf(out, "least memory  of steps that take no longer than %s\n",
+                  units_print_seconds(time, sizeof time, s->within_s));
     text_add(out, "best          ");
     space_print(out, layout_of(s, winner));
     text_addf(out, "\n  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
@@ -89,19 +92,19 @@ static void print_why(struct text *out, const struct search_outcome *r)
 static void print_proof(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
-    double step = best_of(s, 0)->plan.figures.step_s;
-    double last = best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->plan.figures.step_s;
+    double first = search_goal_of(s, &best_of(s, 0)->plan);
+    double last =
+        search_goal_of(s, &best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->plan);
 
-    if (isinf(s->proven_s) || s->proven_s >= last)
+    if (isinf(s->proven) || s->proven >= last)
         text_addf(out, "  proof       exact: no other layout is better than these %zu\n",
                   s->nbest < r->ntop ? s->nbest : r->ntop);
-    else if (s->proven_s >= step)
+    else if (s->proven >= first)
         text_add(out, "  proof       exact: no layout is better; those below it may be\n");
     else
         text_addf(out,
-                  "  proof       not finished: the best of all is at most %.1f %% shorter than "
-                  "this\n",
-                  100 * (1 - s->proven_s / step));
+                  "  proof       not finished: the best of all is at most %.1f %% %s than this\n",
+                  100 * (1 - s->proven / first), s->within_s > 0 ? "smaller" : "shorter");
 }
 
 /* ---- tables ---- */
@@ -127,19 +130,29 @@ static void print_top(struct text *out, const struct search_outcome *r)
         add_bytes(&table, f->memory_bytes);
         add_seconds(&table, f->exposed_s);
         add_seconds(&table, f->bubble_s);
-        table_add(&table, "%s", k && outcome_tie(winner, f) ? "tie" : "");
+        table_add(&table, "%s", k && s->within_s == 0 && outcome_tie(winner, f) ? "tie" : "");
     }
     text_addf(out, "\ntop           of what was planned%s\n",
-              winner->expected_error > 0 ? "; a tie is within the model's error" : "");
+              s->within_s > 0              ? ", by memory"
+              : winner->expected_error > 0 ? "; a tie is within the model's error"
+                                           : "");
     table_print(&table, 0, out);
     table_fini(&table);
 }
 
-/* Whether no better plan needs less memory. */
+/* What the best are not sorted by: memory or, within a step, the step. */
+static double other_of(const struct search *s, size_t rank)
+{
+    const struct modelled_figures *f = &best_of(s, rank)->plan.figures;
+
+    return s->within_s > 0 ? f->step_s : f->memory_bytes;
+}
+
+/* Whether no better plan needs less memory or, within a step, is as fast. */
 static bool is_on_front(const struct search *s, size_t rank)
 {
     for (size_t k = 0; k < rank; k++)
-        if (best_of(s, k)->plan.figures.memory_bytes <= best_of(s, rank)->plan.figures.memory_bytes)
+        if (other_of(s, k) <= other_of(s, rank))
             return false;
     return true;
 }
@@ -162,7 +175,10 @@ static void print_front(struct text *out, const struct search_outcome *r)
         add_layout(&table, layout_of(s, best_of(s, k)));
         shown++;
     }
-    text_add(out, "\nless memory   of what was planned, the shortest step with so much of it\n");
+    text_add(out, s->within_s > 0
+                      ? "\nshorter steps of what was planned, the least memory for these\n"
+                      : "\nless memory   of what was planned, the shortest step with so "
+                        "much of it\n");
     table_print(&table, 0, out);
     table_fini(&table);
 }
@@ -191,9 +207,13 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
             table_add(&table, "%s", "");
             continue;
         }
-        add_seconds(&table, plan->plan.figures.step_s);
-        table_add(&table, "%+.1f %%",
-                  100 * (plan->plan.figures.step_s / winner->plan.figures.step_s - 1));
+        if (s->within_s > 0)
+            add_bytes(&table, plan->plan.figures.memory_bytes);
+        else
+            add_seconds(&table, plan->plan.figures.step_s);
+        table_add(&table, "%+.1f %%%s",
+                  100 * (search_goal_of(s, &plan->plan) / search_goal_of(s, &winner->plan) - 1),
+                  s->within_s > 0 && plan->plan.figures.step_s > s->within_s ? ", too slow" : "");
     }
     text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
     table_print(&table, 0, out);
@@ -266,6 +286,8 @@ static void print_done(struct text *out, const struct search *s)
               s->nlevels[SEARCH_TIMED], s->npieces,
               units_print_seconds(pieces, sizeof pieces, s->pieces_s), s->nplans,
               units_print_seconds(plans, sizeof plans, s->plans_s), s->ntoo_big, s->nrefused);
+    if (s->within_s > 0)
+        text_addf(out, "  too slow    %zu\n", s->ntoo_slow);
     if (s->nrefused > 0)
         text_addf(out, "  refused     the first: %s\n", s->why);
 }

@@ -113,7 +113,7 @@ static int find_row(struct row *out, const struct scaling *s, int64_t devices,
             out->any = true;
             out->layout = found.items[best->item].layout;
             out->figures = best->plan.figures;
-            out->proven = found.proven_s >= best->plan.figures.step_s;
+            out->proven = found.proven >= best->plan.figures.step_s;
             out->device_tokens_per_s = best->plan.figures.tokens_per_s / (double)devices;
         }
         if (status == SHD_OK)

@@ -25,10 +25,11 @@ static void find(struct search_outcome *out, struct search *s)
 
         if (i == winner || s->items[i].out ||
             space_differs(&s->items[i].layout, &s->items[winner].layout, &which) != 1 ||
-            (found[which] != UINT32_MAX && s->items[i].bound_s >= s->items[found[which]].bound_s) ||
+            (found[which] != UINT32_MAX &&
+             search_bound_of(s, i) >= search_bound_of(s, found[which])) ||
             !search_bound_item(s, i))
             continue;
-        if (found[which] == UINT32_MAX || s->items[i].bound_s < s->items[found[which]].bound_s)
+        if (found[which] == UINT32_MAX || search_bound_of(s, i) < search_bound_of(s, found[which]))
             found[which] = (uint32_t)i;
     }
     out->nneighbours = 0;

@@ -106,9 +106,11 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
     json_out_key_uint(out, "layouts", s->nlayouts);
     json_out_key_uint(out, "too_big", s->ntoo_big);
+    if (s->within_s > 0)
+        json_out_key_uint(out, "too_slow", s->ntoo_slow);
     json_out_key_uint(out, "refused", s->nrefused);
     json_out_key_uint(out, "plans", s->nplans);
-    json_out_key_double(out, "proven_seconds", s->proven_s);
+    json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
     json_out_key_double(out, "expected_error",
                         s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1);
     json_out_key(out, "best");

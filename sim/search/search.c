@@ -38,8 +38,18 @@ static void tell(const struct search_opts *opts, const struct search_progress *p
 
 /* ---- the queue ---- */
 
+double search_bound_of(const struct search *s, size_t item)
+{
+    return s->within_s > 0 ? s->items[item].bound_bytes : s->items[item].bound_s;
+}
+
+/* By the least, then by the step. */
 static bool is_before(const struct search *s, uint32_t a, uint32_t b)
 {
+    double x = search_bound_of(s, a), y = search_bound_of(s, b);
+
+    if (x != y)
+        return x < y;
     if (s->items[a].bound_s != s->items[b].bound_s)
         return s->items[a].bound_s < s->items[b].bound_s;
     return a < b;
@@ -142,6 +152,16 @@ static double scaled_time(const struct search *s, const struct search_item *item
     return bound_time(s->subject, &item->layout, replicas, &scaled);
 }
 
+static bool is_too_big(const struct search *s, const struct search_item *item)
+{
+    return item->bound_bytes > s->subject->hardware->memory_bytes;
+}
+
+static bool is_too_slow(const struct search *s, double seconds)
+{
+    return s->within_s > 0 && seconds > s->within_s;
+}
+
 /* Bound an item on a level, with its pieces built.  The bound never falls.  SHD_ENOMEM. */
 static int bound(const struct search *s, struct search_item *item, enum search_level level,
                  struct shd_error *err)
@@ -169,7 +189,7 @@ static int bound(const struct search *s, struct search_item *item, enum search_l
         item->bound_s = seconds;
     if (bytes > item->bound_bytes)
         item->bound_bytes = (float)bytes;
-    item->out = !s->all && item->bound_bytes > s->subject->hardware->memory_bytes;
+    item->out = !s->all && (is_too_big(s, item) || is_too_slow(s, item->bound_s));
     return status;
 }
 
@@ -194,8 +214,10 @@ static void note_bound(struct search *s, const struct search_item *item)
         note_refusal(s, replicas->why);
     else if (layers && layers->failed)
         note_refusal(s, layers->why);
-    else
+    else if (is_too_big(s, item))
         s->ntoo_big++;
+    else
+        s->ntoo_slow++;
 }
 
 /* Bound items on a level together. */
@@ -260,7 +282,9 @@ static int bound_all(struct search *s, const struct search_opts *opts, struct sh
     if (status != SHD_OK || stopped(opts))
         return status;
     begin = now_s();
-    s->nqueue = s->nitems;
+    for (size_t i = 0; i < s->nitems; i++)
+        if (!s->items[i].out)
+            s->queue[s->nqueue++] = (uint32_t)i;
     for (size_t i = s->nqueue / 2; i-- > 0;)
         sink(s, i);
     s->bounds_s += now_s() - begin;
@@ -282,11 +306,19 @@ static int plan(struct plan *out, bool *known, const struct search *s, const str
     return SHD_OK;
 }
 
+double search_goal_of(const struct search *s, const struct plan *plan)
+{
+    return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
+}
+
 /* Plans in the order of what is best. */
 static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {
     const struct search_plan *x = &s->plans[a], *y = &s->plans[b];
+    double of_x = search_goal_of(s, &x->plan), of_y = search_goal_of(s, &y->plan);
 
+    if (of_x != of_y)
+        return of_x < of_y ? -1 : 1;
     if (x->plan.figures.step_s != y->plan.figures.step_s)
         return x->plan.figures.step_s < y->plan.figures.step_s ? -1 : 1;
     return x->item < y->item ? -1 : 1;
@@ -324,7 +356,9 @@ static void note_plan(struct search *s, uint32_t plan_id, const char *why)
     const struct search_plan *p = &s->plans[plan_id];
 
     s->items[p->item].plan = plan_id;
-    if (p->plan.state == PLAN_FITS)
+    if (p->plan.state == PLAN_FITS && is_too_slow(s, p->plan.figures.step_s))
+        s->ntoo_slow++;
+    else if (p->plan.state == PLAN_FITS)
         add_best(s, plan_id);
     else if (p->plan.state == PLAN_REFUSED)
         note_refusal(s, why);
@@ -385,7 +419,8 @@ static bool is_over(const struct search *s, const struct search_opts *opts)
 {
     return s->nqueue == 0 || (opts->nplans && s->nplans >= opts->nplans) ||
            (!opts->all && s->nbest >= opts->ntop &&
-            s->items[s->queue[0]].bound_s > s->plans[s->best[opts->ntop - 1]].plan.figures.step_s);
+            search_bound_of(s, s->queue[0]) >
+                search_goal_of(s, &s->plans[s->best[opts->ntop - 1]].plan));
 }
 
 /* Take the first of the queue that were looked at as closely as the first of all. */
@@ -407,7 +442,7 @@ static void tell_plans(const struct search *s, const struct search_opts *opts, d
         .what = "plans",
         .ndone = s->nplans,
         .ntotal = s->nitems,
-        .best_s = s->nbest ? s->plans[s->best[0]].plan.figures.step_s : 0,
+        .best_s = s->nbest && s->within_s == 0 ? s->plans[s->best[0]].plan.figures.step_s : 0,
         .next_bound_s = next_bound_s};
 
     tell(opts, &progress);
@@ -440,7 +475,7 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
     while (status == SHD_OK && !stopped(opts) && !is_over(s, opts))
         status = look_closer(s, opts, err);
-    s->proven_s = s->nqueue > 0 ? s->items[s->queue[0]].bound_s : INFINITY;
+    s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
     return status;
 }
 
@@ -476,7 +511,8 @@ static int list(struct search *s, struct shd_error *err)
 int search_run(struct search *out, const struct subject *subject, const struct search_opts *opts,
                struct shd_error *err)
 {
-    struct search s = {.subject = subject, .journal = opts->journal, .all = opts->all};
+    struct search s = {
+        .subject = subject, .journal = opts->journal, .all = opts->all, .within_s = opts->within_s};
     int status = list(&s, err);
 
     if (status == SHD_OK)

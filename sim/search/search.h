@@ -50,9 +50,10 @@ struct search_progress {
 };
 
 struct search_opts {
-    size_t ntop;   /* how many of the best are to be certain, at least 1 */
-    size_t nplans; /* plan no more; 0: as many as it takes */
-    bool all;      /* plan every layout, whatever its bounds */
+    size_t ntop;     /* how many of the best are to be certain, at least 1 */
+    size_t nplans;   /* plan no more; 0: as many as it takes */
+    bool all;        /* plan every layout, whatever its bounds */
+    double within_s; /* above 0: those of least memory whose steps take no longer are the best */
     int nthreads;
     struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
     const int *stop;         /* ends it, with what there is; may be NULL */
@@ -64,6 +65,7 @@ struct search {
     const struct subject *subject; /* not owned */
     struct journal *journal;       /* likewise; may be NULL */
     bool all;                      /* what surely does not fit is kept, too */
+    double within_s;               /* as in the options */
     struct search_item *items;     /* all, in the order of the space */
     size_t nitems;
     uint32_t *queue; /* of items that may be best: a heap, by bound and then by number */
@@ -71,21 +73,26 @@ struct search {
     struct pieces *pieces;
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
-    uint32_t *best; /* plans that fit, by step, then by id */
+    uint32_t *best; /* plans that fit, by step or, within one, by memory; then by id */
     size_t nbest;
     /* What was done. */
     size_t nlayouts, npieces;
-    size_t ntoo_big, nrefused;          /* that are known to be */
-    size_t nlevels[SEARCH_TIMED + 1];   /* layouts that were bounded so */
-    double pieces_s, bounds_s, plans_s; /* wall time */
-    double proven_s; /* no layout that was not planned is below; infinite: all were planned */
-    char why[160];   /* the first layout that was refused, why */
+    size_t ntoo_big, ntoo_slow, nrefused; /* that are known to be */
+    size_t nlevels[SEARCH_TIMED + 1];     /* layouts that were bounded so */
+    double pieces_s, bounds_s, plans_s;   /* wall time */
+    double proven; /* no layout that was not planned is below, in seconds or, within a step, in
+                      bytes; infinite: all were planned */
+    char why[160]; /* the first layout that was refused, why */
 };
 
 /* On success free it with search_fini().  SHD_ENOMEM; SHD_ENOTFOUND: the space is empty. */
 SHD_MUST_CHECK int search_run(struct search *out, const struct subject *subject,
                               const struct search_opts *opts, struct shd_error *err);
 void search_fini(struct search *search);
+
+/* What a search looks for the least of: seconds of the step or, within one, bytes of memory. */
+double search_bound_of(const struct search *search, size_t item);
+double search_goal_of(const struct search *search, const struct plan *plan);
 
 /* Bound an item as closely as can be; false: it is out, or there is no memory. */
 bool search_bound_item(struct search *search, size_t item);

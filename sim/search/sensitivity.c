@@ -27,7 +27,7 @@ static int find_best(struct sensitivity_case *out, const struct subject *subject
         return status;
     out->devices = subject->space.devices;
     out->any = found.nbest > 0;
-    out->proven_s = found.proven_s;
+    out->proven_s = found.proven;
     if (out->any) {
         const struct search_plan *best = &found.plans[found.best[0]];
 
