@@ -249,12 +249,14 @@ static void show_progress(void *arg, const struct search_progress *p)
     char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX];
 
     (void)arg;
+    fprintf(stderr, "shardsim: %zu of at most %zu %s", p->ndone, p->ntotal, p->what);
     if (p->best_s > 0)
-        fprintf(stderr, "shardsim: %zu of at most %zu %s; best %s, none left below %s\n", p->ndone,
-                p->ntotal, p->what, units_print_seconds(best, sizeof best, p->best_s),
+        fprintf(stderr, "; best %s, none left below %s",
+                units_print_seconds(best, sizeof best, p->best_s),
                 units_print_seconds(bound, sizeof bound, p->next_bound_s));
-    else
-        fprintf(stderr, "shardsim: %zu of at most %zu %s\n", p->ndone, p->ntotal, p->what);
+    if (p->layouts_per_s > 0)
+        fprintf(stderr, "; %.0f layouts a second", p->layouts_per_s);
+    fputc('\n', stderr);
 }
 
 /* ---- what comes out ---- */

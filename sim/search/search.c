@@ -443,7 +443,8 @@ static void tell_plans(const struct search *s, const struct search_opts *opts, d
         .ndone = s->nplans,
         .ntotal = s->nitems,
         .best_s = s->nbest && s->within_s == 0 ? s->plans[s->best[0]].plan.figures.step_s : 0,
-        .next_bound_s = next_bound_s};
+        .next_bound_s = next_bound_s,
+        .layouts_per_s = (double)s->nlayouts / (s->pieces_s + s->bounds_s + s->plans_s)};
 
     tell(opts, &progress);
 }

@@ -47,6 +47,7 @@ struct search_progress {
     const char *what;
     size_t ndone, ntotal;
     double best_s, next_bound_s; /* 0: none */
+    double layouts_per_s;        /* so far, of all; 0: not known */
 };
 
 struct search_opts {
