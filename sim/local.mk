@@ -59,6 +59,18 @@ libsim_la_SOURCES = \
 	%D%/calibrate/steps.h \
 	%D%/calibrate/write.c \
 	%D%/calibrate/write.h \
+	%D%/capture/capture.c \
+	%D%/capture/capture.h \
+	%D%/capture/hlo.c \
+	%D%/capture/hlo.h \
+	%D%/capture/hlo_groups.c \
+	%D%/capture/hlo_groups.h \
+	%D%/capture/hlo_ops.c \
+	%D%/capture/hlo_ops.h \
+	%D%/capture/hlo_text.c \
+	%D%/capture/hlo_text.h \
+	%D%/capture/sums.c \
+	%D%/capture/sums.h \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/bench.c \
@@ -508,6 +520,7 @@ libsim_la_SOURCES = \
 	%D%/query/op_plan_search.c \
 	%D%/query/op_rank_order.c \
 	%D%/query/op_regex.c \
+	%D%/query/op_replay.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_ring_balance.c \
 	%D%/query/op_scenario.c \

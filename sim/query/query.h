@@ -38,6 +38,7 @@ extern const struct query_op query_pipeline_ops[];
 extern const struct query_op query_plan_search_ops[];
 extern const struct query_op query_rank_order_ops[];
 extern const struct query_op query_regex_ops[];
+extern const struct query_op query_replay_ops[];
 extern const struct query_op query_reshard_ops[];
 extern const struct query_op query_ring_balance_ops[];
 extern const struct query_op query_scenario_ops[];

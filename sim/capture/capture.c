@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "capture/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void capture_init(struct capture *capture)
+{
+    *capture = (struct capture){.title = NULL};
+}
+
+static void free_groups(struct capture_groups *groups)
+{
+    free(groups->first);
+    free(groups->ids);
+    free(groups->spelled);
+}
+
+void capture_fini(struct capture *capture)
+{
+    for (uint32_t i = 0; i < capture->ngroups; i++)
+        free_groups(&capture->groups[i]);
+    for (uint32_t i = 0; i < capture->ncollectives; i++) {
+        free(capture->collectives[i].name);
+        free(capture->collectives[i].where);
+    }
+    for (uint32_t i = 0; i < capture->nnotes; i++)
+        free(capture->notes[i]);
+    free(capture->groups);
+    free(capture->collectives);
+    free(capture->notes);
+    free(capture->title);
+    capture_init(capture);
+}
+
+/* Room for one more item of `size` bytes behind the first n.  SHD_ENOMEM. */
+static int grow(void **items, uint32_t *room, uint32_t n, size_t size, struct shd_error *err)
+{
+    uint32_t wanted = *room ? *room * 2 : 16;
+    void *more;
+
+    if (n < *room)
+        return SHD_OK;
+    more = *room > UINT32_MAX / 2 ? NULL : reallocarray(*items, wanted, size);
+    if (!more)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for what was captured");
+    *items = more;
+    *room = wanted;
+    return SHD_OK;
+}
+
+int capture_add_groups(uint32_t *out, struct capture *capture, uint32_t ngroups, size_t nids,
+                       struct shd_error *err)
+{
+    struct capture_groups groups = {.ngroups = ngroups};
+    int status = grow((void **)&capture->groups, &capture->groups_room, capture->ngroups,
+                      sizeof *capture->groups, err);
+
+    if (status != SHD_OK)
+        return status;
+    groups.first = calloc((size_t)ngroups + 1, sizeof *groups.first);
+    groups.ids = calloc(nids ? nids : 1, sizeof *groups.ids);
+    if (!groups.first || !groups.ids) {
+        free_groups(&groups);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %u groups of devices", ngroups);
+    }
+    *out = capture->ngroups;
+    capture->groups[capture->ngroups++] = groups;
+    return SHD_OK;
+}
+
+void capture_drop_groups(struct capture *capture)
+{
+    free_groups(&capture->groups[--capture->ngroups]);
+}
+
+int capture_add(struct capture *capture, const struct capture_collective *collective,
+                struct shd_error *err)
+{
+    int status = grow((void **)&capture->collectives, &capture->collectives_room,
+                      capture->ncollectives, sizeof *capture->collectives, err);
+
+    if (status != SHD_OK) {
+        free(collective->name);
+        free(collective->where);
+        return status;
+    }
+    capture->collectives[capture->ncollectives++] = *collective;
+    return SHD_OK;
+}
+
+int capture_note(struct capture *capture, struct shd_error *err, const char *fmt, ...)
+{
+    struct text text = TEXT_INIT;
+    va_list args;
+    int status;
+
+    va_start(args, fmt);
+    text_addv(&text, fmt, args);
+    va_end(args);
+    for (uint32_t i = 0; i < capture->nnotes; i++)
+        if (!strcmp(capture->notes[i], text_get(&text))) {
+            text_fini(&text);
+            return SHD_OK;
+        }
+    status = grow((void **)&capture->notes, &capture->notes_room, capture->nnotes,
+                  sizeof *capture->notes, err);
+    if (status == SHD_OK) {
+        capture->notes[capture->nnotes] = text_take(&text);
+        if (capture->notes[capture->nnotes])
+            capture->nnotes++;
+        else
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for a note");
+    }
+    text_fini(&text);
+    return status;
+}
+
+uint32_t capture_group_size(const struct capture_groups *groups)
+{
+    uint32_t most = 0;
+
+    for (uint32_t g = 0; g < groups->ngroups; g++) {
+        uint32_t n = groups->first[g + 1] - groups->first[g];
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+bool capture_groups_equal_size(const struct capture_groups *groups)
+{
+    for (uint32_t g = 1; g < groups->ngroups; g++)
+        if (groups->first[g + 1] - groups->first[g] != groups->first[1])
+            return false;
+    return true;
+}

@@ -1,0 +1,100 @@
+/* The op on compiled programs: how many collectives an XLA module has, and what devices receive.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "capture/hlo.h"
+#include "capture/sums.h"
+#include "query/limits.h"
+#include "query/query.h"
+#include "query/read.h"
+
+static int read_module(struct capture *out, const json_t *in, struct shd_error *err)
+{
+    struct hlo_request request = {.devices = 0};
+    struct diag diag = DIAG_INIT;
+    const char *text;
+    int64_t devices, trips;
+    int status = read_string(&text, in, "text", NULL, err);
+
+    if (status == SHD_OK)
+        status = read_int(&devices, in, "devices", 0, err);
+    if (status == SHD_OK)
+        status = read_int(&trips, in, "trips", 0, err);
+    if (status != SHD_OK)
+        return status;
+    if (!text)
+        return shd_error_set(err, SHD_EINVAL, "expected 'text', that of a compiled module");
+    if (devices < 0 || devices > LIMIT_DEVICES || trips < 0)
+        return shd_error_set(err, SHD_ERANGE, "'devices' is at least 1 and at most %d, 'trips' too",
+                             LIMIT_DEVICES);
+    request.devices = (int32_t)devices;
+    request.trips = (uint64_t)trips;
+    status = hlo_read(out, "text", text, strlen(text), &request, &diag);
+    if (status != SHD_OK)
+        status =
+            shd_error_set(err, status, "line %d: %s", diag.nmessages ? diag.messages[0].line : 0,
+                          diag.nmessages ? diag.messages[0].text : "no memory");
+    diag_fini(&diag);
+    return status;
+}
+
+static void write_counts(struct json_out *out, const struct capture *capture)
+{
+    json_out_key(out, "op_counts");
+    json_out_begin_object(out);
+    for (uint32_t i = 0; i < capture->ncollectives; i++) {
+        const char *op = capture->collectives[i].op;
+        uint32_t first = 0;
+
+        while (strcmp(capture->collectives[first].op, op) != 0)
+            first++;
+        if (first == i)
+            json_out_key_uint(out, op, sums_count(capture, op));
+    }
+    json_out_end_object(out);
+}
+
+static int write_bytes(struct json_out *out, const struct capture *capture, struct shd_error *err)
+{
+    uint128 *received = calloc((size_t)capture->ndevices, sizeof *received);
+
+    if (!received)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", capture->ndevices);
+    sums_by_device(received, capture);
+    json_out_key(out, "received_bytes");
+    json_out_begin_object(out);
+    json_out_key_uint(out, "total", sums_total(capture));
+    json_out_key(out, "per_device");
+    json_out_begin_array(out);
+    for (int32_t d = 0; d < capture->ndevices; d++)
+        json_out_uint(out, received[d]);
+    json_out_end_array(out);
+    json_out_end_object(out);
+    free(received);
+    return SHD_OK;
+}
+
+static int answer_hlo(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct capture capture;
+    int status;
+
+    capture_init(&capture);
+    status = read_module(&capture, in, err);
+    if (status == SHD_OK) {
+        json_out_begin_object(out);
+        write_counts(out, &capture);
+        status = write_bytes(out, &capture, err);
+        json_out_end_object(out);
+    }
+    capture_fini(&capture);
+    return status;
+}
+
+const struct query_op query_replay_ops[] = {{"replay.hlo", answer_hlo}, {NULL, NULL}};
