@@ -7,3 +7,5 @@ noinst_PROGRAMS += \
 
 examples_own_graph_LDADD = libshdsim.la libshd.la -lm
 examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
+
+EXTRA_DIST += %D%/step.hlo.txt

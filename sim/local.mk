@@ -59,6 +59,8 @@ libsim_la_SOURCES = \
 	%D%/calibrate/steps.h \
 	%D%/calibrate/write.c \
 	%D%/calibrate/write.h \
+	%D%/capture/axes.c \
+	%D%/capture/axes.h \
 	%D%/capture/capture.c \
 	%D%/capture/capture.h \
 	%D%/capture/hlo.c \
@@ -69,6 +71,8 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo_ops.h \
 	%D%/capture/hlo_text.c \
 	%D%/capture/hlo_text.h \
+	%D%/capture/rows.c \
+	%D%/capture/rows.h \
 	%D%/capture/sums.c \
 	%D%/capture/sums.h \
 	%D%/cmd/args.c \
@@ -101,6 +105,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
+	%D%/cmd/replay.c \
+	%D%/cmd/replay_report.c \
+	%D%/cmd/replay_report.h \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \

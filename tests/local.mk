@@ -332,6 +332,7 @@ test_scripts = \
 	%D%/published.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
+	%D%/replay.sh \
 	%D%/recompute.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
@@ -369,6 +370,7 @@ EXTRA_DIST += \
 	$(test_scripts) \
 	%D%/fuzz/graph_text_fuzz.c \
 	%D%/fuzz/hardware_fuzz.c \
+	%D%/fuzz/hlo_fuzz.c \
 	%D%/fuzz/pattern_fuzz.c \
 	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \

@@ -56,11 +56,12 @@ while read -r page; do
 done <"$tmp/real"
 
 # A folder in which every example can be run.
-mkdir -p "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines/scenarios"
+mkdir -p "$tmp/here/examples" "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines/scenarios"
 for file in dp_tp fsdp fsdp_tp strategies sweep tensor_parallel; do
     cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
     cp "$top_srcdir/results/baselines/scenarios/$file.yaml" "$tmp/here/results/baselines/scenarios"
 done
+cp "$top_srcdir/examples/step.hlo.txt" "$tmp/here/examples"
 chmod -R u+w "$tmp/here"
 cp -r "$tmp/here/scenarios" "$tmp/here/layouts"
 cp -r "$tmp/here/results/baselines/scenarios" "$tmp/here/results/baselines/layouts"

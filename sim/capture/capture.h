@@ -26,12 +26,17 @@
 
 #define CAPTURE_DEVICES_MAX (1 << 20) /* of one program */
 
+/* Of one collective: with these all sums fit a uint128. */
+#define CAPTURE_BYTES_MAX (UINT64_C(1) << 50)
+#define CAPTURE_TIMES_MAX (UINT64_C(1) << 40)
+
 /* Which devices do a collective together: group g has the ids first[g] to first[g + 1] - 1.  Of a
  * permute each group is a pair: who sends, who receives. */
 struct capture_groups {
     uint32_t ngroups;
     uint32_t *first;
     int32_t *ids;
+    bool pairs;
     char *spelled; /* as the text has it, by which equal ones are found; NULL: by their ids */
 };
 

@@ -16,6 +16,10 @@
 #include "capture/hlo_text.h"
 #include "capture/sums.h"
 
+/* Groups that are not told: one of all. */
+static const char no_groups[] = "{}";
+static const struct hlo_piece all_devices = {no_groups, no_groups + sizeof no_groups - 1};
+
 /* Bytes of a computation and what it calls stop here: they only tell branches apart. */
 #define BYTES_MAX ((uint128)1 << 120)
 
@@ -323,7 +327,7 @@ static char *source_of(struct hlo_piece attributes)
 static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
                        struct hlo_piece attributes)
 {
-    struct hlo_piece value = {"{}", "{}" + 2};
+    struct hlo_piece value = all_devices;
     enum hlo_ids ids = ids_of(op, attributes);
     struct shd_error err;
     int status;
@@ -335,7 +339,7 @@ static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
 
             (void)hlo_take_bracket(&value, &inside);
             if (!hlo_attribute(inside, "_xla_send_recv_source_target_pairs", &value))
-                value = (struct hlo_piece){"{}", "{}" + 2};
+                value = all_devices;
             (void)hlo_take(&value, '"');
         }
         status = hlo_pairs(out, r->capture, value, ids, &r->devices, &err);
@@ -522,7 +526,8 @@ static int set_times(struct reader *r)
             if (!is_taken(r, c, k))
                 continue;
             if (!multiply(&times, c->times, r->calls[k].times) ||
-                __builtin_add_overflow(callee->times, times, &callee->times))
+                __builtin_add_overflow(callee->times, times, &callee->times) ||
+                callee->times > CAPTURE_TIMES_MAX)
                 return fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
         }
         for (uint32_t k = c->first_collective; k < c->end_collective; k++)

@@ -322,7 +322,7 @@ static int read_mesh_groups(struct listed *out, struct hlo_piece value, struct s
     struct along along[DIMENSIONS_MAX];
     struct mesh_axes mesh;
     struct hlo_piece inside;
-    uint64_t members;
+    uint64_t members = 1;
     uint32_t nalong = 0;
     int32_t *device;
     bool good;
@@ -545,11 +545,13 @@ static int read_or_find(uint32_t *out, struct capture *capture, struct hlo_piece
         return SHD_OK;
     }
     status = read_new(out, capture, value, pairs, ids, devices, err);
-    if (status == SHD_OK)
-        capture->groups[*out].spelled = spelled;
-    else
+    if (status != SHD_OK) {
         free(spelled);
-    return status;
+        return status;
+    }
+    capture->groups[*out].pairs = pairs;
+    capture->groups[*out].spelled = spelled;
+    return SHD_OK;
 }
 
 int hlo_groups(uint32_t *out, struct capture *capture, struct hlo_piece value, enum hlo_ids ids,

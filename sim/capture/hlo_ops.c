@@ -77,12 +77,14 @@ bool hlo_op_bytes(uint64_t *bytes, uint64_t *npieces, const struct hlo_op *op,
     bool good = n > 0 && pick(bytes, npieces, op->of, items, n);
 
     free(items);
-    if (!good)
+    if (!good || *bytes > CAPTURE_BYTES_MAX)
         return false;
     if (op->result_is_gathered) {
         if (members == 0 || *bytes % members)
             return false;
         *bytes /= members;
     }
-    return !op->result_is_scattered || !__builtin_mul_overflow(*bytes, members, bytes);
+    if (op->result_is_scattered && __builtin_mul_overflow(*bytes, members, bytes))
+        return false;
+    return *bytes <= CAPTURE_BYTES_MAX;
 }

@@ -52,7 +52,7 @@ static uint128 groups_bytes(const struct capture_groups *groups, enum coll_kind 
         uint32_t n = groups->first[g + 1] - groups->first[g];
 
         /* A device that sends to itself receives nothing. */
-        if (kind == COLL_PERMUTE && n == 2 &&
+        if (groups->pairs && n == 2 &&
             groups->ids[groups->first[g]] == groups->ids[groups->first[g] + 1])
             continue;
         sum += group_bytes(kind, bytes, n);
@@ -145,7 +145,7 @@ static void each_group(uint128 *out, const struct capture *capture, uint32_t lis
         uint32_t n = groups->first[g + 1] - groups->first[g];
         const int32_t *ids = groups->ids + groups->first[g];
 
-        if (n < 2 || (n == 2 && ids[0] == ids[1]))
+        if (n < 2 || (groups->pairs && ids[0] == ids[1]))
             continue;
         if (n != last)
             bytes = list_bytes(capture, list, flow, n);

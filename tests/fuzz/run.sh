@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors graph_text hardware scenario query
+[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo graph_text hardware scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
 sanitize=-fsanitize=fuzzer-no-link,address,undefined
@@ -47,6 +47,7 @@ for name in "$@"; do
     mkdir -p "corpus/$name"
     seed "$name" >"corpus/$name/seed"
     [ "$name" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$name"
+    [ "$name" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
     [ "$name" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
     echo "fuzz: $name, $seconds s"
     "./${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \

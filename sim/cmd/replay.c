@@ -1,0 +1,254 @@
+/* shardsim replay - the collectives of another system's program: counted, along which axes, drawn,
+ * timed, and beside our own program of the same model.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "capture/axes.h"
+#include "capture/hlo.h"
+#include "cmd/args.h"
+#include "cmd/canvas.h"
+#include "cmd/chosen.h"
+#include "cmd/cluster.h"
+#include "cmd/cmd.h"
+#include "cmd/replay_report.h"
+#include "cmd/show.h"
+
+#define TEXT_MAX_BYTES ((size_t)1 << 30) /* of a module: the largest that were dumped are less */
+
+struct options {
+    struct canvas canvas;
+    const char *file, *mesh, *hardware, *beside, *strategy;
+    uint64_t devices, trips;
+    bool json, matrix;
+};
+
+enum { KEY_BESIDE = 4100, KEY_DEVICES, KEY_HARDWARE, KEY_MATRIX, KEY_TRIPS };
+
+static uint64_t parse_count(const char *arg, uint64_t most, const struct argp_state *state)
+{
+    char *end;
+    unsigned long long n;
+
+    errno = 0;
+    n = strtoull(arg, &end, 10);
+    if (end == arg || *end || *arg == '-' || errno || n < 1 || n > most)
+        args_error(state, "'%s' is not valid here: expected a whole number from 1 to %llu", arg,
+                   (unsigned long long)most);
+    return n;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->canvas;
+        return 0;
+    case 'm':
+        o->mesh = arg;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    case 'S':
+        o->strategy = arg;
+        return 0;
+    case KEY_BESIDE:
+        o->beside = arg;
+        return 0;
+    case KEY_DEVICES:
+        o->devices = parse_count(arg, CAPTURE_DEVICES_MAX, state);
+        return 0;
+    case KEY_HARDWARE:
+        o->hardware = arg;
+        return 0;
+    case KEY_MATRIX:
+        o->matrix = true;
+        return 0;
+    case KEY_TRIPS:
+        o->trips = parse_count(arg, UINT32_MAX, state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->file)
+            args_error(state, "one file at a time; '%s' is a second", arg);
+        o->file = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->file)
+            args_error(state, "which program? expected the file of a compiled XLA module, as "
+                              "compiled.as_text() of JAX gives it");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int read_capture(struct capture *out, const struct options *o)
+{
+    const struct hlo_request request = {.devices = (int32_t)o->devices, .trips = o->trips};
+    struct diag diag = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status = file_read(&text, o->file, TEXT_MAX_BYTES, &err);
+
+    if (status != SHD_OK)
+        diag_failure(&diag, (struct place){o->file, 0, 0}, status, "%s", err.text);
+    else if (!hlo_is_module(text_get(&text), text.length))
+        diag_error(&diag, (struct place){o->file, 1, 1},
+                   "not the text of a compiled XLA module; expected it to begin with 'HloModule', "
+                   "as what jax.jit(f).lower(...).compile().as_text() gives");
+    else
+        status = hlo_read(out, o->file, text_get(&text), text.length, &request, &diag);
+    text_fini(&text);
+    diag_write(&diag, stderr);
+    status = status == SHD_OK && !diag.nerrors ? CMD_OK : cmd_exit_of_input(&diag);
+    diag_fini(&diag);
+    return status;
+}
+
+/* The mesh that was given, or one that fits the groups. */
+static int find_mesh(struct shd_mesh **out, const struct options *o, const struct capture *capture)
+{
+    struct shd_error err;
+    int status;
+
+    if (!o->mesh)
+        return axes_infer(out, capture, &err) == SHD_OK ? CMD_OK : show_failure("mesh", &err);
+    status = show_parse_mesh(out, o->mesh);
+    if (status != CMD_OK || shd_mesh_size(*out) == capture->ndevices)
+        return status;
+    cmd_error("mesh '%s' has %d devices, and %s has %d; expected as many", o->mesh,
+              shd_mesh_size(*out), o->file, capture->ndevices);
+    return CMD_USAGE;
+}
+
+static int plan_beside(struct chosen *chosen, const struct options *o)
+{
+    struct shd_error err;
+    int status;
+
+    chosen->path = o->beside;
+    chosen->strategy = o->strategy;
+    status = chosen_load(chosen);
+    if (status != CMD_OK || trial_plan(&chosen->trial, &err) == SHD_OK)
+        return status;
+    (void)show_error(o->beside, err.text);
+    return cmd_exit_of(err.status);
+}
+
+static int tell(const struct replay_report *report, const struct options *o)
+{
+    struct text text = TEXT_INIT;
+    struct figure figure;
+    struct shd_error err;
+    int status;
+
+    if (o->matrix) {
+        figure_init(&figure);
+        status = replay_matrix(report, &figure, &err);
+        status =
+            status == SHD_OK ? canvas_draw(&o->canvas, &figure) : show_failure("cannot draw", &err);
+        figure_fini(&figure);
+        return status;
+    }
+    status = o->json ? replay_json(report, &text, &err)
+                     : replay_text(report, o->canvas.style.width, &text, &err);
+    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : show_failure("cannot tell", &err);
+    text_fini(&text);
+    return status;
+}
+
+static int replay(const struct options *o, const struct capture *capture, struct chosen *chosen)
+{
+    struct replay_report report = {.file = o->file,
+                                   .capture = capture,
+                                   .mesh_is_inferred = !o->mesh,
+                                   .beside = chosen->trial.record,
+                                   .beside_name = o->beside};
+    struct hardware *hardware = NULL;
+    struct shd_mesh *mesh = NULL;
+    struct shd_error err;
+    struct rows rows;
+    int status = find_mesh(&mesh, o, capture);
+
+    if (status == CMD_OK && o->hardware)
+        status = cluster_find(&hardware, o->hardware, mesh, capture->ndevices, NULL);
+    if (status == CMD_OK) {
+        report.mesh = mesh;
+        report.hardware = hardware;
+        report.rows = &rows;
+        status = rows_init(&rows, capture, mesh, hardware, &err) == SHD_OK
+                     ? tell(&report, o)
+                     : show_failure("cannot count", &err);
+        rows_fini(&rows);
+    }
+    hardware_destroy(hardware);
+    shd_mesh_destroy(mesh);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"beside", KEY_BESIDE, "SCENARIO", 0, "Compare with our own program of this scenario", 0},
+        {"devices", KEY_DEVICES, "N", 0,
+         "The program's devices, where its text does not tell (num_partitions)", 0},
+        {"hardware", KEY_HARDWARE, "HARDWARE", 0,
+         "How long the collectives take on this cluster ('shardsim show hardware') or file", 0},
+        {"json", 'j', NULL, 0, "Print the machine form", 0},
+        {"matrix", KEY_MATRIX, NULL, 0, "Draw the bytes from device to device", 0},
+        {"mesh", 'm', "AXES", 0,
+         "Your mesh, e.g. dp=2,tp=4, the last axis the fastest; if not given, one is inferred from "
+         "the groups",
+         0},
+        {"strategy", 'S', "NAME", 0, "The strategy of --beside, where it has several", 0},
+        {"trips", KEY_TRIPS, "N", 0, "How often loops go round whose text does not tell", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "Count the collectives of a program that XLA compiled, from the text of its module: which "
+        "there are, how often a step does each (those in loops, too), along which axes of the mesh "
+        "their groups lie, and what every device receives.\v"
+        "The text is what JAX gives for a function f and its arguments:\n"
+        "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n\n"
+        "Examples:\n"
+        "  What does the compiled step communicate, on the mesh it was written for?\n"
+        "    shardsim replay examples/step.hlo.txt --mesh dp=2,tp=2\n"
+        "  How long does that take on H100s?\n"
+        "    shardsim replay examples/step.hlo.txt --hardware h100-sxm\n"
+        "  Who sends how much to whom?\n"
+        "    shardsim replay examples/step.hlo.txt --matrix\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
+    struct options o = {.file = NULL};
+    struct chosen chosen = {.path = NULL};
+    struct capture capture;
+    int status;
+
+    canvas_init(&o.canvas);
+    args_parse(&argp, argc, argv, &o);
+    capture_init(&capture);
+    status = read_capture(&capture, &o);
+    if (status == CMD_OK && o.beside)
+        status = plan_beside(&chosen, &o);
+    if (status == CMD_OK)
+        status = replay(&o, &capture, &chosen);
+    if (o.beside)
+        chosen_fini(&chosen);
+    capture_fini(&capture);
+    return status;
+}
+
+const struct cmd cmd_replay = {"replay", "a compiled XLA program's collectives, counted", run};

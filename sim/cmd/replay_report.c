@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/replay_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+#include "base/units.h"
+#include "base/wrap.h"
+#include "capture/axes.h"
+#include "capture/sums.h"
+#include "draw/layouts.h"
+#include "report/table.h"
+#include "report/traffic.h"
+
+#define AXES_TEXT_MAX 256
+#define NUMBER_WIDTH 3 /* of a row, in front of the table and of the places */
+
+static const char *const phase_names[CAPTURE_NPHASES] = {"forward", "backward"};
+
+static const char *axes_of_row(char *buf, size_t size, const struct replay_report *r,
+                               const struct rows_row *row)
+{
+    if (!row->follows) {
+        snprintf(buf, size, "no axis");
+        return buf;
+    }
+    return axes_print(buf, size, r->mesh, row->axes);
+}
+
+/* ---- text ---- */
+
+static void add_head(const struct replay_report *r, size_t width, struct text *out)
+{
+    const struct capture *c = r->capture;
+    char total[UNITS_TEXT_MAX], mesh[AXES_TEXT_MAX];
+    struct text line = TEXT_INIT;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < r->rows->nrows; i++)
+        count += r->rows->rows[i].count;
+    text_addf(&line, "%s: %llu collectives in a step on %d devices, %s received in total", c->title,
+              (unsigned long long)count, c->ndevices,
+              units_print_bytes(total, sizeof total, r->rows->received_bytes));
+    wrap_add(out, width, 0, 2, text_get(&line));
+    text_clear(&line);
+    shd_mesh_print(r->mesh, mesh, sizeof mesh);
+    text_addf(&line, "%s%s", mesh,
+              r->mesh_is_inferred ? " (inferred from the groups; --mesh names your axes)" : "");
+    text_add(out, "  mesh      ");
+    wrap_add(out, width, 12, 12, text_get(&line));
+    for (uint32_t i = 0; i < c->nnotes; i++) {
+        text_add(out, "  note      ");
+        wrap_add(out, width, 12, 12, c->notes[i]);
+    }
+    text_fini(&line);
+}
+
+static void add_rows(const struct replay_report *r, struct text *out)
+{
+    struct table table;
+    char buf[AXES_TEXT_MAX];
+
+    text_add(out,
+             r->hardware
+                 ? "\ncollectives   operand: of one device; received: in total; time: modelled\n"
+                 : "\ncollectives   operand: bytes on one device; received: in total\n");
+    table_init(&table, r->hardware ? "rllllrrrr" : "rllllrrr");
+    table_add(&table, "%s", "");
+    table_add(&table, "phase");
+    table_add(&table, "op");
+    table_add(&table, "axes");
+    table_add(&table, "groups");
+    table_add(&table, "count");
+    table_add(&table, "operand");
+    table_add(&table, "received");
+    if (r->hardware)
+        table_add(&table, "time");
+    for (size_t i = 0; i < r->rows->nrows; i++) {
+        const struct rows_row *row = &r->rows->rows[i];
+        const struct capture_groups *groups = &r->capture->groups[row->first->groups];
+
+        table_add(&table, "%zu", i + 1);
+        table_add(&table, "%s", phase_names[row->first->phase]);
+        table_add(&table, "%s", row->first->op);
+        table_add(&table, "%s", axes_of_row(buf, sizeof buf, r, row));
+        table_add(&table, "%ux%u", groups->ngroups, capture_group_size(groups));
+        table_add(&table, "%llu", (unsigned long long)row->count);
+        table_add(&table, "%s", units_print_bytes(buf, sizeof buf, row->first->bytes));
+        table_add(&table, "%s", units_print_bytes(buf, sizeof buf, row->received_bytes));
+        if (r->hardware)
+            table_add(&table, "%s", units_print_seconds(buf, sizeof buf, row->seconds));
+    }
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+static void add_places(const struct replay_report *r, size_t width, struct text *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->rows->nrows; i++) {
+        const struct rows_row *row = &r->rows->rows[i];
+        struct text line = TEXT_INIT;
+
+        if (row->first->where) {
+            text_add(out, any ? "" : "\nmade of\n");
+            any = true;
+            text_addf(&line, "%s%s", row->first->where, row->first->async ? " (asynchronous)" : "");
+            text_addf(out, "%*zu  ", NUMBER_WIDTH, i + 1);
+            wrap_add(out, width, NUMBER_WIDTH + 2, NUMBER_WIDTH + 2, text_get(&line));
+        }
+        text_fini(&line);
+    }
+}
+
+/* Bytes of all rows that have the name which `name_of` gives, each name once. */
+typedef const char *(*name_fn)(char *buf, size_t size, const struct replay_report *r,
+                               const struct rows_row *row);
+
+static const char *op_of_row(char *buf, size_t size, const struct replay_report *r,
+                             const struct rows_row *row)
+{
+    (void)buf, (void)size, (void)r;
+    return row->first->op;
+}
+
+static const char *phase_of_row(char *buf, size_t size, const struct replay_report *r,
+                                const struct rows_row *row)
+{
+    (void)buf, (void)size, (void)r;
+    return phase_names[row->first->phase];
+}
+
+/* The bytes of the rows that are named as row i is; 0 where one before it is. */
+static uint128 sum_named(const struct replay_report *r, size_t i, name_fn name_of)
+{
+    char own[AXES_TEXT_MAX], other[AXES_TEXT_MAX];
+    const char *name = name_of(own, sizeof own, r, &r->rows->rows[i]);
+    uint128 sum = 0;
+
+    for (size_t k = 0; k < r->rows->nrows; k++) {
+        if (strcmp(name_of(other, sizeof other, r, &r->rows->rows[k]), name) != 0)
+            continue;
+        if (k < i)
+            return 0;
+        sum += r->rows->rows[k].received_bytes;
+    }
+    return sum;
+}
+
+static void add_sums(const struct replay_report *r, const char *title, name_fn name_of,
+                     size_t width, struct text *out)
+{
+    char bytes[UNITS_TEXT_MAX], name[AXES_TEXT_MAX];
+    struct text line = TEXT_INIT;
+
+    for (size_t i = 0; i < r->rows->nrows; i++) {
+        uint128 sum = sum_named(r, i, name_of);
+
+        if (sum)
+            text_addf(&line, "%s%s %s", line.length ? ", " : "",
+                      name_of(name, sizeof name, r, &r->rows->rows[i]),
+                      units_print_bytes(bytes, sizeof bytes, sum));
+    }
+    text_addf(out, "  %-10s", title);
+    wrap_add(out, width, 12, 12, line.length ? text_get(&line) : "nothing");
+    text_fini(&line);
+}
+
+/* Which device receives most, and how much more than the mean. */
+static int add_balance(const struct replay_report *r, struct text *out, struct shd_error *err)
+{
+    int32_t n = r->capture->ndevices, most = 0;
+    uint128 *received = calloc((size_t)n, sizeof *received);
+    char bytes[UNITS_TEXT_MAX];
+    double mean;
+
+    if (!received)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", n);
+    sums_by_device(received, r->capture);
+    for (int32_t d = 1; d < n; d++)
+        most = received[d] > received[most] ? d : most;
+    mean = (double)r->rows->received_bytes / n;
+    text_addf(out, "  balance   %.3f   mean / max over devices; device %d receives most, %s\n",
+              received[most] ? mean / (double)received[most] : 1.0, most,
+              units_print_bytes(bytes, sizeof bytes, received[most]));
+    free(received);
+    return SHD_OK;
+}
+
+static void add_time(const struct replay_report *r, size_t width, struct text *out)
+{
+    char seconds[UNITS_TEXT_MAX];
+    struct text line = TEXT_INIT;
+
+    text_addf(&line,
+              "%s on %s for all collectives of a device, one after the other, nothing beside them",
+              units_print_seconds(seconds, sizeof seconds, r->rows->seconds), r->hardware->name);
+    text_add(out, "\nmodelled    ");
+    wrap_add(out, width, 12, 12, text_get(&line));
+    text_fini(&line);
+}
+
+/* ---- beside our own program ---- */
+
+struct kind_sums {
+    uint64_t count;
+    uint128 bytes;
+};
+
+static void sum_theirs(struct kind_sums *sums, const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->nrows; i++) {
+        sums[rows->rows[i].first->kind].count += rows->rows[i].count;
+        sums[rows->rows[i].first->kind].bytes += rows->rows[i].received_bytes;
+    }
+}
+
+/* What is fetched box by box counts as a permute: it is whole pieces that go from one to another.
+ */
+static int sum_ours(struct kind_sums *sums, const struct record *record, struct shd_error *err)
+{
+    struct traffic traffic;
+    int status = traffic_init(&traffic, record, err);
+
+    for (size_t i = 0; status == SHD_OK && i < traffic.nrows; i++) {
+        int kind = coll_kind_parse(traffic.rows[i].op);
+
+        sums[kind < 0 ? COLL_PERMUTE : kind].count += traffic.rows[i].count;
+        sums[kind < 0 ? COLL_PERMUTE : kind].bytes += traffic.rows[i].received_bytes;
+    }
+    if (status == SHD_OK)
+        traffic_fini(&traffic);
+    return status;
+}
+
+static void add_verdict(const struct replay_report *r, uint128 ours, size_t width, struct text *out)
+{
+    uint128 theirs = r->rows->received_bytes;
+    char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+    struct text line = TEXT_INIT;
+
+    units_print_bytes(a, sizeof a, theirs);
+    units_print_bytes(b, sizeof b, ours);
+    if (r->beside->ndevices != r->capture->ndevices)
+        text_addf(&line,
+                  "The two are of different numbers of devices, %d and %d: their bytes cannot be "
+                  "compared.",
+                  r->capture->ndevices, r->beside->ndevices);
+    else if (theirs == ours)
+        text_addf(&line, "Both move the same bytes, %s.", a);
+    else
+        text_addf(&line, "%s moves %.1f %% more bytes than %s: %s and %s.",
+                  theirs > ours ? r->capture->title : r->beside_name,
+                  100.0 * (theirs > ours ? (double)theirs / (double)(ours ? ours : 1)
+                                         : (double)ours / (double)(theirs ? theirs : 1)) -
+                      100.0,
+                  theirs > ours ? r->beside_name : r->capture->title, theirs > ours ? a : b,
+                  theirs > ours ? b : a);
+    wrap_add(out, width, 0, 0, text_get(&line));
+    text_fini(&line);
+}
+
+static int add_beside(const struct replay_report *r, size_t width, struct text *out,
+                      struct shd_error *err)
+{
+    struct kind_sums theirs[COLL_NKINDS] = {{0}}, ours[COLL_NKINDS] = {{0}};
+    char bytes[UNITS_TEXT_MAX];
+    struct table table;
+    int status = sum_ours(ours, r->beside, err);
+
+    if (status != SHD_OK)
+        return status;
+    sum_theirs(theirs, r->rows);
+    text_addf(out, "\nbeside %s, as shardsim plans it\n", r->beside_name);
+    table_init(&table, "lrrrr");
+    table_add(&table, "op");
+    table_add(&table, "count");
+    table_add(&table, "received");
+    table_add(&table, "our count");
+    table_add(&table, "our received");
+    for (int kind = 0; kind < COLL_NKINDS; kind++) {
+        if (!theirs[kind].count && !ours[kind].count)
+            continue;
+        table_add(&table, "%s", coll_kind_name((enum coll_kind)kind));
+        table_add(&table, "%llu", (unsigned long long)theirs[kind].count);
+        table_add(&table, "%s", units_print_bytes(bytes, sizeof bytes, theirs[kind].bytes));
+        table_add(&table, "%llu", (unsigned long long)ours[kind].count);
+        table_add(&table, "%s", units_print_bytes(bytes, sizeof bytes, ours[kind].bytes));
+    }
+    table_print(&table, 2, out);
+    table_fini(&table);
+    add_verdict(r, record_received(r->beside), width, out);
+    return SHD_OK;
+}
+
+int replay_text(const struct replay_report *r, size_t width, struct text *out,
+                struct shd_error *err)
+{
+    int status;
+
+    add_head(r, width, out);
+    if (r->rows->nrows > 0) {
+        add_rows(r, out);
+        add_places(r, width, out);
+    }
+    text_add(out, "\nreceived\n");
+    add_sums(r, "by axis", axes_of_row, width, out);
+    add_sums(r, "by op", op_of_row, width, out);
+    add_sums(r, "by phase", phase_of_row, width, out);
+    status = add_balance(r, out, err);
+    if (status == SHD_OK && r->hardware)
+        add_time(r, width, out);
+    if (status == SHD_OK && r->beside)
+        status = add_beside(r, width, out, err);
+    if (status == SHD_OK && out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+    return status;
+}
+
+/* ---- JSON ---- */
+
+static void write_axes(struct json_out *out, const struct replay_report *r, uint32_t axes)
+{
+    json_out_begin_flat_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(r->mesh); a++)
+        if (axes >> a & 1)
+            json_out_string(out, shd_mesh_axis_name(r->mesh, a));
+    json_out_end_array(out);
+}
+
+static void write_row(struct json_out *out, const struct replay_report *r,
+                      const struct rows_row *row)
+{
+    const struct capture_groups *groups = &r->capture->groups[row->first->groups];
+
+    json_out_begin_object(out);
+    json_out_key_string(out, "op", row->first->op);
+    json_out_key(out, "axes");
+    if (row->follows)
+        write_axes(out, r, row->axes);
+    else
+        json_out_null(out);
+    json_out_key_uint(out, "group_size", capture_group_size(groups));
+    json_out_key_uint(out, "groups", groups->ngroups);
+    json_out_key_uint(out, "count", row->count);
+    json_out_key_string(out, "phase", phase_names[row->first->phase]);
+    json_out_key_uint(out, "operand_bytes", row->first->bytes);
+    json_out_key_uint(out, "received_bytes", row->received_bytes);
+    if (r->hardware)
+        json_out_key_double(out, "modelled_seconds", row->seconds);
+    json_out_key(out, "asynchronous");
+    json_out_bool(out, row->first->async);
+    json_out_key_uint(out, "line", (uint128)row->first->line);
+    json_out_key_string(out, "name", row->first->name);
+    json_out_key_string(out, "where", row->first->where);
+    json_out_end_object(out);
+}
+
+static void write_sums(struct json_out *out, const struct replay_report *r, const char *key,
+                       name_fn name_of)
+{
+    char name[AXES_TEXT_MAX];
+
+    json_out_key(out, key);
+    json_out_begin_object(out);
+    for (size_t i = 0; i < r->rows->nrows; i++) {
+        uint128 sum = sum_named(r, i, name_of);
+
+        if (sum)
+            json_out_key_uint(out, name_of(name, sizeof name, r, &r->rows->rows[i]), sum);
+    }
+    json_out_end_object(out);
+}
+
+static int write_received(struct json_out *out, const struct replay_report *r,
+                          struct shd_error *err)
+{
+    uint128 *received = calloc((size_t)r->capture->ndevices, sizeof *received);
+
+    if (!received)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", r->capture->ndevices);
+    sums_by_device(received, r->capture);
+    json_out_key(out, "received_bytes");
+    json_out_begin_object(out);
+    json_out_key_uint(out, "total", r->rows->received_bytes);
+    json_out_key(out, "per_device");
+    json_out_begin_flat_array(out);
+    for (int32_t d = 0; d < r->capture->ndevices; d++)
+        json_out_uint(out, received[d]);
+    json_out_end_array(out);
+    write_sums(out, r, "by_axis", axes_of_row);
+    write_sums(out, r, "by_op", op_of_row);
+    write_sums(out, r, "by_phase", phase_of_row);
+    json_out_end_object(out);
+    free(received);
+    return SHD_OK;
+}
+
+static void write_beside(struct json_out *out, const struct replay_report *r)
+{
+    json_out_key(out, "beside");
+    json_out_begin_object(out);
+    json_out_key_string(out, "scenario", r->beside_name);
+    json_out_key_uint(out, "received_bytes", record_received(r->beside));
+    json_out_end_object(out);
+}
+
+int replay_json(const struct replay_report *r, struct text *text, struct shd_error *err)
+{
+    struct json_out out;
+    int status;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "schema", "shardsim.replay/1");
+    json_out_key_string(&out, "program", r->capture->title);
+    json_out_key(&out, "mesh");
+    json_out_begin_flat_array(&out);
+    for (size_t a = 0; a < shd_mesh_naxes(r->mesh); a++) {
+        json_out_begin_array(&out);
+        json_out_string(&out, shd_mesh_axis_name(r->mesh, a));
+        json_out_int(&out, shd_mesh_axis_size(r->mesh, a));
+        json_out_end_array(&out);
+    }
+    json_out_end_array(&out);
+    json_out_key(&out, "mesh_is_inferred");
+    json_out_bool(&out, r->mesh_is_inferred);
+    json_out_key_uint(&out, "devices", (uint128)r->capture->ndevices);
+    json_out_key(&out, "collectives");
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < r->rows->nrows; i++)
+        write_row(&out, r, &r->rows->rows[i]);
+    json_out_end_array(&out);
+    status = write_received(&out, r, err);
+    if (r->hardware) {
+        json_out_key_string(&out, "hardware", r->hardware->name);
+        json_out_key_double(&out, "modelled_seconds", r->rows->seconds);
+    }
+    if (r->beside)
+        write_beside(&out, r);
+    json_out_key(&out, "notes");
+    json_out_begin_array(&out);
+    for (uint32_t i = 0; i < r->capture->nnotes; i++)
+        json_out_string(&out, r->capture->notes[i]);
+    json_out_end_array(&out);
+    json_out_end_object(&out);
+    json_out_newline(&out);
+    if (json_out_fini(&out) != SHD_OK && status == SHD_OK)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for JSON");
+    return status;
+}
+
+/* ---- the matrix ---- */
+
+int replay_matrix(const struct replay_report *r, struct figure *out, struct shd_error *err)
+{
+    size_t n = (size_t)r->capture->ndevices;
+    char total[UNITS_TEXT_MAX];
+    uint128 *matrix;
+    int status;
+
+    if (n > LAYOUTS_MATRIX_MAX)
+        return shd_error_set(err, SHD_ERANGE,
+                             "a matrix of %zu devices has too many cells; at most "
+                             "%d can be drawn",
+                             n, LAYOUTS_MATRIX_MAX);
+    matrix = calloc(n * n, sizeof *matrix);
+    if (!matrix)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the matrix");
+    sums_matrix(matrix, r->capture);
+    out->title = figure_print(out, "%s: bytes from device to device in a step, %s in total",
+                              r->capture->title,
+                              units_print_bytes(total, sizeof total, r->rows->received_bytes));
+    status = layouts_matrix(out, r->mesh, matrix, err);
+    figure_add_note(out, "A row is a receiver, a column a sender; K is 1024 bytes.");
+    free(matrix);
+    return status;
+}
