@@ -46,7 +46,7 @@ int shd_dtype_parse(enum shd_dtype *out, const char *name, struct shd_error *err
             return SHD_OK;
         }
     }
-    return shd_error_set(err, SHD_ENOTFOUND, "'%.100s' is no element type", name);
+    return shd_error_set(err, SHD_ENOTFOUND, "'%.100s' is not a valid element type", name);
 }
 
 static uint32_t bits_of(float value)

@@ -35,7 +35,7 @@ int shd_shape_bytes(uint64_t *out, const int64_t *shape, size_t rank, enum shd_d
     int status;
 
     if ((unsigned)dtype >= SHD_NDTYPES)
-        return shd_error_set(err, SHD_EINVAL, "%d is no element type", (int)dtype);
+        return shd_error_set(err, SHD_EINVAL, "%d is not a valid element type", (int)dtype);
     status = shd_shape_count(&count, shape, rank, err);
 
     if (status)

@@ -562,6 +562,8 @@ libsim_la_SOURCES = \
 	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
 	%D%/report/class_traffic.h \
+	%D%/report/collectives_text.c \
+	%D%/report/collectives_text.h \
 	%D%/report/compare.c \
 	%D%/report/compare.h \
 	%D%/report/compare_rows.c \

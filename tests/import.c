@@ -78,7 +78,7 @@ static void test_bad_safetensors(void)
     } cases[] = {
         {"cut", "{}", 1, "1:1: error: the file ends inside its header"},
         {"huge", "{}", INT64_MAX - 100, "1:1: error: a header of"},
-        {"not JSON", "[1]", 0, "1:9: error: this is no safetensors header"},
+        {"not JSON", "[1]", 0, "1:9: error: this is not a safetensors header"},
         {"broken", "{\"a\": {", 0, "x.safetensors:1:"},
         {"not a map", "{\"a\": 3}", 0, "1:15: error: 'a' is not a map"},
         {"without shape", "{\"a\": {\"dtype\": \"F32\"}}", 0, "'a' has no shape"},

@@ -70,7 +70,7 @@ static void test_sums(void)
     r->received_bytes[1] = 7;
     ok(record_op_received(r, 1) == (UINT64_C(1) << 10) + (UINT64_C(1) << 40),
        "bytes received in one op, by all");
-    ok(record_received(r) == 12, "bytes received in all");
+    ok(record_received(r) == 12, "bytes received in total");
     ok(!record_verified_ok(r), "without checks nothing is verified");
     r->nchecks = 2;
     r->checks[1].error = 1;

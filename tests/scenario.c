@@ -742,7 +742,7 @@ static const struct {
      "model: {kind: attention, d_model: 64, heads: 4, causal: false, window: 8}\n",
      "4:72: error: a window of the last 8 tokens for attention that is not causal"},
     {"documents of other length", HEADS "context: {documents: [60, 5]}\n",
-     "5:22: error: documents of 65 tokens in all for sequences of 64; expected as many"},
+     "5:22: error: documents of 65 tokens in total for sequences of 64; expected as many"},
     {"document of nothing", HEADS "context: {documents: [64, 0]}\n",
      "5:27: error: a document is '0'; expected its length in tokens, at least 1"},
     {"documents of mean 0", HEADS "context: {documents: {mean: 0}}\n",

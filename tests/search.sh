@@ -154,7 +154,7 @@ wrong() {
     is 2 "search $1: refused"
     says err "$2" "search $1: why"
 }
-wrong '--range colour=3' "'colour=3' is no choice; expected tp, pp"
+wrong '--range colour=3' "'colour=3' is not a choice; expected tp, pp"
 wrong '--range tp=8..4' 'holds nothing: 8 is above 4'
 wrong '--range recompute=some' "recompute cannot be 'some'; expected none, selective, full"
 wrong '--range tp=many' "tp cannot be 'many'; expected a whole number"

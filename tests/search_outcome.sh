@@ -120,7 +120,7 @@ refused() {
     says err "$words" "search $*: why"
 }
 refused 'counts must rise' --devices 64..8
-refused 'is no count; expected' --devices 8,x
+refused 'is not a valid count; expected' --devices 8,x
 refused 'ask for one count' --devices 8..32 --sensitivity
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0

@@ -232,11 +232,11 @@ static void test_diff(void)
     baseline_diff(&d, &was, &same, place);
     ok(d.nerrors == 0, "diff: none");
     baseline_diff(&d, &was, &is, place);
-    ok(says(&d, "parameter 'layers/*/up' lies as [{}, {}], was [{}, {tp}], no longer cut over tp", 7),
+    ok(says(&d, "parameter 'layers/*/up' lies as [{}, {}], was [{}, {tp}], no longer sharded over tp", 7),
        "diff: the parameter and the axis, at its rule");
     ok(says(&d, "all-reduce over tp at layers/*/down receives 96 bytes, 32 more over tp", 3),
        "diff: the op and its bytes");
-    ok(says(&d, "bytes received in all: 96, 32 more (+50.0 %)", 3), "diff: the total");
+    ok(says(&d, "bytes received in total: 96, 32 more (+50.0 %)", 3), "diff: the total");
     ok(!says(&d, "layers/*/down'", 7), "diff: not what is the same");
     diag_fini(&d);
     baseline_diff(&d, &is, &was, place);

@@ -21,7 +21,7 @@ static bool is_digit(char c)
 
 static int bad_number(const char *text, size_t length, struct shd_error *err)
 {
-    return shd_error_set(err, SHD_EINVAL, "'%.*s' is no whole number",
+    return shd_error_set(err, SHD_EINVAL, "'%.*s' is not a whole number",
                          (int)(length < 100 ? length : 100), text);
 }
 
@@ -86,7 +86,7 @@ static int check_names(const char *const *found, const char *const *names, size_
 {
     for (size_t i = 0; i < nnames; i++) {
         if (!find_name(found, nnames, names[i], strlen(names[i])))
-            return shd_error_set(err, SHD_EINVAL, "'%.100s' is given no size", names[i]);
+            return shd_error_set(err, SHD_EINVAL, "'%.100s' is given without a size", names[i]);
     }
     return SHD_OK;
 }

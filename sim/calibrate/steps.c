@@ -42,7 +42,7 @@ static bool check(const json_t *row, struct steps_file *file, struct place place
         return false;
     }
     if (!hardware) {
-        diag_error(diag, place, "in.hardware is no name; expected that of a cluster");
+        diag_error(diag, place, "in.hardware is not a name; expected that of a cluster");
         return false;
     }
     if (strcmp(hardware, file->hardware_name) != 0 || !seconds) {
@@ -50,7 +50,7 @@ static bool check(const json_t *row, struct steps_file *file, struct place place
         return false;
     }
     if (!json_is_number(seconds) || !(measured(row) > 0)) {
-        diag_error(diag, place, "measured.step_seconds is no time; expected seconds above 0");
+        diag_error(diag, place, "measured.step_seconds is not a valid time; expected seconds above 0");
         return false;
     }
     return true;

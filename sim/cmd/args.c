@@ -133,7 +133,11 @@ void args_error(const struct argp_state *state, const char *fmt, ...)
 
 void args_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    static char help[] = "--help";
+
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!strcmp(argv[i], "-h") && !has_short(argp, 'h'))
+            argv[i] = help;
         if (!strncmp(argv[i], "--", 2))
             i += check_long(argp, argv[0], argv[i] + 2);
         else if (argv[i][0] == '-')

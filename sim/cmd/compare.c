@@ -324,7 +324,7 @@ static int run(int argc, char **argv)
         "flops, memory, the replayed step, and whether the numbers are right; against a base, with "
         "the best of each column marked and dominated strategies named.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
-        "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "
+        "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
         "in which devices walk the step alone and strategies take turns. The same work has one "

@@ -67,7 +67,7 @@ static int check_pair(const struct links_question *q)
     for (size_t a = 0; a < q->naxes; a++)
         members *= shd_mesh_axis_size(q->mesh, q->axes[a]);
     if (q->kind == COLL_SEND_RECV && members != 2)
-        return show_error("send-recv", "expected axes of two devices in all");
+        return show_error("send-recv", "expected axes of two devices in total");
     return CMD_OK;
 }
 

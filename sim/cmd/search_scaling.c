@@ -26,7 +26,7 @@ static int parse_count(int64_t *out, const char **text, struct shd_error *err)
     *out = strtoll(*text, &end, 10);
     if (end == *text || errno || *out < 1 || *out > INT32_MAX)
         return shd_error_set(err, SHD_EINVAL,
-                             "'%.30s' is no count; expected 1 to %d, as 64, 64..4096 or 64,96,128",
+                             "'%.30s' is not a valid count; expected 1 to %d, as 64, 64..4096 or 64,96,128",
                              *text, INT32_MAX);
     *text = end;
     return SHD_OK;

@@ -88,7 +88,7 @@ static int draw(const struct options *o, const struct record *record)
 
     figure_init(&figure);
     figure.title = figure_print(
-        &figure, "%s%s%s: bytes from device to device in a step, %s in all, %s", scenario->name,
+        &figure, "%s%s%s: bytes from device to device in a step, %s in total, %s", scenario->name,
         only ? "" : ": ", only ? "" : scenario->strategy,
         units_print_bytes(total, sizeof total, record_received(record)),
         record->mode == RECORD_PLANNED ? "planned" : "executed");

@@ -353,7 +353,7 @@ static int run(int argc, char **argv)
     if (strcmp(o.name, "all") != 0)
         return show_one(&o);
     if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
-        return show_error("timetable", "a table is no picture; expected --output FILE.txt");
+        return show_error("timetable", "a table cannot be a picture; expected --output FILE.txt");
     return show_all(&o);
 }
 

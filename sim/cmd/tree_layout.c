@@ -323,7 +323,7 @@ static void print_totals(const struct tree_layout *l, struct text *out)
     char gather[UNITS_TEXT_MAX], sync[UNITS_TEXT_MAX], mesh[SPEC_TEXT_MAX];
 
     shd_mesh_print(l->mesh, mesh, sizeof(mesh));
-    text_addf(out, "\n%zu array%s, %s parameters, %s in all\n", a->nleaves,
+    text_addf(out, "\n%zu array%s, %s parameters, %s in total\n", a->nleaves,
               a->nleaves == 1 ? "" : "s",
               units_print_count(count, sizeof(count), (uint64_t)a->totals.total_parameters),
               units_print_bytes(all, sizeof(all), a->total_bytes));

@@ -15,7 +15,7 @@
 
 struct options {
     struct work work;
-    bool json;
+    bool json, verbose;
     int repeats, nthreads;
     const char *memory; /* NULL: the default */
     uint32_t nfits;     /* strategies for which it was looked what would make them fit */
@@ -43,6 +43,7 @@ static const struct argp_option option_table[] = {
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
+    {"verbose", 'v', NULL, 0, "List every kind of collective, where there are many", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static void parse_count(int *out, const char *option, const char *arg, int max,
@@ -67,6 +68,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'j':
         o->json = true;
+        return 0;
+    case 'v':
+        o->verbose = true;
         return 0;
     case KEY_REPEAT:
         parse_count(&o->repeats, "repeat", arg, REPEATS_MAX, state);
@@ -127,6 +131,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
                   err.text);
         return cmd_exit_of(status);
     }
+    result.verbose = o->verbose;
     whole = text->length;
     if (!json && text->length > 0)
         text_add(text, "\n");
@@ -177,7 +182,12 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
     const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {option_table + (mode == RECORD_PLANNED ? NRUN_OPTIONS : 0),
-                              parse_option, "SCENARIO...", doc, children, NULL, NULL};
+                              parse_option,
+                              "SCENARIO...",
+                              doc,
+                              children,
+                              NULL,
+                              NULL};
     struct options o = {.json = false};
     int exit;
 

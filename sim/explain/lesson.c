@@ -257,7 +257,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     if (!program_communicates(op)) {
         tell(l, out, "moves", "nothing: each device has what it needs");
     } else {
-        tell(l, out, "moves", "%s in all, %s of them to device %d",
+        tell(l, out, "moves", "%s in total, %s of them to device %d",
              units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
              units_print_bytes(own, sizeof own, received), (int)device_id(l, l->position));
     }
@@ -523,12 +523,12 @@ static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
     if (op->why)
         tell(l, out, "why", "%s", op->why);
     if (program_communicates(op))
-        tell(l, out, "moves", "%s in all, %s of them to device %d: as many as ids ask for",
+        tell(l, out, "moves", "%s in total, %s of them to device %d: as many as ids ask for",
              units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
              units_print_bytes(own, sizeof own, record_received_in(l->record, i, l->position)),
              (int)device_id(l, l->position));
     else
-        tell(l, out, "moves", "nothing: each device has the rows that it wants");
+        tell(l, out, "moves", "nothing: each device has the rows that it needs");
     tell_rows_of(l, out, op);
 }
 
@@ -643,7 +643,7 @@ static void tell_head(const struct lesson *l, struct text *out)
         escape_add(out, l->strategy);
     }
     text_add(out, "\n");
-    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received in all.",
+    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received in total.",
               mesh, (int)l->record->ndevices, program->nops, n,
               units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
     wrap_add(out, l->width, 0, 0, text_get(&t));
@@ -668,7 +668,7 @@ static void tell_head(const struct lesson *l, struct text *out)
                  ? "Placed by search: ops are cut for the fewest bytes."
                  : "Placed by following the axes: they cut an op where something brings them.");
     axis = shd_mesh_naxes(program->asked_mesh) ? shd_mesh_axis_name(program->asked_mesh, 0) : "dp";
-    text_addf(&t, "[{%s}, {}] says: dimension 0 is cut over axis %s, dimension 1 is whole.", axis,
+    text_addf(&t, "[{%s}, {}] says: dimension 0 is sharded over axis %s, dimension 1 is not.", axis,
               axis);
     wrap_add(out, l->width, 0, 0, text_get(&t));
     out->failed |= t.failed;

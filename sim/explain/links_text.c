@@ -66,7 +66,7 @@ static void add_head(const struct links_answer *a, const struct links_question *
     text_addf(&t, " of mesh %s on %s: %" PRId64 " members", mesh, q->hardware->name,
               a->group.members);
     if (a->array_bytes > q->operand_bytes)
-        text_addf(&t, ", %s in all", bytes_of(a->array_bytes).text);
+        text_addf(&t, ", %s in total", bytes_of(a->array_bytes).text);
     add_line(out, width, 4, &t);
 }
 

@@ -222,7 +222,7 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
     figure_add_note(out,
                     figure_print(out,
                                  "a, b, ... are the operands of members 0, 1, ...%s; "
-                                 "%u elements are received in all.",
+                                 "%u elements are received in total.",
                                  algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "",
                                  (unsigned)s.received));
     free(s.elements);

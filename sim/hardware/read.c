@@ -223,7 +223,7 @@ static bool read_flops(double *flops_per_s, const struct yaml_node *key,
     if (!strcmp(key->text, "source"))
         return false;
     if (shd_dtype_parse(&dtype, key->text, NULL) != SHD_OK)
-        diag_error(diag, key->place, "%s is no type; expected one such as bfloat16",
+        diag_error(diag, key->place, "%s is not a valid type; expected one such as bfloat16",
                    yaml_describe(key, found, sizeof found));
     else if (value->kind != YAML_TEXT ||
              !read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))

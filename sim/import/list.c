@@ -13,7 +13,7 @@ static bool read_type(enum shd_dtype *out, const struct yaml_node *node, struct 
     *out = SHD_F32;
     if (!node || (node->kind == YAML_TEXT && shd_dtype_parse(out, node->text, NULL) == SHD_OK))
         return true;
-    diag_error(diag, node->place, "%s is no type; expected one such as float32 or bf16",
+    diag_error(diag, node->place, "%s is not a valid type; expected one such as float32 or bf16",
                yaml_describe(node, found, sizeof(found)));
     return false;
 }

@@ -136,7 +136,7 @@ int import_safetensors(struct shd_tree *tree, const char *path, const char *byte
         return SHD_EINVAL;
     }
     if (bytes[IMPORT_LENGTH_BYTES] != '{') {
-        diag_error(diag, start, "this is no safetensors header; expected '{'");
+        diag_error(diag, start, "this is not a safetensors header; expected '{'");
         return SHD_EINVAL;
     }
     status = yaml_doc_parse(&doc, start, bytes + IMPORT_LENGTH_BYTES,

@@ -77,7 +77,7 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
         text_add_any_layer(&name, l->graph->nodes[n].name);
         l->findings->no_memory |= name.failed;
         diag_error(l->findings, rule ? rule->spec_place : scenario_place(l->scenario, "rules"),
-                   "parameter '%s' of %s lies whole on each of %d devices", text_get(&name),
+                   "parameter '%s' of %s is replicated on all %d devices", text_get(&name),
                    units_print_bytes(size, sizeof size, size_of(l->graph, n)),
                    (int)shd_mesh_size(s->mesh));
         text_fini(&name);
@@ -108,7 +108,7 @@ static void report_undone(struct lint *l, uint32_t before, uint32_t after)
     text_add_any_layer(&second, l->graph->nodes[after].name);
     l->findings->no_memory |= first.failed || second.failed;
     diag_error(l->findings, s->rules[after]->place,
-               "constraint '%s' undoes '%s': %s lies as %s, and at once %s is to lie as %s",
+               "constraint '%s' undoes '%s': %s is sharded as %s, and right after it %s as %s",
                s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from,
                text_get(&second), to);
     text_fini(&first);

@@ -187,7 +187,7 @@ static bool check_counts(const struct staging *s, struct graph *graph)
         sum += s->pipeline->layers[i];
     if (s->pipeline->layers && (s->pipeline->nlayers != s->nstages || sum != s->nlayers))
         graph_fail(graph, SHD_EINVAL,
-                   "%zu stages of %lld layers in all are asked for; there are %u stages, and the "
+                   "%zu stages of %lld layers in total are asked for; there are %u stages, and the "
                    "model has %u layers",
                    s->pipeline->nlayers, (long long)sum, s->nstages, s->nlayers);
     else if (!s->pipeline->layers && s->pipeline->nplaces == 0 && s->nlayers < s->nstages)

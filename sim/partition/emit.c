@@ -214,26 +214,26 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
     program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
     summer = e->graph->nodes[summer_of(summed, sizeof summed, e, node, step)].name;
     if (summed[0])
-        snprintf(sum, sizeof sum, "%s sums over %s, cut over %s", summer, summed, axes);
+        snprintf(sum, sizeof sum, "%s sums over %s, sharded over %s", summer, summed, axes);
     else
         snprintf(sum, sizeof sum, "%s is a sum of parts over %s", summer, axes);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
-        return program_text(e->program, "%s; %s wants it whole", sum, reader);
+        return program_text(e->program, "%s; %s needs it replicated", sum, reader);
     case SHD_RESHARD_REDUCE_SCATTER:
-        return program_text(e->program, "%s; %s wants it with %s cut over %s", sum, reader, dim,
+        return program_text(e->program, "%s; %s needs it with %s sharded over %s", sum, reader, dim,
                             axes);
     case SHD_RESHARD_ALL_GATHER:
-        return program_text(e->program, "%s wants %s with %s whole; it is cut over %s", reader,
-                            n->name, dim, axes);
+        return program_text(e->program, "%s needs %s with %s unsharded; it is sharded over %s",
+                            reader, n->name, dim, axes);
     case SHD_RESHARD_ALL_TO_ALL:
-        return program_text(e->program, "%s wants %s with %s cut over %s, not %s", reader, n->name,
-                            e->graph->dims[n->dims[step->dim2]].name, axes, dim);
+        return program_text(e->program, "%s needs %s with %s sharded over %s, not %s", reader,
+                            n->name, e->graph->dims[n->dims[step->dim2]].name, axes, dim);
     case SHD_RESHARD_PERMUTE:
-        return program_text(e->program, "%s wants the shards of %s on other devices", reader,
+        return program_text(e->program, "%s needs the shards of %s on other devices", reader,
                             n->name);
     case SHD_RESHARD_EXCHANGE:
-        return program_text(e->program, "%s wants %s in another sharding", reader, n->name);
+        return program_text(e->program, "%s needs %s in another sharding", reader, n->name);
     default:
         return NULL; /* nothing is communicated */
     }
@@ -374,10 +374,10 @@ static const char *why_sent(struct emit *e, const char *name, struct spot from, 
                             const char *asker)
 {
     if (to.stage == from.stage + 1)
-        return program_text(e->program, "the next stage's %s wants %s", asker, name);
+        return program_text(e->program, "the next stage's %s needs %s", asker, name);
     if (to.stage + 1 == from.stage)
-        return program_text(e->program, "%s of the stage before wants %s", asker, name);
-    return program_text(e->program, "%s of stage %u wants %s of stage %u", asker, to.stage, name,
+        return program_text(e->program, "%s of the stage before needs %s", asker, name);
+    return program_text(e->program, "%s of stage %u needs %s of stage %u", asker, to.stage, name,
                         from.stage);
 }
 
@@ -426,7 +426,7 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     from = cheapest(e, node, need, at);
     if (!from)
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "stage %u wants '%.100s', which is not there", reader.stage,
+                             "stage %u needs '%.100s', which is not there", reader.stage,
                              e->graph->nodes[node].name);
     status = plan_steps(&plan, e, node, from->sharding, need);
     if (status != SHD_OK)
@@ -434,7 +434,7 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     send = spot_of_send(e, from, reader);
     if (comes_too_late(send, reader))
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "stage %u wants '%.100s' before stage %u has made it", reader.stage,
+                             "stage %u needs '%.100s' before stage %u has made it", reader.stage,
                              e->graph->nodes[node].name, send.stage);
     if (send.part == PROGRAM_START)
         reader.part = PROGRAM_START;
@@ -542,7 +542,7 @@ static const char *why_shifted(struct emit *e, uint32_t node)
 
     if (!strcmp(reader, name))
         return program_text(e->program, "the sum %s moves on with the block that it is of", name);
-    return program_text(e->program, "%s wants the next block of %s", reader, name);
+    return program_text(e->program, "%s needs the next block of %s", reader, name);
 }
 
 /* A step that moves a shard on in the place of a kernel, whose operand and result are set. */
@@ -709,12 +709,12 @@ static int set_rows(struct emit *e, struct program_op *op, uint32_t node)
     program_axes_print(e->program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
     op->why = op->rows.combines
                   ? program_text(e->program,
-                                 "%s wants the rows of its tokens; the experts that have "
-                                 "them (%s) are cut over %s",
+                                 "%s needs the rows of its tokens; the experts that have "
+                                 "them (%s) are sharded over %s",
                                  op->name, g->nodes[from].name, axes)
                   : program_text(e->program,
-                                 "%s wants the tokens that name its experts; the tokens "
-                                 "(%s) are cut over %s",
+                                 "%s needs the tokens that name its experts; the tokens "
+                                 "(%s) are sharded over %s",
                                  op->name, g->nodes[from].name, axes);
     return SHD_OK;
 }

@@ -129,7 +129,7 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
     (void)attrs;
     if (nodes[3] == GRAPH_NONE ||
         (logits == GRAPH_NONE && (nodes[1] == GRAPH_NONE || nodes[2] == GRAPH_NONE)))
-        return graph_fail(g, SHD_EINVAL, "xent wants labels, and logits or h and wv");
+        return graph_fail(g, SHD_EINVAL, "xent needs labels, and logits or h and wv");
     if (logits == GRAPH_NONE) {
         dims[0] = g->nodes[nodes[1]].dims[0];
         dims[1] = g->nodes[nodes[2]].dims[1];
@@ -221,7 +221,7 @@ static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *
     uint32_t y;
 
     if (w.up == GRAPH_NONE)
-        return graph_fail(g, SHD_EINVAL, "moe wants w1, or wg and wu");
+        return graph_fail(g, SHD_EINVAL, "moe needs w1, or wg and wu");
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
     if (top_k < 1 || top_k > g->dims[g->nodes[w.router].dims[1]].size)
@@ -381,7 +381,7 @@ uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const j
         const char *name = kind->tensors[t].name;
 
         if (nodes[t] == GRAPH_NONE && !is_optional(kind, name))
-            return graph_fail(graph, SHD_EINVAL, "%s wants the tensor '%s'", kind->name, name);
+            return graph_fail(graph, SHD_EINVAL, "%s needs the tensor '%s'", kind->name, name);
     }
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;

@@ -44,7 +44,7 @@ static int add_leaf(struct analyze_question *q, const struct layout_leaf *place,
     int status;
 
     if (!is_array_leaf(place->node))
-        return shd_error_set(err, SHD_EINVAL, "'%.150s' is no array {\"shape\", \"dtype\"}",
+        return shd_error_set(err, SHD_EINVAL, "'%.150s' is not an array {\"shape\", \"dtype\"}",
                              place->path);
     status = layout_read_shape(shape, &leaf.rank, json_object_get(place->node, "shape"), err);
     if (status == SHD_OK)

@@ -32,7 +32,7 @@ static int read_axes(const char **axes, size_t *n, const json_t *in, const char 
         const json_t *item = json_array_get(value, i);
 
         if (json_is_number(item) || json_is_boolean(item) || json_is_null(item))
-            return shd_error_set(err, SHD_ENOAXIS, "entry %zu of '%s' is no axis of the mesh", i,
+            return shd_error_set(err, SHD_ENOAXIS, "entry %zu of '%s' is not an axis of the mesh", i,
                                  key);
     }
     return layout_read_names(axes, n, AXES_MAX, value, key, err);

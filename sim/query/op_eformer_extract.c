@@ -76,7 +76,7 @@ static int read_value(struct extract_question *q, size_t i, struct shd_error *er
     if (json_is_null(place->node))
         return SHD_OK;
     if (!name)
-        return shd_error_set(err, SHD_ETYPE, "'%.150s' is no leaf {\"leaf\"}", place->path);
+        return shd_error_set(err, SHD_ETYPE, "'%.150s' is not a leaf {\"leaf\"}", place->path);
     status = find_kind(&value->kind, name, err);
     if (status != SHD_OK || (value->kind != SHD_VALUE_PLACED && value->kind != SHD_VALUE_PLANNED &&
                              value->kind != SHD_VALUE_BARE))

@@ -42,7 +42,7 @@ static int read_partial(struct reshard_question *q, const json_t *in, struct shd
         int axis = name ? shd_mesh_find_axis(q->mesh, name) : -1;
 
         if (axis < 0)
-            return shd_error_set(err, SHD_ENOAXIS, "'partial' names '%.60s', which is no mesh axis",
+            return shd_error_set(err, SHD_ENOAXIS, "'partial' names '%.60s', which is not a mesh axis",
                                  name ? name : "?");
         if (shd_sharding_axes(&q->from) >> axis & 1)
             return shd_error_set(err, SHD_EDUPAXIS, "axis '%s' both shards and is partial", name);

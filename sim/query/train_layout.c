@@ -47,7 +47,7 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
     if (status == SHD_OK && (axes->zero_stage < 0 || axes->zero_stage > 3))
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
     if (status == SHD_OK && axes->zero_stage > 0 && axes->zero < 0)
-        status = shd_error_set(err, SHD_EINVAL, "'zero' wants an 'axis'");
+        status = shd_error_set(err, SHD_EINVAL, "'zero' needs an 'axis'");
     return status;
 }
 

@@ -194,8 +194,7 @@ static void add_case(const struct outcome *o, struct text *out)
         add_xml(out, text_get(&reasons));
         text_add(out, "\n");
     }
-    text_addf(out, "</%s>\n    </testcase>\n",
-              o->kind == OUTCOME_FAILED ? "failure" : "skipped");
+    text_addf(out, "</%s>\n    </testcase>\n", o->kind == OUTCOME_FAILED ? "failure" : "skipped");
     out->failed |= reasons.failed;
     text_fini(&reasons);
 }

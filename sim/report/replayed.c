@@ -71,7 +71,7 @@ static const struct part {
     {"waiting_seconds", "waiting", offsetof(struct record_replayed, waiting_ns)},
     {"exposed_communication_seconds", "exposed communication",
      offsetof(struct record_replayed, exposed_ns)},
-    {"idle_seconds", "done, others not", offsetof(struct record_replayed, idle_ns)},
+    {"idle_seconds", "idle at end", offsetof(struct record_replayed, idle_ns)},
     {"communication_seconds", NULL, offsetof(struct record_replayed, communication_ns)},
 };
 
@@ -289,7 +289,7 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
     text_addf(
         out,
         "\nreplayed      %s a step, had each device a core of its own\n"
-        "  transfers at %s after %s\n",
+        "  transfers at %s, latency %s\n",
         units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
         units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
         units_print_seconds(latency, sizeof latency, (double)replay->transfers.latency_ns * 1e-9));

@@ -18,6 +18,7 @@ struct result {
     uint64_t tokens; /* of a step; 0: not known */
     const struct record *record;
     struct saving saving;  /* against a search, where one was made */
+    bool verbose;          /* text: every kind of collective, whatever their number */
     const struct fit *fit; /* where it does not; NULL: not looked for */
 };
 

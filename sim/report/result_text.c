@@ -3,6 +3,7 @@
 
 #include "report/attention.h"
 #include "report/experts.h"
+#include "report/collectives_text.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -80,47 +81,6 @@ static void print_head(const struct result *result, struct text *out)
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
 }
 
-static void print_rows(const struct traffic *t, struct text *out)
-{
-    struct table table;
-    char operand[UNITS_TEXT_MAX], received[UNITS_TEXT_MAX];
-
-    if (t->nrows == 0) {
-        text_add(out, "\nNothing is communicated.\n");
-        return;
-    }
-    text_add(out, "\ncollectives   operand: bytes on one device; received: by all, count times\n");
-    table_init(&table, "rlllrrrr");
-    for (const char *const *head = (const char *const[]){"", "phase", "op", "axes", "groups",
-                                                         "count", "operand", "received", NULL};
-         *head; head++)
-        table_add(&table, "%s", *head);
-    for (size_t r = 0; r < t->nrows; r++) {
-        const struct traffic_row *row = &t->rows[r];
-
-        table_add(&table, "%zu", r + 1);
-        table_add(&table, "%s", program_phase_name(row->phase));
-        table_add(&table, "%s", row->op);
-        table_add(&table, "%s", row->axes);
-        table_add(&table, "%u of %u", row->groups, row->group_size);
-        table_add(&table, "%" PRIu64, row->count);
-        table_add(&table, "%s", units_print_bytes(operand, sizeof operand, row->operand_bytes));
-        table_add(&table, "%s", units_print_bytes(received, sizeof received, row->received_bytes));
-    }
-    table_print(&table, 1, out);
-    table_fini(&table);
-}
-
-static void print_why(const struct traffic *t, struct text *out)
-{
-    if (t->nrows)
-        text_add(out, "\nwhy\n");
-    for (size_t r = 0; r < t->nrows; r++) {
-        text_addf(out, " %*zu  ", t->nrows > 9 ? 2 : 1, r + 1);
-        print_wrapped(out, t->nrows > 9 ? 5 : 4, t->rows[r].why);
-    }
-}
-
 static void print_sums(const char *what, const struct traffic_sum *sums, size_t n, struct text *out)
 {
     struct para p = {out, VALUE_COLUMN, VALUE_COLUMN};
@@ -142,7 +102,7 @@ static void print_totals(const struct traffic *t, const struct record *r, struct
     char bytes[UNITS_TEXT_MAX];
     uint128 total = record_received(r);
 
-    text_addf(out, "\nreceived      %s in all, %s bytes\n",
+    text_addf(out, "\nreceived      %s in total, %s bytes\n",
               units_print_bytes(bytes, sizeof bytes, total), UINT128_DIGITS(total));
     print_sums("by axis", t->by_axis, t->nby_axis, out);
     print_sums("by op", t->by_op, t->nby_op, out);
@@ -501,8 +461,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_head(result, out);
     if (r->modelled)
         modelled_text(out, r, result->tokens);
-    print_rows(&traffic, out);
-    print_why(&traffic, out);
+    collectives_text(&traffic, result->verbose, LINE_COLUMNS, out);
     print_totals(&traffic, r, out);
     print_balances(r, out);
     status = print_uneven(r, out, err);

@@ -20,7 +20,7 @@
 static int check_arguments(const struct coll_call *call, struct shd_error *err)
 {
     if ((unsigned)call->dtype >= SHD_NDTYPES)
-        return shd_error_set(err, SHD_EINVAL, "%s of %d, which is no element type",
+        return shd_error_set(err, SHD_EINVAL, "%s of %d, which is not a valid element type",
                              coll_kind_name(call->kind), (int)call->dtype);
     if ((unsigned)call->red > SHD_MIN)
         return shd_error_set(err, SHD_EINVAL, "%s by %d, which is no reduction",

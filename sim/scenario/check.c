@@ -231,7 +231,7 @@ static void check_documents(struct reader *r)
                    "documents have no mean; expected a number of tokens, at least 1");
     if (d->nlengths > 0 && s->batch.seq > 0 && sum != s->batch.seq)
         diag_error(r->diag, scenario_place(s, "context.documents"),
-                   "documents of %" PRId64 " tokens in all for sequences of %" PRId64
+                   "documents of %" PRId64 " tokens in total for sequences of %" PRId64
                    "; expected as many",
                    sum, s->batch.seq);
 }
@@ -535,7 +535,7 @@ static void check_pipeline(struct reader *r)
                             s->pipeline.axis);
     if (s->pipeline.axis && s->zero.axis && !strcmp(s->pipeline.axis, s->zero.axis))
         diag_error(r->diag, scenario_place(s, "zero.axis"),
-                   "zero is to cut over '%s', along which the stages of the pipeline lie; expected "
+                   "zero is to shard over '%s', along which the stages of the pipeline lie; expected "
                    "another axis",
                    s->zero.axis);
 }

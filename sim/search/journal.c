@@ -190,7 +190,7 @@ static int check_head(const struct journal *j, const char *text, const struct te
         return SHD_OK;
     return damaged(j, 1,
                    !strncmp(text, HEAD, strlen(HEAD)) ? "this is the journal of another scenario"
-                                                      : "this is no journal of a search",
+                                                      : "this is not the journal of a search",
                    err);
 }
 
@@ -209,11 +209,11 @@ static int read_rows(struct journal *j, size_t *nbytes, const struct text *head,
         if (text.data[i] == '\n')
             *nbytes = i + 1;
     if (status == SHD_OK && text.length > 0 && memchr(text.data, '\0', text.length))
-        status = damaged(j, 1, "this is no journal of a search", err);
+        status = damaged(j, 1, "this is not the journal of a search", err);
     if (status == SHD_OK && *nbytes == 0 &&
         strncmp(text_get(&text), text_get(head), text.length) !=
             0) /* not even a part of the head */
-        status = damaged(j, 1, "this is no journal of a search", err);
+        status = damaged(j, 1, "this is not the journal of a search", err);
     if (status == SHD_OK && *nbytes > 0)
         status = check_head(j, text_get(&text), head, err);
     if (status == SHD_OK && *nbytes > 0)

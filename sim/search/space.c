@@ -59,7 +59,7 @@ static const struct {
     [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
     [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
     [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
-    [SPACE_SP] = {"sp", NULL, flag_words, "what lies between layers is cut over tp, too"},
+    [SPACE_SP] = {"sp", NULL, flag_words, "activations between layers are sharded over tp, too"},
     [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage"},
     [SPACE_SHARDS] = {"shards", "/", NULL, "replicas that hold ZeRO's parts together"},
     [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
@@ -184,7 +184,7 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
     if (range.choice == SPACE_NCHOICES)
         return shd_error_set(
             err, SHD_ENOTFOUND,
-            "'%.30s' is no choice; expected tp, pp, cp, dp, ep, virtual, "
+            "'%.30s' is not a choice; expected tp, pp, cp, dp, ep, virtual, "
             "schedule, split, microbatch, recompute, sp, zero, shards or order, then = "
             "and a value",
             text);

@@ -56,7 +56,7 @@ static bool names_axis(const char *text, const char *axis, size_t length)
     return false;
 }
 
-/* ", no longer cut over tp" */
+/* ", no longer sharded over tp" */
 static void add_axes(struct text *out, const char *words, const char *in, const char *not_in)
 {
     size_t n, found = 0;
@@ -73,9 +73,9 @@ static void diff_array(struct differ *d, const struct baseline_array *was,
 
     text_addf(&t, "%s '%s' ", is->kind, is->name);
     if (strcmp(was->lies, is->lies) != 0) {
-        text_addf(&t, "lies as %s, was %s", is->lies, was->lies);
-        add_axes(&t, ", no longer cut over ", was->lies, is->lies);
-        add_axes(&t, ", now cut over ", is->lies, was->lies);
+        text_addf(&t, "is sharded as %s, was %s", is->lies, was->lies);
+        add_axes(&t, ", no longer sharded over ", was->lies, is->lies);
+        add_axes(&t, ", now sharded over ", is->lies, was->lies);
         text_add(&t, "; ");
     }
     text_addf(&t, "has %s bytes on a device", UINT128_DIGITS(is->bytes));
@@ -293,7 +293,7 @@ static void diff_totals(struct differ *d)
 {
     const struct baseline_totals *was = &d->was->totals, *is = &d->is->totals;
 
-    diff_total(d, "bytes received in all", was->received_bytes, is->received_bytes);
+    diff_total(d, "bytes received in total", was->received_bytes, is->received_bytes);
     diff_axes_of(d, d->is, NULL);
     diff_axes_of(d, d->was, d->is);
     diff_total(d, "bytes received by the device with most", was->received_bytes_most,

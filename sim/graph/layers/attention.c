@@ -31,7 +31,7 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     m = &g->nodes[p->weights];
     if (n->rank != 3 || m->rank != 3)
         return graph_fail(g, SHD_EINVAL,
-                          "'%s' wants x[batch, seq, embed] and weights[embed, heads, head_dim]",
+                          "'%s' needs x[batch, seq, embed] and weights[embed, heads, head_dim]",
                           full);
     const uint32_t dims[4] = {n->dims[0], n->dims[1], m->dims[1], m->dims[2]};
 
@@ -76,7 +76,7 @@ static uint32_t keys_of(struct graph *g, const char *name, uint32_t queries,
     if (!opts->relative)
         return graph_dim(g, graph_text(g, "%s_keys", g->dims[queries].name), g->dims[queries].size);
     if (g->nodes[opts->bias].rank != 3)
-        return graph_fail(g, SHD_EINVAL, "'%s' wants a bias[seq, keys, heads]", name);
+        return graph_fail(g, SHD_EINVAL, "'%s' needs a bias[seq, keys, heads]", name);
     return g->nodes[opts->bias].dims[1];
 }
 

@@ -19,7 +19,7 @@ static bool check(struct graph *g, const char *name, const uint32_t qkv[3])
     if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dims[0] != k->dims[0] ||
         q->dims[3] != k->dims[3] || memcmp(k->dims, v->dims, 3 * sizeof *k->dims) != 0) {
         graph_fail(g, SHD_EINVAL,
-                   "'%s' wants q[batch, seq, heads, head_dim] and k, v[batch, seq, kv_heads, "
+                   "'%s' needs q[batch, seq, heads, head_dim] and k, v[batch, seq, kv_heads, "
                    "head_dim]",
                    name);
         return false;
@@ -75,7 +75,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     if (!sight && opts->spans == GRAPH_NONE && opts->positions == GRAPH_NONE)
         return true;
     if (!sight || opts->spans >= g->nnodes || opts->positions >= g->nnodes) {
-        graph_fail(g, SHD_EINVAL, "'%s' wants spans and positions with a sight", name);
+        graph_fail(g, SHD_EINVAL, "'%s' needs spans and positions with a sight", name);
         return false;
     }
     spans = &g->nodes[opts->spans];
@@ -86,7 +86,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
         g->dims[spans->dims[1 + rows]].size != 2 || positions->rank != 1 ||
         positions->dims[0] != k->dims[1]) {
         graph_fail(g, SHD_EINVAL,
-                   "'%s' wants whole numbers spans[%sseq, 2] of its queries and positions[seq] of "
+                   "'%s' needs whole numbers spans[%sseq, 2] of its queries and positions[seq] of "
                    "its keys",
                    name, rows ? "batch, " : "");
         return false;

@@ -19,7 +19,7 @@ uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint
     i = &graph->nodes[ids];
     if (t->rank != 2 || i->dtype != SHD_I32 || i->rank >= GRAPH_RANK_MAX ||
         graph_has_dim(i, t->dims[0]) || graph_has_dim(i, t->dims[1]))
-        return graph_fail(graph, SHD_EINVAL, "'%s' wants table[rows, width] and int32 ids", name);
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs table[rows, width] and int32 ids", name);
     node.dtype = t->dtype;
     node.rank = i->rank + 1;
     memcpy(node.dims, i->dims, i->rank * sizeof *i->dims);

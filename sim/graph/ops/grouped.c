@@ -45,7 +45,7 @@ static bool check(struct graph *g, const struct graph_node *node, const char *na
     const struct kern_routing *routing = node->attr.experts.routing;
 
     if (a->dtype != b->dtype || a->dtype == SHD_I32 || counts->dtype != SHD_I32) {
-        graph_fail(g, SHD_ETYPE, "'%s' wants two arrays of one type and int32 counts", name);
+        graph_fail(g, SHD_ETYPE, "'%s' needs two arrays of one type and int32 counts", name);
         return false;
     }
     if (expert == GRAPH_NONE || !in_order(a->dims, a->rank, expert, slot) ||
@@ -53,13 +53,13 @@ static bool check(struct graph *g, const struct graph_node *node, const char *na
         !graph_has_dim(a, slot) || (!listed(dims, rank, slot) && !graph_has_dim(b, slot)) ||
         !is_used(a, b, dims, rank) || !is_used(b, a, dims, rank)) {
         graph_fail(g, SHD_EINVAL,
-                   "'%s' wants counts[group, expert] and arrays [expert, slot, ..] or [expert, ..]",
+                   "'%s' needs counts[group, expert] and arrays [expert, slot, ..] or [expert, ..]",
                    name);
         return false;
     }
     if (routing->experts != g->dims[expert].size ||
         g->dims[slot].size != g->dims[counts->dims[0]].size * routing->capacity) {
-        graph_fail(g, SHD_EINVAL, "'%s' wants %" PRId64 " slots for each group", name,
+        graph_fail(g, SHD_EINVAL, "'%s' needs %" PRId64 " slots for each group", name,
                    routing->capacity);
         return false;
     }

@@ -23,7 +23,7 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
     if (node.rank + 1 != from->rank || i->dtype != SHD_I32 || i->rank < node.rank ||
         memcmp(i->dims, node.dims, node.rank * sizeof *node.dims) != 0 || graph_has_dim(i, dim))
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' wants int32 ids of the dimensions of '%s' without the one they "
+                          "'%s' needs int32 ids of the dimensions of '%s' without the one they "
                           "number, and of others behind them",
                           name, from->name);
     node.rank = i->rank;

@@ -57,7 +57,7 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
     if (graph->err.status != SHD_OK || x == GRAPH_NONE || positions == GRAPH_NONE)
         return GRAPH_NONE;
     if (graph->nodes[positions].rank != 1 || graph->nodes[positions].dtype != SHD_I32)
-        return graph_fail(graph, SHD_EINVAL, "'%s' wants whole numbers positions[seq], not '%s'",
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs whole numbers positions[seq], not '%s'",
                           name, graph->nodes[positions].name);
     attr.rope.position_dim = graph->nodes[positions].dims[0];
     return embed(graph, name, x, positions, &attr);

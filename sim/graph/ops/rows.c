@@ -20,7 +20,7 @@ static bool check_ids(struct graph *graph, const char *name, const struct graph_
 
     if (ids->dtype != SHD_I32 || slots->dtype != SHD_I32 || ids->rank != 3 || slots->rank != 3 ||
         memcmp(ids->dims, slots->dims, 3 * sizeof *ids->dims) != 0)
-        graph_fail(graph, SHD_EINVAL, "'%s' wants int32 ids and slots [batch, seq, choice]", name);
+        graph_fail(graph, SHD_EINVAL, "'%s' needs int32 ids and slots [batch, seq, choice]", name);
     else if (groups < 1 || dims[ids->dims[0]].size % groups ||
              dims[ids->dims[0]].size / groups * dims[ids->dims[1]].size != r->tokens ||
              dims[ids->dims[2]].size != r->choices)
@@ -30,7 +30,7 @@ static bool check_ids(struct graph *graph, const char *name, const struct graph_
                    name, (long long)r->tokens, r->choices, (long long)groups);
     else if (dims[node->attr.experts.expert_dim].size != r->experts ||
              dims[node->attr.experts.slot_dim].size != groups * r->capacity)
-        graph_fail(graph, SHD_EINVAL, "'%s' wants rows of %u experts with %lld slots each", name,
+        graph_fail(graph, SHD_EINVAL, "'%s' needs rows of %u experts with %lld slots each", name,
                    r->experts, (long long)(groups * r->capacity));
     return graph->err.status == SHD_OK;
 }
@@ -63,7 +63,7 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
     if (!lies_as_ids(&graph->nodes[src], &graph->nodes[ids]) || expert_dim >= graph->ndims ||
         slot_dim >= graph->ndims)
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' wants tokens that lie as their ids, with a width", name);
+                          "'%s' needs tokens that lie as their ids, with a width", name);
     node.dtype = graph->nodes[src].dtype;
     node.dims[0] = expert_dim;
     node.dims[1] = slot_dim;
@@ -89,7 +89,7 @@ uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uin
     node.inputs[2] = slots;
     src = &graph->nodes[rows];
     if (src->rank != 3 || graph->nodes[ids].rank != 3)
-        return graph_fail(graph, SHD_EINVAL, "'%s' wants rows [expert, slot, width]", name);
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs rows [expert, slot, width]", name);
     node.dtype = src->dtype;
     memcpy(node.dims, graph->nodes[ids].dims, 3 * sizeof *node.dims);
     node.dims[3] = src->dims[2];

@@ -84,7 +84,7 @@ uint32_t graph_slots(struct graph *graph, const char *name, uint32_t ids,
     if (from->dtype != SHD_I32 || from->rank < 2 || groups < 1 ||
         !suits(graph, routing, from, groups, graph->dims[expert_dim].size))
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' wants int32 ids[batch, .., choice] of equal groups, as its routing",
+                          "'%s' needs int32 ids[batch, .., choice] of equal groups, as its routing",
                           name);
     node.rank = from->rank;
     memcpy(node.dims, from->dims, sizeof node.dims);
