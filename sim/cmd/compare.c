@@ -23,11 +23,24 @@ struct options {
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
+    bool columns[COMPARE_COLUMNS_MAX];
+    bool has_columns;
+    int sort; /* as struct compare has them */
+    size_t top;
     int seconds;         /* for the rounds; none begins after them */
     struct works *works; /* of all strategies */
 };
 
-enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
+enum {
+    KEY_PLAN = 1000,
+    KEY_FORMAT,
+    KEY_COLOUR,
+    KEY_SECONDS,
+    KEY_MEMORY,
+    KEY_COLUMNS,
+    KEY_SORT,
+    KEY_TOP
+};
 
 /* As long as one waits for a table.  It is enough for some fifty rounds of
  * scenarios/strategies.yaml on a quiet host of two cores, and for four where four other programs
@@ -44,6 +57,12 @@ static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
      "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
      0},
+    {"columns", KEY_COLUMNS, "NAMES", 0,
+     "The columns of the table, with commas between them: names as in --format=csv, headings such "
+     "as replayed, or all; if not given, those that tell strategies apart and fit in one table",
+     0},
+    {"sort", KEY_SORT, "NAME", 0, "Sort by this column, the best first", 0},
+    {"top", KEY_TOP, "N", 0, "Show the first N only", 0},
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
     {"seconds", KEY_SECONDS, "N", 0,
      "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
@@ -81,6 +100,43 @@ static void find_format(struct options *o, const struct argp_state *state)
                    o->path);
 }
 
+static void parse_columns(struct options *o, char *arg, const struct argp_state *state)
+{
+    char hint[NEAREST_HINT_MAX], *rest = NULL;
+
+    for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (!compare_find_columns(o->columns, name))
+            args_error(state,
+                       "--columns: no column '%s'%s; expected names as in --format=csv, or "
+                       "all",
+                       name, compare_hint(hint, sizeof hint, name));
+        o->has_columns = true;
+    }
+}
+
+static void parse_sort(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char hint[NEAREST_HINT_MAX];
+
+    o->sort = compare_find_sort(arg);
+    if (o->sort < 0)
+        args_error(state,
+                   "--sort: no column of numbers '%s'%s; expected a name as in "
+                   "--format=csv",
+                   arg, compare_hint(hint, sizeof hint, arg));
+}
+
+static void parse_top(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1)
+        args_error(state, "--top is '%s'; expected a whole number of at least 1", arg);
+    else
+        o->top = (size_t)n;
+}
+
 static void parse_seconds(struct options *o, const char *arg, const struct argp_state *state)
 {
     char *end;
@@ -116,6 +172,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         parse_format(o, arg, state);
+        return 0;
+    case KEY_COLUMNS:
+        parse_columns(o, arg, state);
+        return 0;
+    case KEY_SORT:
+        parse_sort(o, arg, state);
+        return 0;
+    case KEY_TOP:
+        parse_top(o, arg, state);
         return 0;
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
@@ -174,8 +239,7 @@ static bool find_base(struct options *o, size_t *base)
 /* Either all are executed or none, so that no column is half empty; tells why none is. */
 static enum record_mode choose_mode(struct options *o)
 {
-    double memory =
-        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
 
     if (o->plan)
         return RECORD_PLANNED;
@@ -262,7 +326,12 @@ static int try_all(struct options *o, size_t base, struct result *results,
                    struct compare_skipped *skipped)
 {
     struct work *w = &o->work;
-    struct compare compare = {.results = results, .skipped = skipped, .nskipped = w->nskipped};
+    struct compare compare = {.results = results,
+                              .skipped = skipped,
+                              .nskipped = w->nskipped,
+                              .columns = o->has_columns ? o->columns : NULL,
+                              .sort = o->sort,
+                              .top = o->top};
     enum record_mode mode = choose_mode(o);
     int exit = CMD_OK, measured;
 
@@ -319,10 +388,12 @@ static int run(int argc, char **argv)
 {
     const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
-        option_table, parse_option, "SCENARIO...",
+        option_table,
+        parse_option,
+        "SCENARIO...",
         "Strategies side by side, all of a file's or those of several files: bytes received, "
-        "flops, memory, the replayed step, and whether the numbers are right; against a base, with "
-        "the best of each column marked and dominated strategies named.\v"
+        "flops, memory, the replayed step, and whether the numbers are right; and who wins, by how "
+        "much, why, and at what price.\v"
         "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
         "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with "
         "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
@@ -335,13 +406,17 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
+        "  The five that move least of a sweep of forty, with all columns:\n"
+        "    shardsim compare --plan scenarios/sweep.yaml --sort received_bytes --top 5\n"
         "  Forty of a sweep, on paper, for a spreadsheet:\n"
         "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
         "  Two files, as a table for a pull request:\n"
-        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o table.md\n\n"
-        ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
-        children, NULL, NULL};
-    struct options o = {.format = COMPARE_TABLE, .seconds = SECONDS_DEFAULT};
+        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
+        "table.md\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        children,
+        NULL,
+        NULL};
+    struct options o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
     int exit;
 
     if (!work_init(&o.work, argc))
