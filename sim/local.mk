@@ -128,6 +128,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_names.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
