@@ -17,6 +17,7 @@ dist_man_MANS = \
 	%D%/shardsim-scenario.5 \
 	%D%/shardsim-search.1 \
 	%D%/shardsim-show.1 \
+	%D%/shardsim-trace.1 \
 	%D%/shardsim.1
 
 manual_sources = %D%/manual.awk %D%/manual.sh %D%/scenario.txt

@@ -132,8 +132,11 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
 	%D%/cmd/show_tree.c \
+	%D%/cmd/sides.c \
+	%D%/cmd/sides.h \
 	%D%/cmd/timetable_lanes.c \
 	%D%/cmd/timetable_lanes.h \
+	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
@@ -184,6 +187,8 @@ libsim_la_SOURCES = \
 	%D%/cost/replay.h \
 	%D%/cost/steady.c \
 	%D%/cost/steady.h \
+	%D%/cost/timeline.c \
+	%D%/cost/timeline.h \
 	%D%/cost/works.c \
 	%D%/cost/works.h \
 	%D%/draw/colour.c \
@@ -491,6 +496,8 @@ libsim_la_SOURCES = \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \
 	%D%/program/memory.c \
+	%D%/program/moments.c \
+	%D%/program/moments.h \
 	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
@@ -761,6 +768,8 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
+	%D%/view/trace.c \
+	%D%/view/trace.h \
 	%D%/walk/walk.c \
 	%D%/walk/walk.h
 

@@ -49,7 +49,7 @@ static void add_times(struct text *out, const struct compare_column *column, dou
         text_addf(out, "%s than none", column->more);
 }
 
-static void add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
+void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
 {
     const struct compare_value *v = &rows->rows[row].values[c];
     bool relative = compare_columns[c].kind == COMPARE_TIMES;
@@ -104,7 +104,7 @@ static bool is_uneven(const struct compare_rows *rows, size_t c)
     return false;
 }
 
-static bool is_shown(const struct compare_rows *rows, size_t c)
+bool compare_is_shown(const struct compare_rows *rows, size_t c)
 {
     if (c == COMPARE_ATTENTION || c == COMPARE_EXPERTS)
         return is_uneven(rows, c);
@@ -119,7 +119,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     struct text value = TEXT_INIT;
     const char *paint = "";
 
-    add_value(&value, rows, row, c);
+    compare_add_value(&value, rows, row, c);
     if (best)
         paint = GREEN;
     else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK"))
@@ -368,7 +368,7 @@ static void print_uneven(const struct compare_rows *rows, struct text *out)
 }
 
 /* Which step is the fastest, or which are by noise alone not told apart from it. */
-static void add_verdict(const struct compare_rows *rows, struct text *out)
+void compare_add_verdict(const struct compare_rows *rows, struct text *out)
 {
     size_t n = rows->compare->nresults, fastest = compare_fastest(rows), nties = 0;
     size_t from = out->length;
@@ -394,7 +394,7 @@ static void add_verdict(const struct compare_rows *rows, struct text *out)
 }
 
 /* Which step is the fastest on the cluster that all name; silent where none, or not all, do. */
-static void add_modelled_verdict(const struct compare_rows *rows, struct text *out)
+void compare_add_modelled_verdict(const struct compare_rows *rows, struct text *out)
 {
     size_t n = rows->compare->nresults, fastest = n, from = out->length;
 
@@ -418,7 +418,7 @@ static void print_modelled_verdict(const struct compare_rows *rows, struct text 
 {
     struct text line = TEXT_INIT;
 
-    add_modelled_verdict(rows, &line);
+    compare_add_modelled_verdict(rows, &line);
     if (line.length > 0)
         wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
     out->failed |= line.failed;
@@ -429,7 +429,7 @@ static void print_verdict(const struct compare_rows *rows, struct text *out)
 {
     struct text line = TEXT_INIT;
 
-    add_verdict(rows, &line);
+    compare_add_verdict(rows, &line);
     if (line.length > 0)
         wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
     out->failed |= line.failed;
@@ -452,7 +452,7 @@ static void print_legend(const struct compare_rows *rows, struct text *out)
             out,
             "* the best of its column; balance: mean / max over devices, 1 is even\n"
             "efficiency: unsharded flops / flops of all devices; below 1 some are redundant\n");
-    if (is_shown(rows, COMPARE_ATTENTION) || is_shown(rows, COMPARE_EXPERTS))
+    if (compare_is_shown(rows, COMPARE_ATTENTION) || compare_is_shown(rows, COMPARE_EXPERTS))
         text_add(out, "attention, experts: the balance of the flops of these alone\n");
     if (compare_is_used(rows, COMPARE_BUBBLE))
         text_add(out, "bubble: part of the step that ranks of a pipeline are idle, where a flop is "
@@ -510,7 +510,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
     for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
         size_t width, room;
 
-        if (!is_shown(rows, c))
+        if (!compare_is_shown(rows, c))
             continue;
         width = column_width(rows, c, out);
         room = heading_room(&b, c);
@@ -546,12 +546,12 @@ static void print_markdown_head(const struct compare_rows *rows, struct text *ou
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
         const struct compare_column *column = &compare_columns[c];
 
-        if (is_shown(rows, c))
+        if (compare_is_shown(rows, c))
             text_addf(out, "| %s%s%s ", column->group, column->group[0] ? " " : "", column->title);
     }
     text_add(out, "|\n");
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-        if (is_shown(rows, c))
+        if (compare_is_shown(rows, c))
             text_add(out, is_left(c) ? "|:--" : "|--:");
     text_add(out, "|\n");
 }
@@ -565,10 +565,10 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
             const char *mark = rows->rows[r].best[c] ? "**" : "";
 
-            if (!is_shown(rows, c))
+            if (!compare_is_shown(rows, c))
                 continue;
             text_clear(&value);
-            add_value(&value, rows, r, c);
+            compare_add_value(&value, rows, r, c);
             text_addf(out, "| %s", mark);
             add_markdown(out, text_get(&value));
             text_addf(out, "%s ", mark);
@@ -578,7 +578,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
     text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
     if (compare_fastest(rows) < rows->compare->nresults) {
         text_clear(&value);
-        add_verdict(rows, &value);
+        compare_add_verdict(rows, &value);
         text_add(out, "\n");
         add_markdown(out, text_get(&value));
         text_add(out, ".\n");
