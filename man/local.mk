@@ -13,6 +13,7 @@ dist_man_MANS = \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \
 	%D%/shardsim-replay.1 \
+	%D%/shardsim-report.1 \
 	%D%/shardsim-run.1 \
 	%D%/shardsim-scenario.5 \
 	%D%/shardsim-search.1 \

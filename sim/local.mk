@@ -108,6 +108,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/replay.c \
 	%D%/cmd/replay_report.c \
 	%D%/cmd/replay_report.h \
+	%D%/cmd/report.c \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
@@ -768,8 +769,21 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
+	%D%/view/collectives.c \
+	%D%/view/files.h \
+	%D%/view/heat.c \
+	%D%/view/html.c \
+	%D%/view/html.h \
+	%D%/view/memory.c \
+	%D%/view/mesh.c \
+	%D%/view/page.c \
+	%D%/view/page.h \
+	%D%/view/parts.h \
+	%D%/view/strategies.c \
 	%D%/view/trace.c \
 	%D%/view/trace.h \
+	%D%/view/verdict.c \
+	%D%/view/when.c \
 	%D%/walk/walk.c \
 	%D%/walk/walk.h
 
@@ -817,3 +831,13 @@ shardsim_SOURCES = %D%/main.c
 shardsim_LDADD = libsim.la libshd.la $(SHD_JEMALLOC)
 
 EXTRA_DIST += %D%/LAYERS
+
+# So do the style and the script of a report.
+VIEW_FILES = %D%/view/style.css %D%/view/script.js
+EXTRA_DIST += $(VIEW_FILES) %D%/view/embed.sh
+nodist_libsim_la_SOURCES += %D%/view/page_files.c
+CLEANFILES += %D%/view/page_files.c
+%D%/view/page_files.c: $(VIEW_FILES) %D%/view/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D%/view && \
+	$(SHELL) $(srcdir)/%D%/view/embed.sh $(srcdir)/%D%/view/style.css \
+		$(srcdir)/%D%/view/script.js >$@.tmp && mv $@.tmp $@
