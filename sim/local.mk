@@ -98,6 +98,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_links.h \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
+	%D%/cmd/export.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
@@ -229,6 +230,11 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/export/export.c \
+	%D%/export/export.h \
+	%D%/export/jax.c \
+	%D%/export/pytorch.c \
+	%D%/export/targets.h \
 	%D%/family/family.c \
 	%D%/family/family.h \
 	%D%/graph/gradient.c \
