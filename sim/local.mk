@@ -99,6 +99,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
+	%D%/cmd/init.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
