@@ -10,6 +10,7 @@ dist_man_MANS = \
 	%D%/shardsim-check.1 \
 	%D%/shardsim-compare.1 \
 	%D%/shardsim-explain.1 \
+	%D%/shardsim-export.1 \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \
 	%D%/shardsim-replay.1 \

@@ -58,7 +58,7 @@ esac
             sed '/^#/d; s/^/    /' "$here/../scenarios/tensor_parallel.yaml" |
                 sed "1i\\
 Examples:\\
-  Two layers of an MLP whose inner width is cut over eight devices:"
+  Two layers of an MLP whose inner width is sharded over eight devices:"
             ;;
         shardsim-show)
             "$shardsim" show --help

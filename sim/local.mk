@@ -98,6 +98,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_links.h \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
+	%D%/cmd/export.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
@@ -129,6 +130,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_names.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
@@ -228,6 +230,11 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/export/export.c \
+	%D%/export/export.h \
+	%D%/export/jax.c \
+	%D%/export/pytorch.c \
+	%D%/export/targets.h \
 	%D%/family/family.c \
 	%D%/family/family.h \
 	%D%/graph/gradient.c \
@@ -578,6 +585,8 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/compare_verdict.c \
+	%D%/report/compare_verdict.h \
 	%D%/report/experts.c \
 	%D%/report/experts.h \
 	%D%/report/fit.c \

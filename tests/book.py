@@ -279,7 +279,7 @@ def a6():
     near(states + two, 1.43e9, "of 8192 chips")
     assert kinds["activations"] > two
     return (
-        f"{(states + two) / 1e9:.2f} GB of states and those arrays; in all "
+        f"{(states + two) / 1e9:.2f} GB of states and those arrays; in total "
         f"{modelled(plan)['memory_bytes'] / 1e9:.2f}"
     )
 
@@ -401,7 +401,7 @@ EXERCISES = [
         "of each of 8,960",
         a6,
         "2.4 GB (four arrays); newer 1.3",
-        "8,192 chips; in all are gradients and what is gathered, which it leaves out",
+        "8,192 chips; in total are gradients and what is gathered, which it leaves out",
     ),
     (
         "applied: FSDP",

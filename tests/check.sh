@@ -50,7 +50,7 @@ test_regression() {
     check --plan --junit check.xml
     is 1 "an axis dropped from a rule: status 1"
     says out '^not ok 1 - dp_tp.yaml: default$' "an axis dropped: the strategy"
-    says out "line 11: parameter 'layers/\*/mlp/up/kernel' lies as \[{}, {}\], was \[{}, {tp}\], no longer sharded over tp; has 262144 bytes on a device, 196608 more" \
+    says out "line 11: parameter 'layers/\*/mlp/up/kernel' is sharded as \[{}, {}\], was \[{}, {tp}\], no longer sharded over tp; has 262144 bytes on a device, 196608 more" \
         "an axis dropped: the parameter, the axis, the bytes, the line"
     says out 'backward all-gather over tp at .*mlp/up/kernel and 1 more is new.* 3145728 bytes received more over tp' \
         "an axis dropped: the op"
@@ -105,7 +105,7 @@ test_other_changes() {
     project p
     edit scenarios/dp_tp.yaml 's|mlp/hidden, \[dp, null, tp\]|mlp/hidden, [dp]|'
     check --plan
-    says out "constraint 'layers/\*/mlp/hidden' lies as \[{dp}, {}, {}\], was .*, no longer sharded over tp" \
+    says out "constraint 'layers/\*/mlp/hidden' is sharded as \[{dp}, {}, {}\], was .*, no longer sharded over tp" \
         "a constraint: named"
     project p
     edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
@@ -284,7 +284,7 @@ test_hook() {
     edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|'
     commit
     is 1 "pre-commit: a regression is refused"
-    says err "no longer cut over tp" "pre-commit: with the reason"
+    says err "no longer sharded over tp" "pre-commit: with the reason"
     check --plan --update
     commit
     is 0 "pre-commit: with its baseline it is committed"

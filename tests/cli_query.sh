@@ -55,9 +55,9 @@ refused() {
 }
 
 test_missing_tensors() {
-    refused "layer.run without its weights" invalid "mlp_gelu wants the tensor 'w1'" layer.run \
+    refused "layer.run without its weights" invalid "mlp_gelu needs the tensor 'w1'" layer.run \
         '{"kind": "mlp_gelu", "tensors": {"x": {"shape": [2, 3, 4]}, "ct": {"shape": [2, 3, 4]}}}'
-    refused "layer.run without any tensor" invalid "attention wants the tensor 'x'" layer.run \
+    refused "layer.run without any tensor" invalid "attention needs the tensor 'x'" layer.run \
         '{"kind": "attention"}'
     refused "layer.run of a block without its mlp" invalid "block cannot be made" layer.run \
         '{"kind": "block", "tensors": {"x": {"shape": [1, 2, 4]}, "wq": {"shape": [4, 2, 2]},
@@ -65,7 +65,7 @@ test_missing_tensors() {
           "w2": {"shape": [8, 4]}, "g1": {"shape": [4]}, "g2": {"shape": [4]}}}'
     refused "layer.run without ct" invalid "no tensor 'ct'" layer.run \
         '{"kind": "rmsnorm", "tensors": {"x": {"shape": [2, 3, 4]}, "g": {"shape": [4]}}}'
-    refused "step.plan without parameters" invalid "mlp_gelu wants the tensor 'w1'" step.plan \
+    refused "step.plan without parameters" invalid "mlp_gelu needs the tensor 'w1'" step.plan \
         '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
           "mode": "fwd_bwd", "param_shapes": {}}'
 }

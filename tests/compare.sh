@@ -102,7 +102,7 @@ PY
     says out ',replayed_step_seconds,replayed_step_spread,' "csv: the spread is beside the step"
     shardsim compare -q --seconds 1 "$scenarios/strategies.yaml"
     # Names of many that are within noise take more than a line.
-    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'fastest step: .*\(by more than noise\|within noise of\)'
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .*\(by more than noise\|within noise of\)'
     ok $? "table: the verdict on steps"
     says out ' step  *spread' "table: the spread is beside the step"
     # Strategies that are one and the same are a tie.
@@ -110,9 +110,10 @@ PY
         >"$tmp/twice.yaml"
     shardsim compare -q --seconds 1 "$tmp/twice.yaml" -S data-and-tensor -S once-more
     is 0 "the same strategy twice: status 0"
-    says out '^once-more .* within noise$' "the same strategy twice: within noise"
-    says out '^fastest step: .*, .*: within noise of each other, so that' \
-        "the same strategy twice: neither is the fastest"
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .*, .* within noise of each other'
+    ok $? "the same strategy twice: neither is the fastest"
+    shardsim compare -q --seconds 1 --columns=all "$tmp/twice.yaml" -S data-and-tensor -S once-more
+    says out 'within noise$' "the same strategy twice: within noise of the base"
     ! grep -q 'us\*\|ms\*' "$tmp/out"
     ok $? "the same strategy twice: no time is marked"
     shardsim compare --seconds 1.5 "$scenarios/strategies.yaml"
@@ -138,7 +139,7 @@ assert rows[4]["strategy"] == "a, \"b\" | c", rows[4]["strategy"]' "$tmp/names.c
 
 test_screen() {
     for columns in 80 160; do
-        COLUMNS=$columns shardsim compare --plan "$scenarios/strategies.yaml"
+        COLUMNS=$columns shardsim compare --plan --columns=all "$scenarios/strategies.yaml"
         is 0 "table of $columns columns: status 0"
         awk -v max=$columns 'length > max { wide = 1 } END { exit wide }' "$tmp/out"
         ok $? "table of $columns columns: no line is wider"
@@ -158,9 +159,63 @@ test_screen() {
     ! grep -q -e replayed -e measured "$tmp/out"
     ok $? "--plan: nothing replayed or measured"
     # The heading of a group is wider than the one column of it that is left in a line.
-    COLUMNS=80 shardsim compare --plan "$scenarios/train_mixed.yaml"
+    COLUMNS=80 shardsim compare --plan --columns=all "$scenarios/train_mixed.yaml"
     awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
     ok $? "a heading wider than its column: no line is wider"
+}
+
+# One table that fits, of what tells strategies apart; and others on request.
+test_columns() {
+    COLUMNS=80 shardsim compare --plan "$scenarios/strategies.yaml"
+    awk 'length > 80 { wide = 1 } /^strategy / { n++ } END { exit wide || n != 1 }' "$tmp/out"
+    ok $? "columns: one table of 80 characters"
+    ! grep -q efficiency "$tmp/out"
+    ok $? "columns: none in which all are equal"
+    shardsim compare --plan --columns=flops,received_bytes "$scenarios/strategies.yaml"
+    is 0 "--columns: status 0"
+    says out 'in total  *most  *balance' "--columns: a heading stands for its columns"
+    shardsim compare --plan --columns=recieved_bytes "$scenarios/strategies.yaml"
+    is 2 "--columns of no column: status 2"
+    says err "did you mean 'received_bytes" "--columns: what was meant"
+    shardsim compare --plan --format=csv --sort peak_memory_bytes --top 3 "$scenarios/strategies.yaml"
+    [ "$(cut -d, -f2 "$tmp/out" | tr '\n' ' ')" = "strategy data-and-tensor tensor-sequence tensor " ]
+    ok $? "--sort and --top: the three of least peak memory, in order"
+    shardsim compare --plan --sort mesh "$scenarios/strategies.yaml"
+    is 2 "--sort by words: status 2"
+    shardsim compare --plan --top 0 "$scenarios/strategies.yaml"
+    is 2 "--top 0: status 2"
+}
+
+# Who wins, by how much, and at what price: by the figures that are told with it.
+test_verdict() {
+    shardsim compare --plan --json "$scenarios/strategies.yaml"
+    holds "verdict: the fewest bytes of a device, and how many fewer" <<'PY'
+received = {x["strategy"]: max(y["value"] if isinstance(y, dict) else y
+                               for y in x["received_bytes"]["per_device"]) for x in r["results"]}
+order = sorted(received, key=received.get)
+share = 100 * (1 - received[order[0]] / received[order[1]])
+assert r["verdict"].startswith(order[0] + " receives the fewest bytes"), r["verdict"]
+assert "%.0f %% fewer" % share in r["verdict"], (share, r["verdict"])
+PY
+    shardsim compare --plan --json "$scenarios/models/llama3-8b.yaml"
+    holds "verdict: the fastest on a cluster, why, and what it costs" <<'PY'
+steps = {x["strategy"]: x["time"]["modelled"]["step_seconds"] for x in r["results"]}
+peaks = {x["strategy"]: x["balance"]["peak_memory"]["max"] for x in r["results"]}
+a, b = sorted(steps, key=steps.get)[:2]
+v = r["verdict"]
+assert v.startswith(a + " is the fastest, modelled: "), v
+assert "%.0f %% less than %s" % (100 * (1 - steps[a] / steps[b]), b) in v, v
+assert "as its exposed communication takes" in v, v
+assert "It costs %.2fx the peak memory" % (peaks[a] / peaks[b]) in v, v
+PY
+    shardsim compare --plan --set limits.memory=1600KiB -S data -S data-and-tensor \
+        "$scenarios/strategies.yaml"
+    says out '^verdict: data-and-tensor is the only one that is right and fits' \
+        "verdict: one fits"
+    shardsim compare --plan --set limits.memory=1KiB "$scenarios/strategies.yaml"
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: no strategy is right and fits; [a-z-]* needs the least memory'
+    ok $? "verdict: none fits"
+    says out 'MiB\*' "none fits: the best are marked still"
 }
 
 test_output() {
@@ -194,7 +249,7 @@ test_output() {
 test_limits() {
     shardsim compare -q --seconds 0 --set limits.memory=1700KiB "$scenarios/strategies.yaml"
     is 1 "some do not fit: status 1"
-    says out ' NO$' "some do not fit: said in the table"
+    says out ' NO  ' "some do not fit: said in the table"
     shardsim compare --set 'mesh={tp: 2048}' --set 'model.d_ff=2048' --set layers=1 \
         "$scenarios/tensor_parallel.yaml"
     is 2 "an option that is not there: status 2"
@@ -211,9 +266,10 @@ test_several_files() {
     COLUMNS=80 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml" \
         "$scenarios/block_dp_tp.yaml"
     is 0 "several files: status 0"
-    says out '^not all compute the same' "several files: that they differ"
+    says out '^warning: these are different models' "several files: that they differ"
+    says out '^verdict: .* none of them wins' "several files: no winner"
     says out '^  block-2d: 1 layer of block gelu' "several files: what each computes"
-    COLUMNS=46 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml"
+    COLUMNS=46 shardsim compare --plan --columns=all "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml"
     ! grep -q 'the base [a-z]' "$tmp/out"
     ok $? "several files: no heading touches the next"
     says out 'the base  *bytes received\|the base$' "several files: headings are there"
@@ -243,6 +299,8 @@ test_figures
 test_noise
 test_quotes
 test_screen
+test_columns
+test_verdict
 test_output
 test_several_files
 test_limits

@@ -40,7 +40,7 @@ assert axes == want, axes
 PY
 done
 
-# The ranks of cp compute the rows of the same experts twice unless these are cut over cp, too.
+# The ranks of cp compute the rows of the same experts twice unless these are sharded over cp, too.
 shardsim plan --json "$scenarios/train_5d.yaml"
 holds "folded: every row is computed once, otherwise twice" <<'PY'
 done = {s["strategy"]: s["balance"]["expert_flops"]["mean"] * len(s["flops"]) for s in r}

@@ -120,7 +120,7 @@ uniform expected.a.rule.of.params axes={batch: [dp, ep], expert: ep}
 END
 shardsim plan -s 'params=[[moe/up/kernel, [null, null, ep]], [moe/down/kernel, [null, ep]], [.*, []]]' \
     -s 'axes={batch: dp}' "$tmp/moe.yaml"
-says out 'layers/\*/moe/down sums over expert_mlp, cut over ep; layers/\*/residual2' \
+says out 'layers/\*/moe/down sums over expert_mlp, sharded over ep; layers/\*/residual2' \
     "tensor parallel: the product that makes parts is named, not what passes them on"
 
 shardsim explain "$tmp/moe.yaml"

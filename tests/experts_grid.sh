@@ -1,5 +1,5 @@
 #!/bin/sh
-# Eight and 64 experts under every workload, cut over 1, 2, 4 and 8 ranks, with their width over two
+# Eight and 64 experts under every workload, sharded over 1, 2, 4 and 8 ranks, with their width over two
 # more and two replicas: values and gradients are those of one device, and drops, rows and bytes
 # those that experts_grid.py counts, in plans as in runs.
 #

@@ -16,7 +16,7 @@ test_scenario() {
     silent err "explain: nothing on standard error"
     says out '^   8  all-reduce over tp for layers/0/mlp/out (forward)$' "explain: a collective"
     says out '^      why       layers/0/mlp/down sums over mlp' "explain: why"
-    says out '^      moves     64 B in all, 32 B of them to device 0$' "explain: how much"
+    says out '^      moves     64 B in total, 32 B of them to device 0$' "explain: how much"
     says out '^                tp cuts nothing: 32 B more, 2 times the work here$' \
         "explain: an alternative"
     says out '^Placed by following the axes' "explain: which placement decided"

@@ -39,7 +39,7 @@ static const struct {
     {"no name", "version: 1\nname:\nsource: s\n" RATES MEMORY KERNELS TIERS,
      "name of the file is null; expected a text"},
     {"an unknown type", HEAD "rates: {bfloat: 1TFLOP/s}\n" MEMORY KERNELS TIERS,
-     "4:9: error: 'bfloat' is no type; expected one such as bfloat16"},
+     "4:9: error: 'bfloat' is not a valid type; expected one such as bfloat16"},
     {"a rate without a unit", HEAD "rates: {bfloat16: 100}\n" MEMORY KERNELS TIERS,
      "4:19: error: rate of bfloat16 is '100'; expected a rate above 0 such as 312TFLOP/s"},
     {"a rate of nothing", HEAD "rates: {bfloat16: 0TFLOP/s}\n" MEMORY KERNELS TIERS,

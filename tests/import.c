@@ -227,7 +227,7 @@ static void test_bad_yaml(void)
         {"no shape", "{a: {dtype: f32}}", false, "an array without a shape"},
         {"no name", "[{shape: [1]}]", false, "an array without a name"},
         {"a bad extent", "{a: [2, x]}", false, "f:1:9: error: an extent of 'a' is 'x'"},
-        {"a bad type", "[[a, [1], f33]]", false, "f:1:11: error: 'f33' is no type"},
+        {"a bad type", "[[a, [1], f33]]", false, "f:1:11: error: 'f33' is not a valid type"},
         {"a name twice", "[[a, [1]], [a, [1]]]", false, "the name 'a' is in the tree twice"},
         {"too large", "{a: [9223372036854775807, 9]}", false, "f:1:2: error:"},
     };

@@ -20,8 +20,8 @@ struct problem {
     struct kern_attention a; /* of the whole */
     struct kern_sight sight;
     int64_t blocks;         /* that the keys go round in; 1: all keys are on each device */
-    int64_t devices;        /* that the sequence is cut over */
-    int64_t batches;        /* that the batch is cut over */
+    int64_t devices;        /* that the sequence is sharded over */
+    int64_t batches;        /* that the batch is sharded over */
     int64_t width[NARRAYS]; /* elements to a token */
     void *array[NARRAYS];   /* [batch][tokens][width], in the type of the problem */
     double *plain[NARRAYS]; /* as numbers; results: what a double loop computes */

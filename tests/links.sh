@@ -130,7 +130,7 @@ bad "no such file" 'hardware ./none.yaml: ' all-reduce --hardware ./none.yaml --
 bad "no size" 'expected --bytes' all-reduce --hardware tpu-v4
 bad "no cluster" 'expected --hardware too' all-reduce --bytes 1MiB
 bad "an algorithm" 'expected no --algorithm' all-reduce --hardware tpu-v4 --bytes 1 --algorithm ring
-bad "a size of nothing" "'x' is no size" all-reduce --hardware tpu-v4 --bytes x
+bad "a size of nothing" "'x' is not a valid size" all-reduce --hardware tpu-v4 --bytes x
 bad "no such axis" "'y'" all-reduce --hardware tpu-v4 --mesh x=2 --axes y --bytes 1
 bad "a mesh that is none" "mesh '0=a'" all-reduce --hardware tpu-v4 --mesh a --bytes 1
 bad "too many for a pod" 'no slice of 512 devices in its pod of 256; expected more slices' \

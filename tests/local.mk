@@ -344,6 +344,7 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
 	%D%/trace.sh \

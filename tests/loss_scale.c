@@ -115,7 +115,7 @@ static void end_step(void *arg, int32_t position, uint32_t step, const void *con
     w->nwrong += !good;
 }
 
-/* What the optimizer keeps and reads is cut over the only axis. */
+/* What the optimizer keeps and reads is sharded over the only axis. */
 static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
                   const struct graph *g, const struct shd_mesh *mesh)
 {

@@ -111,7 +111,7 @@ static struct graph *make_graph(const struct made *made)
     return g;
 }
 
-/* The step, with the batch cut over a mesh of one axis. */
+/* The step, with the batch sharded over a mesh of one axis. */
 static bool make(struct step *out, struct graph **graph, struct shd_mesh **mesh,
                  const struct made *made)
 {

@@ -137,7 +137,7 @@ static struct graph *make_graph(const struct optimizer_opts *opts)
     return g;
 }
 
-/* The batch is cut over the only axis, and all that the optimizer keeps and reads. */
+/* The batch is sharded over the only axis, and all that the optimizer keeps and reads. */
 static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
                   const struct graph *g, const struct shd_mesh *mesh)
 {

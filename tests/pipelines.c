@@ -451,7 +451,8 @@ static double replayed_bubble(const struct tried *m)
     return 1 - busy / step;
 }
 
-/* The first kernel that reads a buffer, or (`writes`) that wrote it; PROGRAM_NONE: there is none. */
+/* The first kernel that reads a buffer, or (`writes`) that wrote it; PROGRAM_NONE: there is none.
+ */
 static uint32_t kernel_of(const struct program *program, uint32_t buffer, bool writes)
 {
     for (uint32_t i = 0; i < program->nops; i++) {
@@ -476,8 +477,7 @@ static bool waits_for_send(struct record *record, const struct program_channel *
                                 kernel_of(program, program->ops[c->recv].outputs[0], false)};
     int64_t want_ns = 0;
 
-    memset(record->times, 0,
-           (size_t)record->ndevices * program->nops * sizeof *record->times);
+    memset(record->times, 0, (size_t)record->ndevices * program->nops * sizeof *record->times);
     for (int k = 0; k < 2; k++)
         for (int32_t d = 0; d < record->ndevices && kernels[k] != PROGRAM_NONE; d++)
             if (program_holds(program, program_rank(program, d), &program->ops[kernels[k]]))
@@ -487,8 +487,8 @@ static bool waits_for_send(struct record *record, const struct program_channel *
     return replay_run(record, &fast, NULL) == SHD_OK && record->replay->step_ns == want_ns;
 }
 
-/* What goes from stage to stage once a step, after all microbatches: parts of the norm, gradients of
- * an array of two stages. */
+/* What goes from stage to stage once a step, after all microbatches: parts of the norm, gradients
+ * of an array of two stages. */
 static void test_update_waits(void)
 {
     struct record *record = NULL;
@@ -509,8 +509,9 @@ static void test_update_waits(void)
         nsent++;
         nwaited += waits_for_send(record, channel);
     }
-    ok(nsent > 0 && nwaited == nsent, "update: replay: who receives waits for who sends, %" PRIu32
-       " of %" PRIu32 " times", nwaited, nsent);
+    ok(nsent > 0 && nwaited == nsent,
+       "update: replay: who receives waits for who sends, %" PRIu32 " of %" PRIu32 " times",
+       nwaited, nsent);
     record_destroy(record);
     tried_fini(&m);
 }
@@ -543,7 +544,8 @@ static void test_bubble(const struct timetable_schedule *s, const struct timetab
     if (make(&m, sizes->nranks * sizes->stages_per_rank, sizes->nmicrobatches, 1, rest)) {
         replayed = replayed_bubble(&m);
         ok(fabs(replayed - formula) <= 0.1 * formula,
-           "%s: the bubble of %u ranks, %u microbatches, replayed %.2f %%, is the formula's %.2f %%",
+           "%s: the bubble of %u ranks, %u microbatches, replayed %.2f %%, is the formula's %.2f "
+           "%%",
            s->name, sizes->nranks, sizes->nmicrobatches, 100 * replayed, 100 * formula);
     } else {
         ok(false, "%s: is built", s->name);
@@ -664,7 +666,7 @@ static void test_refused(void)
     refuse("stages without layers", 3, 4,
            "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp}\n",
            "3 layers do not fill 4 stages");
-    refuse("an array cut over the stages", 2, 2,
+    refuse("an array sharded over the stages", 2, 2,
            "mesh: {pp: 2}\nparams: [[mlp/up/kernel, [null, pp]], [.*, []]]\n"
            "pipeline: {axis: pp}\n",
            "holds the stages of the pipeline and cuts no array");

@@ -1,4 +1,4 @@
-/* What partition/prefetch.h promises, on a step of training whose parameters are cut over the
+/* What partition/prefetch.h promises, on a step of training whose parameters are sharded over the
  * data's axis: where gathers stand, which memory that costs, and which time it saves in replay.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,11 +21,10 @@ enum { DEVICES = 4, LAYERS = 6, ROWS = 16, WIDTH = 16, NODES_MAX = 1024 };
 /* x -> x w of each layer, and the mean of the squares. */
 static struct graph *make_graph(void)
 {
-    const struct optimizer_opts opts = {
-        .kind = &optimizer_sgd,
-        .rate = 0.1,
-        .steps = 1,
-        .types = {SHD_F64, SHD_F64, SHD_F64, SHD_F64}};
+    const struct optimizer_opts opts = {.kind = &optimizer_sgd,
+                                        .rate = 0.1,
+                                        .steps = 1,
+                                        .types = {SHD_F64, SHD_F64, SHD_F64, SHD_F64}};
     struct graph *g = graph_create();
     uint32_t batch = graph_dim(g, "batch", ROWS), x;
 

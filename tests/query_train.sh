@@ -45,7 +45,7 @@ refused "betas of 1" 's/"betas":\[0.9,0.95\]/"betas":[1,1]/' "'betas' must be tw
 refused "betas that are text" 's/"betas":\[0.9,0.95\]/"betas":"x"/' "'betas' must be two numbers"
 refused "a vocabulary that is not the table's" 's/"vocab":4/"vocab":9/' "'vocab' has size 9, not 4"
 refused "another mlp" 's/"mlp":"gelu"/"mlp":"relu"/' "'mlp' is gelu or swiglu"
-refused "ZeRO without an axis" 's/,"axis":"dp"//' "'zero' wants an 'axis'"
+refused "ZeRO without an axis" 's/,"axis":"dp"//' "'zero' needs an 'axis'"
 refused "an axis that the mesh lacks" 's/"data":"dp"/"data":"tp"/' "has no axis 'tp'"
 refused "microbatches that do not divide" 's/"microbatches":2/"microbatches":3/' "divide the batch of 4"
 refused "a missing tensor" 's/"layers.0.g1"/"layers.0.g"/' "no tensor 'layers.0.g1'"

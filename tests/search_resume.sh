@@ -97,11 +97,11 @@ damaged "a longer line" '3: this line of the journal is damaged'
 sed '1s/.$/x/' "$tmp/whole" >"$tmp/bad"
 damaged "another scenario" '1: this is the journal of another scenario'
 echo 'a list of things to buy' >"$tmp/bad"
-damaged "another file" '1: this is no journal'
+damaged "another file" '1: this is not the journal'
 printf 'eggs' >"$tmp/bad"
-damaged "a file without a line" '1: this is no journal'
+damaged "a file without a line" '1: this is not the journal'
 tr '\n' '\0' <"$tmp/whole" >"$tmp/bad"
-damaged "bytes that are no text" '1: this is no journal'
+damaged "bytes that are no text" '1: this is not the journal'
 python3 "$tmp/retime.py" "$tmp/whole" 2 1.5 >"$tmp/bad"
 damaged "another program" '2: this layout is planned otherwise now'
 

@@ -45,7 +45,7 @@ has 0 '^embed  *float32  *(1024, 512)  \[tp, null\]  *(256, 512)  *512 KiB  embe
     "a parameter, its spec, shard, bytes and rule"
 has 0 '^layers.0.mlp.up  *bfloat16  *(512, 2048)  \[dp, tp\]  *(256, 512)  *256 KiB  mlp' \
     "another type"
-has 0 '^4 arrays, 2.10 M parameters, 6.00 MiB in all$' "totals"
+has 0 '^4 arrays, 2.10 M parameters, 6.00 MiB in total$' "totals"
 has 0 '(8 devices): 2.75 MiB on the fullest device, balance 1.000$' "memory and balance"
 has 0 "^warning: rules.yaml:4: rule 'lora' matches no parameter$" "a rule that matches nothing"
 has 0 "^warning: rules.yaml:5: rule 'norm\\$' is never reached" "a rule that others hide"

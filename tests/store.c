@@ -58,11 +58,13 @@ static void test_write(void)
     struct folder all;
     struct stat info;
 
-    ok(write_words(path_of("a.yaml"), "one") && holds(path_of("a.yaml"), "one"), "write: a new file");
+    ok(write_words(path_of("a.yaml"), "one") && holds(path_of("a.yaml"), "one"),
+       "write: a new file");
     chmod(path_of("a.yaml"), 0640);
     ok(write_words(path_of("a.yaml"), "two") && holds(path_of("a.yaml"), "two"),
        "write: in place of another");
-    ok(stat(path_of("a.yaml"), &info) == 0 && (info.st_mode & 0777) == 0640, "write: keeps its mode");
+    ok(stat(path_of("a.yaml"), &info) == 0 && (info.st_mode & 0777) == 0640,
+       "write: keeps its mode");
     ok(store_write(path_of("a.yaml"), &lost, &err) == SHD_ENOMEM && holds(path_of("a.yaml"), "two"),
        "write: a text that failed leaves the file");
     ok(!write_words(path_of("none/a.yaml"), "x"), "write: no such folder");
@@ -161,9 +163,16 @@ static struct baseline make(const char *lies, uint64_t received)
     add(&b, "layers/0/down", "[{tp}, {}]", 64);
     b.collectives = calloc(1, sizeof *b.collectives);
     b.ncollectives = 1;
-    b.collectives[0] = (struct baseline_collective){
-        strdup("forward"), strdup("all-reduce"), strdup("tp"), strdup("layers/*/down"),
-        1, 2, 2, 16, 16, received};
+    b.collectives[0] = (struct baseline_collective){strdup("forward"),
+                                                    strdup("all-reduce"),
+                                                    strdup("tp"),
+                                                    strdup("layers/*/down"),
+                                                    1,
+                                                    2,
+                                                    2,
+                                                    16,
+                                                    16,
+                                                    received};
     b.totals = (struct baseline_totals){received, received / 2, 1000, 500, UINT64_C(1) << 40, 3};
     if (baseline_add_finding(&b, "rule 'x' is odd") != SHD_OK)
         diag("no memory");
@@ -232,7 +241,10 @@ static void test_diff(void)
     baseline_diff(&d, &was, &same, place);
     ok(d.nerrors == 0, "diff: none");
     baseline_diff(&d, &was, &is, place);
-    ok(says(&d, "parameter 'layers/*/up' lies as [{}, {}], was [{}, {tp}], no longer sharded over tp", 7),
+    ok(says(&d,
+            "parameter 'layers/*/up' is sharded as [{}, {}], was [{}, {tp}], no longer sharded "
+            "over tp",
+            7),
        "diff: the parameter and the axis, at its rule");
     ok(says(&d, "all-reduce over tp at layers/*/down receives 96 bytes, 32 more over tp", 3),
        "diff: the op and its bytes");
@@ -240,7 +252,7 @@ static void test_diff(void)
     ok(!says(&d, "layers/*/down'", 7), "diff: not what is the same");
     diag_fini(&d);
     baseline_diff(&d, &is, &was, place);
-    ok(says(&d, "now cut over tp", 7) && says(&d, "32 fewer", 3), "diff: the other way round");
+    ok(says(&d, "now sharded over tp", 7) && says(&d, "32 fewer", 3), "diff: the other way round");
     diag_fini(&d);
     free(is.findings[0]);
     is.nfindings = 0;

@@ -2,8 +2,8 @@
  * open.
  *
  * Devices are numbered 0, 1, ...; processes and slices have equal, consecutive runs of them.  With
- * several slices the first dimension that divides by their number is cut over them; with several
- * processes (and slices unknown, or one) each process gets a part of the mesh by
+ * several slices the first dimension that divides by their number is sharded over them; with
+ * several processes (and slices unknown, or one) each process gets a part of the mesh by
  * shd_host_mesh_shape().  The parts are laid side by side: along each dimension the slice or
  * process is the major part of the index.
  *

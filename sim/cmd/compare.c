@@ -20,10 +20,23 @@ struct options {
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
+    bool columns[COMPARE_COLUMNS_MAX];
+    bool has_columns;
+    int sort; /* as struct compare has them */
+    size_t top;
     int seconds; /* for the rounds; none begins after them */
 };
 
-enum { KEY_PLAN = 1000, KEY_FORMAT, KEY_COLOUR, KEY_SECONDS, KEY_MEMORY };
+enum {
+    KEY_PLAN = 1000,
+    KEY_FORMAT,
+    KEY_COLOUR,
+    KEY_SECONDS,
+    KEY_MEMORY,
+    KEY_COLUMNS,
+    KEY_SORT,
+    KEY_TOP
+};
 
 /* As long as one waits for a table.  It is enough for some fifty rounds of
  * scenarios/strategies.yaml on a quiet host of two cores, and for four where four other programs
@@ -36,6 +49,12 @@ static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
      "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
      0},
+    {"columns", KEY_COLUMNS, "NAMES", 0,
+     "The columns of the table, with commas between them: names as in --format=csv, headings such "
+     "as replayed, or all; if not given, those that tell strategies apart and fit in one table",
+     0},
+    {"sort", KEY_SORT, "NAME", 0, "Sort by this column, the best first", 0},
+    {"top", KEY_TOP, "N", 0, "Show the first N only", 0},
     {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
     {"seconds", KEY_SECONDS, "N", 0,
      "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
@@ -73,6 +92,43 @@ static void find_format(struct options *o, const struct argp_state *state)
                    o->path);
 }
 
+static void parse_columns(struct options *o, char *arg, const struct argp_state *state)
+{
+    char hint[NEAREST_HINT_MAX], *rest = NULL;
+
+    for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (!compare_find_columns(o->columns, name))
+            args_error(state,
+                       "--columns: no column '%s'%s; expected names as in --format=csv, or "
+                       "all",
+                       name, compare_hint(hint, sizeof hint, name));
+        o->has_columns = true;
+    }
+}
+
+static void parse_sort(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char hint[NEAREST_HINT_MAX];
+
+    o->sort = compare_find_sort(arg);
+    if (o->sort < 0)
+        args_error(state,
+                   "--sort: no column of numbers '%s'%s; expected a name as in "
+                   "--format=csv",
+                   arg, compare_hint(hint, sizeof hint, arg));
+}
+
+static void parse_top(struct options *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1)
+        args_error(state, "--top is '%s'; expected a whole number of at least 1", arg);
+    else
+        o->top = (size_t)n;
+}
+
 static void parse_seconds(struct options *o, const char *arg, const struct argp_state *state)
 {
     char *end;
@@ -108,6 +164,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         parse_format(o, arg, state);
+        return 0;
+    case KEY_COLUMNS:
+        parse_columns(o, arg, state);
+        return 0;
+    case KEY_SORT:
+        parse_sort(o, arg, state);
+        return 0;
+    case KEY_TOP:
+        parse_top(o, arg, state);
         return 0;
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
@@ -192,6 +257,9 @@ static int compare_all(struct options *o)
     if (!find_base(o, &base))
         return CMD_USAGE;
     exit = sides_try(&sides, base);
+    sides.compare.columns = o->has_columns ? o->columns : NULL;
+    sides.compare.sort = o->sort;
+    sides.compare.top = o->top;
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
         printed = print(o, &sides.compare);
         exit = printed > exit ? printed : exit;
@@ -210,9 +278,8 @@ static int run(int argc, char **argv)
         parse_option,
         "SCENARIO...",
         "Strategies side by side, all of a file's or those of several files: bytes received, "
-        "flops, memory, the replayed step, and whether the numbers are right; against a base, with "
-        "the best of each column marked and dominated strategies named.\v" SIDES_WHEN_EXECUTED
-        "\n\n"
+        "flops, memory, the replayed step, and whether the numbers are right; and who wins, by how "
+        "much, why, and at what price.\v" SIDES_WHEN_EXECUTED "\n\n"
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
         "in which devices walk the step alone and strategies take turns. The same work has one "
         "time, the least that was seen. The spread is how far the step of the slower half of the "
@@ -222,6 +289,8 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  Five layouts of one model, beside the one named tensor:\n"
         "    shardsim compare scenarios/strategies.yaml --base tensor\n"
+        "  The five that move least of a sweep of forty, with all columns:\n"
+        "    shardsim compare --plan scenarios/sweep.yaml --sort received_bytes --top 5\n"
         "  Forty of a sweep, on paper, for a spreadsheet:\n"
         "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
         "  Two files, as a table for a pull request:\n"
@@ -230,7 +299,7 @@ static int run(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.format = COMPARE_TABLE, .seconds = SECONDS_DEFAULT};
+    struct options o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
     int exit;
 
     if (!work_init(&o.work, argc))

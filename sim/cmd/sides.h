@@ -20,7 +20,7 @@
 /* What of this is done, for help texts. */
 #define SIDES_WHEN_EXECUTED                                                                      \
     "They are executed when all of them fit here: at most 1024 devices each, whose peak memory " \
-    "together is at most half of this machine's, and 10^12 flops in all; otherwise, and with "   \
+    "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with "   \
     "--plan, they are planned. A strategy over its own memory limit is only planned."
 
 struct sides {

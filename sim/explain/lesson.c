@@ -63,8 +63,7 @@ static void tell_array(const struct lesson *l, struct text *out, const char *tit
         add_extents(&t, b->local, b->rank);
         text_add(&t, " on each");
     } else if (shd_mesh_size(l->record->program->mesh) > 1) {
-        text_add(&t, b->sharding.partial ? ", a part of the sum on each"
-                                         : ", whole on each");
+        text_add(&t, b->sharding.partial ? ", a part of the sum on each" : ", whole on each");
     }
     tell(l, out, title, "%s", text_get(&t));
     out->failed |= t.failed;
@@ -343,8 +342,7 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
     tell_causes(l, out, op, name, list, n);
     for (uint32_t i = 0; i < n; i++)
         if (list[i].chosen && step_uses(op, list[i].axis)) {
-            tell(l, out, title,
-                 "%s cuts %s in %s; the bytes of the step, all else as it is, if",
+            tell(l, out, title, "%s cuts %s in %s; the bytes of the step, all else as it is, if",
                  shd_mesh_axis_name(l->record->program->mesh, list[i].axis),
                  list[i].dim ? list[i].dim : "nothing", name);
             for (uint32_t k = 0; k < n; k++)
@@ -547,10 +545,10 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
         tell_values(l, out, i, 0, op->outputs[0], values_output);
     tell(l, out, "why", "%s", op->why);
     tell(l, out, "moves", "%s to device %d, and so for each device of the stage",
-         units_print_bytes(bytes, sizeof bytes, record_received_in(l->record, c->recv,
-                                                                   program_doer(program,
-                                                                                &program->ops[c->recv],
-                                                                                l->position))),
+         units_print_bytes(
+             bytes, sizeof bytes,
+             record_received_in(l->record, c->recv,
+                                program_doer(program, &program->ops[c->recv], l->position))),
          (int)device_id(l, program_doer(program, sends ? other : op, l->position)));
 }
 
@@ -601,9 +599,10 @@ static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
 
     here.position = program_doer(program, op, lesson->position);
     add_head(&head, program, op);
-    text_addf(out, "\n%s%4u  ", !l->colour                  ? ""
-                                : program_communicates(op) ? "\033[1;33m"
-                                                           : "\033[1m",
+    text_addf(out, "\n%s%4u  ",
+              !l->colour                 ? ""
+              : program_communicates(op) ? "\033[1;33m"
+                                         : "\033[1m",
               i + 1);
     wrap_add(out, l->width, INDENT, INDENT, text_get(&head));
     if (l->colour)
@@ -649,8 +648,8 @@ static void tell_head(const struct lesson *l, struct text *out)
     wrap_add(out, l->width, 0, 0, text_get(&t));
     text_clear(&t);
     if (program->nstages > 1) {
-        text_addf(&t, "%u stages on %u ranks, %u microbatches; ", program->nstages,
-                  program->nranks, program->microbatches);
+        text_addf(&t, "%u stages on %u ranks, %u microbatches; ", program->nstages, program->nranks,
+                  program->microbatches);
         text_add(&t, "which of them a rank does when is what shardsim show timetable draws. Bytes "
                      "below are those of all microbatches.");
         wrap_add(out, l->width, 0, 0, text_get(&t));

@@ -2,7 +2,7 @@
  *
  * Of a text, sequence r of b begins at byte r * (size of the text / b) and reads on by its length
  * in each step; behind its end the text begins again.  Labels are one byte further on.  So what a
- * step reads is the same however it is cut over devices and microbatches.
+ * step reads is the same however it is sharded over devices and microbatches.
  *
  * Thread class: as graph.h, which is extended.
  *

@@ -1,4 +1,4 @@
-/* zero.h - ZeRO's stages as shardings: what is cut over one more axis, the data's.
+/* zero.h - ZeRO's stages as shardings: what is sharded over one more axis, the data's.
  *
  * Stage 1 cuts the optimizer's state, stage 2 the gradients too (where they outlive the backward
  * phase), stage 3 the parameters too (Rajbhandari and others, arXiv 1910.02054).  That updates are

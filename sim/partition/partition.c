@@ -216,10 +216,11 @@ static int check_stages(const struct partition_request *request, struct shd_erro
     for (uint32_t n = 0; n < request->graph->nnodes; n++)
         if (request->nodes && request->nodes[n] &&
             shd_sharding_axes(request->nodes[n]) >> s->axis & 1)
-            return shd_error_set(err, SHD_EINVAL,
-                                 "'%.100s' is to be sharded over '%s', which holds the stages of the "
-                                 "pipeline and cuts no array",
-                                 request->graph->nodes[n].name, name);
+            return shd_error_set(
+                err, SHD_EINVAL,
+                "'%.100s' is to be sharded over '%s', which holds the stages of the "
+                "pipeline and cuts no array",
+                request->graph->nodes[n].name, name);
     return SHD_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "base/escape.h"
 #include "report/compare_rows.h"
 #include "report/compare_text.h"
+#include "report/compare_verdict.h"
 
 static const struct {
     const char *name, *ending;
@@ -78,10 +79,10 @@ static void print_csv(const struct compare_rows *rows, struct text *out)
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
         text_addf(out, "%s%s", c ? "," : "", compare_columns[c].key);
     text_add(out, "\r\n");
-    for (size_t i = 0; i < rows->compare->nresults; i++) {
+    for (size_t i = 0; i < rows->nshown; i++) {
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
             text_add(out, c ? "," : "");
-            add_csv_value(out, c, &rows->rows[i].values[c]);
+            add_csv_value(out, c, &rows->rows[rows->order[i]].values[c]);
         }
         text_add(out, "\r\n");
     }
@@ -152,6 +153,7 @@ static void write_skipped(struct json_out *out, const struct compare *c)
 static int print_json(const struct compare_rows *rows, struct text *text, struct shd_error *err)
 {
     const struct compare *c = rows->compare;
+    struct text verdict = TEXT_INIT;
     struct json_out out;
     int status = SHD_OK;
 
@@ -169,6 +171,9 @@ static int print_json(const struct compare_rows *rows, struct text *text, struct
         write_strategy(&out, rows, i);
     json_out_end_array(&out);
     write_skipped(&out, c);
+    compare_verdict(rows, &verdict);
+    json_out_key(&out, "verdict");
+    json_out_join(&out, &verdict);
     json_out_key(&out, "results");
     json_out_begin_array(&out);
     for (size_t i = 0; i < c->nresults && status == SHD_OK; i++)

@@ -39,7 +39,19 @@ struct compare {
     size_t base;     /* what the others are compared with */
     const struct compare_skipped *skipped;
     size_t nskipped;
+    const bool *columns; /* of tables, by their number; NULL: those that tell strategies apart */
+    int sort;            /* the column by which strategies are sorted, the best first; -1: not */
+    size_t top;          /* so many are printed; 0: all */
 };
+
+/* Mark the columns that a name stands for: a key of CSV, a group's heading ("replayed"), or "all";
+ * false: there is none.  compare_hint() tells the nearest, as nearest_hint() does. */
+#define COMPARE_COLUMNS_MAX 64
+bool compare_find_columns(bool *out, const char *name);
+const char *compare_hint(char *buf, size_t size, const char *name);
+
+/* The column of a key by which one can sort; -1: there is none. */
+int compare_find_sort(const char *name);
 
 const char *compare_format_name(enum compare_format format);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/units.h"
 #include "report/replayed.h"
 #include "report/modelled.h"
@@ -19,6 +20,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_MESH] = {"mesh", "", "mesh", COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_MODE] = {"mode", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_DEVICES] = {"devices", "", "devices", COMPARE_COUNT, 0, NULL, NULL},
+    [COMPARE_DEVICE_RECEIVED] = {"received_bytes_of_device", "bytes received", "a device",
+                                 COMPARE_BYTES, -1, NULL, NULL},
     [COMPARE_BYTES_TIMES] = {"received_bytes_ratio", "against the base", "bytes", COMPARE_TIMES, 0,
                              "fewer", "more"},
     [COMPARE_MEMORY_TIMES] = {"peak_memory_ratio", "against the base", "peak memory", COMPARE_TIMES,
@@ -26,7 +29,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_STEP_TIMES] = {"replayed_step_ratio", "against the base", "replayed step",
                             COMPARE_TIMES, 0, "faster", "slower"},
     [COMPARE_DOMINATED] = {"dominated_by", "", "dominated by", COMPARE_TEXT, 0, NULL, NULL},
-    [COMPARE_RECEIVED] = {"received_bytes", "bytes received", "in all", COMPARE_BYTES, -1, NULL,
+    [COMPARE_RECEIVED] = {"received_bytes", "bytes received", "in total", COMPARE_BYTES, -1, NULL,
                           NULL},
     [COMPARE_FORWARD] = {"received_forward_bytes", "bytes received", "forward", COMPARE_BYTES, -1,
                          NULL, NULL},
@@ -123,6 +126,7 @@ static int set_traffic(struct compare_row *row, const struct record *r, struct s
         count += t.rows[i].count;
     set_whole(row, COMPARE_COLLECTIVES, count);
     set_whole(row, COMPARE_RECEIVED, record_received(r));
+    set_whole(row, COMPARE_DEVICE_RECEIVED, record_balance_of(r, r->received_bytes).max);
     set_whole(row, COMPARE_FORWARD, 0);
     set_whole(row, COMPARE_BACKWARD, 0);
     for (size_t i = 0; i < t.nby_phase; i++)
@@ -305,7 +309,16 @@ static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
             rows->rows[i].best[c] = rows->rows[best].best[c] = false;
 }
 
-/* Mark the best of a column, unless all are equal; strategies with wrong results do not count. */
+/* Strategies that are wrong or do not fit are marked only where all are so. */
+static bool counts(const struct compare_rows *rows, size_t row)
+{
+    for (size_t i = 0; !rows->rows[row].good && i < rows->compare->nresults; i++)
+        if (rows->rows[i].good)
+            return false;
+    return true;
+}
+
+/* Mark the best of a column, unless all are equal. */
 static void mark_best(struct compare_rows *rows, size_t c)
 {
     int better = compare_columns[c].better;
@@ -316,7 +329,7 @@ static void mark_best(struct compare_rows *rows, size_t c)
         const struct compare_value *v = &rows->rows[i].values[c];
         double x = better * v->number;
 
-        if (!v->known || !rows->rows[i].good)
+        if (!v->known || !counts(rows, i))
             continue;
         best = n == 0 || x > best ? x : best;
         worst = n == 0 || x < worst ? x : worst;
@@ -325,7 +338,7 @@ static void mark_best(struct compare_rows *rows, size_t c)
     for (size_t i = 0; n > 1 && best > worst && i < rows->compare->nresults; i++) {
         const struct compare_value *v = &rows->rows[i].values[c];
 
-        rows->rows[i].best[c] = v->known && rows->rows[i].good && !(better * v->number < best);
+        rows->rows[i].best[c] = v->known && counts(rows, i) && !(better * v->number < best);
     }
     for (size_t i = 0; i < rows->compare->nresults; i++)
         if (rows->rows[i].best[c])
@@ -370,6 +383,64 @@ static void set_dominated(struct compare_rows *rows, size_t row)
     compare_add_name(rows, by, &rows->rows[row].values[COMPARE_DOMINATED].text);
 }
 
+/* ---- which rows and columns are printed ---- */
+
+bool compare_find_columns(bool *out, const char *name)
+{
+    bool found = false;
+
+    for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++)
+        if (compare_columns[c].title &&
+            (!strcmp(name, "all") || !strcmp(name, compare_columns[c].key) ||
+             !strcmp(name, compare_columns[c].group)))
+            found = out[c] = true;
+    return found;
+}
+
+int compare_find_sort(const char *name)
+{
+    for (int c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++)
+        if (compare_columns[c].kind != COMPARE_TEXT && !strcmp(name, compare_columns[c].key))
+            return c;
+    return -1;
+}
+
+const char *compare_hint(char *buf, size_t size, const char *name)
+{
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++)
+        nearest_add(&near, compare_columns[c].key);
+    return nearest_hint(&near, buf, size);
+}
+
+/* Whether row a comes before row b in the column that was asked for: what is not known is last. */
+static bool comes_before(const struct compare_rows *rows, size_t a, size_t b)
+{
+    int c = rows->compare->sort;
+    const struct compare_value *x = &rows->rows[a].values[c], *y = &rows->rows[b].values[c];
+
+    if (!x->known || !y->known)
+        return x->known && !y->known;
+    return compare_columns[c].better > 0 ? x->number > y->number : x->number < y->number;
+}
+
+/* Equals keep the order of the scenario. */
+static void set_order(struct compare_rows *rows)
+{
+    const struct compare *c = rows->compare;
+
+    for (size_t i = 0; i < c->nresults; i++) {
+        size_t at = i;
+
+        for (; c->sort >= 0 && at > 0 && comes_before(rows, i, rows->order[at - 1]); at--)
+            rows->order[at] = rows->order[at - 1];
+        rows->order[at] = i;
+    }
+    rows->nshown = c->top > 0 && c->top < c->nresults ? c->top : c->nresults;
+}
+
 static bool has_failed(const struct compare_rows *rows)
 {
     for (size_t i = 0; i < rows->compare->nresults; i++)
@@ -385,8 +456,10 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
     size_t n = compare->nresults;
     int status = SHD_OK;
 
-    *out = (struct compare_rows){.compare = compare, .rows = calloc(n, sizeof *out->rows)};
-    if (!out->rows)
+    *out = (struct compare_rows){.compare = compare,
+                                 .rows = calloc(n, sizeof *out->rows),
+                                 .order = calloc(n, sizeof *out->order)};
+    if (!out->rows || !out->order)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
     for (size_t i = 0; i < n && status == SHD_OK; i++) {
         status = set_row(&out->rows[i], &compare->results[i], err);
@@ -405,6 +478,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
     }
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
         mark_best(out, c);
+    set_order(out);
     return has_failed(out) ? shd_error_set(err, SHD_ENOMEM, "no memory for the comparison")
                            : SHD_OK;
 }
@@ -415,7 +489,9 @@ void compare_rows_fini(struct compare_rows *rows)
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
             text_fini(&rows->rows[i].values[c].text);
     free(rows->rows);
+    free(rows->order);
     rows->rows = NULL;
+    rows->order = NULL;
 }
 
 void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out)

@@ -28,6 +28,7 @@ enum compare_id {
     COMPARE_MESH,
     COMPARE_MODE,
     COMPARE_DEVICES,
+    COMPARE_DEVICE_RECEIVED,
     COMPARE_BYTES_TIMES,
     COMPARE_MEMORY_TIMES,
     COMPARE_STEP_TIMES,
@@ -65,6 +66,8 @@ enum compare_id {
     COMPARE_NCOLUMNS
 };
 
+_Static_assert((int)COMPARE_NCOLUMNS <= COMPARE_COLUMNS_MAX, "callers have room");
+
 struct compare_column {
     const char *key;   /* in CSV and JSON */
     const char *group; /* above the title in the table */
@@ -93,6 +96,8 @@ struct compare_rows {
     const struct compare *compare;
     struct compare_row *rows; /* one a result */
     bool several_scenarios;
+    size_t *order; /* the rows that are printed, in order ... */
+    size_t nshown; /* ... and how many */
 };
 
 /* SHD_ENOMEM.  Free with compare_rows_fini() either way. */

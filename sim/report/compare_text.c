@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "report/compare_verdict.h"
 #include "report/table.h"
 
 /* What terminals take for colours (ECMA-48, SGR). */
@@ -109,6 +110,65 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c)
     if (c == COMPARE_ATTENTION || c == COMPARE_EXPERTS)
         return is_uneven(rows, c);
     return compare_columns[c].title && compare_is_used(rows, c);
+}
+
+/* In this order columns are given their places, as long as there are any. */
+static const enum compare_id first_columns[] = {
+    COMPARE_DEVICES,   COMPARE_MESH,    COMPARE_DEVICE_RECEIVED,
+    COMPARE_PEAK,      COMPARE_FITS,    COMPARE_MODELLED,
+    COMPARE_MFU,       COMPARE_STEP,    COMPARE_SPREAD,
+    COMPARE_VERIFIED,  COMPARE_BUBBLE,  COMPARE_EXPERTS,
+    COMPARE_ATTENTION, COMPARE_EXPOSED, COMPARE_MODELLED_EXPOSED};
+
+/* Whether a column tells strategies apart. */
+static bool differs(const struct compare_rows *rows, size_t c)
+{
+    const struct compare_value *first = &rows->rows[0].values[c];
+
+    for (size_t i = 1; i < rows->compare->nresults; i++) {
+        const struct compare_value *v = &rows->rows[i].values[c];
+
+        if (v->known != first->known || strcmp(text_get(&v->text), text_get(&first->text)) != 0 ||
+            fabs(v->number - first->number) > 0)
+            return true;
+    }
+    return rows->compare->nresults == 1;
+}
+
+static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out);
+
+/* Mark a column, if it tells strategies apart and `*room` is enough for it. */
+static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_t *room,
+                   struct text *out)
+{
+    size_t width;
+
+    if (shown[c] || !compare_is_shown(rows, c) || !differs(rows, c))
+        return;
+    width = column_width(rows, c, out);
+    if (width < strlen(compare_columns[c].group))
+        width = strlen(compare_columns[c].group); /* it may be the only one of its group */
+    if (width + 2 > *room)
+        return;
+    *room -= width + 2;
+    shown[c] = true;
+}
+
+/* The columns of a table of so many characters: those that were asked for, or one table's of those
+ * that tell strategies apart. */
+static void choose_columns(bool *shown, const struct compare_rows *rows, size_t width,
+                           struct text *out)
+{
+    const bool *asked = rows->compare->columns;
+    size_t name = column_width(rows, COMPARE_STRATEGY, out), room = width > name ? width - name : 0;
+
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        shown[c] = asked && asked[c] && compare_is_shown(rows, c);
+    for (size_t i = 0; !asked && i < sizeof first_columns / sizeof first_columns[0]; i++)
+        choose(shown, rows, first_columns[i], &room, out);
+    for (size_t c = COMPARE_STRATEGY + 1; !asked && c < COMPARE_NCOLUMNS; c++)
+        if (c != COMPARE_BY_AXIS && c != COMPARE_BY_OP)
+            choose(shown, rows, c, &room, out);
 }
 
 /* The column's cell of a row; one that may be marked keeps the place for it. */
@@ -282,12 +342,12 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
         text_addf(&cell, "%s%s", compare_columns[b->columns[i]].title, ranked ? " " : "");
         print_aligned(b, i, text_get(&cell), out);
     }
-    for (size_t r = 0; r < rows->compare->nresults; r++) {
+    for (size_t r = 0; r < rows->nshown; r++) {
         if (!out->failed)
             trim_line(out);
         for (size_t i = 0; i < b->n; i++) {
             text_clear(&cell);
-            print_cell(rows, r, b->columns[i], colour, &cell);
+            print_cell(rows, rows->order[r], b->columns[i], colour, &cell);
             print_aligned(b, i, text_get(&cell), out);
         }
     }
@@ -322,7 +382,7 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
     const struct compare *c = rows->compare;
     struct text line = TEXT_INIT;
 
-    text_add(out, "not all compute the same, and one dominates only those that do the same:\n");
+    text_add(out, "warning: these are different models or steps; compare only the like:\n");
     for (size_t i = 0; i < c->nresults; i++) {
         bool known = false;
 
@@ -367,114 +427,63 @@ static void print_uneven(const struct compare_rows *rows, struct text *out)
     text_fini(&line);
 }
 
-/* Which step is the fastest, or which are by noise alone not told apart from it. */
-void compare_add_verdict(const struct compare_rows *rows, struct text *out)
-{
-    size_t n = rows->compare->nresults, fastest = compare_fastest(rows), nties = 0;
-    size_t from = out->length;
-
-    if (fastest == n)
-        return;
-    for (size_t i = 0; i < n; i++)
-        nties +=
-            i != fastest && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, fastest, i);
-    text_add(out, "fastest step: ");
-    compare_add_name(rows, fastest, out);
-    for (size_t i = 0; i < n; i++) {
-        if (i == fastest || !rows->rows[i].good || !compare_is_tie(rows, COMPARE_STEP, fastest, i))
-            continue;
-        text_add(out, ", ");
-        compare_add_name(rows, i, out);
-    }
-    if (nties)
-        text_add(out, ": within noise of each other, so that none of them wins");
-    else if (n > 1)
-        text_add(out, ", by more than noise");
-    escape_from(out, from);
-}
-
-/* Which step is the fastest on the cluster that all name; silent where none, or not all, do. */
-void compare_add_modelled_verdict(const struct compare_rows *rows, struct text *out)
-{
-    size_t n = rows->compare->nresults, fastest = n, from = out->length;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct compare_value *v = &rows->rows[i].values[COMPARE_MODELLED];
-
-        if (!v->known)
-            return;
-        if (rows->rows[i].good &&
-            (fastest == n || v->number < rows->rows[fastest].values[COMPARE_MODELLED].number))
-            fastest = i;
-    }
-    if (fastest == n || n == 1)
-        return;
-    text_add(out, "fastest step, modelled: ");
-    compare_add_name(rows, fastest, out);
-    escape_from(out, from);
-}
-
-static void print_modelled_verdict(const struct compare_rows *rows, struct text *out)
-{
-    struct text line = TEXT_INIT;
-
-    compare_add_modelled_verdict(rows, &line);
-    if (line.length > 0)
-        wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
-}
-
 static void print_verdict(const struct compare_rows *rows, struct text *out)
 {
     struct text line = TEXT_INIT;
 
-    compare_add_verdict(rows, &line);
-    if (line.length > 0)
-        wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
+    compare_verdict(rows, &line);
+    if (line.length > 0) {
+        text_add(out, "\nverdict: ");
+        wrap_add(out, LEGEND_COLUMNS, 9, 2, text_get(&line));
+    }
     out->failed |= line.failed;
     text_fini(&line);
 }
 
-static void print_legend(const struct compare_rows *rows, struct text *out)
+/* What the marks and titles that are there mean. */
+static void print_meanings(const struct compare_rows *rows, const bool *shown, struct text *out)
 {
-    const struct compare *c = rows->compare;
-    bool best = false, dominated = compare_is_used(rows, COMPARE_DOMINATED), differ = false;
+    bool best = false;
 
-    for (size_t i = 0; i < c->nresults; i++) {
-        for (size_t k = 0; k < COMPARE_NCOLUMNS; k++)
-            best |= rows->rows[i].best[k];
-        differ |= strcmp(c->results[i].what, c->results[0].what) != 0;
-    }
-    text_add(out, "\n");
+    for (size_t i = 0; i < rows->nshown; i++)
+        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+            best |= shown[c] && rows->rows[rows->order[i]].best[c];
     if (best)
-        text_add(
-            out,
-            "* the best of its column; balance: mean / max over devices, 1 is even\n"
-            "efficiency: unsharded flops / flops of all devices; below 1 some are redundant\n");
-    if (compare_is_shown(rows, COMPARE_ATTENTION) || compare_is_shown(rows, COMPARE_EXPERTS))
+        text_add(out, "* the best of its column\n");
+    if (shown[COMPARE_FLOPS_BALANCE] || shown[COMPARE_PEAK_BALANCE])
+        text_add(out, "balance: mean / max over devices, 1 is even\n");
+    if (shown[COMPARE_EFFICIENCY])
+        text_add(out, "efficiency: unsharded flops / flops of all devices; below 1 some are "
+                      "redundant\n");
+    if (shown[COMPARE_ATTENTION] || shown[COMPARE_EXPERTS])
         text_add(out, "attention, experts: the balance of the flops of these alone\n");
-    if (compare_is_used(rows, COMPARE_BUBBLE))
+    if (shown[COMPARE_BUBBLE])
         text_add(out, "bubble: part of the step that ranks of a pipeline are idle, where a flop is "
                       "the unit\n  of time and transfers take none\n");
-    if (compare_is_used(rows, COMPARE_STEP))
-        text_add(out,
-                 "replayed: had each device a core of its own; busy, waiting, and exposed to\n"
-                 "  transfers with nothing else to do, are means over devices\n"
-                 "spread: of the step between the halves of what was measured; within noise is\n"
-                 "  what differs by no more than the larger spread, or by 1 %\n");
-    if (compare_is_used(rows, COMPARE_MODELLED))
-        text_add(out, "modelled: on the cluster that the scenario names, of the devices that end "
-                      "last; memory\n  has what the runtime keeps, too\n");
-    print_uneven(rows, out);
-    print_verdict(rows, out);
-    print_modelled_verdict(rows, out);
-    if (dominated)
+    if (shown[COMPARE_STEP])
+        text_add(out, "replayed: had each device a core of its own; a mean over devices\n");
+    if (shown[COMPARE_SPREAD])
+        text_add(out, "spread: of the step; what differs by no more, or by 1 %, is within noise\n");
+    if (shown[COMPARE_MODELLED])
+        text_add(out, "modelled: on the cluster that the scenario names\n");
+    if (shown[COMPARE_DOMINATED])
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops (with\n"
                       "  what a pipeline is idle), and less of one\n");
-    if (differ)
-        print_kinds(rows, out);
+}
+
+static void print_legend(const struct compare_rows *rows, const bool *shown, struct text *out)
+{
+    const struct compare *c = rows->compare;
+
+    text_add(out, "\n");
+    print_meanings(rows, shown, out);
+    if (rows->nshown < c->nresults)
+        text_addf(out, "%zu of %zu strategies; --top=N shows others\n", rows->nshown, c->nresults);
+    if (!c->columns)
+        text_add(out, "more columns: --columns=all, or names of --format=csv\n");
+    print_uneven(rows, out);
     print_skipped(c, out);
+    print_verdict(rows, out);
 }
 
 /* What is compared: "strategies: 5 executed; 2 layers of mlp ...". */
@@ -506,11 +515,16 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
     size_t name = column_width(rows, COMPARE_STRATEGY, out), used = name;
     struct block b = {{COMPARE_STRATEGY}, {name}, 1, screen->columns};
 
+    bool shown[COMPARE_NCOLUMNS] = {false};
+
+    choose_columns(shown, rows, screen->columns, out);
     print_title(rows->compare, screen->columns, out);
+    if (!compare_same_model(rows))
+        print_kinds(rows, out);
     for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
         size_t width, room;
 
-        if (!compare_is_shown(rows, c))
+        if (!shown[c])
             continue;
         width = column_width(rows, c, out);
         room = heading_room(&b, c);
@@ -527,7 +541,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
         used += 2 + width;
     }
     print_block(rows, &b, screen->colour, out);
-    print_legend(rows, out);
+    print_legend(rows, shown, out);
 }
 
 /* ---- Markdown ---- */
@@ -541,31 +555,36 @@ static void add_markdown(struct text *out, const char *text)
     }
 }
 
-static void print_markdown_head(const struct compare_rows *rows, struct text *out)
+static void print_markdown_head(const bool *shown, struct text *out)
 {
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
         const struct compare_column *column = &compare_columns[c];
 
-        if (compare_is_shown(rows, c))
+        if (shown[c])
             text_addf(out, "| %s%s%s ", column->group, column->group[0] ? " " : "", column->title);
     }
     text_add(out, "|\n");
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-        if (compare_is_shown(rows, c))
+        if (shown[c])
             text_add(out, is_left(c) ? "|:--" : "|--:");
     text_add(out, "|\n");
 }
 
 void compare_print_markdown(const struct compare_rows *rows, struct text *out)
 {
+    bool shown[COMPARE_NCOLUMNS] = {false};
     struct text value = TEXT_INIT;
 
-    print_markdown_head(rows, out);
-    for (size_t r = 0; r < rows->compare->nresults; r++) {
+    choose_columns(shown, rows, SIZE_MAX, out);
+    shown[COMPARE_STRATEGY] = true;
+    print_markdown_head(shown, out);
+    for (size_t i = 0; i < rows->nshown; i++) {
+        size_t r = rows->order[i];
+
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
             const char *mark = rows->rows[r].best[c] ? "**" : "";
 
-            if (!compare_is_shown(rows, c))
+            if (!shown[c])
                 continue;
             text_clear(&value);
             compare_add_value(&value, rows, r, c);
@@ -576,12 +595,12 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         text_add(out, "|\n");
     }
     text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
-    if (compare_fastest(rows) < rows->compare->nresults) {
-        text_clear(&value);
-        compare_add_verdict(rows, &value);
-        text_add(out, "\n");
+    text_clear(&value);
+    compare_verdict(rows, &value);
+    if (value.length > 0) {
+        text_add(out, "\nVerdict: ");
         add_markdown(out, text_get(&value));
-        text_add(out, ".\n");
+        text_add(out, "\n");
     }
     for (size_t i = 0; i < rows->compare->nresults; i++) {
         const struct compare_value *why = &rows->rows[i].values[COMPARE_WHY];

@@ -21,9 +21,4 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out);
 void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c);
 bool compare_is_shown(const struct compare_rows *rows, size_t c);
 
-/* Which strategy's step is the fastest, replayed and modelled: a line each, without its end, or
- * nothing where no step has a time. */
-void compare_add_verdict(const struct compare_rows *rows, struct text *out);
-void compare_add_modelled_verdict(const struct compare_rows *rows, struct text *out);
-
 #endif /* REPORT_COMPARE_TEXT_H */

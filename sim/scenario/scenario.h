@@ -222,7 +222,7 @@ struct scenario_batch {
     int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
 };
 
-/* How the keys come to queries that are cut over context.axis. */
+/* How the keys come to queries that are sharded over context.axis. */
 enum scenario_context_method {
     SCENARIO_GATHER, /* gathered, all of them */
     SCENARIO_RING,   /* a block at a time, from neighbour to neighbour */
@@ -329,7 +329,7 @@ struct scenario_recompute {
 #define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
-/* ZeRO: what else is cut over the axis that cuts the batch; model/zero.h. */
+/* ZeRO: what else is sharded over the axis that cuts the batch; model/zero.h. */
 struct scenario_zero {
     int64_t stage;    /* 0 to 3; 0: nothing */
     char *axis;       /* NULL: none is named, which only stage 0 allows */

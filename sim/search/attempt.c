@@ -240,7 +240,7 @@ static void set_constraints(struct sets *s, struct text *out)
         text_addf(out, "[out$, [%s, [%stp], null]]]", dp, value_of(s, SPACE_CP) > 1 ? "cp, " : "");
 }
 
-/* The axes that the batch and the sequence are cut over. */
+/* The axes that the batch and the sequence are sharded over. */
 static void set_axes(struct sets *s, struct text *out)
 {
     bool batch = has_replicas(s) || value_of(s, SPACE_EP) > 1;

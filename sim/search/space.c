@@ -408,7 +408,7 @@ static void list_microbatches(struct list *list, struct layout *layout)
     }
 }
 
-/* Experts are cut over replicas, whole. */
+/* Experts are sharded over replicas, whole. */
 static void list_experts(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;

@@ -39,7 +39,7 @@ enum space_choice {
     SPACE_RECOMPUTE,
     SPACE_SP,
     SPACE_ZERO,
-    SPACE_SHARDS, /* devices that ZeRO's parts are cut over, divides dp; 1 without ZeRO */
+    SPACE_SHARDS, /* devices that ZeRO's parts are sharded over, divides dp; 1 without ZeRO */
     SPACE_ORDER,
     SPACE_NCHOICES
 };

@@ -63,8 +63,8 @@ struct tensors_plan {
 
 /* The textbook's ways, of the tensors that are searched. */
 enum tensors_textbook {
-    TENSORS_DATA,   /* whole on each device; the batch is cut over all axes */
-    TENSORS_FSDP,   /* each cut over all axes, and the batch, too */
+    TENSORS_DATA,   /* whole on each device; the batch is sharded over all axes */
+    TENSORS_FSDP,   /* each sharded over all axes, and the batch, too */
     TENSORS_TENSOR, /* Megatron's columns and rows, over all axes */
     TENSORS_BOTH,   /* the same over all axes but the first, which cuts the batch */
     TENSORS_NTEXTBOOK

@@ -106,16 +106,16 @@ static bool is_same_array(const struct baseline_array *a, const struct baseline_
 }
 
 /* The first of the old arrays that has the same name, or all the same, and is not taken yet. */
-static size_t find_array(const struct differ *d, const bool *taken,
-                         const struct baseline_array *is, bool exact)
+static size_t find_array(const struct differ *d, const bool *taken, const struct baseline_array *is,
+                         bool exact)
 {
     for (size_t i = 0; i < d->was->narrays; i++) {
         const struct baseline_array *was = &d->was->arrays[i];
 
         if (taken[i] || !is_same_array(was, is))
             continue;
-        if (!exact || (!strcmp(was->lies, is->lies) && was->count == is->count &&
-                       was->bytes == is->bytes))
+        if (!exact ||
+            (!strcmp(was->lies, is->lies) && was->count == is->count && was->bytes == is->bytes))
             return i;
     }
     return d->was->narrays;

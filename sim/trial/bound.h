@@ -16,7 +16,7 @@
 struct bound {
     const struct program *program; /* of one device; not owned */
     uint32_t nsteps;               /* that follow each other */
-    double parts;                  /* devices that the computation in question is cut over */
+    double parts;                  /* devices that the computation in question is sharded over */
     int nthreads;
     double **variances; /* by buffer; NULL: exact, or not alive */
     bool failed;        /* there was no memory */

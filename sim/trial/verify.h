@@ -27,9 +27,9 @@ struct verify_reference {
 };
 
 struct verify_opts {
-    int32_t ndevices; /* that the computation to be verified is cut over */
-    uint32_t nsteps;  /* that follow each other; 0: one */
-    int nthreads;     /* in each kernel of the reference */
+    int32_t ndevices;                  /* that the computation to be verified is sharded over */
+    uint32_t nsteps;                   /* that follow each other; 0: one */
+    int nthreads;                      /* in each kernel of the reference */
     const struct decisions *decisions; /* that it is to make; NULL: its own */
     const int *stop_request;
 };

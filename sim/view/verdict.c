@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "report/compare_text.h"
+#include "report/compare_verdict.h"
 #include "view/html.h"
 #include "view/parts.h"
 
@@ -70,7 +71,7 @@ static void add_one(const struct compare_rows *rows, struct text *out)
         const char *what;
     } figures[] = {{COMPARE_STEP, "Replayed step"},
                    {COMPARE_MODELLED, "Modelled step"},
-                   {COMPARE_RECEIVED, "Bytes received by all devices in a step"},
+                   {COMPARE_RECEIVED, "Total bytes received in a step"},
                    {COMPARE_PEAK, "Peak memory of a device"}};
 
     for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
@@ -90,9 +91,7 @@ void verdict_print(const struct compare_rows *rows, struct text *out)
     struct text line = TEXT_INIT;
 
     if (rows->compare->nresults > 1) {
-        compare_add_verdict(rows, &line);
-        add_line(out, &line);
-        compare_add_modelled_verdict(rows, &line);
+        compare_verdict(rows, &line);
         add_line(out, &line);
         add_best(rows, COMPARE_RECEIVED, "fewest bytes received: ", out);
         add_best(rows, COMPARE_PEAK, "least peak memory: ", out);

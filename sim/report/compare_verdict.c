@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/compare_verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/units.h"
+
+#define NOTABLE 0.05 /* what differs by less is no reason for anything, and no price */
+
+bool compare_same_model(const struct compare_rows *rows)
+{
+    const struct compare *c = rows->compare;
+
+    for (size_t i = 1; i < c->nresults; i++)
+        if (strcmp(c->results[i].what, c->results[0].what) != 0)
+            return false;
+    return true;
+}
+
+static double number(const struct compare_rows *rows, size_t row, enum compare_id id)
+{
+    return rows->rows[row].values[id].number;
+}
+
+static bool known(const struct compare_rows *rows, size_t row, enum compare_id id)
+{
+    return rows->rows[row].values[id].known;
+}
+
+static bool all_have(const struct compare_rows *rows, enum compare_id id)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (!known(rows, i, id))
+            return false;
+    return true;
+}
+
+/* The row of the least value but `but`; nresults: there is none that is right and fits. */
+static size_t least(const struct compare_rows *rows, enum compare_id id, size_t but)
+{
+    size_t n = rows->compare->nresults, best = n;
+
+    for (size_t i = 0; i < n; i++)
+        if (i != but && rows->rows[i].good && known(rows, i, id) &&
+            (best == n || number(rows, i, id) < number(rows, best, id)))
+            best = i;
+    return best;
+}
+
+static void add_name(const struct compare_rows *rows, size_t row, struct text *out)
+{
+    size_t from = out->length;
+
+    compare_add_name(rows, row, out);
+    escape_from(out, from);
+}
+
+static void add_amount(const struct compare_rows *rows, size_t row, enum compare_id id,
+                       struct text *out)
+{
+    const struct compare_value *v = &rows->rows[row].values[id];
+    char buf[UNITS_TEXT_MAX];
+
+    text_add(out, compare_columns[id].kind == COMPARE_BYTES
+                      ? units_print_bytes(buf, sizeof buf, v->whole)
+                      : units_print_seconds(buf, sizeof buf, v->number));
+}
+
+/* "34 % less": of a against b, where a is no more. */
+static void add_percent(double a, double b, const char *word, struct text *out)
+{
+    if (b <= 0 || a >= b)
+        text_addf(out, "no %s", word);
+    else
+        text_addf(out, "%.*f %% %s", 1 - a / b < 0.1 ? 1 : 0, 100 * (1 - a / b), word);
+}
+
+/* ---- why, and at what price ---- */
+
+struct aspect {
+    enum compare_id id;
+    const char *is; /* "it waits 3 ms for communication" */
+};
+
+/* Where the time of a step may go besides the products that all do. */
+static const struct aspect modelled_parts[] = {
+    {COMPARE_MODELLED_EXPOSED, "exposed communication"},
+    {COMPARE_MODELLED_WAITING, "waiting for other devices"}};
+static const struct aspect replayed_parts[] = {{COMPARE_BUSY, "work"},
+                                               {COMPARE_EXPOSED, "exposed communication"},
+                                               {COMPARE_WAITING, "waiting for other devices"}};
+
+/* The part that the winner saves most of. */
+static void add_why(const struct compare_rows *rows, size_t winner, size_t second,
+                    const struct aspect *parts, size_t n, double gap, struct text *out)
+{
+    size_t best = n;
+    double most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double saved;
+
+        if (!known(rows, winner, parts[i].id) || !known(rows, second, parts[i].id))
+            continue;
+        saved = number(rows, second, parts[i].id) - number(rows, winner, parts[i].id);
+        if (saved > most) {
+            most = saved;
+            best = i;
+        }
+    }
+    if (best == n || most < gap / 2) {
+        text_add(out, ", as its computations take less time");
+        return;
+    }
+    text_addf(out, ", as its %s takes ", parts[best].is);
+    add_amount(rows, winner, parts[best].id, out);
+    text_add(out, " instead of ");
+    add_amount(rows, second, parts[best].id, out);
+}
+
+/* What the winner has more of than the second; `none` where that is nothing. */
+static const char no_price[] = ".  It needs no more memory and moves no more bytes.";
+
+static void add_price(const struct compare_rows *rows, size_t winner, size_t second,
+                      const char *none, struct text *out)
+{
+    static const struct aspect prices[] = {{COMPARE_PEAK, "peak memory"},
+                                           {COMPARE_DEVICE_RECEIVED, "bytes received"}};
+    size_t told = 0;
+
+    for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++) {
+        double a = number(rows, winner, prices[i].id), b = number(rows, second, prices[i].id);
+
+        if (b <= 0 || a <= b * (1 + NOTABLE))
+            continue;
+        text_addf(out, "%s%.2fx the %s (", told++ ? ", and " : ".  It costs ", a / b, prices[i].is);
+        add_amount(rows, winner, prices[i].id, out);
+        text_add(out, " a device)");
+    }
+    if (number(rows, winner, COMPARE_DEVICES) > number(rows, second, COMPARE_DEVICES))
+        text_addf(out, "%s%.0f devices instead of %.0f", told++ ? ", and " : ".  It costs ",
+                  number(rows, winner, COMPARE_DEVICES), number(rows, second, COMPARE_DEVICES));
+    text_add(out, told ? "." : none);
+}
+
+/* ---- by what is decided ---- */
+
+static void by_modelled(const struct compare_rows *rows, struct text *out)
+{
+    size_t winner = least(rows, COMPARE_MODELLED, SIZE_MAX);
+    size_t second = least(rows, COMPARE_MODELLED, winner);
+    double gap = number(rows, second, COMPARE_MODELLED) - number(rows, winner, COMPARE_MODELLED);
+
+    add_name(rows, winner, out);
+    text_add(out, " is the fastest, modelled: ");
+    add_amount(rows, winner, COMPARE_MODELLED, out);
+    text_add(out, " a step, ");
+    add_percent(number(rows, winner, COMPARE_MODELLED), number(rows, second, COMPARE_MODELLED),
+                "less", out);
+    text_add(out, " than ");
+    add_name(rows, second, out);
+    text_add(out, " (");
+    add_amount(rows, second, COMPARE_MODELLED, out);
+    text_add(out, ")");
+    if (gap > 0)
+        add_why(rows, winner, second, modelled_parts,
+                sizeof modelled_parts / sizeof modelled_parts[0], gap, out);
+    add_price(rows, winner, second, no_price, out);
+}
+
+static size_t count_ties(const struct compare_rows *rows, size_t winner)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        n += i != winner && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, winner, i);
+    return n;
+}
+
+static void by_replayed(const struct compare_rows *rows, size_t winner, struct text *out)
+{
+    size_t second = least(rows, COMPARE_STEP, winner);
+    double gap = number(rows, second, COMPARE_STEP) - number(rows, winner, COMPARE_STEP);
+
+    add_name(rows, winner, out);
+    text_add(out, " is the fastest, replayed: ");
+    add_amount(rows, winner, COMPARE_STEP, out);
+    text_add(out, " a step, ");
+    add_percent(number(rows, winner, COMPARE_STEP), number(rows, second, COMPARE_STEP), "less",
+                out);
+    text_add(out, " than ");
+    add_name(rows, second, out);
+    text_add(out, ", by more than noise");
+    add_why(rows, winner, second, replayed_parts, sizeof replayed_parts / sizeof replayed_parts[0],
+            gap, out);
+    add_price(rows, winner, second, no_price, out);
+}
+
+static void by_bytes(const struct compare_rows *rows, struct text *out)
+{
+    size_t winner = least(rows, COMPARE_DEVICE_RECEIVED, SIZE_MAX);
+    size_t second = least(rows, COMPARE_DEVICE_RECEIVED, winner);
+
+    add_name(rows, winner, out);
+    if (number(rows, winner, COMPARE_DEVICE_RECEIVED) <
+        number(rows, second, COMPARE_DEVICE_RECEIVED)) {
+        text_add(out, " receives the fewest bytes, ");
+        add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
+        text_add(out, " a device, ");
+        add_percent(number(rows, winner, COMPARE_DEVICE_RECEIVED),
+                    number(rows, second, COMPARE_DEVICE_RECEIVED), "fewer", out);
+        text_add(out, " than ");
+        add_name(rows, second, out);
+        add_price(rows, winner, second, ".", out);
+    } else {
+        text_add(out, " and ");
+        add_name(rows, second, out);
+        text_add(out, " receive the same, ");
+        add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
+        text_add(out, " a device.");
+    }
+}
+
+/* Those that time does not tell apart, and which of all moves least. */
+static void by_noise(const struct compare_rows *rows, size_t winner, struct text *out)
+{
+    add_name(rows, winner, out);
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (i != winner && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, winner, i)) {
+            text_add(out, ", ");
+            add_name(rows, i, out);
+        }
+    text_add(out, " have the fastest steps, within noise of each other: none of them wins by "
+                  "time.  ");
+    by_bytes(rows, out);
+}
+
+/* Nothing fits: how far the one that needs least is from fitting is told by what would make it. */
+static void none_is_good(const struct compare_rows *rows, struct text *out)
+{
+    size_t nearest = 0;
+
+    for (size_t i = 1; i < rows->compare->nresults; i++)
+        if (number(rows, i, COMPARE_PEAK) < number(rows, nearest, COMPARE_PEAK))
+            nearest = i;
+    text_add(out, "no strategy is right and fits; ");
+    add_name(rows, nearest, out);
+    text_add(out, " needs the least memory, ");
+    add_amount(rows, nearest, COMPARE_PEAK, out);
+    text_add(out, " a device.");
+}
+
+void compare_verdict(const struct compare_rows *rows, struct text *out)
+{
+    size_t n = rows->compare->nresults, ngood = 0, winner;
+
+    for (size_t i = 0; i < n; i++)
+        ngood += rows->rows[i].good;
+    if (n < 2)
+        return;
+    if (!compare_same_model(rows)) {
+        text_add(out, "these are different models or steps, so that none of them wins.");
+        return;
+    }
+    if (ngood == 0) {
+        none_is_good(rows, out);
+        return;
+    }
+    if (ngood == 1) {
+        add_name(rows, least(rows, COMPARE_PEAK, SIZE_MAX), out);
+        text_add(out, " is the only one that is right and fits.");
+        return;
+    }
+    winner = compare_fastest(rows);
+    if (all_have(rows, COMPARE_MODELLED))
+        by_modelled(rows, out);
+    else if (winner < n && least(rows, COMPARE_STEP, winner) < n)
+        (count_ties(rows, winner) ? by_noise : by_replayed)(rows, winner, out);
+    else
+        by_bytes(rows, out);
+}
