@@ -4,6 +4,7 @@
 #include <shd/sharding.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "print.h"
@@ -92,17 +93,40 @@ int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
     return SHD_OK;
 }
 
+#define HINTED_SHARDS_MAX 65536 /* for which the nearest divisor is looked for */
+
+/* "; 2 or 4 shards would" into buf: the numbers next to `nshards` into which an extent divides. */
+static const char *divisors_near(char *buf, size_t size, int64_t extent, int64_t nshards)
+{
+    int64_t below = nshards - 1, above = nshards + 1;
+
+    buf[0] = '\0';
+    if (extent < 1 || nshards > HINTED_SHARDS_MAX)
+        return buf;
+    while (extent % below)
+        below--;
+    while (above < 2 * nshards && above <= extent && extent % above)
+        above++;
+    if (above <= extent && extent % above == 0)
+        snprintf(buf, size, "; %" PRId64 " or %" PRId64 " would do", below, above);
+    else
+        snprintf(buf, size, "; %" PRId64 " would do", below);
+    return buf;
+}
+
 int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape,
                        struct shd_error *err)
 {
+    char hint[64];
+
     for (size_t d = 0; d < sharding->rank; d++) {
         int64_t nshards = shd_sharding_nshards(sharding, d);
 
         if (shape[d] % nshards != 0)
-            return shd_error_set(err, SHD_EINDIVISIBLE,
-                                 "dimension %zu of extent %" PRId64 " does not divide into %" PRId64
-                                 " shards",
-                                 d, shape[d], nshards);
+            return shd_error_set(
+                err, SHD_EINDIVISIBLE,
+                "dimension %zu of extent %" PRId64 " does not divide into %" PRId64 " shards%s", d,
+                shape[d], nshards, divisors_near(hint, sizeof hint, shape[d], nshards));
     }
     return SHD_OK;
 }

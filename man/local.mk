@@ -10,13 +10,17 @@ dist_man_MANS = \
 	%D%/shardsim-check.1 \
 	%D%/shardsim-compare.1 \
 	%D%/shardsim-explain.1 \
+	%D%/shardsim-export.1 \
+	%D%/shardsim-init.1 \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \
 	%D%/shardsim-replay.1 \
+	%D%/shardsim-report.1 \
 	%D%/shardsim-run.1 \
 	%D%/shardsim-scenario.5 \
 	%D%/shardsim-search.1 \
 	%D%/shardsim-show.1 \
+	%D%/shardsim-trace.1 \
 	%D%/shardsim.1
 
 manual_sources = %D%/manual.awk %D%/manual.sh %D%/scenario.txt

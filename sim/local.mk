@@ -98,6 +98,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_links.h \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
+	%D%/cmd/export.c \
+	%D%/cmd/init.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
@@ -108,6 +110,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/replay.c \
 	%D%/cmd/replay_report.c \
 	%D%/cmd/replay_report.h \
+	%D%/cmd/report.c \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
@@ -128,12 +131,16 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
+	%D%/cmd/show_names.c \
 	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
 	%D%/cmd/show_tree.c \
+	%D%/cmd/sides.c \
+	%D%/cmd/sides.h \
 	%D%/cmd/timetable_lanes.c \
 	%D%/cmd/timetable_lanes.h \
+	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
 	%D%/cmd/trials.c \
@@ -184,6 +191,8 @@ libsim_la_SOURCES = \
 	%D%/cost/replay.h \
 	%D%/cost/steady.c \
 	%D%/cost/steady.h \
+	%D%/cost/timeline.c \
+	%D%/cost/timeline.h \
 	%D%/cost/works.c \
 	%D%/cost/works.h \
 	%D%/draw/colour.c \
@@ -222,6 +231,11 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/export/export.c \
+	%D%/export/export.h \
+	%D%/export/jax.c \
+	%D%/export/pytorch.c \
+	%D%/export/targets.h \
 	%D%/family/family.c \
 	%D%/family/family.h \
 	%D%/graph/gradient.c \
@@ -491,6 +505,8 @@ libsim_la_SOURCES = \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \
 	%D%/program/memory.c \
+	%D%/program/moments.c \
+	%D%/program/moments.h \
 	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
@@ -763,6 +779,21 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
+	%D%/view/collectives.c \
+	%D%/view/files.h \
+	%D%/view/heat.c \
+	%D%/view/html.c \
+	%D%/view/html.h \
+	%D%/view/memory.c \
+	%D%/view/mesh.c \
+	%D%/view/page.c \
+	%D%/view/page.h \
+	%D%/view/parts.h \
+	%D%/view/strategies.c \
+	%D%/view/trace.c \
+	%D%/view/trace.h \
+	%D%/view/verdict.c \
+	%D%/view/when.c \
 	%D%/walk/walk.c \
 	%D%/walk/walk.h
 
@@ -810,3 +841,13 @@ shardsim_SOURCES = %D%/main.c
 shardsim_LDADD = libsim.la libshd.la $(SHD_JEMALLOC)
 
 EXTRA_DIST += %D%/LAYERS
+
+# So do the style and the script of a report.
+VIEW_FILES = %D%/view/style.css %D%/view/script.js
+EXTRA_DIST += $(VIEW_FILES) %D%/view/embed.sh
+nodist_libsim_la_SOURCES += %D%/view/page_files.c
+CLEANFILES += %D%/view/page_files.c
+%D%/view/page_files.c: $(VIEW_FILES) %D%/view/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D%/view && \
+	$(SHELL) $(srcdir)/%D%/view/embed.sh $(srcdir)/%D%/view/style.css \
+		$(srcdir)/%D%/view/script.js >$@.tmp && mv $@.tmp $@

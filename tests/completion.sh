@@ -112,10 +112,10 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'run plan compare check bench calibrate search show explain replay query --help --version' ''
+    'run plan compare check bench calibrate search show explain replay report trace query --help --version' ''
 completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in run plan compare check bench calibrate search explain replay query 'show array' 'show groups' 'show matrix' \
+for command in run plan compare check bench calibrate search explain replay report trace query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
     # Words are meant to split.

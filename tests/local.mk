@@ -335,6 +335,7 @@ test_scripts = \
 	%D%/readme.sh \
 	%D%/replay.sh \
 	%D%/recompute.sh \
+	%D%/report.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \
@@ -344,8 +345,10 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/trace.sh \
 	%D%/train_step.sh \
 	%D%/twenty_steps.sh \
 	%D%/types.sh \
@@ -384,6 +387,7 @@ EXTRA_DIST += \
 	%D%/junit.xsd \
 	%D%/book.py \
 	%D%/experts_grid.py \
+	%D%/page.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/program.sh \

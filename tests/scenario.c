@@ -951,7 +951,7 @@ static const struct {
      "5:18: error: limits.memory: '12 parsecs' is not a valid size; expected a number and B, KiB"},
     {"memory list", HEAD "limits: {memory: []}\n", "5:18: error: limits.memory is a list; expecte"},
     {"memory too large", HEAD "limits: {memory: 16EiB}\n", "5:18: error: limits.memory: size '16E"},
-    {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is no si"},
+    {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is not a v"},
     {"rate", HEAD "transfers: {rate: 5GB}\n",
      "5:19: error: transfers.rate: '5GB' is not a valid rate; expected a number and B/s, MB/s, GB/s"},
     {"rate 0", HEAD "transfers: {rate: 0GB/s}\n",

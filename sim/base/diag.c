@@ -9,6 +9,7 @@
 #include <shd/error.h>
 
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 #define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; it is cut behind them */
@@ -23,6 +24,7 @@ void diag_fini(struct diag *diag)
     for (size_t i = 0; i < diag->nmessages; i++) {
         free(diag->messages[i].file);
         free(diag->messages[i].text);
+        free(diag->messages[i].of_any);
     }
     free(diag->messages);
     diag_init(diag);
@@ -55,6 +57,20 @@ static int is_known(const struct diag *diag, struct place place, const char *tex
     return 0;
 }
 
+/* The message at this place that is the same for any layer. */
+static struct diag_message *find_alike(const struct diag *diag, struct place place,
+                                       const char *of_any)
+{
+    for (size_t i = 0; i < diag->nmessages; i++) {
+        struct diag_message *m = &diag->messages[i];
+
+        if (m->line == place.line && m->column == place.column && m->of_any &&
+            compare_files(m->file, place.file) == 0 && strcmp(m->of_any, of_any) == 0)
+            return m;
+    }
+    return NULL;
+}
+
 static int grow(struct diag *diag)
 {
     if (diag->nmessages < diag->capacity)
@@ -69,8 +85,15 @@ static int grow(struct diag *diag)
 }
 
 /* An error is counted even if there is no memory for its message: it must not pass for success. */
-static void keep(struct diag *diag, struct place place, struct text *text)
+static void keep(struct diag *diag, struct place place, struct text *text, struct text *of_any)
 {
+    bool layered = strcmp(text_get(text), text_get(of_any)) != 0;
+    struct diag_message *alike = layered ? find_alike(diag, place, text_get(of_any)) : NULL;
+
+    if (alike) {
+        alike->nalike++;
+        return;
+    }
     if (text->failed || grow(diag) < 0) {
         diag->no_memory = true;
         return;
@@ -84,7 +107,11 @@ static void keep(struct diag *diag, struct place place, struct text *text)
         return;
     }
     diag->messages[diag->nmessages++] =
-        (struct diag_message){file, place.line, place.column, taken};
+        (struct diag_message){.file = file,
+                              .line = place.line,
+                              .column = place.column,
+                              .text = taken,
+                              .of_any = layered ? text_take(of_any) : NULL};
 }
 
 bool diag_is_full(const struct diag *diag)
@@ -105,8 +132,13 @@ static void add_error(struct diag *diag, struct place place, const char *fmt, va
     add_shown(&text, text_get(&raw));
     text.failed |= raw.failed;
     if (text.failed || !is_known(diag, place, text_get(&text))) {
+        struct text of_any = TEXT_INIT;
+
         diag->nerrors++;
-        keep(diag, place, &text);
+        text_add_any_layer(&of_any, text_get(&text));
+        text.failed |= of_any.failed;
+        keep(diag, place, &text, &of_any);
+        text_fini(&of_any);
     }
     text_fini(&raw);
     text_fini(&text);
@@ -152,7 +184,11 @@ void diag_append(struct diag *diag, const struct diag *more)
     for (size_t i = 0; i < more->nmessages; i++) {
         const struct diag_message *m = &more->messages[i];
 
+        size_t before = diag->nmessages;
+
         diag_error(diag, (struct place){m->file, m->line, m->column}, "%s", m->text);
+        if (diag->nmessages > before)
+            diag->messages[before].nalike += m->nalike;
     }
     diag->nerrors += more->nerrors - more->nmessages; /* those that are only counted */
     diag->no_memory |= more->no_memory;
@@ -180,11 +216,70 @@ static void print_message(const struct diag_message *m, struct text *out)
         add_shown(out, m->file);
     if (m->file && m->line > 0)
         text_addf(out, ":%d:%d", m->line, m->column);
-    text_addf(out, "%serror: %s\n", m->file ? ": " : "", m->text);
+    text_addf(out, "%serror: %s", m->file ? ": " : "", m->text);
+    if (m->nalike)
+        text_addf(out, "; and %zu more like it", m->nalike);
+    text_add_char(out, '\n');
 }
 
-void diag_print(const struct diag *diag, struct text *out)
+/* ---- the line that a message is about ---- */
+
+#define SOURCE_BYTES_MAX ((size_t)4 << 20) /* of a file whose lines are shown */
+#define SOURCE_COLUMNS 72                  /* of a line, as much as fits beside its number */
+
+/* A file's text, the last that was read. */
+struct source {
+    const char *path;
+    struct text text;
+    bool readable;
+};
+
+static void read_source(struct source *source, const char *path)
 {
+    struct shd_error err;
+
+    if (source->path && !strcmp(source->path, path))
+        return;
+    text_clear(&source->text);
+    source->path = path;
+    source->readable =
+        strcmp(path, "-") != 0 && file_read(&source->text, path, SOURCE_BYTES_MAX, &err) == SHD_OK;
+}
+
+/* "   12 | params: [[...]]" and a mark below the column.  Of a line too long for the screen, and of
+ * what cannot be read, nothing. */
+static void add_source(struct source *source, const struct diag_message *m, struct text *out)
+{
+    struct text shown = TEXT_INIT;
+    const char *line;
+    size_t length;
+
+    if (!m->file || m->line < 1)
+        return;
+    read_source(source, m->file);
+    line = source->readable ? text_get(&source->text) : NULL;
+    for (int i = 1; line && i < m->line; i++) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    if (!line)
+        return;
+    length = strcspn(line, "\r\n");
+    escape_add_bytes(&shown, line, length);
+    if (length > 0 && length <= SOURCE_COLUMNS && !shown.failed && m->column >= 1 &&
+        (size_t)m->column <= length + 1)
+        text_addf(out, "%5d | %s\n      | %*s^\n", m->line, text_get(&shown), m->column - 1, "");
+    text_fini(&shown);
+}
+
+static bool same_place(const struct diag_message *a, const struct diag_message *b)
+{
+    return a->line == b->line && a->column == b->column && compare_files(a->file, b->file) == 0;
+}
+
+static void print_all(const struct diag *diag, struct source *source, struct text *out)
+{
+    size_t told = 0;
     const struct diag_message *sorted[DIAG_KEPT_MAX];
     size_t n = 0;
 
@@ -197,19 +292,30 @@ void diag_print(const struct diag *diag, struct text *out)
     qsort(sorted, n, sizeof(sorted[0]), compare_messages);
     if (n > DIAG_PRINT_MAX)
         n = DIAG_PRINT_MAX;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         print_message(sorted[i], out);
+        told += 1 + sorted[i]->nalike;
+        if (source && (i + 1 == n || !same_place(sorted[i], sorted[i + 1])))
+            add_source(source, sorted[i], out);
+    }
     if (diag_is_full(diag))
         text_addf(out, "error: and more than %zu more\n", diag->nmessages - n);
-    else if (diag->nerrors > n)
-        text_addf(out, "error: and %zu more\n", diag->nerrors - n);
+    else if (diag->nerrors > told)
+        text_addf(out, "error: and %zu more\n", diag->nerrors - told);
+}
+
+void diag_print(const struct diag *diag, struct text *out)
+{
+    print_all(diag, NULL, out);
 }
 
 void diag_write(const struct diag *diag, FILE *file)
 {
+    struct source source = {.text = TEXT_INIT};
     struct text text = TEXT_INIT;
 
-    diag_print(diag, &text);
+    print_all(diag, &source, &text);
+    text_fini(&source.text);
     fputs(text_get(&text), file);
     if (text.failed)
         fputs("error: no memory left\n", file);

@@ -2,7 +2,8 @@
  *
  * All errors of a run are collected and printed together, sorted by place:
  *     FILE:LINE:COLUMN: error: what, and what was expected
- * The same message at the same place is kept once.
+ * The same message at the same place is kept once; one that differs in the numbers of paths alone,
+ * as of the layers of a model, is told as "and N more like it".
  *
  * Thread class: owned by one thread.
  *
@@ -32,6 +33,8 @@ struct diag_message {
     int line;
     int column;
     char *text;
+    char *of_any;  /* the same for any layer; NULL: it names none */
+    size_t nalike; /* others that differ from it in the numbers of layers */
 };
 
 #define DIAG_KEPT_MAX 1000 /* messages stored; with these it is full and looks at no more */
@@ -45,7 +48,10 @@ struct diag {
     bool no_memory; /* for the work or for a message: no other message is to be believed */
 };
 
-#define DIAG_INIT {NULL, 0, 0, 0, false}
+#define DIAG_INIT            \
+    {                        \
+        NULL, 0, 0, 0, false \
+    }
 
 void diag_init(struct diag *diag);
 void diag_fini(struct diag *diag);
@@ -72,6 +78,8 @@ bool diag_is_full(const struct diag *diag);
 
 /* All messages, sorted by file, line, column; one line each. */
 void diag_print(const struct diag *diag, struct text *out);
+/* For people: below each the line of the file that it is about, with a mark at the column, where
+ * the file can be read. */
 void diag_write(const struct diag *diag, FILE *file);
 
 #endif /* BASE_DIAG_H */

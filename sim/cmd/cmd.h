@@ -37,12 +37,16 @@ extern const struct cmd cmd_calibrate;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_compare;
 extern const struct cmd cmd_explain;
+extern const struct cmd cmd_export;
+extern const struct cmd cmd_init;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_replay;
+extern const struct cmd cmd_report;
 extern const struct cmd cmd_run;
 extern const struct cmd cmd_search;
 extern const struct cmd cmd_show;
+extern const struct cmd cmd_trace;
 
 /* The whole program: find the subcommand, in the table of main.c, and run it. */
 int cmd_main(int argc, char **argv);

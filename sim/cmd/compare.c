@@ -6,15 +6,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "cmd/rounds.h"
-#include "cmd/work.h"
+#include "cmd/sides.h"
 #include "report/compare.h"
-#include "store/write.h"
 
 struct options {
     struct work work;
@@ -27,8 +24,7 @@ struct options {
     bool has_columns;
     int sort; /* as struct compare has them */
     size_t top;
-    int seconds;         /* for the rounds; none begins after them */
-    struct works *works; /* of all strategies */
+    int seconds; /* for the rounds; none begins after them */
 };
 
 enum {
@@ -48,10 +44,6 @@ enum {
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
-
-/* What is executed without being asked: a minute or so of work that fits. */
-#define EXECUTED_DEVICES_MAX 1024
-#define EXECUTED_FLOPS_MAX 1e12
 
 static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
@@ -236,56 +228,6 @@ static bool find_base(struct options *o, size_t *base)
     return false;
 }
 
-/* Either all are executed or none, so that no column is half empty; tells why none is. */
-static enum record_mode choose_mode(struct options *o)
-{
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
-
-    if (o->plan)
-        return RECORD_PLANNED;
-    for (size_t i = 0; i < o->work.nitems; i++) {
-        const struct work_item *item = &o->work.items[i];
-        const struct program *program = item->trial.program;
-        double n = shd_mesh_size(program->mesh);
-        const char *why = NULL;
-
-        for (uint32_t op = 0; op < program->nops; op++)
-            flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
-        if (n > EXECUTED_DEVICES_MAX)
-            why = "has more than 1024 devices";
-        else if (n * (double)program_peak_bytes(program) > memory)
-            why = "does not fit in half of this machine's memory";
-        else if (flops > EXECUTED_FLOPS_MAX)
-            why = "and those before it are more than 10^12 flops";
-        if (!why)
-            continue;
-        log_note(&o->work.log, "planned, not executed: %s %s", item->scenario->strategy, why);
-        return RECORD_PLANNED;
-    }
-    return RECORD_EXECUTED;
-}
-
-/* A strategy that may not be executed because of its memory limit is planned: then it is shown not
- * to fit. */
-static enum record_mode mode_of(const struct work_item *item, enum record_mode mode)
-{
-    return trial_fits(&item->trial) ? mode : RECORD_PLANNED;
-}
-
-static int put(struct options *o, const struct text *text)
-{
-    struct shd_error err;
-    int status;
-
-    if (!o->path || !strcmp(o->path, "-"))
-        return cmd_put(text);
-    status = store_write(o->path, text, &err);
-    if (status == SHD_OK)
-        return CMD_OK;
-    log_error(&o->work.log, "%s", err.text);
-    return CMD_CANNOT;
-}
-
 static int print(struct options *o, const struct compare *compare)
 {
     struct text text = TEXT_INIT;
@@ -296,7 +238,7 @@ static int print(struct options *o, const struct compare *compare)
     screen_init(&screen, stdout, o->path && o->colour == SCREEN_AUTO ? SCREEN_NEVER : o->colour);
     status = compare_print(compare, o->format, &screen, &text, &err);
     if (status == SHD_OK) {
-        exit = put(o, &text);
+        exit = work_put(&o->work, o->path, &text);
     } else {
         log_error(&o->work.log, "%s", err.text);
         exit = cmd_exit_of(status);
@@ -305,82 +247,26 @@ static int print(struct options *o, const struct compare *compare)
     return exit;
 }
 
-/* When no strategy fits, what would make the one fit that needs least. */
-static int tell_fit(struct options *o)
-{
-    struct work *w = &o->work;
-    const struct work_item *least = &w->items[0];
-
-    for (size_t i = 0; i < w->nitems; i++) {
-        if (trial_fits(&w->items[i].trial))
-            return CMD_OK;
-        if (program_peak_bytes(w->items[i].trial.program) <
-            program_peak_bytes(least->trial.program))
-            least = &w->items[i];
-    }
-    return work_tell_fit(w, least);
-}
-
-/* Try all; what could not be tried is told and left out. */
-static int try_all(struct options *o, size_t base, struct result *results,
-                   struct compare_skipped *skipped)
-{
-    struct work *w = &o->work;
-    struct compare compare = {.results = results,
-                              .skipped = skipped,
-                              .nskipped = w->nskipped,
-                              .columns = o->has_columns ? o->columns : NULL,
-                              .sort = o->sort,
-                              .top = o->top};
-    enum record_mode mode = choose_mode(o);
-    int exit = CMD_OK, measured;
-
-    for (size_t i = 0; i < w->nskipped; i++)
-        skipped[i] = (struct compare_skipped){w->skipped[i].scenario->name,
-                                              w->skipped[i].scenario->strategy, w->skipped[i].why};
-    log_progress_begin(&w->log);
-    for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
-        struct result *result = &results[compare.nresults];
-        int one;
-
-        w->items[i].trial.works = o->works;
-        w->items[i].trial.memory = o->memory;
-        one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
-
-        exit = one > exit ? one : exit;
-        if (!result->record)
-            continue;
-        if (i == base)
-            compare.base = compare.nresults;
-        compare.nresults++;
-    }
-    measured = exit < CMD_USAGE ? rounds_run(w, 0, w->nitems, SECOND_NS * o->seconds) : CMD_OK;
-    exit = measured > exit ? measured : exit;
-    log_progress_end(&w->log);
-    if (exit < CMD_USAGE && compare.nresults > 0) {
-        int printed = print(o, &compare), told = tell_fit(o);
-
-        exit = printed > exit ? printed : exit;
-        exit = told > exit ? told : exit;
-    }
-    return exit;
-}
-
 static int compare_all(struct options *o)
 {
-    struct result *results = calloc(o->work.nitems, sizeof *results);
-    struct compare_skipped *skipped = calloc(o->work.nskipped + 1, sizeof *skipped);
+    struct sides sides = {
+        .work = &o->work, .plan = o->plan, .memory = o->memory, .limit_ns = SECOND_NS * o->seconds};
     size_t base;
-    int exit = CMD_CANNOT;
+    int exit, printed;
 
-    o->works = works_create();
-    if (results && skipped && o->works)
-        exit = find_base(o, &base) ? try_all(o, base, results, skipped) : CMD_USAGE;
-    else
-        log_error(&o->work.log, "no memory for the comparison");
-    free(results);
-    free(skipped);
-    works_destroy(o->works);
+    if (!find_base(o, &base))
+        return CMD_USAGE;
+    exit = sides_try(&sides, base);
+    sides.compare.columns = o->has_columns ? o->columns : NULL;
+    sides.compare.sort = o->sort;
+    sides.compare.top = o->top;
+    if (exit < CMD_USAGE && sides.compare.nresults > 0) {
+        printed = print(o, &sides.compare);
+        exit = printed > exit ? printed : exit;
+        printed = sides_tell_fit(&sides);
+        exit = printed > exit ? printed : exit;
+    }
+    sides_fini(&sides);
     return exit;
 }
 
@@ -393,10 +279,7 @@ static int run(int argc, char **argv)
         "SCENARIO...",
         "Strategies side by side, all of a file's or those of several files: bytes received, "
         "flops, memory, the replayed step, and whether the numbers are right; and who wins, by how "
-        "much, why, and at what price.\v"
-        "They are executed when all of them fit here: at most 1024 devices each, whose peak memory "
-        "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with "
-        "--plan, they are planned. A strategy over its own memory limit is only planned.\n\n"
+        "much, why, and at what price.\v" SIDES_WHEN_EXECUTED "\n\n"
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
         "in which devices walk the step alone and strategies take turns. The same work has one "
         "time, the least that was seen. The spread is how far the step of the slower half of the "

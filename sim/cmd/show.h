@@ -20,6 +20,7 @@ extern const struct cmd show_hardware;
 extern const struct cmd show_matrix;
 extern const struct cmd show_memory;
 extern const struct cmd show_mesh;
+extern const struct cmd show_names;
 extern const struct cmd show_options;
 extern const struct cmd show_schema;
 extern const struct cmd show_strategies;

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "cmd/args.h"
@@ -32,6 +33,15 @@ static const struct argp_option option_table[] = {
      "Warn of arrays left whole from this size on (default: 1MiB)", 0},
     {"json", KEY_JSON, NULL, 0, "As JSON", 0},
     {0}};
+
+/* A scenario has its own mesh and rules. */
+static bool is_scenario(const struct options *o)
+{
+    const char *ending = o->model ? strrchr(o->model, '.') : NULL;
+
+    return ending && (!strcmp(ending, ".yaml") || !strcmp(ending, ".yml")) && !o->mesh &&
+           !o->rules && !o->by_shapes;
+}
 
 static void parse_number(struct options *o, const char *arg, struct argp_state *state)
 {
@@ -73,6 +83,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->model = arg;
         return 0;
     case ARGP_KEY_END:
+        if (is_scenario(o))
+            return 0;
         if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
             args_error(state, !o->model  ? "no model given"
                               : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
@@ -105,7 +117,8 @@ static int run(int argc, char **argv)
         "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
         "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its "
         "header is read), an index of such files, a config.json of a Hugging Face model, a "
-        "directory with one of these, or a YAML or JSON list of names and shapes.\v"
+        "directory with one of these, or a YAML or JSON list of names and shapes.  Of a scenario, which has "
+        "a mesh and rules, it lists what 'shardsim show names' does.\v"
         "Examples:\n"
         "  A model by rules of one's own:\n"
         "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
@@ -120,6 +133,11 @@ static int run(int argc, char **argv)
     int status;
 
     args_parse(&argp, argc, argv, &o);
+    if (is_scenario(&o)) {
+        char name[] = "shardsim show names", *words[] = {name, (char *)(uintptr_t)o.model, NULL};
+
+        return show_names.run(2, words);
+    }
     status = show_parse_mesh(&mesh, o.mesh);
     if (status != CMD_OK)
         return status;

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "model/model.h"
+#include "store/write.h"
 #include "trial/fit.h"
 
 static const struct argp_option option_table[] = {
@@ -249,4 +250,16 @@ int work_tell_fit(struct work *work, const struct work_item *item)
         log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
     text_fini(&line);
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
+}
+
+int work_put(struct work *work, const char *path, const struct text *text)
+{
+    struct shd_error err;
+
+    if (!path || !strcmp(path, "-"))
+        return cmd_put(text);
+    if (store_write(path, text, &err) == SHD_OK)
+        return CMD_OK;
+    log_error(&work->log, "%s", err.text);
+    return CMD_CANNOT;
 }

@@ -532,6 +532,53 @@ static void lay_out(struct events *r)
     trace(r, lane, last);
 }
 
+/* ---- what was laid out ---- */
+
+static void tell_actions(struct events *r, int32_t lane)
+{
+    const struct events_watch *watch = r->view->watch;
+    const struct rank *rank = rank_of(r, lane);
+
+    for (uint32_t i = 0; i < rank->nactions; i++) {
+        const struct program_action *a = &rank->actions[i];
+        bool moves = program_communicates(&r->program->ops[a->op]);
+        struct events_seen seen = {.lane = lane,
+                                   .op = a->op,
+                                   .microbatch = a->microbatch,
+                                   .start_ns = span_of(r, lane, i)->start_ns,
+                                   .end_ns = span_of(r, lane, i)->end_ns};
+
+        seen.stream = moves ? (int)r->view->stream(r->view->arg, a->op) : -1;
+        watch->action(watch->arg, &seen);
+    }
+}
+
+static void tell_stretches(struct events *r, int32_t lane)
+{
+    const struct events_watch *watch = r->view->watch;
+    const struct rank *rank = rank_of(r, lane);
+
+    for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        const struct stream *s = &r->lanes[lane].streams[k];
+
+        for (uint32_t i = 0; i < s->nbusy; i++) {
+            const struct program_action *a = &rank->actions[s->busy[i].action];
+            struct events_seen seen = {
+                lane, a->op, a->microbatch, (int)k, s->busy[i].start_ns, s->busy[i].end_ns};
+
+            watch->stretch(watch->arg, &seen);
+        }
+    }
+}
+
+static void tell(struct events *r)
+{
+    for (int32_t lane = 0; r->view->watch && !r->failed && lane < r->nlanes; lane++) {
+        tell_actions(r, lane);
+        tell_stretches(r, lane);
+    }
+}
+
 static bool allocate_rank(struct rank *rank, const struct events *r, uint32_t number)
 {
     uint64_t n = program_nactions(r->program, number) + 1;
@@ -612,6 +659,7 @@ int events_run(struct record_replay **out, const struct events_view *view, struc
         lay_out(&r);
     else
         r.failed = true;
+    tell(&r);
     if (r.failed) {
         record_replay_destroy(r.out);
         r.out = NULL;

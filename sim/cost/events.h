@@ -39,6 +39,25 @@ struct events_meeting {
     const int64_t *arrival; /* [lane]: when each could begin, nanoseconds */
 };
 
+/* Something that a lane does, in nanoseconds from the step's begin. */
+struct events_seen {
+    int32_t lane;
+    uint32_t op, microbatch;
+    int stream; /* of transfers; -1: computations */
+    int64_t start_ns, end_ns;
+};
+
+/* Who is told what a step that was laid out consists of, one lane after the other.  Functions get
+ * `arg`. */
+struct events_watch {
+    /* Each action of the lane, in the order of its program. */
+    void (*action)(void *arg, const struct events_seen *action);
+    /* Then each stretch in which a stream is busy with a transfer, in the order of time; a transfer
+     * that fills gaps has several, and one that takes no time none. */
+    void (*stretch)(void *arg, const struct events_seen *stretch);
+    void *arg;
+};
+
 /* What is laid out.  Functions get `arg`. */
 struct events_view {
     const struct program *program;
@@ -58,6 +77,7 @@ struct events_view {
     void (*meet)(void *arg, const struct events_meeting *meeting, int64_t *start);
     void *arg;
     int64_t *exposed_ns; /* [lane][op]: what computations were exposed to it; NULL: not wanted */
+    const struct events_watch *watch; /* NULL: nobody wants to know */
 };
 
 /* Lay out a step: the devices of the timeline are lanes.  Time and memory O(lanes x actions).

@@ -19,7 +19,7 @@ struct modelled {
     const struct program_classes *classes; /* a lane each */
     struct program_classes *own;           /* with a straggler: as the record's, but for that */
     struct record_straggler straggler;
-    int32_t slow;        /* the straggler's lane; -1: there is none */
+    int32_t slow; /* the straggler's lane; -1: there is none */
     uint32_t nlanes;
     bool *even;          /* [op]: it takes the same at every lane */
     uint8_t *streams;    /* [op] */
@@ -27,6 +27,7 @@ struct modelled {
     int32_t *positions;  /* [lane]: the first device that it stands for */
     int32_t *last;       /* [lane]: at a meeting, the last lane of the group that begins there */
     int64_t *exposed_ns; /* [lane][op] */
+    const struct events_watch *watch;
 };
 
 static uint32_t rank(void *arg, int32_t lane)
@@ -243,8 +244,8 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->again_ns += op->again ? ns : 0;
 }
 
-/* The lane that computes longest, which is what the others wait for in the end; of such that compute
- * as long the one that ends last. */
+/* The lane that computes longest, which is what the others wait for in the end; of such that
+ * compute as long the one that ends last. */
 static uint32_t busiest(const struct record_replay *timeline, uint32_t nlanes)
 {
     const struct record_replayed *d = timeline->devices;
@@ -291,7 +292,8 @@ static int lay_out(struct record_replay **timeline, struct modelled *m, struct s
                                      .last = last,
                                      .meet = meet,
                                      .arg = m,
-                                     .exposed_ns = m->exposed_ns};
+                                     .exposed_ns = m->exposed_ns,
+                                     .watch = m->watch};
 
     memset(m->exposed_ns, 0, (size_t)m->nlanes * m->program->nops * sizeof *m->exposed_ns);
     return events_run(timeline, &view, err);
@@ -322,15 +324,29 @@ static int lay_out_all(struct record *record, struct modelled *m, struct shd_err
 }
 
 /* Devices alike; the straggler is like none. */
+static int classes_of(struct program_classes **out, const struct program *program,
+                      const struct record_straggler *straggler, struct shd_error *err)
+{
+    struct program_classes *classes;
+    int status = program_classes_create(&classes, program, err);
+
+    if (status != SHD_OK)
+        return status;
+    if (straggler->device >= 0)
+        status = program_classes_single_out(classes, straggler->device, err);
+    if (status == SHD_OK)
+        *out = classes;
+    else
+        program_classes_destroy(classes);
+    return status;
+}
+
 static int find_lanes(struct modelled *m, struct shd_error *err)
 {
-    int status = SHD_OK;
-
     m->classes = m->record->classes;
     if (m->straggler.device >= 0) {
-        status = program_classes_create(&m->own, m->program, err);
-        if (status == SHD_OK)
-            status = program_classes_single_out(m->own, m->straggler.device, err);
+        int status = classes_of(&m->own, m->program, &m->straggler, err);
+
         if (status != SHD_OK)
             return status;
         m->classes = m->own;
@@ -338,6 +354,32 @@ static int find_lanes(struct modelled *m, struct shd_error *err)
     }
     m->nlanes = m->classes->nclasses;
     return SHD_OK;
+}
+
+/* Find the lanes, and what ops take on them. */
+static int prepare(struct modelled *m, struct shd_error *err)
+{
+    int status = op_seconds_init(&m->seconds, m->program, m->hardware, err);
+
+    if (status == SHD_OK)
+        status = find_lanes(m, err);
+    if (status == SHD_OK && !allocate(m))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
+    if (status == SHD_OK)
+        set_times(m);
+    return status;
+}
+
+static void free_all(struct modelled *m)
+{
+    op_seconds_fini(&m->seconds);
+    program_classes_destroy(m->own);
+    free(m->even);
+    free(m->streams);
+    free(m->op_ns);
+    free(m->exposed_ns);
+    free(m->positions);
+    free(m->last);
 }
 
 int modelled_run(struct record *record, const struct hardware *hardware,
@@ -348,23 +390,36 @@ int modelled_run(struct record *record, const struct hardware *hardware,
                          .hardware = hardware,
                          .straggler = straggler ? *straggler : NO_STRAGGLER,
                          .slow = -1};
-    int status = op_seconds_init(&m.seconds, record->program, hardware, err);
+    int status = prepare(&m, err);
 
     if (status == SHD_OK)
-        status = find_lanes(&m, err);
-    if (status == SHD_OK && !allocate(&m))
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for a modelled step");
-    if (status == SHD_OK) {
-        set_times(&m);
         status = lay_out_all(record, &m, err);
-    }
-    op_seconds_fini(&m.seconds);
-    program_classes_destroy(m.own);
-    free(m.even);
-    free(m.streams);
-    free(m.op_ns);
-    free(m.exposed_ns);
-    free(m.positions);
-    free(m.last);
+    free_all(&m);
     return status;
+}
+
+int modelled_tell(const struct record *record, const struct events_watch *watch,
+                  struct shd_error *err)
+{
+    struct modelled m = {.program = record->program,
+                         .record = record,
+                         .hardware = record->modelled->hardware,
+                         .straggler = record->modelled->straggler,
+                         .slow = -1,
+                         .watch = watch};
+    struct record_replay *again;
+    int status = prepare(&m, err);
+
+    if (status == SHD_OK)
+        status = lay_out(&again, &m, err);
+    if (status == SHD_OK)
+        record_replay_destroy(again);
+    free_all(&m);
+    return status;
+}
+
+int modelled_classes(struct program_classes **out, const struct record *record,
+                     struct shd_error *err)
+{
+    return classes_of(out, record->program, &record->modelled->straggler, err);
 }

@@ -20,4 +20,15 @@
 SHD_MUST_CHECK int modelled_run(struct record *record, const struct hardware *hardware,
                                 const struct record_straggler *straggler, struct shd_error *err);
 
+/* Lay a record's modelled step out once more, for a watch; the lanes are modelled_classes().
+ * SHD_ENOMEM. */
+struct events_watch;
+SHD_MUST_CHECK int modelled_tell(const struct record *record, const struct events_watch *watch,
+                                 struct shd_error *err);
+
+/* The classes of devices that are the lanes of a modelled step: alike, and a straggler alone.  Free
+ * them with program_classes_destroy().  SHD_ENOMEM. */
+SHD_MUST_CHECK int modelled_classes(struct program_classes **out, const struct record *record,
+                                    struct shd_error *err);
+
 #endif /* COST_MODELLED_H */

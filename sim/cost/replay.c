@@ -146,8 +146,9 @@ static int32_t last(void *arg, const struct events_meeting *m, int32_t device)
     return found;
 }
 
-int replay_run(struct record *record, const struct record_transfers *transfers,
-               struct shd_error *err)
+static int lay_out(struct record_replay **out, const struct record *record,
+                   const struct record_transfers *transfers, const struct events_watch *watch,
+                   struct shd_error *err)
 {
     struct replay r = {.program = record->program, .record = record, .rate = *transfers};
     const struct events_view view = {.program = record->program,
@@ -159,7 +160,21 @@ int replay_run(struct record *record, const struct record_transfers *transfers,
                                      .doer = doer,
                                      .last = last,
                                      .meet = meet,
-                                     .arg = &r};
+                                     .arg = &r,
+                                     .watch = watch};
+    int status;
+
+    r.last = calloc((size_t)record->ndevices, sizeof *r.last);
+    if (!r.last)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to replay the step");
+    status = events_run(out, &view, err);
+    free(r.last);
+    return status;
+}
+
+int replay_run(struct record *record, const struct record_transfers *transfers,
+               struct shd_error *err)
+{
     struct record_replay *out;
     int status;
 
@@ -167,15 +182,22 @@ int replay_run(struct record *record, const struct record_transfers *transfers,
         return shd_error_set(err, SHD_EINVAL, "no times were recorded to replay");
     if (transfers->bytes_per_s == 0)
         return shd_error_set(err, SHD_EINVAL, "transfers at a rate of 0 never end");
-    r.last = calloc((size_t)record->ndevices, sizeof *r.last);
-    if (!r.last)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to replay the step");
-    status = events_run(&out, &view, err);
-    free(r.last);
+    status = lay_out(&out, record, transfers, NULL, err);
     if (status != SHD_OK)
         return status;
     out->transfers = *transfers;
     record_replay_destroy(record->replay);
     record->replay = out;
     return SHD_OK;
+}
+
+int replay_tell(const struct record *record, const struct events_watch *watch,
+                struct shd_error *err)
+{
+    struct record_replay *again;
+    int status = lay_out(&again, record, &record->replay->transfers, watch, err);
+
+    if (status == SHD_OK)
+        record_replay_destroy(again);
+    return status;
 }

@@ -28,4 +28,9 @@
 SHD_MUST_CHECK int replay_run(struct record *record, const struct record_transfers *transfers,
                               struct shd_error *err);
 
+/* Lay a record that was replayed out once more, for a watch; a lane is a device.  SHD_ENOMEM. */
+struct events_watch;
+SHD_MUST_CHECK int replay_tell(const struct record *record, const struct events_watch *watch,
+                               struct shd_error *err);
+
 #endif /* COST_REPLAY_H */

@@ -47,17 +47,14 @@ static void add_axis(struct text *text, const struct program *program,
             add_coordinates(text, shd_mesh_axis_name(mesh, a), class->start[a], class->size[a]);
 }
 
-/* A class in words: its coordinates along the axes on which classes differ, and its size. */
-static char *class_text(const struct record *record, uint32_t row)
+char *class_traffic_name(const struct program *program, const struct program_class *devices)
 {
-    const struct program *program = record->program;
-    struct program_class class = record_row(record, row);
     struct text text = TEXT_INIT;
 
     for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
-        add_axis(&text, program, &class, a);
-    text_addf(&text, "%s%d device%s", text.length ? ": " : "", (int)class.ndevices,
-              class.ndevices == 1 ? "" : "s");
+        add_axis(&text, program, devices, a);
+    text_addf(&text, "%s%d device%s", text.length ? ": " : "", (int)devices->ndevices,
+              devices->ndevices == 1 ? "" : "s");
     return text_take(&text);
 }
 
@@ -112,9 +109,13 @@ int class_traffic_init(struct class_traffic *out, const struct record *record,
     t.bytes = calloc((size_t)t.nclasses * record->classes->nmoves + 1, sizeof *t.bytes);
     if (t.classes && t.axes && t.bytes)
         status = fill(&t, record);
-    for (uint32_t row = 0; row < t.nclasses && status == SHD_OK; row++)
-        if (!(t.classes[row] = class_text(record, row)))
+    for (uint32_t row = 0; row < t.nclasses && status == SHD_OK; row++) {
+        struct program_class devices = record_row(record, row);
+
+        t.classes[row] = class_traffic_name(record->program, &devices);
+        if (!t.classes[row])
             status = SHD_ENOMEM;
+    }
     if (status == SHD_OK) {
         *out = t;
         return SHD_OK;

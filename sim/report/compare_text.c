@@ -50,7 +50,7 @@ static void add_times(struct text *out, const struct compare_column *column, dou
         text_addf(out, "%s than none", column->more);
 }
 
-static void add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
+void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
 {
     const struct compare_value *v = &rows->rows[row].values[c];
     bool relative = compare_columns[c].kind == COMPARE_TIMES;
@@ -105,7 +105,7 @@ static bool is_uneven(const struct compare_rows *rows, size_t c)
     return false;
 }
 
-static bool is_shown(const struct compare_rows *rows, size_t c)
+bool compare_is_shown(const struct compare_rows *rows, size_t c)
 {
     if (c == COMPARE_ATTENTION || c == COMPARE_EXPERTS)
         return is_uneven(rows, c);
@@ -143,7 +143,7 @@ static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_
 {
     size_t width;
 
-    if (shown[c] || !is_shown(rows, c) || !differs(rows, c))
+    if (shown[c] || !compare_is_shown(rows, c) || !differs(rows, c))
         return;
     width = column_width(rows, c, out);
     if (width < strlen(compare_columns[c].group))
@@ -163,7 +163,7 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
     size_t name = column_width(rows, COMPARE_STRATEGY, out), room = width > name ? width - name : 0;
 
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-        shown[c] = asked && asked[c] && is_shown(rows, c);
+        shown[c] = asked && asked[c] && compare_is_shown(rows, c);
     for (size_t i = 0; !asked && i < sizeof first_columns / sizeof first_columns[0]; i++)
         choose(shown, rows, first_columns[i], &room, out);
     for (size_t c = COMPARE_STRATEGY + 1; !asked && c < COMPARE_NCOLUMNS; c++)
@@ -179,7 +179,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     struct text value = TEXT_INIT;
     const char *paint = "";
 
-    add_value(&value, rows, row, c);
+    compare_add_value(&value, rows, row, c);
     if (best)
         paint = GREEN;
     else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK"))
@@ -587,7 +587,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
             if (!shown[c])
                 continue;
             text_clear(&value);
-            add_value(&value, rows, r, c);
+            compare_add_value(&value, rows, r, c);
             text_addf(out, "| %s", mark);
             add_markdown(out, text_get(&value));
             text_addf(out, "%s ", mark);

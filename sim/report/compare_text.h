@@ -17,4 +17,8 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
 /* One table, as GitHub reads it. */
 void compare_print_markdown(const struct compare_rows *rows, struct text *out);
 
+/* A cell as these show it, without marks; and whether they have its column. */
+void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c);
+bool compare_is_shown(const struct compare_rows *rows, size_t c);
+
 #endif /* REPORT_COMPARE_TEXT_H */

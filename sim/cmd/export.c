@@ -1,0 +1,135 @@
+/* shardsim export - a scenario's layout as code of another system.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/nearest.h"
+#include "cmd/args.h"
+#include "cmd/chosen.h"
+#include "cmd/cmd.h"
+#include "cmd/show.h"
+#include "export/export.h"
+#include "store/write.h"
+
+struct options {
+    struct chosen chosen;
+    const struct export_target *target;
+    const char *output;
+};
+
+enum { KEY_TO = 4200 };
+
+static const struct export_target *parse_target(const char *arg, const struct argp_state *state)
+{
+    const struct export_target *target = export_find(arg);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (target)
+        return target;
+    nearest_init(&near, arg);
+    for (size_t i = 0; export_targets[i]; i++)
+        nearest_add(&near, export_targets[i]->name);
+    args_error(state, "no target '%s'%s; expected jax or pytorch", arg,
+               nearest_hint(&near, hint, sizeof hint));
+    return NULL;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->chosen;
+        return 0;
+    case KEY_TO:
+        o->target = parse_target(arg, state);
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->target)
+            args_error(state, "to what? expected --to jax or --to pytorch");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int put(const char *path, const struct text *text)
+{
+    struct shd_error err;
+
+    if (!path)
+        return cmd_put(text);
+    if (store_write(path, text, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int export_trial(const struct options *o)
+{
+    const struct trial *trial = &o->chosen.trial;
+    struct export_layout layout = {.scenario = trial->scenario->name,
+                                   .strategy = trial->scenario->strategy,
+                                   .mesh = trial->mesh,
+                                   .graph = trial->graph,
+                                   .shardings = &trial->shardings};
+    struct text what = TEXT_INIT, out = TEXT_INIT;
+    struct shd_error err;
+    int status;
+
+    model_describe(&what, trial->scenario);
+    layout.what = text_get(&what);
+    status = o->target->write(&layout, &out, &err);
+    if (status == SHD_OK && (out.failed || what.failed))
+        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
+    status = status == SHD_OK ? put(o->output, &out) : show_failure(o->chosen.path, &err);
+    text_fini(&what);
+    text_fini(&out);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"output", 'o', "FILE", 0, "Write to this file", 0},
+        {"to", KEY_TO, "jax|pytorch", 0, "The system whose code is written", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "SCENARIO",
+        "Write a scenario's layout as code: for JAX the mesh, a PartitionSpec for every parameter "
+        "and input, the forward pass with a with_sharding_constraint at every place that a "
+        "constraint names, and a main that checks the shards and compiles the step; for PyTorch "
+        "the DeviceMesh and the DTensor placements of every parameter and input, and a main that "
+        "checks local shapes.\v"
+        "What a system cannot say is an error.\n\n"
+        "Examples:\n"
+        "  The layout as JAX code:\n"
+        "    shardsim export --to jax scenarios/tensor_parallel.yaml -o step.py\n"
+        "  As placements of DTensor:\n"
+        "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
+    struct options o = {.target = NULL};
+    int status;
+
+    args_parse(&argp, argc, argv, &o);
+    status = chosen_load(&o.chosen);
+    if (status == CMD_OK)
+        status = export_trial(&o);
+    chosen_fini(&o.chosen);
+    return status;
+}
+
+const struct cmd cmd_export = {"export", "a layout as JAX or PyTorch code", run};

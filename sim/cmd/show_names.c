@@ -1,0 +1,332 @@
+/* shardsim show names - every array of a scenario that a rule or constraint can name: its shape,
+ * its sharding, and what decided it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cmd/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/json_out.h"
+#include "base/units.h"
+#include "cmd/args.h"
+#include "cmd/chosen.h"
+#include "cmd/cmd.h"
+#include "report/table.h"
+
+struct options {
+    struct canvas canvas;
+    struct chosen chosen;
+    bool all, json;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    (void)arg;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->chosen;
+        state->child_inputs[1] = &o->canvas;
+        return 0;
+    case 'a':
+        o->all = true;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Arrays that are alike but for their layer. */
+struct named {
+    const char *kind;
+    struct text name, shape, sharding, by;
+    uint64_t bytes; /* of one of them, on one device */
+    uint32_t count;
+};
+
+struct names {
+    struct named *rows;
+    size_t n, room;
+    bool failed;
+};
+
+static void named_fini(struct named *row)
+{
+    text_fini(&row->name);
+    text_fini(&row->shape);
+    text_fini(&row->sharding);
+    text_fini(&row->by);
+}
+
+static void names_fini(struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        named_fini(&names->rows[i]);
+    free(names->rows);
+}
+
+static bool same_text(const struct text *a, const struct text *b)
+{
+    return !strcmp(text_get(a), text_get(b));
+}
+
+static bool alike(const struct named *a, const struct named *b)
+{
+    return a->kind == b->kind && a->bytes == b->bytes && same_text(&a->name, &b->name) &&
+           same_text(&a->shape, &b->shape) && same_text(&a->sharding, &b->sharding) &&
+           same_text(&a->by, &b->by);
+}
+
+/* Takes the row's texts. */
+static void add_row(struct names *names, struct named *row)
+{
+    names->failed |=
+        row->name.failed || row->shape.failed || row->sharding.failed || row->by.failed;
+    for (size_t i = 0; i < names->n; i++)
+        if (alike(&names->rows[i], row)) {
+            names->rows[i].count++;
+            named_fini(row);
+            return;
+        }
+    if (names->n == names->room) {
+        struct named *more = reallocarray(names->rows, names->room * 2 + 16, sizeof *more);
+
+        if (!more) {
+            names->failed = true;
+            named_fini(row);
+            return;
+        }
+        names->rows = more;
+        names->room = names->room * 2 + 16;
+    }
+    row->count = 1;
+    names->rows[names->n++] = *row;
+}
+
+/* The first buffer that holds an array of this name and rank: as it is made, or comes. */
+static const struct program_buffer *buffer_of(const struct program *program,
+                                              const struct graph_node *node)
+{
+    for (uint32_t i = 0; i < program->nbuffers; i++)
+        if (program->buffers[i].rank == node->rank && !strcmp(program->buffers[i].name, node->name))
+            return &program->buffers[i];
+    return NULL;
+}
+
+/* What is in a place that a constraint may name: the array that comes there. */
+static const struct graph_node *array_at(const struct graph *graph, uint32_t i)
+{
+    while (graph->nodes[i].op == GRAPH_CONSTRAINT)
+        i = graph->nodes[i].inputs[0];
+    return &graph->nodes[i];
+}
+
+/* NULL: nothing that a rule can name, or not asked for. */
+static const char *kind_of(const struct graph_node *node, bool all)
+{
+    static const char *const phases[] = {"other activation", "backward array", "optimizer array"};
+
+    if (node->op == GRAPH_PARAM)
+        return "parameter";
+    if (node->op == GRAPH_INPUT && node->phase == GRAPH_FORWARD)
+        return "input";
+    if (node->op == GRAPH_CONSTRAINT && node->phase == GRAPH_FORWARD)
+        return "place";
+    return all ? phases[node->phase] : NULL;
+}
+
+/* Which rule or option asked for it; else it was placed by the partitioner. */
+static void add_reason(struct text *out, const struct model_shardings *s, uint32_t node)
+{
+    const struct scenario_rule *rule = s->rules[node];
+
+    if (rule)
+        text_addf(out, "'%s', line %d", rule->pattern, rule->place.line);
+    else if (s->nodes[node])
+        text_add(out, "axes, zero or auto");
+    else
+        text_add(out, "placed");
+}
+
+static uint64_t bytes_of(const struct shd_sharding *sharding, const struct program_buffer *b)
+{
+    int64_t local[SHD_RANK_MAX];
+    uint64_t bytes = shd_dtype_size(b->dtype);
+
+    shd_sharding_shard_shape(sharding, b->shape, local);
+    for (uint32_t d = 0; d < b->rank; d++)
+        bytes *= (uint64_t)local[d];
+    return bytes;
+}
+
+static void add_node(struct names *names, const struct trial *trial, uint32_t i, bool all)
+{
+    const struct graph_node *node = &trial->graph->nodes[i];
+    const struct program_buffer *b = buffer_of(trial->program, array_at(trial->graph, i));
+    const struct shd_sharding *sharding = trial->shardings.nodes[i];
+    struct named row = {.kind = kind_of(node, all),
+                        .name = TEXT_INIT,
+                        .shape = TEXT_INIT,
+                        .sharding = TEXT_INIT,
+                        .by = TEXT_INIT};
+    char words[512];
+
+    if (!b || !row.kind)
+        return; /* without a buffer it is part of another op */
+    if (!sharding)
+        sharding = &b->sharding;
+    text_add_any_layer(&row.name, node->name);
+    for (uint32_t d = 0; d < node->rank; d++)
+        text_addf(&row.shape, "%s%s %lld", d ? ", " : "", trial->graph->dims[node->dims[d]].name,
+                  (long long)b->shape[d]);
+    shd_sharding_print(sharding, words, sizeof words);
+    text_add(&row.sharding, words);
+    add_reason(&row.by, &trial->shardings, i);
+    row.bytes = bytes_of(sharding, b);
+    add_row(names, &row);
+}
+
+static int by_kind(const struct names *names, const char *kind, struct table *table)
+{
+    char bytes[UNITS_TEXT_MAX];
+    int n = 0;
+
+    for (size_t i = 0; i < names->n; i++) {
+        const struct named *row = &names->rows[i];
+        struct text by = TEXT_INIT;
+
+        if (strcmp(row->kind, kind) != 0)
+            continue;
+        escape_add(&by, text_get(&row->by));
+        table_add(table, "%s", text_get(&row->name));
+        table_add(table, row->count > 1 ? "%ux" : "", row->count);
+        table_add(table, "%s", text_get(&row->shape));
+        table_add(table, "%s", text_get(&row->sharding));
+        table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, row->bytes));
+        table_add(table, "%s", text_get(&by));
+        text_fini(&by);
+        n++;
+    }
+    return n;
+}
+
+static const struct {
+    const char *kind, *title;
+} kinds[] = {{"parameter", "parameters: named by `params`"},
+             {"input", "inputs: by `axes` and `constraints`"},
+             {"place", "places of activations: by `constraints`"},
+             {"other activation", "other activations"},
+             {"backward array", "backward"},
+             {"optimizer array", "optimizer"}};
+
+static void print_text(const struct names *names, struct text *out)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        struct table table;
+
+        table_init(&table, "lrllrl");
+        for (const char *const *head =
+                 (const char *const[]){"", "", "shape", "sharding", "a device", "by", NULL};
+             *head; head++)
+            table_add(&table, "%s", *head);
+        if (by_kind(names, kinds[k].kind, &table) > 0) {
+            text_addf(out, "%s%s\n", out->length ? "\n" : "", kinds[k].title);
+            table_print(&table, 2, out);
+        }
+        table_fini(&table);
+    }
+}
+
+static void print_json(const struct names *names, struct text *text)
+{
+    struct json_out out;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < names->n; i++) {
+        const struct named *row = &names->rows[i];
+
+        json_out_begin_flat_object(&out);
+        json_out_key_string(&out, "kind", row->kind);
+        json_out_key_string(&out, "name", text_get(&row->name));
+        json_out_key_uint(&out, "count", row->count);
+        json_out_key_string(&out, "shape", text_get(&row->shape));
+        json_out_key_string(&out, "sharding", text_get(&row->sharding));
+        json_out_key_uint(&out, "bytes_of_device", row->bytes);
+        json_out_key_string(&out, "by", text_get(&row->by));
+        json_out_end_object(&out);
+    }
+    json_out_end_array(&out);
+    json_out_newline(&out);
+    (void)json_out_fini(&out); /* a lack of memory is in the text */
+}
+
+static int show(const struct options *o)
+{
+    const struct trial *trial = &o->chosen.trial;
+    struct names names = {.n = 0};
+    struct text text = TEXT_INIT;
+    int status;
+
+    for (uint32_t i = 0; i < trial->graph->nnodes; i++)
+        add_node(&names, trial, i, o->all);
+    if (o->json)
+        print_json(&names, &text);
+    else
+        print_text(&names, &text);
+    text.failed |= names.failed;
+    status = canvas_put(&o->canvas, &text);
+    text_fini(&text);
+    names_fini(&names);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct argp_option option_table[] = {
+        {"all", 'a', NULL, 0,
+         "Arrays that no rule can name, too: between the places, and of the backward and "
+         "optimizer phases",
+         0},
+        {"json", 'j', NULL, 0, "As JSON", 0},
+        {NULL, 0, NULL, 0, NULL, 0}};
+    static const struct argp_child children[] = {
+        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "SCENARIO",
+        "List every array that a rule of `params` or a constraint can name: parameters, inputs and "
+        "places of activations, each with its shape, its sharding, the bytes on one device, and "
+        "what decided "
+        "the sharding: the pattern of a rule and its line; the options axes, zero or rules: auto; "
+        "or the partitioner, which placed it.  Layers that are alike are one line, with '*' for "
+        "their number.\v"
+        "Examples:\n"
+        "  What can I shard in this model, and which rule matched what?\n"
+        "    shardsim show names scenarios/tensor_parallel.yaml\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
+    struct options o = {.all = false};
+    int status;
+
+    canvas_init(&o.canvas);
+    args_parse(&argp, argc, argv, &o);
+    status = chosen_load(&o.chosen);
+    if (status == CMD_OK)
+        status = show(&o);
+    chosen_fini(&o.chosen);
+    return status;
+}
+
+const struct cmd show_names = {"names", "what rules can name: shapes, shardings, which rule", run};

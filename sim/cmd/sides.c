@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cmd/sides.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/rounds.h"
+
+/* What is executed without being asked: a minute or so of work that fits. */
+#define EXECUTED_DEVICES_MAX 1024
+#define EXECUTED_FLOPS_MAX 1e12
+
+/* Either all are executed or none; tells why none is. */
+static enum record_mode choose_mode(struct sides *s)
+{
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
+
+    if (s->plan)
+        return RECORD_PLANNED;
+    for (size_t i = 0; i < s->work->nitems; i++) {
+        const struct work_item *item = &s->work->items[i];
+        const struct program *program = item->trial.program;
+        double n = shd_mesh_size(program->mesh);
+        const char *why = NULL;
+
+        for (uint32_t op = 0; op < program->nops; op++)
+            flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
+        if (n > EXECUTED_DEVICES_MAX)
+            why = "has more than 1024 devices";
+        else if (n * (double)program_peak_bytes(program) > memory)
+            why = "does not fit in half of this machine's memory";
+        else if (flops > EXECUTED_FLOPS_MAX)
+            why = "and those before it are more than 10^12 flops";
+        if (!why)
+            continue;
+        log_note(&s->work->log, "planned, not executed: %s %s", item->scenario->strategy, why);
+        return RECORD_PLANNED;
+    }
+    return RECORD_EXECUTED;
+}
+
+/* A strategy that may not be executed because of its memory limit is planned: then it is shown not
+ * to fit. */
+static enum record_mode mode_of(const struct work_item *item, enum record_mode mode)
+{
+    return trial_fits(&item->trial) ? mode : RECORD_PLANNED;
+}
+
+static int try_items(struct sides *s, size_t base)
+{
+    struct work *w = s->work;
+    struct compare *compare = &s->compare;
+    enum record_mode mode = choose_mode(s);
+    int exit = CMD_OK, measured;
+
+    *compare =
+        (struct compare){.results = s->results, .skipped = s->skipped, .nskipped = w->nskipped};
+    for (size_t i = 0; i < w->nskipped; i++)
+        s->skipped[i] = (struct compare_skipped){
+            w->skipped[i].scenario->name, w->skipped[i].scenario->strategy, w->skipped[i].why};
+    log_progress_begin(&w->log);
+    for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
+        struct result *result = &s->results[compare->nresults];
+        int one;
+
+        w->items[i].trial.works = s->works;
+        w->items[i].trial.memory = s->memory;
+        one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
+        exit = one > exit ? one : exit;
+        if (!result->record)
+            continue;
+        if (i == base)
+            compare->base = compare->nresults;
+        compare->nresults++;
+    }
+    measured = exit < CMD_USAGE ? rounds_run(w, 0, w->nitems, s->limit_ns) : CMD_OK;
+    log_progress_end(&w->log);
+    return measured > exit ? measured : exit;
+}
+
+int sides_try(struct sides *s, size_t base)
+{
+    s->results = calloc(s->work->nitems, sizeof *s->results);
+    s->skipped = calloc(s->work->nskipped + 1, sizeof *s->skipped);
+    s->works = works_create();
+    if (s->results && s->skipped && s->works)
+        return try_items(s, base);
+    log_error(&s->work->log, "no memory for the comparison");
+    return CMD_CANNOT;
+}
+
+void sides_fini(struct sides *s)
+{
+    free(s->results);
+    free(s->skipped);
+    works_destroy(s->works);
+}
+
+int sides_tell_fit(struct sides *s)
+{
+    struct work *w = s->work;
+    const struct work_item *least = &w->items[0];
+
+    for (size_t i = 0; i < w->nitems; i++) {
+        if (trial_fits(&w->items[i].trial))
+            return CMD_OK;
+        if (program_peak_bytes(w->items[i].trial.program) <
+            program_peak_bytes(least->trial.program))
+            least = &w->items[i];
+    }
+    return work_tell_fit(w, least);
+}

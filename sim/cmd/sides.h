@@ -1,0 +1,48 @@
+/* sides.h - strategies tried so that they can stand side by side: what `compare`, `report` and
+ * `trace` share.
+ *
+ * All are executed or none, so that no column is half empty: they are planned where that is asked
+ * for, or where they do not all fit here.  A strategy over its own memory limit is only planned.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_SIDES_H
+#define CMD_SIDES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/work.h"
+#include "report/compare.h"
+
+/* What of this is done, for help texts. */
+#define SIDES_WHEN_EXECUTED                                                                      \
+    "They are executed when all of them fit here: at most 1024 devices each, whose peak memory " \
+    "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with "   \
+    "--plan, they are planned. A strategy over its own memory limit is only planned."
+
+struct sides {
+    struct work *work;  /* prepared */
+    bool plan;          /* nothing is executed */
+    const char *memory; /* of devices, as in struct trial; NULL: the default */
+    int64_t limit_ns;   /* of wall time, for the rounds that make replayed steps steady */
+    /* After sides_try(): */
+    struct compare compare;
+    struct result *results;
+    struct compare_skipped *skipped;
+    struct works *works;
+};
+
+/* Try all strategies of the work; what could not be tried is told and left out.  `base` is the item
+ * that the others are compared with.  Returns the exit status; below CMD_USAGE there are results,
+ * if any could be tried.  End with sides_fini(), before work_fini(). */
+int sides_try(struct sides *sides, size_t base);
+void sides_fini(struct sides *sides);
+
+/* When no strategy fits its memory, say what would make the one fit that needs least.  Returns the
+ * exit status. */
+int sides_tell_fit(struct sides *sides);
+
+#endif /* CMD_SIDES_H */

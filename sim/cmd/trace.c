@@ -1,0 +1,144 @@
+/* shardsim trace - a step as trace events, to be opened in Perfetto.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "base/json_out.h"
+#include "cmd/args.h"
+#include "cmd/cmd.h"
+#include "cmd/sides.h"
+#include "cost/timeline.h"
+#include "view/trace.h"
+
+struct options {
+    struct work work;
+    bool plan;
+    const char *path; /* NULL: standard output */
+};
+
+/* As long as one waits for one step; replayed times are as steady as it allows. */
+#define ROUNDS_NS INT64_C(2000000000)
+
+enum { KEY_PLAN = 1000 };
+
+static const struct argp_option option_table[] = {
+    {"plan", KEY_PLAN, NULL, 0,
+     "On paper: nothing is executed; times are those of the cluster that the scenario names", 0},
+    {"output", 'o', "FILE", 0, "Write to a file; standard output if not given", 0},
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->work;
+        return 0;
+    case KEY_PLAN:
+        o->plan = true;
+        return 0;
+    case 'o':
+        o->path = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int put(struct options *o, const struct result *result)
+{
+    struct text text = TEXT_INIT;
+    struct json_out json;
+    struct shd_error err;
+    int status, exit;
+
+    json_out_init_text(&json, &text, JSON_OUT_PRETTY);
+    status = trace_json(result, &json, &err);
+    if (status == SHD_OK && json_out_fini(&json) != SHD_OK)
+        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the trace");
+    if (status == SHD_OK) {
+        exit = work_put(&o->work, o->path, &text);
+    } else {
+        log_error(&o->work.log, "%s", err.text);
+        exit = cmd_exit_of(status);
+    }
+    text_fini(&text);
+    return exit;
+}
+
+static int trace(struct options *o)
+{
+    struct sides sides = {.work = &o->work, .plan = o->plan, .limit_ns = ROUNDS_NS};
+    int exit = sides_try(&sides, 0), written;
+
+    if (exit < CMD_USAGE && sides.compare.nresults == 1) {
+        if (timeline_is_known(sides.results[0].record)) {
+            written = put(o, &sides.results[0]);
+        } else {
+            log_error(&o->work.log,
+                      "%s: a plan has no times of its own; expected a cluster, as in "
+                      "-s hardware=h100-sxm",
+                      o->work.items[0].scenario->strategy);
+            written = CMD_USAGE;
+        }
+        exit = written > exit ? written : exit;
+    }
+    sides_fini(&sides);
+    return exit;
+}
+
+/* The only strategy of the work; false, with a message, where there are more. */
+static bool is_one(struct options *o)
+{
+    struct text names = TEXT_INIT;
+
+    if (o->work.nitems == 1)
+        return true;
+    for (size_t i = 0; i < o->work.nitems; i++)
+        text_addf(&names, "%s'%s'", i ? ", " : "", o->work.items[i].scenario->strategy);
+    log_error(&o->work.log, "there are several strategies; choose one with --strategy: %s",
+              text_get(&names));
+    text_fini(&names);
+    return false;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp argp = {
+        option_table,
+        parse_option,
+        "SCENARIO",
+        "A step as Chrome's trace events, which https://ui.perfetto.dev opens: a process for each "
+        "device, or for devices alike where there are more than 64; threads for computations and "
+        "for transfers along each axis of the mesh; counters of the memory in use and of bytes "
+        "received; arrows from senders to receivers.\v"
+        "Times are replayed: as if each device had a core of its own. With --plan they are "
+        "modelled "
+        "on the cluster that the scenario names. What does not fit here is planned, too: more than "
+        "1024 devices, more than half of this machine's memory, or 10^12 flops.\n\n"
+        "Examples:\n"
+        "  Who waits for whom, in Perfetto?\n"
+        "    shardsim trace scenarios/dp_tp.yaml -o step.json\n"
+        "  A pipeline on a cluster, on paper:\n"
+        "    shardsim trace --plan scenarios/train_pipeline.yaml -S 1f1b -s hardware=h100-sxm "
+        "-o 1f1b.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
+        children,
+        NULL,
+        NULL};
+    struct options o = {.plan = false};
+    int exit;
+
+    if (!work_init(&o.work, argc))
+        return CMD_CANNOT;
+    args_parse(&argp, argc, argv, &o);
+    exit = work_prepare(&o.work);
+    if (exit == CMD_OK)
+        exit = is_one(&o) ? trace(&o) : CMD_USAGE;
+    work_fini(&o.work);
+    return exit;
+}
+
+const struct cmd cmd_trace = {"trace", "a step as trace events, for Perfetto", run};

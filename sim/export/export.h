@@ -1,0 +1,57 @@
+/* export.h - a layout as code of another system: what each target is called, and who writes it.
+ *
+ * A target is one file and one row of export.c's table.  All read the same: the graph of the step,
+ * the mesh, and the shardings that rules, axes and constraints ask for.  What a target cannot say
+ * is an error that names it; nothing is left out silently.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include <shd/error.h>
+#include <shd/mesh.h>
+
+#include "base/text.h"
+#include "graph/graph.h"
+#include "model/model.h"
+
+struct export_layout {
+    const char *scenario, *strategy, *what; /* names, and the model in words */
+    const struct shd_mesh *mesh;
+    const struct graph *graph;
+    const struct model_shardings *shardings;
+};
+
+struct export_target {
+    const char *name; /* on the command line */
+    const char *desc;
+    /* SHD_EUNSUPPORTED: the target cannot say it; SHD_ENOMEM. */
+    int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
+};
+
+extern const struct export_target *const export_targets[]; /* ended by NULL */
+
+const struct export_target *export_find(const char *name); /* NULL: there is none */
+
+/* ---- what targets share ---- */
+
+/* A name as a Python string, quoted. */
+void export_add_string(struct text *out, const char *name);
+
+/* "P('dp', None, ('x', 'y'))": without trailing None's.  SHD_EUNSUPPORTED where the sharding is
+ * partial. */
+void export_add_spec(struct text *out, const struct shd_sharding *sharding);
+
+/* The sharding that was asked for a parameter or input; NULL: replicated. */
+const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node);
+
+/* numpy's name of a type: "float32", "bfloat16". */
+const char *export_dtype(enum shd_dtype dtype);
+
+/* Whether an output's gradient is asked for of this node. */
+bool export_wants_gradient(const struct graph *graph, uint32_t node);
+
+#endif /* EXPORT_EXPORT_H */

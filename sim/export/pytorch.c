@@ -1,0 +1,185 @@
+/* A layout as PyTorch code: DeviceMesh, and DTensor placements for every parameter and input.
+ *
+ * DTensor cuts a dimension by the mesh's axes in their order; a spec that names them in another one
+ * is refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "export/targets.h"
+
+static const char head[] =
+    "import os\n"
+    "\n"
+    "import torch\n"
+    "import torch.distributed as dist\n"
+    "from torch.distributed.device_mesh import init_device_mesh\n"
+    "from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor\n";
+
+static const char main_part[] =
+    "\n\n"
+    "def placements(axes):\n"
+    "    \"\"\"A placement for each axis of the mesh: the dimension that it shards, or "
+    "None.\"\"\"\n"
+    "    return [Replicate() if axes.get(a) is None else Shard(axes[a]) for a in MESH]\n"
+    "\n\n"
+    "def distributed(mesh, name, tensor):\n"
+    "    \"\"\"The parameter or input of this name, laid out as planned.\"\"\"\n"
+    "    return distribute_tensor(tensor, mesh, placements({**PARAMS, **INPUTS}[name][2]))\n"
+    "\n\n"
+    "def main():\n"
+    "    world = 1\n"
+    "    for size in MESH.values():\n"
+    "        world *= size\n"
+    "    if \"RANK\" in os.environ:  # under torchrun: a process a device\n"
+    "        dist.init_process_group()\n"
+    "    else:  # alone: this process stands in for rank 0, and nothing is sent\n"
+    "        from torch.testing._internal.distributed.fake_pg import FakeStore\n"
+    "        dist.init_process_group(\"fake\", rank=0, world_size=world, store=FakeStore())\n"
+    "    device = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n"
+    "    mesh = init_device_mesh(device, tuple(MESH.values()), mesh_dim_names=tuple(MESH))\n"
+    "    for name, (shape, dtype, axes) in {**PARAMS, **INPUTS}.items():\n"
+    "        with torch.device(\"meta\"):\n"
+    "            local = torch.empty(SHARDS[name], dtype=dtype)\n"
+    "        made = DTensor.from_local(local, mesh, placements(axes), run_check=False)\n"
+    "        assert tuple(made.shape) == shape, f\"{name}: {tuple(made.shape)}, not {shape}\"\n"
+    "    for name, (shape, dtype, axes) in {**PARAMS, **INPUTS}.items():\n"
+    "        if torch.Size(shape).numel() > 1 << 24:  # large models: shapes alone, above\n"
+    "            continue\n"
+    "        found = tuple(distributed(mesh, name, torch.zeros(shape, "
+    "dtype=dtype)).to_local().shape)\n"
+    "        assert found == SHARDS[name], f\"{name}: DTensor has {found}, shardsim "
+    "{SHARDS[name]}\"\n"
+    "    print(f\"{len(SHARDS)} arrays with the shards that were planned\")\n"
+    "    dist.destroy_process_group()\n"
+    "\n\n"
+    "if __name__ == \"__main__\":\n"
+    "    main()\n";
+
+static bool is_leaf(const struct graph_node *node, enum graph_op op)
+{
+    return node->op == op && node->phase == GRAPH_FORWARD;
+}
+
+static void add_shape(struct text *out, const int64_t *shape, uint32_t rank)
+{
+    text_add(out, "(");
+    for (uint32_t d = 0; d < rank; d++)
+        text_addf(out, "%s%lld", d ? ", " : "", (long long)shape[d]);
+    text_add(out, rank == 1 ? ",)" : ")");
+}
+
+static const char *torch_type(enum shd_dtype dtype)
+{
+    return dtype == SHD_I32 ? "int32" : export_dtype(dtype);
+}
+
+/* {"dp": 0, "tp": 1}: which dimension each axis shards. */
+static int add_axes(struct text *out, const struct graph_node *node,
+                    const struct shd_sharding *sharding, struct shd_error *err)
+{
+    size_t n = 0;
+
+    text_add(out, "{");
+    for (size_t d = 0; sharding && d < sharding->rank; d++)
+        for (uint8_t i = 0; i < sharding->dims[d].naxes; i++) {
+            uint8_t axis = sharding->dims[d].axes[i];
+
+            if (i > 0 && axis < sharding->dims[d].axes[i - 1])
+                return shd_error_set(
+                    err, SHD_EUNSUPPORTED,
+                    "'%.100s' shards a dimension over '%s' inside '%s', but the "
+                    "mesh has them the other way round, and DTensor shards in the "
+                    "mesh's order; reorder the axes of `mesh` or of the rule",
+                    node->name, shd_mesh_axis_name(sharding->mesh, axis),
+                    shd_mesh_axis_name(sharding->mesh, sharding->dims[d].axes[i - 1]));
+            text_add(out, n++ ? ", " : "");
+            export_add_string(out, shd_mesh_axis_name(sharding->mesh, axis));
+            text_addf(out, ": %zu", d);
+        }
+    text_add(out, "}");
+    return SHD_OK;
+}
+
+static int add_leaf(struct text *out, const struct export_layout *layout, uint32_t i, bool shards,
+                    struct shd_error *err)
+{
+    const struct graph_node *node = &layout->graph->nodes[i];
+    const struct shd_sharding *sharding = export_sharding(layout, i);
+    int64_t shape[GRAPH_RANK_MAX];
+    int status = SHD_OK;
+
+    for (uint32_t d = 0; d < node->rank; d++)
+        shape[d] = layout->graph->dims[node->dims[d]].size;
+    if (shards && sharding)
+        shd_sharding_shard_shape(sharding, shape, shape);
+    text_add(out, "    ");
+    export_add_string(out, node->name);
+    text_add(out, shards ? ": " : ": (");
+    add_shape(out, shape, node->rank);
+    if (!shards) {
+        text_addf(out, ", torch.%s, ", torch_type(node->dtype));
+        status = add_axes(out, node, sharding, err);
+        text_add(out, ")");
+    }
+    text_add(out, ",\n");
+    return status;
+}
+
+static int add_leaves(struct text *out, const struct export_layout *layout, enum graph_op op,
+                      bool shards, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
+        if (is_leaf(&layout->graph->nodes[i], op))
+            status = add_leaf(out, layout, i, shards, err);
+    return status;
+}
+
+static void add_mesh(struct text *out, const struct export_layout *layout)
+{
+    text_add(out, "# ");
+    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
+    text_add(out, ", ");
+    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
+    text_addf(out, ": %s\n#\n", layout->what);
+    text_add(out, "# Written by 'shardsim export --to pytorch'.  Run it alone, and the local shape "
+                  "of every array is\n# checked under a fake process group; under torchrun, the "
+                  "same on devices.\n");
+    text_add(out, head);
+    text_add(out, "\nMESH = {");
+    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++) {
+        text_add(out, a ? ", " : "");
+        export_add_string(out, shd_mesh_axis_name(layout->mesh, a));
+        text_addf(out, ": %d", (int)shd_mesh_axis_size(layout->mesh, a));
+    }
+    text_add(out, "}\n");
+}
+
+static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
+{
+    int status;
+
+    add_mesh(out, layout);
+    text_add(out, "# Each array: its shape, its type, and which dimension each axis shards.\n"
+                  "PARAMS = {\n");
+    status = add_leaves(out, layout, GRAPH_PARAM, false, err);
+    text_add(out, "}\nINPUTS = {\n");
+    if (status == SHD_OK)
+        status = add_leaves(out, layout, GRAPH_INPUT, false, err);
+    text_add(out, "}\n# What one device has of each.\nSHARDS = {\n");
+    if (status == SHD_OK)
+        status = add_leaves(out, layout, GRAPH_PARAM, true, err);
+    if (status == SHD_OK)
+        status = add_leaves(out, layout, GRAPH_INPUT, true, err);
+    text_add(out, "}\n");
+    text_add(out, main_part);
+    return status;
+}
+
+const struct export_target export_pytorch = {
+    "pytorch", "Python: DeviceMesh and DTensor placements of every parameter and input", write};

@@ -1,0 +1,13 @@
+/* targets.h - every target, by the file that defines it; for export.c and those files.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef EXPORT_TARGETS_H
+#define EXPORT_TARGETS_H
+
+#include "export/export.h"
+
+extern const struct export_target export_jax;
+extern const struct export_target export_pytorch;
+
+#endif /* EXPORT_TARGETS_H */

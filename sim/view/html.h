@@ -1,0 +1,23 @@
+/* html.h - text for pages: whatever comes from users is escaped here.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef VIEW_HTML_H
+#define VIEW_HTML_H
+
+#include "base/text.h"
+#include "base/uint128.h"
+
+/* Append a string as it may stand between tags and in quoted attributes; control characters and
+ * the like as base/escape.h shows them. */
+void html_add(struct text *out, const char *string);
+
+/* The same of a format. */
+void html_addf(struct text *out, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* Bytes for people: "1.50 MiB". */
+void html_add_bytes(struct text *out, uint128 bytes);
+
+#endif /* VIEW_HTML_H */
