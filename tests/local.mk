@@ -331,6 +331,7 @@ test_scripts = \
 	%D%/query_mutated.sh \
 	%D%/query_ring.sh \
 	%D%/published.sh \
+	%D%/python.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
