@@ -99,6 +99,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
+	%D%/cmd/init.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
@@ -233,8 +234,12 @@ libsim_la_SOURCES = \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/jax.c \
+	%D%/export/megatron.c \
 	%D%/export/pytorch.c \
+	%D%/export/roles.c \
+	%D%/export/roles.h \
 	%D%/export/targets.h \
+	%D%/export/torchtitan.c \
 	%D%/family/family.c \
 	%D%/family/family.h \
 	%D%/graph/gradient.c \

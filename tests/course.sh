@@ -80,6 +80,7 @@ for lesson in docs/course/[0-9]*_*.md; do
     diag <"$tmp/wrong"
 done
 # A picture is what the command below it draws.
+# shellcheck disable=SC2016
 grep -ho '`shardsim [^`]* -o [a-z0-9_]*\.svg`' docs/course/*.md | tr -d '`' >"$tmp/pictures"
 while read -r _ command; do
     file=${command##* }

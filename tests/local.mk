@@ -317,6 +317,7 @@ test_scripts = \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
+	%D%/init.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \
@@ -330,6 +331,7 @@ test_scripts = \
 	%D%/query_mutated.sh \
 	%D%/query_ring.sh \
 	%D%/published.sh \
+	%D%/python.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \

@@ -95,6 +95,7 @@ done)
 [ -z "$missing" ]
 ok $? "ARCHITECTURE.md: every room${missing:+, not $missing}"
 for page in ARCHITECTURE docs/search; do
+    # shellcheck disable=SC2016
     missing=$(grep -o '`[a-z_/]*\.[chmdy][aml]*`' "$top_srcdir/$page.md" | tr -d '`' | sort -u | while read -r file; do
         find "$top_srcdir" -path "$top_srcdir/build*" -prune -o -path "*/$file" -print | grep -q . || echo "$file"
     done)

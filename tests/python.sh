@@ -1,0 +1,52 @@
+#!/bin/sh
+# The Python package: its own tests beside the program, its types, its wheel, and its README's example.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+package=$(cd "$top_srcdir/python" && pwd)
+top_srcdir=$(cd "$top_srcdir" && pwd)
+SHARDSIM=$shardsim
+PYTHONDONTWRITEBYTECODE=1
+export SHARDSIM PYTHONDONTWRITEBYTECODE top_srcdir
+
+cd "$tmp" || exit 1
+PYTHONPATH=$package/src timeout "$LIMIT" python3 -m unittest discover -v -s "$package/tests" >log 2>&1
+passed=$?
+ok "$passed" "python: the tests of the package"
+[ "$passed" -eq 0 ] || diag <log
+grep -q '^Ran [1-9][0-9]* tests' log
+ok $? "python: there are tests"
+
+# Its README's example runs, line by line.
+# shellcheck disable=SC2016
+sed -n '/^```python$/,/^```$/p' "$package/README.md" | sed '/^```/d; /to_frame\|matrix()/d' >example.py
+(cd "$top_srcdir" && PYTHONPATH=$package/src timeout "$LIMIT" python3 "$tmp/example.py") >log 2>&1
+ok $? "python: the example of its README"
+diag <log
+
+# A wheel, where what builds wheels is there; without network.
+cp -R "$package" wheel
+chmod -R u+w wheel
+if python3 -c 'import setuptools, wheel, pip' 2>/dev/null; then
+    (cd wheel && python3 -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1
+    ok $? "python: the wheel is built"
+    diag <log
+    PYTHONPATH=$(echo "$tmp"/wheel/dist/*.whl) python3 -c 'import shardsim
+assert ".whl" in shardsim.__file__, shardsim.__file__
+assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
+    ok $? "python: the wheel works"
+    diag <log
+else
+    skip "python: the wheel is built" "no pip, setuptools and wheel"
+fi
+if python3 -m mypy --version >/dev/null 2>&1; then
+    (cd wheel && python3 -m mypy --strict) >log 2>&1
+    ok $? "python: types"
+    diag <log
+else
+    skip "python: types" "no mypy"
+fi
+done_testing
