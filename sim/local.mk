@@ -99,6 +99,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
+	%D%/cmd/import.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
@@ -241,6 +242,8 @@ libsim_la_SOURCES = \
 	%D%/export/torchtitan.c \
 	%D%/family/family.c \
 	%D%/family/family.h \
+	%D%/family/flavors.c \
+	%D%/family/flavors.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -322,8 +325,13 @@ libsim_la_SOURCES = \
 	%D%/import/config.c \
 	%D%/import/import.c \
 	%D%/import/import.h \
+	%D%/import/job.c \
+	%D%/import/job.h \
+	%D%/import/job_print.c \
 	%D%/import/list.c \
+	%D%/import/megatron.c \
 	%D%/import/safetensors.c \
+	%D%/import/torchtitan.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
