@@ -11,6 +11,7 @@ dist_man_MANS = \
 	%D%/shardsim-compare.1 \
 	%D%/shardsim-explain.1 \
 	%D%/shardsim-export.1 \
+	%D%/shardsim-import.1 \
 	%D%/shardsim-init.1 \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \

@@ -99,6 +99,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
+	%D%/cmd/import.c \
 	%D%/cmd/init.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
@@ -234,6 +235,7 @@ libsim_la_SOURCES = \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/jax.c \
+	%D%/export/layout.c \
 	%D%/export/megatron.c \
 	%D%/export/pytorch.c \
 	%D%/export/roles.c \
@@ -242,6 +244,8 @@ libsim_la_SOURCES = \
 	%D%/export/torchtitan.c \
 	%D%/family/family.c \
 	%D%/family/family.h \
+	%D%/family/flavors.c \
+	%D%/family/flavors.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -323,8 +327,13 @@ libsim_la_SOURCES = \
 	%D%/import/config.c \
 	%D%/import/import.c \
 	%D%/import/import.h \
+	%D%/import/job.c \
+	%D%/import/job.h \
+	%D%/import/job_print.c \
 	%D%/import/list.c \
+	%D%/import/megatron.c \
 	%D%/import/safetensors.c \
+	%D%/import/torchtitan.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \

@@ -158,8 +158,12 @@ test_files() {
     project p
     echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
     check scenarios/dp_tp.yaml
-    is 2 "a file in the place of a folder: status 2"
-    says err "there is no folder 'scenarios/dp_tp.yaml'; expected 'shardsim check DIR'" "a file: told"
+    is 0 "one file: status 0"
+    says out '^ok 1 - dp_tp.yaml: default$' "one file: it alone is checked"
+    says out '^1\.\.1$' "one file: no other, not even one that cannot be read"
+    check scenarios/none.yaml
+    is 2 "no such file: status 2"
+    says err "there is no folder or file 'scenarios/none.yaml'" "no such file: told"
     check --plan
     is 1 "a scenario that cannot be read: status 1"
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"

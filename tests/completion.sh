@@ -112,10 +112,10 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'init run plan compare check bench calibrate search show explain replay export report trace query --help --version' ''
+    'init run plan compare check bench calibrate search show explain replay export import report trace query --help --version' ''
 completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in init run plan compare check bench calibrate search explain replay export report trace query 'show array' 'show groups' 'show matrix' \
+for command in init run plan compare check bench calibrate search explain replay export import report trace query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
     # Words are meant to split.

@@ -33,10 +33,13 @@ struct check {
     const char *dir, *baselines, *junit; /* baselines: NULL for those beside dir */
     const char *memory; /* NULL: the default */
     char *folder; /* of the baselines of this folder */
+    char *own_dir;    /* of `only`; NULL: a folder was named */
+    const char *only; /* the one file that is checked, below the folder; NULL: all */
     bool plan, update, prune, quiet;
     uint64_t whole_bytes;
     struct outcome *outcomes;
     size_t noutcomes;
+    size_t nwritten, nsame; /* baselines, with --update */
     bool failed;
 };
 
@@ -301,6 +304,9 @@ static int write_baseline(struct file_check *f)
         status = store_make_folder(f->baseline_path, &err);
         if (status == SHD_OK)
             status = store_write(f->baseline_path, &text, &err);
+        f->check->nwritten += status == SHD_OK;
+    } else {
+        f->check->nsame++;
     }
     text_fini(&text);
     if (status != SHD_OK)
@@ -469,10 +475,15 @@ static int check_files(struct check *c, const struct folder *scenarios,
     int exit = CMD_OK;
 
     for (size_t i = 0; i < scenarios->npaths && exit == CMD_OK; i++)
-        exit = cmd_stop_request ? CMD_INTERRUPTED : check_file(c, scenarios->paths[i]);
-    if (exit == CMD_OK)
+        if (!c->only || !strcmp(scenarios->paths[i], c->only))
+            exit = cmd_stop_request ? CMD_INTERRUPTED : check_file(c, scenarios->paths[i]);
+    if (exit == CMD_OK && !c->only)
         exit = check_orphans(c, scenarios, baselines);
-    return finish(c, exit);
+    exit = finish(c, exit);
+    if (c->update && !c->quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
+        fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
+                c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
+    return exit;
 }
 
 static bool is_folder(const char *path)
@@ -480,6 +491,22 @@ static bool is_folder(const char *path)
     struct stat info;
 
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A file is checked as part of the folder that it is in. */
+static int take_file(struct check *c)
+{
+    const char *slash = strrchr(c->dir, '/'), *name = slash ? slash + 1 : c->dir;
+    struct stat info;
+
+    if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
+        return CMD_OK;
+    c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
+    if (!c->own_dir)
+        return no_memory();
+    c->only = name;
+    c->dir = c->own_dir[0] ? c->own_dir : "/";
+    return CMD_OK;
 }
 
 static int check_folder(struct check *c)
@@ -491,8 +518,8 @@ static int check_folder(struct check *c)
     int status;
 
     if (!is_folder(c->dir)) {
-        cmd_error("there is no folder '%s'; expected 'shardsim check DIR', where "
-                  "the scenarios are",
+        cmd_error("there is no folder or file '%s'; expected 'shardsim check DIR', where "
+                  "the scenarios are, or one of them",
                   c->dir);
         return CMD_USAGE;
     }
@@ -521,16 +548,18 @@ static int check_folder(struct check *c)
 static int run(int argc, char **argv)
 {
     const struct argp argp = {
-        option_table, parse_option, "[DIR]",
-        "Check every scenario below a folder (scenarios) against its stored baseline: what each "
-        "parameter, input and constraint lies as, every collective, bytes, flops and peak memory, "
-        "exactly; and that the numbers are right.  What changed is said in words.  Prints TAP.\v"
+        option_table, parse_option, "[DIR|FILE]",
+        "Check every scenario below a folder (scenarios), or one file of it, against its stored "
+        "baseline: how each parameter, input and constraint is sharded, every collective, bytes, "
+        "flops and peak memory, exactly; and that the numbers are right.  What changed is said in words.  Prints TAP.\v"
         "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
-        "large weight left whole, a constraint that undoes its neighbour.  Folders 'hardware' and "
+        "large weight left replicated, a constraint that undoes its neighbour.  Folders 'hardware' and "
         "'models' are left out.\n\n"
         "Examples:\n"
         "  All of scenarios/, before a commit:\n"
         "    shardsim check\n"
+        "  One of them:\n"
+        "    shardsim check --plan scenarios/fsdp.yaml\n"
         "  In CI, on paper, with a report that it can show:\n"
         "    shardsim check --plan --junit check.xml layouts\n"
         "  Accept a change after looking at what was said:\n"
@@ -550,11 +579,14 @@ static int run(int argc, char **argv)
                   "a person looks at them");
         return CMD_USAGE;
     }
-    exit = check_folder(&c);
+    exit = take_file(&c);
+    if (exit == CMD_OK)
+        exit = check_folder(&c);
     for (size_t i = 0; i < c.noutcomes; i++)
         outcome_fini(&c.outcomes[i]);
     free(c.outcomes);
     free(c.folder);
+    free(c.own_dir);
     return exit;
 }
 

@@ -38,6 +38,7 @@ extern const struct cmd cmd_check;
 extern const struct cmd cmd_compare;
 extern const struct cmd cmd_explain;
 extern const struct cmd cmd_export;
+extern const struct cmd cmd_import;
 extern const struct cmd cmd_init;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;

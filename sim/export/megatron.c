@@ -68,6 +68,9 @@ static int check_model(struct command *c)
         return refuse(c, "form of these compressed keys; expected no `mla`");
     if (!m->causal)
         return refuse(c, "attention to what lies ahead in a GPT; expected model.causal true");
+    if (m->bias != (m->attention_bias == SCENARIO_BIAS_ALL))
+        return refuse(c, "biases of the mlp alone or of attention alone; expected model.bias with "
+                         "attention_bias all");
     if (m->rope.used && m->positions > 0)
         return refuse(c, "rotary and learned positions at once");
     return SHD_OK;

@@ -12,6 +12,7 @@
 
 #include "export/roles.h"
 #include "export/targets.h"
+#include "family/flavors.h"
 #include "scenario/published.h"
 
 struct job {
@@ -24,14 +25,6 @@ struct job {
 
 /* ---- models ---- */
 
-static const struct flavor {
-    const char *published, *model, *flavor;
-} flavors[] = {
-    {"llama3-8b", "llama3", "8B"},          {"llama3-70b", "llama3", "70B"},
-    {"llama3-405b", "llama3", "405B"},      {"deepseek-v2-lite", "deepseek_v3", "16B"},
-    {"deepseek-v2", "deepseek_v3", "236B"}, {"deepseek-v3", "deepseek_v3", "671B"},
-};
-
 static bool same_sizes(const struct scenario_model *a, const struct scenario_model *b)
 {
     return a->kind == b->kind && a->d_model == b->d_model && a->d_ff == b->d_ff &&
@@ -39,15 +32,15 @@ static bool same_sizes(const struct scenario_model *a, const struct scenario_mod
            a->vocab == b->vocab && a->moe.experts == b->moe.experts;
 }
 
-static const struct flavor *find_flavor(const struct scenario_model *model)
+static const struct family_flavor *find_flavor(const struct scenario_model *model)
 {
     const struct scenario_model *published;
     const char *name;
 
     for (size_t n = 0; (published = published_model(n, &name)); n++)
-        for (size_t f = 0; f < sizeof flavors / sizeof *flavors; f++)
-            if (!strcmp(flavors[f].published, name) && same_sizes(model, published))
-                return &flavors[f];
+        for (size_t f = 0; family_flavors[f].size; f++)
+            if (!strcmp(family_flavors[f].size, name) && same_sizes(model, published))
+                return &family_flavors[f];
     return NULL;
 }
 
@@ -75,7 +68,7 @@ static int check_model(struct job *j)
 static void add_model(struct job *j)
 {
     const struct scenario_model *m = &j->source->model;
-    const struct flavor *flavor = find_flavor(m);
+    const struct family_flavor *flavor = find_flavor(m);
 
     text_add(j->out, "\n[model]\n");
     if (flavor) {

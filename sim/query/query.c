@@ -101,6 +101,15 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
     text_fini(&body);
 }
 
+const char *query_op_name(size_t n)
+{
+    for (size_t f = 0; families[f]; f++)
+        for (const struct query_op *o = families[f]; o->name; o++)
+            if (n-- == 0)
+                return o->name;
+    return NULL;
+}
+
 static void answer_request(const json_t *request, struct json_out *out)
 {
     const json_t *in = json_object_get(request, "in");

@@ -22,6 +22,9 @@ struct query_op {
     int (*answer)(const json_t *in, struct json_out *out, struct shd_error *err);
 };
 
+/* The name of op n, family by family; NULL behind the last. */
+const char *query_op_name(size_t n);
+
 /* Families, each ended by a row without name. */
 extern const struct query_op query_easydel_ops[];
 extern const struct query_op query_eformer_analyze_ops[];

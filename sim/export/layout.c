@@ -1,0 +1,102 @@
+/* What targets share of a layout: names, specs, types.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "export/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void export_add_string(struct text *out, const char *name)
+{
+    text_add_char(out, '"');
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            text_addf(out, "\\%c", *c);
+        else if (*c < ' ' || *c == 127)
+            text_addf(out, "\\x%02x", *c);
+        else
+            text_add_char(out, (char)*c);
+    }
+    text_add_char(out, '"');
+}
+
+void export_add_double(struct text *out, double value)
+{
+    char number[32];
+
+    snprintf(number, sizeof number, "%.15g", value);
+    if (strtod(number, NULL) != value)
+        snprintf(number, sizeof number, "%.17g", value);
+    text_add(out, number);
+}
+
+int export_check_types(const struct scenario *scenario, const char *system, struct shd_error *err)
+{
+    const struct scenario_types *t = &scenario->types;
+    const struct {
+        const char *key;
+        enum scenario_type type;
+    } kept[] = {{"gradients", t->gradients}, {"moments", t->moments}, {"reduce", t->reduce}};
+
+    if (!scenario->step.update || scenario->model.dtype == SHD_F32)
+        return SHD_OK;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (scenario_type(scenario, kept[i].type) != SHD_F32)
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "%s keeps and adds up in float32; expected types.%s float32, not "
+                                 "%s",
+                                 system, kept[i].key,
+                                 shd_dtype_name(scenario_type(scenario, kept[i].type)));
+    return SHD_OK;
+}
+
+void export_add_spec(struct text *out, const struct shd_sharding *sharding)
+{
+    size_t rank = sharding ? sharding->rank : 0;
+
+    while (rank > 0 && sharding->dims[rank - 1].naxes == 0)
+        rank--;
+    text_add(out, "P(");
+    for (size_t d = 0; d < rank; d++) {
+        const struct shd_dim_axes *dim = &sharding->dims[d];
+
+        text_add(out, d ? ", " : "");
+        if (dim->naxes == 0)
+            text_add(out, "None");
+        if (dim->naxes > 1)
+            text_add(out, "(");
+        for (uint8_t i = 0; i < dim->naxes; i++) {
+            text_add(out, i ? ", " : "");
+            export_add_string(out, shd_mesh_axis_name(sharding->mesh, dim->axes[i]));
+        }
+        if (dim->naxes > 1)
+            text_add(out, ")");
+    }
+    text_add(out, ")");
+}
+
+const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node)
+{
+    return layout->shardings->nodes[node];
+}
+
+const char *export_dtype(enum shd_dtype dtype)
+{
+    return shd_dtype_name(dtype);
+}
+
+bool export_wants_gradient(const struct graph *graph, uint32_t node)
+{
+    bool updates = false;
+
+    for (uint32_t i = 0; i < graph->noutputs; i++) {
+        if (graph->outputs[i].kind == GRAPH_GRADIENT && graph->outputs[i].of == node)
+            return true;
+        updates |= graph->outputs[i].kind == GRAPH_NEXT;
+    }
+    return updates && graph->nodes[node].op == GRAPH_PARAM;
+}

@@ -1,0 +1,228 @@
+/* A file of torchtitan: the part of TOML that such files are written in, sections with keys whose
+ * values stand in one line.  What is not of the layout is left out, and named.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "family/flavors.h"
+#include "import/job.h"
+
+#define AT(field) offsetof(struct import_job, field)
+#define NUMBER(name, field, min)                     \
+    {                                                \
+        name, IMPORT_INT, AT(field), min, NULL, NULL \
+    }
+#define FRACTION(name, field)                           \
+    {                                                   \
+        name, IMPORT_FRACTION, AT(field), 0, NULL, NULL \
+    }
+#define WORD(name, field, words)                     \
+    {                                                \
+        name, IMPORT_WORD, AT(field), 0, words, NULL \
+    }
+
+static const char *const types[] = {"float32", "bfloat16", NULL};
+static const char *const schedules[] = {
+    "1F1B",      "GPipe",         "Interleaved1F1B", "InterleavedZeroBubble",
+    "LoopedBFS", "ZBVZeroBubble", "DualPipeV",       NULL};
+static const char *const rotations[] = {"allgather", "alltoall", NULL};
+static const char *const modes[] = {"none", "full", NULL};
+static const char *const reshards[] = {"default", "always", "never", NULL};
+static const char *const optimizers[] = {"AdamW", NULL};
+static const char *const models[] = {"llama3", "deepseek_v3", NULL};
+static const char *const flavors[] = {"8B", "70B", "405B", "16B", "236B", "671B", "custom", NULL};
+
+static const struct import_option options[] = {
+    WORD("model.name", model, models),
+    WORD("model.flavor", flavor, flavors),
+    NUMBER("training.local_batch_size", sequences, 1),
+    NUMBER("training.global_batch_size", batch, -1),
+    NUMBER("training.seq_len", seq, 1),
+    NUMBER("training.steps", steps, 1),
+    WORD("training.mixed_precision_param", type, types),
+    FRACTION("training.max_norm", clip),
+    WORD("optimizer.name", optimizer, optimizers),
+    FRACTION("optimizer.lr", lr),
+    FRACTION("optimizer.beta1", betas[0]),
+    FRACTION("optimizer.beta2", betas[1]),
+    FRACTION("optimizer.eps", eps),
+    FRACTION("optimizer.weight_decay", weight_decay),
+    NUMBER("lr_scheduler.warmup_steps", warmup, 0),
+    NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
+    NUMBER("parallelism.data_parallel_shard_degree", shards, -1),
+    NUMBER("parallelism.tensor_parallel_degree", tensor, 1),
+    NUMBER("parallelism.context_parallel_degree", context, 1),
+    NUMBER("parallelism.pipeline_parallel_degree", stages, 1),
+    NUMBER("parallelism.expert_parallel_degree", expert_devices, 1),
+    WORD("parallelism.fsdp_reshard_after_forward", reshard, reshards),
+    WORD("parallelism.context_parallel_rotate_method", comm, rotations),
+    WORD("parallelism.pipeline_parallel_schedule", schedule, schedules),
+    NUMBER("parallelism.pipeline_parallel_microbatch_size", microbatch, 1),
+    WORD("activation_checkpoint.mode", recompute, modes),
+    {"parallelism.pipeline_parallel_layers_per_stage", IMPORT_FLAG, 0, 0, NULL,
+     "expected stages of equal layers"},
+    {NULL, IMPORT_FLAG, 0, 0, NULL, NULL},
+};
+
+struct line {
+    const char *from, *to; /* without spaces around and the comment behind */
+    struct place place;    /* of `from` */
+};
+
+static void trim(struct line *l)
+{
+    for (; l->from < l->to && isspace((unsigned char)*l->from); l->from++)
+        l->place.column++;
+    while (l->to > l->from && isspace((unsigned char)l->to[-1]))
+        l->to--;
+}
+
+/* Up to a # that stands in no string. */
+static void cut_comment(struct line *l)
+{
+    char quote = 0;
+
+    for (const char *c = l->from; c < l->to; c++) {
+        if (quote)
+            quote = *c == quote ? 0 : quote;
+        else if (*c == '"' || *c == '\'')
+            quote = *c;
+        else if (*c == '#') {
+            l->to = c;
+            return;
+        }
+    }
+}
+
+static struct line part(const struct line *l, const char *from, const char *to)
+{
+    struct line p = {from, to, l->place};
+
+    p.place.column += (int)(from - l->from);
+    trim(&p);
+    return p;
+}
+
+/* A value as plain text: strings without quotes, numbers without underscores. */
+static void read_value(struct text *out, const struct line *value)
+{
+    size_t length = (size_t)(value->to - value->from);
+    bool quoted = length >= 2 && (*value->from == '"' || *value->from == '\'') &&
+                  value->to[-1] == *value->from;
+
+    if (quoted) {
+        text_add_bytes(out, value->from + 1, length - 2);
+        return;
+    }
+    for (const char *c = value->from; c < value->to; c++)
+        if (*c != '_')
+            text_add_char(out, *c);
+}
+
+static void read_pair(struct import_job *job, const struct line *l, const struct text *section,
+                      const char *equals, struct diag *diag)
+{
+    struct line key = part(l, l->from, equals), value = part(l, equals + 1, l->to);
+    struct text name = TEXT_INIT, text = TEXT_INIT;
+    const struct import_option *option;
+
+    text_addf(&name, "%s.", text_get(section));
+    text_add_bytes(&name, key.from, (size_t)(key.to - key.from));
+    option = import_option_find(options, text_get(&name));
+    read_value(&text, &value);
+    if (name.failed || text.failed)
+        diag_no_memory(diag);
+    else if (!option)
+        text_addf(&job->left_out, " %s", text_get(&name));
+    else
+        import_job_set(job, option, value.from < value.to ? text_get(&text) : NULL, value.place,
+                       diag);
+    text_fini(&name);
+    text_fini(&text);
+}
+
+static void read_line(struct import_job *job, struct line l, struct text *section,
+                      struct diag *diag)
+{
+    const char *equals;
+
+    cut_comment(&l);
+    trim(&l);
+    if (l.from == l.to || *l.from == ']' || *l.from == '"')
+        return; /* of a list over several lines, too: no option of the layout is one */
+    if (*l.from == '[' && l.to[-1] == ']') {
+        text_clear(section);
+        text_add_bytes(section, l.from + 1, (size_t)(l.to - l.from) - 2);
+        return;
+    }
+    equals = memchr(l.from, '=', (size_t)(l.to - l.from));
+    if (equals)
+        read_pair(job, &l, section, equals, diag);
+    else
+        diag_error(diag, l.place, "expected [SECTION] or KEY = VALUE");
+}
+
+/* ---- what follows from it ---- */
+
+static void find_model(struct import_job *job, struct diag *diag)
+{
+    if (job->size)
+        return;
+    for (const struct family_flavor *f = family_flavors; f->size && job->model && job->flavor; f++)
+        if (!strcmp(f->model, job->model) && !strcmp(f->flavor, job->flavor))
+            job->size = f->size;
+    if (!job->size)
+        diag_error(diag, job->end,
+                   "no published model; expected model.name and flavor of one (llama3 8B, 70B, "
+                   "405B; deepseek_v3 16B, 236B, 671B), or its size by --model");
+}
+
+static void finish(struct import_job *job, struct diag *diag)
+{
+    find_model(job, diag);
+    job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
+    job->sequence = job->tensor > 1;
+    job->gathers = !job->comm || !strcmp(job->comm, "allgather");
+    job->optimizer = "adam";
+    if (!job->schedule)
+        job->schedule = "1F1B";
+    job->keep = job->reshard && (!strcmp(job->reshard, "never") ||
+                                 (!strcmp(job->reshard, "default") && job->stages > 1));
+    job->zero = 3; /* where there are shards */
+    if (job->batch < 0)
+        job->batch = 0;
+    if (job->stages > 1 && job->sequences > 0) {
+        int64_t microbatch = job->microbatch > 0 ? job->microbatch : 1;
+
+        if (job->sequences % microbatch)
+            diag_error(diag, job->end,
+                       "microbatches of %lld do not divide a local batch of %lld sequences",
+                       (long long)microbatch, (long long)job->sequences);
+        job->local = job->sequences;
+        job->sequences = microbatch;
+    }
+}
+
+void import_torchtitan(struct import_job *job, struct place first, const char *text,
+                       struct diag *diag)
+{
+    struct text section = TEXT_INIT;
+
+    job->end = first;
+    while (*text && !diag_is_full(diag)) {
+        size_t length = strcspn(text, "\n");
+
+        read_line(job, (struct line){text, text + length, job->end}, &section, diag);
+        text += length + (text[length] == '\n');
+        job->end.line++;
+    }
+    if (section.failed)
+        diag_no_memory(diag);
+    text_fini(&section);
+    finish(job, diag);
+}
