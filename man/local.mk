@@ -12,6 +12,7 @@ dist_man_MANS = \
 	%D%/shardsim-explain.1 \
 	%D%/shardsim-export.1 \
 	%D%/shardsim-import.1 \
+	%D%/shardsim-init.1 \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \
 	%D%/shardsim-replay.1 \

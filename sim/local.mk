@@ -100,6 +100,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
 	%D%/cmd/import.c \
+	%D%/cmd/init.c \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \

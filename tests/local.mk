@@ -317,6 +317,8 @@ test_scripts = \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
+	%D%/import_options.sh \
+	%D%/init.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \
@@ -330,10 +332,12 @@ test_scripts = \
 	%D%/query_mutated.sh \
 	%D%/query_ring.sh \
 	%D%/published.sh \
+	%D%/python.sh \
 	%D%/query_train.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
 	%D%/recompute.sh \
+	%D%/report.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \
@@ -346,6 +350,7 @@ test_scripts = \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/trace.sh \
 	%D%/train_step.sh \
 	%D%/twenty_steps.sh \
 	%D%/types.sh \
@@ -384,6 +389,7 @@ EXTRA_DIST += \
 	%D%/junit.xsd \
 	%D%/book.py \
 	%D%/experts_grid.py \
+	%D%/page.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/program.sh \

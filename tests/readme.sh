@@ -75,9 +75,31 @@ for command, shown in blocks:
         at = found + len(part)
     assert shown.endswith("...\n") or at == len(real), f"{command}: more is printed"
 PY
-for page in README docs/experts docs/memory docs/pipeline; do
+for page in README docs/experts docs/memory docs/pipeline docs/search; do
     python3 "$tmp/blocks.py" "$shardsim" "$top_srcdir" "$top_srcdir/$page.md" 2>"$tmp/wrong"
     ok $? "$page.md: commands print what is shown"
     tail -n 12 "$tmp/wrong" | diag
+done
+
+# shellcheck disable=SC2016
+sed -n '/^```yaml$/,/^```$/p' "$top_srcdir/docs/search.md" | sed '/^```/d' >"$tmp/shown"
+grep -v '^#\|^version\|^name\|^step' "$top_srcdir/docs/search.yaml" >"$tmp/real"
+same "docs/search.md: the scenario is the shipped one"
+
+# The map of the house: every room is on it, and the files that it names are there.
+map=$top_srcdir/ARCHITECTURE.md
+missing=$(sed -n 's/^\([a-z]*\):.*/\1/p' "$top_srcdir/sim/LAYERS" | while read -r room; do
+    [ -d "$top_srcdir/sim/$room" ] || continue
+    grep -q "^|.*\`$room\`" "$map" || echo "$room"
+done)
+[ -z "$missing" ]
+ok $? "ARCHITECTURE.md: every room${missing:+, not $missing}"
+for page in ARCHITECTURE docs/search; do
+    # shellcheck disable=SC2016
+    missing=$(grep -o '`[a-z_/]*\.[chmdy][aml]*`' "$top_srcdir/$page.md" | tr -d '`' | sort -u | while read -r file; do
+        find "$top_srcdir" -path "$top_srcdir/build*" -prune -o -path "*/$file" -print | grep -q . || echo "$file"
+    done)
+    [ -z "$missing" ]
+    ok $? "$page.md: the files that it names are there${missing:+, not $missing}"
 done
 done_testing

@@ -108,6 +108,21 @@ test_matrix() {
     shardsim show matrix --execute "$scenarios/fsdp_tp.yaml"
     sed 's/executed$/planned/' "$tmp/out" | cmp -s - "$tmp/first"
     ok $? "matrix: executed, the same bytes are copied"
+    shardsim show matrix --json "$scenarios/fsdp_tp.yaml"
+    is 0 "matrix: --json, status 0"
+    cp "$tmp/out" "$tmp/matrix.json"
+    shardsim plan --json "$scenarios/fsdp_tp.yaml"
+    python3 - "$tmp/matrix.json" "$tmp/out" <<'PY'
+import json, sys
+matrix, plan = (json.load(open(path)) for path in sys.argv[1:])
+rows = matrix["received_bytes"]
+assert [sum(row) for row in rows] == plan["received_bytes"]["per_device"], rows
+assert all(rows[i][i] == 0 for i in range(len(rows)))
+PY
+    ok $? "matrix: rows of --json come to what each device receives"
+    shardsim show matrix --json "$scenarios/block_1024_devices.yaml"
+    is 2 "matrix: --json of 1,024 devices is refused"
+    says err '1024 devices are too many for a matrix; --json has it for 256 at most' "matrix: and why"
     shardsim show matrix "$scenarios/block_64_devices.yaml"
     fits 80 "matrix: 64 devices fit 80 columns"
     says out '^10 [·░▒▓]*█[·░▒▓█]*$' "matrix: shades"

@@ -39,6 +39,7 @@ extern const struct cmd cmd_compare;
 extern const struct cmd cmd_explain;
 extern const struct cmd cmd_export;
 extern const struct cmd cmd_import;
+extern const struct cmd cmd_init;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_query;
 extern const struct cmd cmd_replay;

@@ -89,9 +89,8 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  Five layouts of one model:\n"
         "    shardsim report scenarios/strategies.yaml -o layouts.html\n"
-        "  A thousand devices on a cluster, on paper:\n"
-        "    shardsim report --plan scenarios/block_1024_devices.yaml -s hardware=h100-sxm "
-        "-o many.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        "  A thousand devices, on paper:\n"
+        "    shardsim report --plan scenarios/block_1024_devices.yaml -o many.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children,
         NULL,
         NULL};

@@ -5,11 +5,14 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/units.h"
+#include "base/wrap.h"
 #include "report/table.h"
 
-#define FRONT_MAX 8 /* rows of the front in a text */
+#define FRONT_MAX 8     /* rows of the front in a text */
+#define LINE_COLUMNS 80 /* of sentences */
 
 static const struct search_plan *best_of(const struct search *s, size_t rank)
 {
@@ -53,13 +56,19 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     const struct search_plan *winner = best_of(s, 0);
     const struct modelled_figures *f = &winner->plan.figures;
     char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+    struct text words = TEXT_INIT;
 
     if (s->within_s > 0)
         text_addf(out, "least memory  of steps that take no longer than %s\n",
                   units_print_seconds(time, sizeof time, s->within_s));
     text_add(out, "best          ");
     space_print(out, layout_of(s, winner));
-    text_addf(out, "\n  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
+    text_add(out, "\n  that is     ");
+    space_tell(&words, layout_of(s, winner));
+    wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&words));
+    out->failed |= words.failed;
+    text_fini(&words);
+    text_addf(out, "  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
               units_print_seconds(time, sizeof time, f->step_s), s->subject->space.devices,
               s->subject->hardware->name, 100 * f->mfu);
     if (f->expected_error >= 0)
@@ -72,21 +81,38 @@ static void print_winner(struct text *out, const struct search_outcome *r)
                   units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);
 }
 
+/* ", waiting takes 3.00 ms less": nothing where they take as long. */
+static void add_part(struct text *line, const char *what, double more_s)
+{
+    char seconds[UNITS_TEXT_MAX];
+
+    if (fabs(more_s) > 0)
+        text_addf(line, ", %s take%s %s %s", what, strchr("wt", what[0]) ? "s" : "",
+                  units_print_seconds(seconds, sizeof seconds, fabs(more_s)),
+                  more_s > 0 ? "more" : "less");
+}
+
 /* Of what the step consists, beside the runner-up's. */
 static void print_why(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
     const struct modelled_figures *a, *b;
+    struct text line = TEXT_INIT;
 
     if (s->nbest < 2)
         return;
     a = &best_of(s, 0)->plan.figures;
     b = &best_of(s, 1)->plan.figures;
-    text_addf(out,
-              "  why         against the second: compute %+.3g s, exposed transfers %+.3g s, "
-              "waiting %+.3g s, update %+.3g s\n",
-              a->compute_s - b->compute_s, a->exposed_s - b->exposed_s, a->bubble_s - b->bubble_s,
-              a->update_s - b->update_s);
+    text_add(&line, "beside the second, ");
+    space_print(&line, layout_of(s, best_of(s, 1)));
+    add_part(&line, "computations", a->compute_s - b->compute_s);
+    add_part(&line, "exposed transfers", a->exposed_s - b->exposed_s);
+    add_part(&line, "waiting", a->bubble_s - b->bubble_s);
+    add_part(&line, "the update", a->update_s - b->update_s);
+    text_add(out, "  why         ");
+    wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
 }
 
 static void print_proof(struct text *out, const struct search_outcome *r)

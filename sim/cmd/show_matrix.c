@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_out.h"
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
@@ -22,6 +23,7 @@ struct options {
     struct canvas canvas;
     struct chosen chosen;
     bool executed;
+    bool json;
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -36,6 +38,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'x':
         o->executed = true;
+        return 0;
+    case 'j':
+        o->json = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -67,12 +72,64 @@ static int draw_classes(struct figure *figure, const struct record *record, stru
 
     if (status != SHD_OK)
         return status;
-    table = (struct layouts_table){"to a device of", "from those along", t.nclasses, t.naxes,
-                                   t.classes,        t.axes,             t.bytes};
+    table = (struct layouts_table){
+        "to a device of", "from those along", t.nclasses, t.naxes, t.classes, t.axes, t.bytes};
     status = layouts_bytes(figure, &table, err);
     class_traffic_fini(&t);
     figure_add_note(figure, "A row is a class of devices that receive and send alike, a column the "
                             "axes along which the senders are: bytes to one device.");
+    return status;
+}
+
+static void write_rows(struct json_out *out, const uint128 *matrix, size_t ndevices)
+{
+    json_out_key(out, "received_bytes");
+    json_out_begin_array(out);
+    for (size_t to = 0; to < ndevices; to++) {
+        json_out_begin_flat_array(out);
+        for (size_t from = 0; from < ndevices; from++)
+            json_out_uint(out, matrix[to * ndevices + from]);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+/* The exact figures; a text for people has them rounded. */
+static int write_json(const struct options *o, const struct record *record)
+{
+    const struct scenario *scenario = o->chosen.trial.scenario;
+    bool planned = record->mode == RECORD_PLANNED;
+    struct shd_error err;
+    struct json_out out;
+    struct text text;
+    uint128 *own;
+    int status;
+
+    if (record->ndevices > LAYOUTS_MATRIX_MAX) {
+        (void)shd_error_set(&err, SHD_ERANGE,
+                            "%zu devices are too many for a matrix; --json has it for %d at most",
+                            (size_t)record->ndevices, LAYOUTS_MATRIX_MAX);
+        return show_error(o->chosen.path, err.text);
+    }
+    own = planned ? plan_matrix(record->program) : NULL;
+    if (planned && !own) {
+        (void)shd_error_set(&err, SHD_ENOMEM, "no memory for the matrix");
+        return show_failure("cannot write", &err);
+    }
+    text_init(&text);
+    json_out_init_text(&out, &text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "schema", "shardsim.matrix/1");
+    json_out_key_string(&out, "scenario", scenario->name);
+    json_out_key_string(&out, "strategy", scenario->strategy);
+    json_out_key_string(&out, "mode", planned ? "plan" : "execute");
+    write_rows(&out, planned ? own : record->matrix, record->ndevices);
+    json_out_end_object(&out);
+    free(own);
+    json_out_newline(&out);
+    text.failed |= json_out_fini(&out) != SHD_OK;
+    status = canvas_put(&o->canvas, &text);
+    text_fini(&text);
     return status;
 }
 
@@ -87,11 +144,11 @@ static int draw(const struct options *o, const struct record *record)
     int status;
 
     figure_init(&figure);
-    figure.title = figure_print(
-        &figure, "%s%s%s: bytes from device to device in a step, %s in total, %s", scenario->name,
-        only ? "" : ": ", only ? "" : scenario->strategy,
-        units_print_bytes(total, sizeof total, record_received(record)),
-        record->mode == RECORD_PLANNED ? "planned" : "executed");
+    figure.title =
+        figure_print(&figure, "%s%s%s: bytes from device to device in a step, %s in total, %s",
+                     scenario->name, only ? "" : ": ", only ? "" : scenario->strategy,
+                     units_print_bytes(total, sizeof total, record_received(record)),
+                     record->mode == RECORD_PLANNED ? "planned" : "executed");
     if (record->mode == RECORD_EXECUTED && record->ndevices > LAYOUTS_MATRIX_MAX)
         status = shd_error_set(&err, SHD_ERANGE,
                                "what was copied between more than %d devices has too many cells; "
@@ -101,8 +158,8 @@ static int draw(const struct options *o, const struct record *record)
         status = draw_classes(&figure, record, &err);
     else
         status = draw_devices(&figure, record, &err);
-    status = status == SHD_OK ? canvas_draw(&o->canvas, &figure)
-                              : show_failure("cannot draw", &err);
+    status =
+        status == SHD_OK ? canvas_draw(&o->canvas, &figure) : show_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }
@@ -111,18 +168,22 @@ static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
         {"execute", 'x', NULL, 0, "Execute the step and draw what was really copied", 0},
+        {"json", 'j', NULL, 0, "Print the exact figures as JSON: a row is a receiver", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, "SCENARIO",
+        option_table,
+        parse_option,
+        "SCENARIO",
         "Draw the traffic of a step from device to device; of more than 256 devices, to each class "
         "of devices that receive alike.\v"
         "Examples:\n"
         "  Who sends how much to whom?\n"
-        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct options o = {.executed = false};
     struct shd_error err;
     int status;
@@ -138,7 +199,7 @@ static int run(int argc, char **argv)
             (void)show_error(o.chosen.path, err.text);
             status = cmd_exit_of(result);
         } else {
-            status = draw(&o, o.chosen.trial.record);
+            status = (o.json ? write_json : draw)(&o, o.chosen.trial.record);
         }
     }
     chosen_fini(&o.chosen);

@@ -133,6 +133,11 @@ const struct scenario_model *published_model(size_t n, const char **name)
     return &models[n].model;
 }
 
+const char *scenario_model_name(size_t n)
+{
+    return n < NMODELS ? models[n].name : NULL;
+}
+
 /* ---- the option ---- */
 
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)

@@ -536,6 +536,9 @@ const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *
 /* The canonical text: YAML with every option in the table's order, that loads as the same. */
 void scenario_print(const struct scenario *scenario, struct text *out);
 
+/* The name of published model n, as model.size takes it; NULL behind the last. */
+const char *scenario_model_name(size_t n);
+
 /* All that a file can say: its keys and the options, with type, default and help, for people. */
 void scenario_print_options(struct text *out);
 

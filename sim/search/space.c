@@ -564,6 +564,32 @@ void space_print(struct text *out, const struct layout *layout)
               order_words[layout->value[SPACE_ORDER]]);
 }
 
+void space_tell(struct text *out, const struct layout *layout)
+{
+    const int32_t *v = layout->value;
+
+    if (v[SPACE_TP] > 1)
+        text_addf(out, "tensor parallelism over %" PRId32 "%s, ", v[SPACE_TP],
+                  v[SPACE_SP] ? " with sequence parallelism" : "");
+    if (v[SPACE_PP] > 1)
+        text_addf(out, "a pipeline of %" PRId32 " ranks with %" PRId32 " stage%s each, ",
+                  v[SPACE_PP], v[SPACE_VIRTUAL], v[SPACE_VIRTUAL] > 1 ? "s" : "");
+    if (v[SPACE_CP] > 1)
+        text_addf(out, "context parallelism over %" PRId32 ", ", v[SPACE_CP]);
+    if (v[SPACE_EP] > 1)
+        text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
+    text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
+    if (v[SPACE_ZERO] > 0)
+        text_addf(out, " with ZeRO stage %" PRId32 " over %" PRId32 " of them", v[SPACE_ZERO],
+                  v[SPACE_SHARDS]);
+    text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
+              v[SPACE_MICROBATCH] > 1 ? "s" : "",
+              !strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") ? "nothing is recomputed"
+                                                                   : "recomputation: ");
+    if (strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") != 0)
+        text_add(out, recompute_words[v[SPACE_RECOMPUTE]]);
+}
+
 static bool is_default_shards(const struct layout *a, const struct layout *b)
 {
     return a->value[SPACE_SHARDS] == a->value[SPACE_DP] &&

@@ -161,11 +161,11 @@ static void print_classes(const struct class_traffic *t, const struct record *re
 }
 
 static int print_matrix(const struct record *record, const uint128 *matrix, size_t id,
-                        struct text *out, struct shd_error *err)
+                        int32_t nrows, struct text *out, struct shd_error *err)
 {
     struct heat h = {.mesh = record->program->asked_mesh, .ndevices = record->ndevices};
 
-    h.each = (h.ndevices + HEAT_CELLS_MAX - 1) / HEAT_CELLS_MAX;
+    h.each = (h.ndevices + nrows - 1) / nrows;
     h.n = (uint32_t)((h.ndevices + h.each - 1) / h.each);
     h.cells = calloc((size_t)h.n * h.n, sizeof *h.cells);
     if (!h.cells)
@@ -179,14 +179,15 @@ static int print_matrix(const struct record *record, const uint128 *matrix, size
     return SHD_OK;
 }
 
-int heat_print(const struct result *result, size_t id, struct text *out, struct shd_error *err)
+int heat_print(const struct result *result, size_t id, int32_t nrows, struct text *out,
+               struct shd_error *err)
 {
     const struct record *record = result->record;
     uint128 *planned;
     int status;
 
     if (record->matrix)
-        return print_matrix(record, record->matrix, id, out, err);
+        return print_matrix(record, record->matrix, id, nrows, out, err);
     if (record->ndevices > RECORD_MATRIX_MAX) {
         struct class_traffic t;
 
@@ -200,7 +201,7 @@ int heat_print(const struct result *result, size_t id, struct text *out, struct 
     planned = plan_matrix(record->program);
     if (!planned)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the traffic of devices");
-    status = print_matrix(record, planned, id, out, err);
+    status = print_matrix(record, planned, id, nrows, out, err);
     free(planned);
     return status;
 }

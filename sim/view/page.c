@@ -11,6 +11,9 @@
 #include "view/parts.h"
 
 #define BARS_MAX 6000 /* of all timelines of a page, some 100 bytes each */
+#define ROWS_MAX 64   /* of a heat map */
+#define ROWS_MANY 16  /* the same where there are many strategies ... */
+#define MANY 8        /* ... more than these */
 #define OPEN_MAX 4    /* with more strategies all but the first are folded */
 
 static void add_lines(struct text *out, const char *const *lines)
@@ -100,17 +103,17 @@ static void begin_part(struct text *out, size_t id, const char *part, const char
               part, id, heading);
 }
 
-static int print_parts(const struct result *r, size_t id, size_t nbars, struct text *out,
+static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
                        struct shd_error *err)
 {
     int status;
 
     begin_part(out, id, "heat", "Who receives how much from whom");
-    status = heat_print(r, id, out, err);
+    status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
     text_add(out, "</section>\n");
     if (status == SHD_OK) {
         begin_part(out, id, "when", "Who does what when");
-        status = when_print(r, id, nbars, out, err);
+        status = when_print(r, id, BARS_MAX / nstrategies, out, err);
         text_add(out, "</section>\n");
     }
     if (status == SHD_OK) {
@@ -146,7 +149,7 @@ static int print_strategy(const struct compare_rows *rows, size_t i, struct text
     text_addf(out, "</h2></summary>\n<div id=\"s%zu\">\n<p>", i + 1);
     html_addf(out, "%s; %s.", r->what, r->record->mode == RECORD_EXECUTED ? "executed" : "planned");
     text_add(out, "</p>\n");
-    status = print_parts(r, i + 1, BARS_MAX / n, out, err);
+    status = print_parts(r, i + 1, n, out, err);
     text_add(out, "</div></details>\n");
     out->failed |= name.failed;
     text_fini(&name);

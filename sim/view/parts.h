@@ -19,10 +19,9 @@ void verdict_print(const struct compare_rows *rows, struct text *out);
 /* A row for each strategy. */
 void strategies_print(const struct compare_rows *rows, struct text *out);
 
-/* Bytes from device to device, in at most HEAT_CELLS_MAX rows and columns. */
-#define HEAT_CELLS_MAX 64
-SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, struct text *out,
-                              struct shd_error *err);
+/* Bytes from device to device, in at most `nrows` rows and columns. */
+SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, int32_t nrows,
+                              struct text *out, struct shd_error *err);
 
 /* Who does what when; `nbars` may be drawn. */
 #define LANES_SHOWN_MAX 32

@@ -73,6 +73,23 @@
         to.focus();
     }
 
+    /* A line above the map says what the cell is that is pointed at; screen readers say it anyway. */
+    function tellCell(table) {
+        const line = document.createElement("p");
+        line.className = "at";
+        line.setAttribute("aria-hidden", "true");
+        table.parentElement.before(line);
+        function tell(event) {
+            const cell = event.target.closest("td");
+            if (cell) {
+                line.textContent = "to " + cell.parentElement.cells[0].textContent + " from " +
+                    table.tHead.rows[0].cells[cell.cellIndex].textContent + ": " + cell.textContent;
+            }
+        }
+        table.addEventListener("mouseover", tell);
+        table.addEventListener("focusin", tell);
+    }
+
     for (const table of all(document, "table.heat")) {
         const rows = table.tBodies[0].rows;
         rows[0].cells[1].tabIndex = 0;
@@ -95,13 +112,7 @@
                 move(table, table.querySelector("td[tabindex='0']"), cell);
             }
         });
-        table.addEventListener("mouseover", function (event) {
-            const cell = event.target.closest("td");
-            if (cell && !cell.title) {
-                cell.title = "to " + cell.parentElement.cells[0].textContent + " from " +
-                    table.tHead.rows[0].cells[cell.cellIndex].textContent + ": " + cell.textContent;
-            }
-        });
+        tellCell(table);
     }
 
     function openTarget() {

@@ -16,13 +16,21 @@ static bool is_text(size_t c)
     return compare_columns[c].kind == COMPARE_TEXT;
 }
 
+/* One strategy alone is compared with nothing. */
+static bool is_shown(const struct compare_rows *rows, size_t c)
+{
+    bool relative = compare_columns[c].kind == COMPARE_TIMES;
+
+    return compare_is_shown(rows, c) && (rows->compare->nresults > 1 || !relative);
+}
+
 static void print_head(const struct compare_rows *rows, struct text *out)
 {
     text_add(out, "<thead><tr>");
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
         const struct compare_column *column = &compare_columns[c];
 
-        if (!compare_is_shown(rows, c))
+        if (!is_shown(rows, c))
             continue;
         text_addf(out, "<th scope=\"col\"%s><button type=\"button\">",
                   is_text(c) ? "" : " class=n");
@@ -47,7 +55,10 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
     bool best = rows->rows[row].best[c];
     struct text value = TEXT_INIT;
 
-    compare_add_value(&value, rows, row, c);
+    if (c == COMPARE_DEVICES) /* to the last one */
+        text_add(&value, UINT128_DIGITS(v->whole));
+    else
+        compare_add_value(&value, rows, row, c);
     if (c == COMPARE_STRATEGY)
         text_addf(out, "<th scope=\"row\"><a href=\"#s%zu\">", row + 1);
     else
@@ -74,7 +85,7 @@ void strategies_print(const struct compare_rows *rows, struct text *out)
     for (size_t i = 0; i < rows->compare->nresults; i++) {
         text_addf(out, "<tr data-strategy=%zu>", i + 1);
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-            if (compare_is_shown(rows, c))
+            if (is_shown(rows, c))
                 print_cell(rows, i, c, out);
         text_add(out, "</tr>\n");
     }

@@ -1,0 +1,93 @@
+"""The program's commands as functions."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from typing import Any, List, Mapping, Optional
+
+from .program import Scenario, Source, call, settings
+from .results import Comparison, Found, Layout, Result, Results
+
+
+def _one(
+    command: str,
+    scenario: Scenario,
+    strategy: Optional[str],
+    values: Optional[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Results:
+    source, set_ = Source(scenario), settings(values, options)
+    chosen = [] if strategy is None else [f"--strategy={strategy}"]
+    quiet = ["--quiet"] if command == "run" else []
+    raw = json.loads(call([command, "--json", *quiet, *chosen, *set_, source.path], source.stdin))
+    return Results([Result.parse(r, source, set_) for r in (raw if isinstance(raw, list) else [raw])])
+
+
+def run(
+    scenario: Scenario,
+    *,
+    strategy: Optional[str] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> Results:
+    """Execute each strategy of a scenario, or one of them, and compare it with one device.
+
+    `set` overrides values of the scenario, {"mesh.tp": 4}; so do keywords, mesh__tp=4.
+    """
+    return _one("run", scenario, strategy, set, options)
+
+
+def plan(
+    scenario: Scenario,
+    *,
+    strategy: Optional[str] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> Results:
+    """The same on paper: bytes, flops, memory, and the time on a cluster that the scenario names."""
+    return _one("plan", scenario, strategy, set, options)
+
+
+def compare(
+    *scenarios: Scenario,
+    execute: bool = True,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> Comparison:
+    """Strategies of one scenario or several side by side; of texts and mappings one at most."""
+    sources, set_ = [Source(s) for s in scenarios], settings(set, options)
+    texts = [s.stdin for s in sources if s.stdin is not None]
+    if len(texts) > 1:
+        raise ValueError("of several scenarios one at most can be a text or a mapping; write the others to files")
+    stdin = texts[0] if texts else None
+    planned = [] if execute else ["--plan"]
+    paths = [s.path for s in sources]
+    raw = json.loads(call(["compare", "--json", "--quiet", *planned, *set_, *paths], stdin))
+    source = sources[0] if len(sources) == 1 else None
+    return Comparison(Results([Result.parse(r, source, set_) for r in raw["results"]]), raw["verdict"], raw)
+
+
+def search(
+    scenario: Scenario,
+    *,
+    strategy: Optional[str] = None,
+    top: int = 10,
+    devices: Optional[int] = None,
+    plans: Optional[int] = None,
+    ranges: Optional[Mapping[str, str]] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> Found:
+    """The layouts with the shortest step; `ranges` keeps choices to values, {"tp": "1..8"}."""
+    source = Source(scenario)
+    arguments: List[str] = ["search", "--json", "--quiet", f"--top={top}", *settings(set, options)]
+    for name, value in (("strategy", strategy), ("devices", devices), ("plans", plans)):
+        if value is not None:
+            arguments.append(f"--{name}={value}")
+    arguments += [f"--range={name}={value}" for name, value in (ranges or {}).items()]
+    raw = json.loads(call([*arguments, source.path], source.stdin))
+    layouts = tuple(
+        Layout(b["layout"], b["step_seconds"], b["mfu"], b["memory_bytes"]) for b in raw["best"]
+    )
+    return Found(layouts, raw.get("proven_seconds"), raw)

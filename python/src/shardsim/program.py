@@ -1,0 +1,80 @@
+"""Find the program and call it."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from .errors import CannotRun, InputError
+
+#: A path, YAML text (with a newline in it), or the scenario itself.
+Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+#: Exit statuses with which there is a result on standard output: well, and a check that failed.
+HAS_RESULT = (0, 1)
+BAD_INPUT = 2
+
+
+def find() -> str:
+    """The program that SHARDSIM names, else `shardsim` on PATH."""
+    named = os.environ.get("SHARDSIM", "shardsim")
+    path = shutil.which(named)
+    if path is None:
+        raise CannotRun(
+            f"there is no program {named!r}; install shardsim on PATH, or set SHARDSIM to its path"
+        )
+    return path
+
+
+def environment() -> Dict[str, str]:
+    """The caller's, without what would colour messages."""
+    return {**os.environ, "NO_COLOR": "1"}
+
+
+class Source:
+    """A scenario as an argument of the program, and what it is given on standard input.
+
+    Texts and mappings come by standard input, so that there is no file to clean up.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.stdin: Optional[str] = None
+        self.path = "/dev/stdin"
+        if isinstance(scenario, Mapping):
+            self.stdin = json.dumps(scenario)
+        elif isinstance(scenario, str) and "\n" in scenario:
+            self.stdin = scenario
+        else:
+            self.path = os.fspath(scenario)
+
+
+def settings(values: Optional[Mapping[str, Any]], options: Mapping[str, Any]) -> List[str]:
+    """--set for each; `mesh__tp=4` is `mesh.tp`, as a keyword has no dots."""
+    merged = {**(values or {}), **{name.replace("__", "."): v for name, v in options.items()}}
+    return [
+        f"--set={name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in merged.items()
+    ]
+
+
+def call(arguments: Sequence[str], stdin: Optional[str] = None, prints: bool = True) -> str:
+    """Run the program and return what it prints; its errors are raised.
+
+    `prints`: without output there is no result, whatever the status.
+    """
+    done = subprocess.run(
+        [find(), *arguments],
+        input=stdin if stdin is not None else "",
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(),
+        check=False,
+    )
+    if done.returncode in HAS_RESULT and (done.stdout or not prints):
+        return done.stdout
+    message = done.stderr.strip() or f"shardsim ended with status {done.returncode}"
+    raise (InputError if done.returncode == BAD_INPUT else CannotRun)(message)

@@ -1,0 +1,56 @@
+#!/bin/sh
+# The Python package: its own tests beside the program, its types, its wheel, and its README's example.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+package=$(cd "$top_srcdir/python" && pwd)
+top_srcdir=$(cd "$top_srcdir" && pwd)
+SHARDSIM=$shardsim
+PYTHONDONTWRITEBYTECODE=1
+export SHARDSIM PYTHONDONTWRITEBYTECODE top_srcdir
+
+cd "$tmp" || exit 1
+PYTHONPATH=$package/src timeout "$LIMIT" python3 -m unittest discover -v -s "$package/tests" >log 2>&1
+passed=$?
+ok "$passed" "python: the tests of the package"
+[ "$passed" -eq 0 ] || diag <log
+grep -q '^Ran [1-9][0-9]* tests' log
+ok $? "python: there are tests"
+
+# Its README's example runs, line by line.
+# shellcheck disable=SC2016
+sed -n '/^```python$/,/^```$/p' "$package/README.md" | sed '/^```/d; /to_frame\|matrix()/d' >example.py
+(cd "$top_srcdir" && PYTHONPATH=$package/src timeout "$LIMIT" python3 "$tmp/example.py") >log 2>&1
+ok $? "python: the example of its README"
+diag <log
+
+# A wheel, where what builds wheels is there; without network.
+cp -R "$package" copy
+chmod -R u+w copy
+builder=
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import setuptools, wheel, pip' 2>/dev/null && builder=${builder:-$python}
+done
+if [ -n "$builder" ]; then
+    (cd copy && "$builder" -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1
+    ok $? "python: the wheel is built"
+    diag <log
+    PYTHONPATH=$(echo "$tmp"/copy/dist/*.whl) python3 -c 'import shardsim
+assert ".whl" in shardsim.__file__, shardsim.__file__
+assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
+    ok $? "python: the wheel works"
+    diag <log
+else
+    skip "python: the wheel is built" "no pip, setuptools and wheel"
+fi
+if command -v mypy >/dev/null; then
+    (cd copy && mypy --strict) >log 2>&1
+    ok $? "python: types"
+    diag <log
+else
+    skip "python: types" "no mypy"
+fi
+done_testing

@@ -1,0 +1,214 @@
+#!/bin/sh
+# report: a page that stands by itself, whose figures are those of run and plan, for eyes, keys and
+# screen readers; whatever a name is.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+
+cat >"$tmp/begin.py" <<PY
+import json, sys
+sys.path.insert(0, "$top_srcdir/tests")
+sys.dont_write_bytecode = True
+from page import Page
+p = Page("$tmp/page.html")
+p.check()
+try:
+    r = json.load(open("$tmp/json"))
+    r = r if isinstance(r, list) else [r]
+except FileNotFoundError:
+    r = []
+PY
+
+# page TEXT: the Python on stdin finds nothing wrong with the page `p` beside the results `r`
+page() {
+    cat "$tmp/begin.py" - >"$tmp/check.py"
+    python3 "$tmp/check.py" >"$tmp/wrong" 2>&1
+    ok $? "$1"
+    [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
+}
+
+# result COMMAND ARGUMENT...: what the figures of the page are to be
+result() {
+    shardsim "$@" -q --json
+    cp "$tmp/out" "$tmp/json"
+}
+
+# What any page has of its strategies, beside their results.
+figures() {
+    page "$1: each strategy, its traffic, memory and collectives" <<'PY'
+table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]
+names = [row.all("th")[0].text() for row in table.all("tbody")[0].all("tr")]
+assert len(names) == len(p.strategies) == len(r)
+assert [s.all("h2")[0].text() for s in p.strategies] == names
+assert all(x["strategy"] in n or n in x["scenario"] for x, n in zip(r, names)), names
+for i, x in enumerate(r):
+    total, cells = p.heat(i)
+    assert total == sum(b for _, _, b in cells) == x["received_bytes"]["total"]
+    peaks = [int(f.attrs["data-peak"]) for f in p.section(i, "memory").all("figure")]
+    each = x["memory"]["peak_bytes"]
+    assert max(peaks) == max(v["value"] if isinstance(v, dict) else v for v in each)
+    rows = p.section(i, "collectives").all("tr")[1:]
+    assert len(rows) == len(x["collectives"])
+    for row, c in zip(rows, x["collectives"]):
+        cells = row.all("td")
+        assert cells[1].text() == c["op"] and cells[2].text() == ",".join(c["axes"])
+        assert int(cells[4].attrs["data-v"]) == c["count"]
+        assert int(cells[6].attrs["data-v"]) == c["received_bytes"]
+        assert cells[9].text() == c["why"] != ""
+PY
+}
+
+test_executed() {
+    result run "$scenarios/strategies.yaml" -S data-and-tensor -S fsdp
+    shardsim report -q -o "$tmp/page.html" "$scenarios/strategies.yaml" -S data-and-tensor -S fsdp
+    is 0 "executed: status 0"
+    silent out "executed: nothing on standard output"
+    figures "executed"
+    page "executed: eight devices from device to device, over time, and in the mesh" <<'PY'
+for i in range(len(r)):
+    _, cells = p.heat(i)
+    assert len(cells) == 64
+    lanes = p.section(i, "when").all("li")
+    assert len(lanes) == 8 and "replayed" in p.section(i, "when").text()
+    step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
+    assert step > 0
+    for lane in lanes:
+        bars = lane.all("rect")
+        assert any("c" in b.classes() for b in bars) and any("f" in b.classes() for b in bars)
+        for b in bars:
+            assert 0 <= float(b.attrs["x"]) and float(b.attrs["x"]) + float(b.attrs["width"]) < 1000.2
+    ids = [td.text() for td in p.section(i, "mesh").all("td")]
+    assert ids == [str(d) for d in range(8)]
+PY
+    page "executed: the verdict comes first, and says who is right" <<'PY'
+verdict = p.root.all("p", class_="verdict")[0].text()
+assert "Agrees with the unsharded computation: data-and-tensor, fsdp." in verdict
+assert verdict[0] != " " and ".." not in verdict, verdict
+best = min(r, key=lambda x: x["received_bytes"]["total"])["strategy"]
+assert "Fewest bytes received: " + best in verdict, verdict
+assert p.source.index('class=verdict') < p.source.index("<table")
+PY
+}
+
+test_pipeline() {
+    result plan "$scenarios/train_pipeline.yaml" -s hardware=h100-sxm
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/train_pipeline.yaml" \
+        -s hardware=h100-sxm
+    is 0 "pipelines, planned: status 0"
+    cp "$tmp/page.html" "$tmp/first.html"
+    figures "pipelines"
+    page "pipelines: a lane for each class, a picture for each rank, times as planned" <<'PY'
+for i, x in enumerate(r):
+    mesh = dict(x["mesh"])
+    assert len(p.section(i, "memory").all("figure")) == mesh.get("pp", 1)
+    assert mesh.get("pp", 1) <= len(p.section(i, "when").all("li")) <= x["devices"]
+    step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
+    assert abs(step * 1e-9 - x["time"]["modelled"]["step_seconds"]) < 1e-9
+PY
+    shardsim report -q --plan "$scenarios/train_pipeline.yaml" -s hardware=h100-sxm
+    cmp -s "$tmp/out" "$tmp/first.html"
+    ok $? "the same page every time, also on standard output"
+}
+
+test_many() {
+    result plan "$scenarios/block_1024_devices.yaml"
+    began=$(date +%s%N)
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/block_1024_devices.yaml" \
+        -s hardware=h100-sxm
+    took=$((($(date +%s%N) - began) / 1000000))
+    is 0 "1024 devices: status 0"
+    if [ "${SHD_TEST_SIZE:-}" = small ]; then
+        skip "1024 devices: within three seconds" "sanitizers take their time"
+    else
+        [ "$took" -lt 3000 ]
+        ok $? "1024 devices: within three seconds"
+    fi
+    [ "$(wc -c <"$tmp/page.html")" -lt 2000000 ]
+    ok $? "1024 devices: less than 2 MB"
+    figures "1024 devices"
+    page "1024 devices: 64 by 64 cells, and every device in the mesh" <<'PY'
+_, cells = p.heat(0)
+assert len(cells) == 64 * 64
+assert [int(td.text()) for td in p.section(0, "mesh").all("td")] == list(range(1024))
+assert len(p.section(0, "when").all("li")) == 2
+PY
+    result plan "$scenarios/fsdp.yaml" -s mesh.fsdp=4096 -s batch.size=4096 -s model.d_model=4096 \
+        -s model.d_ff=4096
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/fsdp.yaml" -s mesh.fsdp=4096 \
+        -s batch.size=4096 -s model.d_model=4096 -s model.d_ff=4096
+    is 0 "4096 devices: status 0"
+    figures "4096 devices, by classes"
+    result plan "$scenarios/sweep.yaml"
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/sweep.yaml"
+    is 0 "a sweep: status 0"
+    [ "$(wc -c <"$tmp/page.html")" -lt 2000000 ]
+    ok $? "a sweep: less than 2 MB"
+    figures "a sweep"
+}
+
+# Names are anything that a scenario may hold.
+test_names() {
+    sed -e "s|^name: .*|name: 'a<script>alert(1)</script>\&amp;'|" \
+        -e "s|name: tensor-sequence|name: '\"><img src=x onerror=alert(1)>'|" \
+        "$scenarios/strategies.yaml" >"$tmp/names.yaml"
+    result plan "$tmp/names.yaml"
+    shardsim report -q --plan -o "$tmp/page.html" "$tmp/names.yaml"
+    is 0 "names like tags: status 0"
+    figures "names like tags"
+    page "names like tags are text" <<'PY'
+assert len(p.root.all("script")) == 1 and not p.root.all("img")
+assert p.root.all("h1")[0].text() == "a<script>alert(1)</script>&amp;"
+assert p.root.all("title")[0].text().startswith("a<script>alert(1)</script>&amp; ")
+assert p.strategies[3].all("h2")[0].text() == '"><img src=x onerror=alert(1)>'
+PY
+    printf '%s\n' 'version: 1' 'name: odd' 'mesh: {"d<b>p": 2}' 'batch: {size: 4, seq: 8}' \
+        'model: {kind: mlp, d_model: 8, d_ff: 16, layers: 1}' 'step: [forward, backward]' \
+        'axes: {batch: "d<b>p"}' >"$tmp/axes.yaml"
+    shardsim report -q --plan -o "$tmp/page.html" "$tmp/axes.yaml"
+    is 2 "axes like tags are no names"
+}
+
+test_limits() {
+    result plan "$scenarios/tensor_parallel.yaml" -s limits.memory=3MiB
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/tensor_parallel.yaml" \
+        -s limits.memory=3MiB
+    is 0 "a limit: status 0"
+    page "a limit near the peak is a line; a plan without a cluster has no times" <<'PY'
+assert len(p.section(0, "memory").all("line")) == 1
+assert "no times" in p.section(0, "when").text()
+PY
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/tensor_parallel.yaml" \
+        -s limits.memory=1MiB
+    is 1 "what does not fit: status 1"
+    page "what does not fit is told first" <<'PY'
+verdict = p.root.all("p", class_="verdict")[0].text()
+assert "Does not fit its memory limit: " in verdict, verdict
+PY
+}
+
+test_errors() {
+    shardsim report
+    is 2 "no scenario: status 2"
+    shardsim report -q --plan -o "$tmp/none/page.html" "$scenarios/tensor_parallel.yaml"
+    is 3 "no such folder: status 3"
+    says err 'none/page.html' "no such folder: which"
+    shardsim report -q --plan -S none "$scenarios/strategies.yaml"
+    is 2 "no such strategy: status 2"
+    silent out "no such strategy: no page"
+}
+
+if ! command -v python3 >/dev/null; then
+    skip "all" "no python3"
+    done_testing
+    exit 0
+fi
+test_executed
+test_pipeline
+test_many
+test_names
+test_limits
+test_errors
+done_testing
