@@ -6,6 +6,7 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 same_threads_as_scenarios
+pages_only
 package=$(cd "$top_srcdir/python" && pwd)
 top_srcdir=$(cd "$top_srcdir" && pwd)
 SHARDSIM=$shardsim
