@@ -88,6 +88,8 @@ END
 # Trainings, which `check` need not repeat.
 cp -r "$tmp/here" "$tmp/checked"
 cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"
+cp "$scenarios/llama3.yaml" "$tmp/here/scenarios"
+"$shardsim" export --to megatron "$scenarios/llama3.yaml" -o "$tmp/here/pretrain.sh"
 
 {
     "$shardsim" --help

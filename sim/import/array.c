@@ -12,8 +12,10 @@ bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, co
     char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind != YAML_LIST || node->nitems > SHD_RANK_MAX) {
-        diag_error(diag, node->place, "the shape of '%.100s' is %s; expected a list of at most %d "
-                   "extents", name, yaml_describe(node, found, sizeof(found)), SHD_RANK_MAX);
+        diag_error(diag, node->place,
+                   "the shape of '%.100s' is %s; expected a list of at most %d "
+                   "extents",
+                   name, yaml_describe(node, found, sizeof(found)), SHD_RANK_MAX);
         return false;
     }
     for (size_t d = 0; d < node->nitems; d++) {

@@ -40,7 +40,7 @@ enum where { ONCE, PER_LAYER, PER_EXPERT, FIRST_LAYER, AFTER, PER_DECODER, FIRST
 
 struct row {
     enum where where;
-    unsigned needs; /* it is left out unless all of these traits hold */
+    unsigned needs;   /* it is left out unless all of these traits hold */
     const char *name; /* with %d for the layer, and one more for the expert */
     int shape[3];
 };
@@ -57,55 +57,80 @@ struct config {
 
 #define LAYER "model.layers.%d."
 
-#define LLAMA_ATTENTION                                                                            \
-    {ONCE, 0, "model.embed_tokens.weight", {VOCAB, HIDDEN}},                                       \
-    {PER_LAYER, 0, LAYER "self_attn.q_proj.weight", {QUERIES, HIDDEN}},                            \
-    {PER_LAYER, BIAS, LAYER "self_attn.q_proj.bias", {QUERIES}},                                   \
-    {PER_LAYER, 0, LAYER "self_attn.k_proj.weight", {KEYS, HIDDEN}},                               \
-    {PER_LAYER, BIAS, LAYER "self_attn.k_proj.bias", {KEYS}},                                      \
-    {PER_LAYER, 0, LAYER "self_attn.v_proj.weight", {KEYS, HIDDEN}},                               \
-    {PER_LAYER, BIAS, LAYER "self_attn.v_proj.bias", {KEYS}},                                      \
-    {PER_LAYER, 0, LAYER "self_attn.o_proj.weight", {HIDDEN, QUERIES}}
+#define LLAMA_ATTENTION                                                     \
+    {ONCE, 0, "model.embed_tokens.weight", {VOCAB, HIDDEN}},                \
+        {PER_LAYER, 0, LAYER "self_attn.q_proj.weight", {QUERIES, HIDDEN}}, \
+        {PER_LAYER, BIAS, LAYER "self_attn.q_proj.bias", {QUERIES}},        \
+        {PER_LAYER, 0, LAYER "self_attn.k_proj.weight", {KEYS, HIDDEN}},    \
+        {PER_LAYER, BIAS, LAYER "self_attn.k_proj.bias", {KEYS}},           \
+        {PER_LAYER, 0, LAYER "self_attn.v_proj.weight", {KEYS, HIDDEN}},    \
+        {PER_LAYER, BIAS, LAYER "self_attn.v_proj.bias", {KEYS}},           \
+    {                                                                       \
+        PER_LAYER, 0, LAYER "self_attn.o_proj.weight",                      \
+        {                                                                   \
+            HIDDEN, QUERIES                                                 \
+        }                                                                   \
+    }
 
-#define LLAMA_MLP                                                                                  \
-    {PER_LAYER, 0, LAYER "mlp.gate_proj.weight", {FF, HIDDEN}},                                    \
-    {PER_LAYER, MLP_BIAS, LAYER "mlp.gate_proj.bias", {FF}},                                       \
-    {PER_LAYER, 0, LAYER "mlp.up_proj.weight", {FF, HIDDEN}},                                      \
-    {PER_LAYER, MLP_BIAS, LAYER "mlp.up_proj.bias", {FF}},                                         \
-    {PER_LAYER, 0, LAYER "mlp.down_proj.weight", {HIDDEN, FF}},                                    \
-    {PER_LAYER, MLP_BIAS, LAYER "mlp.down_proj.bias", {HIDDEN}}
+#define LLAMA_MLP                                                   \
+    {PER_LAYER, 0, LAYER "mlp.gate_proj.weight", {FF, HIDDEN}},     \
+        {PER_LAYER, MLP_BIAS, LAYER "mlp.gate_proj.bias", {FF}},    \
+        {PER_LAYER, 0, LAYER "mlp.up_proj.weight", {FF, HIDDEN}},   \
+        {PER_LAYER, MLP_BIAS, LAYER "mlp.up_proj.bias", {FF}},      \
+        {PER_LAYER, 0, LAYER "mlp.down_proj.weight", {HIDDEN, FF}}, \
+    {                                                               \
+        PER_LAYER, MLP_BIAS, LAYER "mlp.down_proj.bias",            \
+        {                                                           \
+            HIDDEN                                                  \
+        }                                                           \
+    }
 
-#define LLAMA_NORMS                                                                                \
-    {PER_LAYER, 0, LAYER "input_layernorm.weight", {HIDDEN}},                                      \
-    {PER_LAYER, 0, LAYER "post_attention_layernorm.weight", {HIDDEN}}
+#define LLAMA_NORMS                                            \
+    {PER_LAYER, 0, LAYER "input_layernorm.weight", {HIDDEN}},  \
+    {                                                          \
+        PER_LAYER, 0, LAYER "post_attention_layernorm.weight", \
+        {                                                      \
+            HIDDEN                                             \
+        }                                                      \
+    }
 
-#define QK_NORMS                                                                                   \
-    {PER_LAYER, 0, LAYER "self_attn.q_norm.weight", {HEAD_DIM}},                                   \
-    {PER_LAYER, 0, LAYER "self_attn.k_norm.weight", {HEAD_DIM}}
+#define QK_NORMS                                                 \
+    {PER_LAYER, 0, LAYER "self_attn.q_norm.weight", {HEAD_DIM}}, \
+    {                                                            \
+        PER_LAYER, 0, LAYER "self_attn.k_norm.weight",           \
+        {                                                        \
+            HEAD_DIM                                             \
+        }                                                        \
+    }
 
-#define FF_NORMS                                                                                   \
-    {PER_LAYER, 0, LAYER "pre_feedforward_layernorm.weight", {HIDDEN}},                            \
-    {PER_LAYER, 0, LAYER "post_feedforward_layernorm.weight", {HIDDEN}}
+#define FF_NORMS                                                        \
+    {PER_LAYER, 0, LAYER "pre_feedforward_layernorm.weight", {HIDDEN}}, \
+    {                                                                   \
+        PER_LAYER, 0, LAYER "post_feedforward_layernorm.weight",        \
+        {                                                               \
+            HIDDEN                                                      \
+        }                                                               \
+    }
 
 #define LLAMA_END                                                                                  \
     {AFTER, 0, "model.norm.weight", {HIDDEN}}, {AFTER, UNTIED, "lm_head.weight", {VOCAB, HIDDEN}}, \
-    {ONCE, 0, NULL, {END}}
+    {                                                                                              \
+        ONCE, 0, NULL,                                                                             \
+        {                                                                                          \
+            END                                                                                    \
+        }                                                                                          \
+    }
 
 static const struct row llama_rows[] = {
-    LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
-    LLAMA_MLP,
-    LLAMA_NORMS,
+    LLAMA_ATTENTION, {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
+    LLAMA_MLP,       LLAMA_NORMS,
     LLAMA_END,
 };
 static const struct row qwen2_rows[] = {LLAMA_ATTENTION, LLAMA_MLP, LLAMA_NORMS, LLAMA_END};
 static const struct row qwen3_rows[] = {
-    LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
-    QK_NORMS,
-    LLAMA_MLP,
-    LLAMA_NORMS,
-    LLAMA_END,
+    LLAMA_ATTENTION, {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
+    QK_NORMS,        LLAMA_MLP,
+    LLAMA_NORMS,     LLAMA_END,
 };
 static const struct row gemma2_rows[] = {
     LLAMA_ATTENTION, LLAMA_MLP, LLAMA_NORMS, FF_NORMS, LLAMA_END,
@@ -147,18 +172,28 @@ static const struct row gpt2_rows[] = {
     {ONCE, 0, NULL, {END}},
 };
 
-#define T5_ATTENTION(where, block, kind)                                                           \
-    {where, 0, block kind ".q.weight", {QUERIES, HIDDEN}},                                         \
-    {where, 0, block kind ".k.weight", {QUERIES, HIDDEN}},                                         \
-    {where, 0, block kind ".v.weight", {QUERIES, HIDDEN}},                                         \
-    {where, 0, block kind ".o.weight", {HIDDEN, QUERIES}}
+#define T5_ATTENTION(where, block, kind)                       \
+    {where, 0, block kind ".q.weight", {QUERIES, HIDDEN}},     \
+        {where, 0, block kind ".k.weight", {QUERIES, HIDDEN}}, \
+        {where, 0, block kind ".v.weight", {QUERIES, HIDDEN}}, \
+    {                                                          \
+        where, 0, block kind ".o.weight",                      \
+        {                                                      \
+            HIDDEN, QUERIES                                    \
+        }                                                      \
+    }
 
-#define T5_FF(where, block)                                                                        \
-    {where, PLAIN, block "DenseReluDense.wi.weight", {FF, HIDDEN}},                                \
-    {where, GATED, block "DenseReluDense.wi_0.weight", {FF, HIDDEN}},                              \
-    {where, GATED, block "DenseReluDense.wi_1.weight", {FF, HIDDEN}},                              \
-    {where, 0, block "DenseReluDense.wo.weight", {HIDDEN, FF}},                                    \
-    {where, 0, block "layer_norm.weight", {HIDDEN}}
+#define T5_FF(where, block)                                               \
+    {where, PLAIN, block "DenseReluDense.wi.weight", {FF, HIDDEN}},       \
+        {where, GATED, block "DenseReluDense.wi_0.weight", {FF, HIDDEN}}, \
+        {where, GATED, block "DenseReluDense.wi_1.weight", {FF, HIDDEN}}, \
+        {where, 0, block "DenseReluDense.wo.weight", {HIDDEN, FF}},       \
+    {                                                                     \
+        where, 0, block "layer_norm.weight",                              \
+        {                                                                 \
+            HIDDEN                                                        \
+        }                                                                 \
+    }
 
 #define ENCODER "encoder.block.%d.layer."
 #define DECODER "decoder.block.%d.layer."
@@ -183,9 +218,9 @@ static const struct row t5_rows[] = {
 };
 
 static const struct row *const family_rows[] = {
-    [FAMILY_LLAMA] = llama_rows,     [FAMILY_QWEN2] = qwen2_rows,   [FAMILY_QWEN3] = qwen3_rows,
-    [FAMILY_MIXTRAL] = mixtral_rows, [FAMILY_GEMMA] = llama_rows,   [FAMILY_GEMMA2] = gemma2_rows,
-    [FAMILY_GEMMA3] = gemma3_rows,   [FAMILY_GPT2] = gpt2_rows,     [FAMILY_T5] = t5_rows,
+    [FAMILY_LLAMA] = llama_rows,     [FAMILY_QWEN2] = qwen2_rows, [FAMILY_QWEN3] = qwen3_rows,
+    [FAMILY_MIXTRAL] = mixtral_rows, [FAMILY_GEMMA] = llama_rows, [FAMILY_GEMMA2] = gemma2_rows,
+    [FAMILY_GEMMA3] = gemma3_rows,   [FAMILY_GPT2] = gpt2_rows,   [FAMILY_T5] = t5_rows,
 };
 
 /* ---- the arrays ---- */
@@ -249,7 +284,8 @@ static int add_arrays(const struct config *c)
 
     for (int64_t l = 0; !status && l < c->family.sizes[FAMILY_LAYERS]; l++)
         status = add_layer(c, PER_LAYER, FIRST_LAYER, l);
-    for (int64_t l = 0; !status && c->rows == t5_rows && l < c->family.sizes[FAMILY_DECODER_LAYERS]; l++)
+    for (int64_t l = 0; !status && c->rows == t5_rows && l < c->family.sizes[FAMILY_DECODER_LAYERS];
+         l++)
         status = add_layer(c, PER_DECODER, FIRST_DECODER, l);
     return status ? status : add_all(c, AFTER, 0);
 }

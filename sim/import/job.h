@@ -83,8 +83,8 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
 void import_torchtitan(struct import_job *job, struct place first, const char *text,
                        struct diag *diag);
 
-/* The scenario of a job without faults so far; faults of sizes that do not go together are reported
- * at the end of the file. */
+/* The scenario of a job; nothing where there were faults.  Sizes that do not go together are
+ * reported at the end of the file. */
 void import_job_print(const struct import_job *job, const char *from, struct text *out,
                       struct diag *diag);
 

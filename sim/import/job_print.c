@@ -268,10 +268,10 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
                       struct diag *diag)
 {
     struct shape shape = {0};
-    size_t before = diag->nerrors;
 
-    find_data(&shape, job, diag);
-    if (diag->nerrors == before)
+    if (diag->nerrors == 0)
+        find_data(&shape, job, diag);
+    if (diag->nerrors == 0)
         find_batch(&shape, job, diag);
     if (diag->nerrors > 0)
         return;

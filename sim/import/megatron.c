@@ -215,7 +215,8 @@ static void finish(struct import_job *job, struct diag *diag)
     if (strcmp(job->position, "learned_absolute") != 0)
         job->positions = 0;
     job->dynamic_scale = job->loss_scale_window > 0;
-    if (!job->size && (job->layers == 0 || job->d_model == 0 || job->heads == 0))
+    if (diag->nerrors == 0 && !job->size &&
+        (job->layers == 0 || job->d_model == 0 || job->heads == 0))
         diag_error(diag, job->end,
                    "no model; expected --num-layers, --hidden-size, --num-attention-heads");
 }

@@ -15,9 +15,9 @@ static const struct {
     const char *name;
     enum shd_dtype dtype;
 } types[] = {
-    {"F32", SHD_F32},   {"F64", SHD_F64}, {"BF16", SHD_BF16},      {"F16", SHD_F16},
-    {"I32", SHD_I32},   {"U32", SHD_I32}, {"I8", SHD_I8},          {"U8", SHD_U8},
-    {"I16", SHD_I16},   {"U16", SHD_I16}, {"I64", SHD_I64},        {"U64", SHD_I64},
+    {"F32", SHD_F32},   {"F64", SHD_F64},        {"BF16", SHD_BF16},      {"F16", SHD_F16},
+    {"I32", SHD_I32},   {"U32", SHD_I32},        {"I8", SHD_I8},          {"U8", SHD_U8},
+    {"I16", SHD_I16},   {"U16", SHD_I16},        {"I64", SHD_I64},        {"U64", SHD_I64},
     {"BOOL", SHD_BOOL}, {"F8_E4M3", SHD_F8E4M3}, {"F8_E5M2", SHD_F8E5M2},
 };
 
@@ -80,7 +80,9 @@ static int read_array(struct shd_tree *tree, const struct yaml_node *key,
     offsets = yaml_find(node, "data_offsets");
     if (!type || !extents || !offsets) {
         diag_error(diag, node->place, "'%.100s' has no %s", key->text,
-                   !type ? "dtype" : !extents ? "shape" : "data_offsets");
+                   !type      ? "dtype"
+                   : !extents ? "shape"
+                              : "data_offsets");
         return SHD_EINVAL;
     }
     if (!read_type(&leaf.dtype, type, key->text, diag) ||

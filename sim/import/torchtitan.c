@@ -176,7 +176,7 @@ static void find_model(struct import_job *job, struct diag *diag)
     for (const struct family_flavor *f = family_flavors; f->size && job->model && job->flavor; f++)
         if (!strcmp(f->model, job->model) && !strcmp(f->flavor, job->flavor))
             job->size = f->size;
-    if (!job->size)
+    if (!job->size && diag->nerrors == 0)
         diag_error(diag, job->end,
                    "no published model; expected model.name and flavor of one (llama3 8B, 70B, "
                    "405B; deepseek_v3 16B, 236B, 671B), or its size by --model");
