@@ -336,6 +336,7 @@ test_scripts = \
 	%D%/replay.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \
+	%D%/runs.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \

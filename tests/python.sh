@@ -28,13 +28,13 @@ ok $? "python: the example of its README"
 diag <log
 
 # A wheel, where what builds wheels is there; without network.
-cp -R "$package" wheel
-chmod -R u+w wheel
+cp -R "$package" built
+chmod -R u+w built
 if python3 -c 'import setuptools, wheel, pip' 2>/dev/null; then
-    (cd wheel && python3 -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1
+    (cd built && python3 -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1
     ok $? "python: the wheel is built"
     diag <log
-    PYTHONPATH=$(echo "$tmp"/wheel/dist/*.whl) python3 -c 'import shardsim
+    PYTHONPATH=$(echo "$tmp"/built/dist/*.whl) python3 -c 'import shardsim
 assert ".whl" in shardsim.__file__, shardsim.__file__
 assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
     ok $? "python: the wheel works"
@@ -43,7 +43,7 @@ else
     skip "python: the wheel is built" "no pip, setuptools and wheel"
 fi
 if python3 -m mypy --version >/dev/null 2>&1; then
-    (cd wheel && python3 -m mypy --strict) >log 2>&1
+    (cd built && python3 -m mypy --strict) >log 2>&1
     ok $? "python: types"
     diag <log
 else
