@@ -237,8 +237,12 @@ libsim_la_SOURCES = \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/jax.c \
+	%D%/export/megatron.c \
 	%D%/export/pytorch.c \
+	%D%/export/roles.c \
+	%D%/export/roles.h \
 	%D%/export/targets.h \
+	%D%/export/torchtitan.c \
 	%D%/family/family.c \
 	%D%/family/family.h \
 	%D%/graph/gradient.c \

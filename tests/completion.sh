@@ -112,10 +112,10 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'run plan compare check bench calibrate search show explain replay report trace runs query --help --version' ''
+    'init run plan compare check bench calibrate search show explain replay export report trace runs query --help --version' ''
 completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in run plan compare check bench calibrate search explain replay report trace runs query 'show array' 'show groups' 'show matrix' \
+for command in init run plan compare check bench calibrate search explain replay export report trace runs query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
     # Words are meant to split.
@@ -124,7 +124,7 @@ for command in run plan compare check bench calibrate search explain replay repo
 done
 [ "$(said run)" = "--json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
-completes "subjects of show" 'array curves functions groups hardware matrix memory mesh options schema strategies timetable tree' show ''
+completes "subjects of show" 'array curves functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''
 completes "scenarios of explain" 'dp_tp.yaml' explain d
 completes "folders" 'layouts' check ''

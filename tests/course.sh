@@ -8,6 +8,7 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 same_threads_as_scenarios
+pages_only
 
 # Lessons are Markdown: in ```console blocks a line "$ command" is followed by what it prints.
 cat >"$tmp/lesson.py" <<'PY'

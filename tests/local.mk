@@ -317,6 +317,7 @@ test_scripts = \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
+	%D%/init.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \

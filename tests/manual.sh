@@ -6,6 +6,7 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 same_threads_as_scenarios
+pages_only
 
 # Built here, or in the tarball.
 pages=$top_builddir/man

@@ -38,6 +38,15 @@ leave_out() {
     exit 0
 }
 
+# Pages and examples: that what they show is what the program prints.  The commands in them have tests
+# of their own, which sanitizers see; here they would only cost minutes.
+pages_only() {
+    [ "${SHD_TEST_SIZE:-}" = small ] || return 0
+    skip "all" "its commands are tested one by one elsewhere"
+    done_testing
+    exit 0
+}
+
 # Whatever comes on stdin, as remarks.
 diag() {
     sed 's/^/# /'

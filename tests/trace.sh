@@ -61,6 +61,7 @@ for key, each in slices.items():
     for e in each: # a slice of no time may lie within another
         assert e["name"] and e["cat"] in ("forward", "backward", "optimizer") and e["dur"] >= 0
         assert ns(e["ts"]) >= end or e["dur"] == 0, (key, e)
+        assert e["dur"] > 0 or threads[key] != "computations"
         end = max(end, ns(e["ts"] + e["dur"]))
 step = t["otherData"]["step_seconds"]
 last = max(e["ts"] + e["dur"] for each in slices.values() for e in each)

@@ -86,7 +86,7 @@ class Commands(unittest.TestCase):
     def test_traffic(self) -> None:
         result = shardsim.plan(MINE).only
         rows = result.traffic()
-        self.assertEqual(sum(map(sum, rows)), result.received_bytes.total)
+        self.assertEqual(sum(sum(row) for row in rows), result.received_bytes.total)
         self.assertEqual(rows[0][0], 0)
 
     def test_compare(self) -> None:

@@ -53,7 +53,7 @@ static const struct argp_option option_table[] = {
      "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
      0},
     {"columns", KEY_COLUMNS, "NAMES", 0,
-     "The columns of the table, with commas between them: names as in --format=csv, headings such "
+     "The columns of the table, with commas between them: keys as CSV has them, headings such "
      "as replayed, or all; if not given, those that tell strategies apart and fit in one table",
      0},
     {"sort", KEY_SORT, "NAME", 0, "Sort by this column, the best first", 0},

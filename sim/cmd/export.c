@@ -33,7 +33,7 @@ static const struct export_target *parse_target(const char *arg, const struct ar
     nearest_init(&near, arg);
     for (size_t i = 0; export_targets[i]; i++)
         nearest_add(&near, export_targets[i]->name);
-    args_error(state, "no target '%s'%s; expected jax or pytorch", arg,
+    args_error(state, "no target '%s'%s; expected jax, megatron, pytorch or torchtitan", arg,
                nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
@@ -54,7 +54,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!o->target)
-            args_error(state, "to what? expected --to jax or --to pytorch");
+            args_error(state, "to what? expected --to jax, megatron, pytorch or torchtitan");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -76,7 +76,8 @@ static int put(const char *path, const struct text *text)
 static int export_trial(const struct options *o)
 {
     const struct trial *trial = &o->chosen.trial;
-    struct export_layout layout = {.scenario = trial->scenario->name,
+    struct export_layout layout = {.source = trial->scenario,
+                                   .scenario = trial->scenario->name,
                                    .strategy = trial->scenario->strategy,
                                    .mesh = trial->mesh,
                                    .graph = trial->graph,
@@ -100,7 +101,7 @@ static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
         {"output", 'o', "FILE", 0, "Write to this file", 0},
-        {"to", KEY_TO, "jax|pytorch", 0, "The system whose code is written", 0},
+        {"to", KEY_TO, "jax|megatron|pytorch|torchtitan", 0, "The system whose code is written", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -111,13 +112,17 @@ static int run(int argc, char **argv)
         "and input, the forward pass with a with_sharding_constraint at every place that a "
         "constraint names, and a main that checks the shards and compiles the step; for PyTorch "
         "the DeviceMesh and the DTensor placements of every parameter and input, and a main that "
-        "checks local shapes.\v"
+        "checks local shapes; for Megatron-LM the command with its options, for torchtitan the "
+        "TOML "
+        "file, both from what each axis of the mesh shards, whatever it is called.\v"
         "What a system cannot say is an error.\n\n"
         "Examples:\n"
         "  The layout as JAX code:\n"
         "    shardsim export --to jax scenarios/tensor_parallel.yaml -o step.py\n"
         "  As placements of DTensor:\n"
-        "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n"
+        "  As the command that Megatron-LM takes:\n"
+        "    shardsim export --to megatron scenarios/llama3.yaml\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};
@@ -132,4 +137,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd cmd_export = {"export", "a layout as JAX or PyTorch code", run};
+const struct cmd cmd_export = {"export", "a layout as code or options of other systems", run};

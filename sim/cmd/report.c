@@ -89,9 +89,9 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  Five layouts of one model:\n"
         "    shardsim report scenarios/strategies.yaml -o layouts.html\n"
-        "  A thousand devices on a cluster, on paper:\n"
-        "    shardsim report --plan scenarios/block_1024_devices.yaml -s hardware=h100-sxm "
-        "-o many.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        "  Forty of a sweep on a cluster, on paper:\n"
+        "    shardsim report --plan scenarios/sweep.yaml -s hardware=b200 -o "
+        "sweep.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children,
         NULL,
         NULL};

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
+#include "program/moments.h"
 
 struct request {
     struct canvas canvas;
@@ -44,9 +45,8 @@ struct film {
     const struct program *program;
     uint32_t rank;
     struct program_memory peak;
-    uint128 uses[PROGRAM_NUSES]; /* now */
-    uint128 *bytes;              /* [moment][kind], as struct stack's */
-    size_t nmoments, room;
+    struct program_moments moments;
+    uint128 *bytes;  /* [moment][kind], as struct stack's */
     uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
     struct alike *alikes;
     size_t nalikes;
@@ -102,70 +102,60 @@ static void keep_alive(struct film *f)
 
 static void change(void *arg, uint32_t buffer, bool alive)
 {
-    struct film *f = arg;
-    const struct program_buffer *b = &f->program->buffers[buffer];
+    ((struct film *)arg)->alive[buffer] += alive ? 1 : -1U;
+}
 
-    f->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
-    f->alive[buffer] += alive ? 1 : -1U;
+static void look(void *arg, uint32_t op, uint32_t microbatch)
+{
+    struct film *f = arg;
+
+    if (!f->found && !f->failed && op == f->peak.op && microbatch == f->peak.microbatch)
+        keep_alive(f);
 }
 
 /* A new phase, or a new microbatch, which begins at a moment. */
-static void add_span(struct film *f, const struct program_op *op, uint32_t microbatch)
+static void add_span(struct film *f, size_t at)
 {
-    const char *name = program_phase_name(op->phase);
+    const struct program_moment *moment = &f->moments.each[at];
+    uint8_t phase = f->program->ops[moment->op].phase;
+    const char *name = program_phase_name(phase);
     char numbered[64];
 
-    if (microbatch > 0 && op->phase != PROGRAM_PHASE_UPDATE) {
-        snprintf(numbered, sizeof numbered, "%s %u", name, microbatch + 1);
+    if (moment->microbatch > 0 && phase != PROGRAM_PHASE_UPDATE) {
+        snprintf(numbered, sizeof numbered, "%s %u", name, moment->microbatch + 1);
         name = numbered;
     }
     if (f->nspans == 0 || strcmp(f->spans[f->nspans - 1].name, name) != 0)
-        f->spans[f->nspans++] =
-            (struct stack_span){f->nmoments, figure_print(&f->texts, "%s", name)};
+        f->spans[f->nspans++] = (struct stack_span){at, figure_print(&f->texts, "%s", name)};
 }
 
-static bool make_room(struct film *f)
+/* The moments as what is drawn. */
+static bool add_moments(struct film *f)
 {
-    size_t room = f->room ? 2 * f->room : 256;
-    struct stack_span *spans;
-    uint128 *bytes;
-
-    if (f->nmoments < f->room)
-        return true;
-    bytes = realloc(f->bytes, room * PROGRAM_NUSES * sizeof *bytes);
-    f->bytes = bytes ? bytes : f->bytes;
-    spans = realloc(f->spans, room * sizeof *spans);
-    f->spans = spans ? spans : f->spans;
-    f->failed |= !bytes || !spans;
-    f->room = room;
-    return !f->failed;
-}
-
-static void look(void *arg, uint32_t i, uint32_t microbatch)
-{
-    struct film *f = arg;
-    const struct program_op *op = &f->program->ops[i];
-    uint128 *now;
-
-    if (i < f->program->first_op || f->failed || !make_room(f))
-        return;
-    add_span(f, op, microbatch);
-    now = &f->bytes[f->nmoments++ * PROGRAM_NUSES];
-    for (int k = 0; k < PROGRAM_NUSES; k++)
-        now[k] = f->uses[order[k]] + (order[k] == PROGRAM_WORKSPACE ? op->workspace_bytes : 0);
-    if (!f->found && i == f->peak.op && microbatch == f->peak.microbatch)
-        keep_alive(f);
+    f->bytes = calloc(f->moments.n + 1, PROGRAM_NUSES * sizeof *f->bytes);
+    f->spans = calloc(f->moments.n + 1, sizeof *f->spans);
+    if (!f->bytes || !f->spans)
+        return false;
+    for (size_t i = 0; i < f->moments.n; i++) {
+        for (int k = 0; k < PROGRAM_NUSES; k++)
+            f->bytes[i * PROGRAM_NUSES + (size_t)k] = f->moments.each[i].uses[order[k]];
+        add_span(f, i);
+    }
+    return true;
 }
 
 static bool film_init(struct film *f, const struct program *program, uint32_t rank)
 {
     const struct program_memory_watch watch = {change, look, f};
+    struct shd_error err;
 
     *f = (struct film){.program = program, .rank = rank};
     figure_init(&f->texts);
+    if (program_moments_init(&f->moments, program, rank, &err) != SHD_OK)
+        return false;
     f->alive = calloc((size_t)program->nbuffers + 1, sizeof *f->alive);
     f->alikes = calloc((size_t)program->nbuffers + 1, sizeof *f->alikes);
-    if (!f->alive || !f->alikes)
+    if (!f->alive || !f->alikes || !add_moments(f))
         return false;
     program_memory(&f->peak, program, rank);
     program_memory_walk(program, rank, &watch);
@@ -180,6 +170,7 @@ static void film_fini(struct film *f)
     free(f->alive);
     free(f->bytes);
     free(f->spans);
+    program_moments_fini(&f->moments);
     figure_fini(&f->texts);
 }
 
@@ -234,7 +225,7 @@ static int draw(const struct request *o, struct film *f)
     struct stack stack = {.kinds = kinds,
                           .nkinds = PROGRAM_NUSES,
                           .bytes = f->bytes,
-                          .nmoments = f->nmoments,
+                          .nmoments = f->moments.n,
                           .spans = f->spans,
                           .nspans = f->nspans,
                           .notes = notes};

@@ -122,9 +122,8 @@ static int run(int argc, char **argv)
         "Examples:\n"
         "  Who waits for whom, in Perfetto?\n"
         "    shardsim trace scenarios/dp_tp.yaml -o step.json\n"
-        "  A pipeline on a cluster, on paper:\n"
-        "    shardsim trace --plan scenarios/train_pipeline.yaml -S 1f1b -s hardware=h100-sxm "
-        "-o 1f1b.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
+        "  The same on a cluster, on paper:\n"
+        "    shardsim trace --plan scenarios/dp_tp.yaml -s hardware=b200 -o step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
         children,
         NULL,
         NULL};

@@ -3,11 +3,14 @@
 
 #include "export/export.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/targets.h"
 
-const struct export_target *const export_targets[] = {&export_jax, &export_pytorch, NULL};
+const struct export_target *const export_targets[] = {&export_jax, &export_megatron,
+                                                      &export_pytorch, &export_torchtitan, NULL};
 
 const struct export_target *export_find(const char *name)
 {
@@ -29,6 +32,36 @@ void export_add_string(struct text *out, const char *name)
             text_add_char(out, (char)*c);
     }
     text_add_char(out, '"');
+}
+
+void export_add_double(struct text *out, double value)
+{
+    char number[32];
+
+    snprintf(number, sizeof number, "%.15g", value);
+    if (strtod(number, NULL) != value)
+        snprintf(number, sizeof number, "%.17g", value);
+    text_add(out, number);
+}
+
+int export_check_types(const struct scenario *scenario, const char *system, struct shd_error *err)
+{
+    const struct scenario_types *t = &scenario->types;
+    const struct {
+        const char *key;
+        enum scenario_type type;
+    } kept[] = {{"gradients", t->gradients}, {"moments", t->moments}, {"reduce", t->reduce}};
+
+    if (!scenario->step.update || scenario->model.dtype == SHD_F32)
+        return SHD_OK;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (scenario_type(scenario, kept[i].type) != SHD_F32)
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "%s keeps and adds up in float32; expected types.%s float32, not "
+                                 "%s",
+                                 system, kept[i].key,
+                                 shd_dtype_name(scenario_type(scenario, kept[i].type)));
+    return SHD_OK;
 }
 
 void export_add_spec(struct text *out, const struct shd_sharding *sharding)

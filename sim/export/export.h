@@ -17,8 +17,10 @@
 #include "base/text.h"
 #include "graph/graph.h"
 #include "model/model.h"
+#include "scenario/scenario.h"
 
 struct export_layout {
+    const struct scenario *source;
     const char *scenario, *strategy, *what; /* names, and the model in words */
     const struct shd_mesh *mesh;
     const struct graph *graph;
@@ -40,6 +42,14 @@ const struct export_target *export_find(const char *name); /* NULL: there is non
 
 /* A name as a Python string, quoted. */
 void export_add_string(struct text *out, const char *name);
+
+/* A number in as few digits as read back as the same. */
+void export_add_double(struct text *out, double value);
+
+/* Types of gradients, moments and sums that such systems have no option for: with a type of 16 bits
+ * all of these are float32 there.  SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_check_types(const struct scenario *scenario, const char *system,
+                                      struct shd_error *err);
 
 /* "P('dp', None, ('x', 'y'))": without trailing None's.  SHD_EUNSUPPORTED where the sharding is
  * partial. */

@@ -8,6 +8,8 @@
 #include "export/export.h"
 
 extern const struct export_target export_jax;
+extern const struct export_target export_megatron;
 extern const struct export_target export_pytorch;
+extern const struct export_target export_torchtitan;
 
 #endif /* EXPORT_TARGETS_H */

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/traffic.h"
 #include "view/html.h"
@@ -24,6 +25,13 @@ static void add_bytes(struct text *out, uint128 bytes)
     text_add(out, "</td>");
 }
 
+static const char *algorithm_of(const struct traffic_row *row)
+{
+    if (row->algorithm)
+        return row->algorithm;
+    return !strcmp(row->op, coll_kind_name(COLL_SEND_RECV)) ? "one message" : "box by box";
+}
+
 static void print_row(const struct traffic_row *row, size_t number, struct text *out)
 {
     text_addf(out, "<tr><th scope=row data-v=%zu>%zu</th>", number, number);
@@ -36,7 +44,7 @@ static void print_row(const struct traffic_row *row, size_t number, struct text 
               row->group_size, row->groups, row->group_size, row->count, row->count);
     add_bytes(out, row->operand_bytes);
     add_bytes(out, row->received_bytes);
-    add_word(out, row->algorithm ? row->algorithm : "box by box");
+    add_word(out, algorithm_of(row));
     add_word(out, row->where);
     add_word(out, row->why);
     text_add(out, "</tr>\n");

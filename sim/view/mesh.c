@@ -36,10 +36,12 @@ static void print_label(const char *scope, const char *label, struct text *out)
 
 static void print_grid(const struct figure *f, const struct figure_grid *g, struct text *out)
 {
+    bool has_rows = g->row_title && g->row_title[0];
+
     text_add(out, "<table class=mesh><caption>");
     html_add(out, g->title && g->title[0] ? g->title : f->title);
     text_add(out, "</caption>\n<thead><tr><th scope=col>");
-    html_addf(out, "%s \\ %s", g->row_title ? g->row_title : "",
+    html_addf(out, "%s%s%s", has_rows ? g->row_title : "", has_rows ? " \\ " : "",
               g->column_title ? g->column_title : "");
     text_add(out, "</th>");
     for (uint32_t c = 0; c < g->ncolumns; c++)

@@ -115,7 +115,8 @@ static uint64_t add_slice(struct trace *t, uint32_t lane, const struct events_se
                                  .microbatch = seen->microbatch});
 }
 
-/* Computations, and transfers that take no time, as those of a sender do: where arrows begin. */
+/* Computations that take time, and transfers that take none, as those of a sender do: there arrows
+ * begin. */
 static void add_slices(struct trace *t, uint32_t l)
 {
     const struct timeline_lane *lane = &t->timeline->lanes[l];
@@ -123,7 +124,7 @@ static void add_slices(struct trace *t, uint32_t l)
     for (size_t i = 0; i < lane->nactions; i++) {
         const struct events_seen *a = &lane->actions[i];
 
-        if (a->stream < 0 || a->end_ns == a->start_ns)
+        if ((a->stream < 0) == (a->end_ns > a->start_ns))
             t->slice_of[l][i] = add_slice(t, l, a);
     }
     for (size_t i = 0; i < lane->nstretches; i++) {

@@ -12,17 +12,11 @@
 #include "view/html.h"
 #include "view/parts.h"
 
-/* A sentence of one of compare's lines, which begin with a small letter; nothing of an empty one.
- */
-static void add_line(struct text *out, struct text *line)
+/* Sentences that were made apart; freed. */
+static void add_line(struct text *out, struct text *line, const char *end)
 {
-    if (line->length > 0) {
-        char first[2] = {text_get(line)[0], '\0'};
-
-        if (first[0] >= 'a' && first[0] <= 'z')
-            first[0] += 'A' - 'a';
-        html_addf(out, "%s%s. ", first, text_get(line) + 1);
-    }
+    if (line->length > 0)
+        html_addf(out, "%s%s ", text_get(line), end);
     out->failed |= line->failed;
     text_fini(line);
 }
@@ -44,7 +38,7 @@ static void add_best(const struct compare_rows *rows, enum compare_id c, const c
     }
     if (line.length > 0)
         text_addf(&line, " (%s)", units_print_bytes(buf, sizeof buf, best));
-    add_line(out, &line);
+    add_line(out, &line, ".");
 }
 
 static void add_named(const struct compare_rows *rows, enum compare_id c, const char *value,
@@ -60,7 +54,7 @@ static void add_named(const struct compare_rows *rows, enum compare_id c, const 
         text_add(&line, line.length ? ", " : what);
         compare_add_name(rows, i, &line);
     }
-    add_line(out, &line);
+    add_line(out, &line, ".");
 }
 
 /* Of one strategy there is no winner: what it comes to. */
@@ -92,13 +86,13 @@ void verdict_print(const struct compare_rows *rows, struct text *out)
 
     if (rows->compare->nresults > 1) {
         compare_verdict(rows, &line);
-        add_line(out, &line);
-        add_best(rows, COMPARE_RECEIVED, "fewest bytes received: ", out);
-        add_best(rows, COMPARE_PEAK, "least peak memory: ", out);
+        add_line(out, &line, "");
+        add_best(rows, COMPARE_RECEIVED, "Fewest bytes received: ", out);
+        add_best(rows, COMPARE_PEAK, "Least peak memory: ", out);
     } else {
         add_one(rows, out);
     }
-    add_named(rows, COMPARE_FITS, "NO", "does not fit its memory limit: ", out);
-    add_named(rows, COMPARE_VERIFIED, "NOT OK", "wrong numbers: ", out);
-    add_named(rows, COMPARE_VERIFIED, "ok", "agrees with the unsharded computation: ", out);
+    add_named(rows, COMPARE_FITS, "NO", "Does not fit its memory limit: ", out);
+    add_named(rows, COMPARE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
+    add_named(rows, COMPARE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
 }

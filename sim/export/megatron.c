@@ -1,0 +1,367 @@
+/* A layout as the command line of Megatron-LM's pretrain_gpt.py.
+ *
+ * Its ranks are laid out with tensor parallelism innermost, then context, experts, data, and stages
+ * outermost; or with stages inside data, for which it has an option.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "export/roles.h"
+#include "export/targets.h"
+
+struct command {
+    const struct export_layout *layout;
+    const struct scenario *source;
+    struct export_roles roles;
+    struct text *out;
+    struct shd_error *err;
+};
+
+static int refuse(struct command *c, const char *what)
+{
+    return shd_error_set(c->err, SHD_EUNSUPPORTED, "Megatron-LM has no %s", what);
+}
+
+static void add_flag(struct command *c, const char *flag)
+{
+    text_addf(c->out, " \\\n    %s", flag);
+}
+
+static void add_number(struct command *c, const char *option, int64_t value)
+{
+    text_addf(c->out, " \\\n    %s %" PRId64, option, value);
+}
+
+static void add_fraction(struct command *c, const char *option, double value)
+{
+    text_addf(c->out, " \\\n    %s ", option);
+    export_add_double(c->out, value);
+}
+
+static void add_word(struct command *c, const char *option, const char *value)
+{
+    text_addf(c->out, " \\\n    %s %s", option, value);
+}
+
+/* ---- what cannot be said ---- */
+
+static int check_model(struct command *c)
+{
+    const struct scenario_model *m = &c->source->model;
+
+    if (m->kind != SCENARIO_TRANSFORMER && m->kind != SCENARIO_GPT2 && m->kind != SCENARIO_LLAMA3 &&
+        m->kind != SCENARIO_MIXTRAL)
+        return shd_error_set(c->err, SHD_EUNSUPPORTED,
+                             "Megatron-LM's pretrain_gpt.py has no model of kind %s; expected "
+                             "transformer, gpt2, llama3 or mixtral",
+                             scenario_kind_name(m->kind));
+    if (m->dtype == SHD_F64)
+        return refuse(c, "float64; expected model.dtype float32, bfloat16 or float16");
+    if (m->activation == SCENARIO_RELU || m->activation == SCENARIO_SILU ||
+        m->activation == SCENARIO_GEGLU)
+        return refuse(c, "such activation as this; expected gelu or swiglu");
+    if (m->mla.kv_rank > 0)
+        return refuse(c, "form of these compressed keys; expected no `mla`");
+    if (!m->causal)
+        return refuse(c, "attention to what lies ahead in a GPT; expected model.causal true");
+    if (m->rope.used && m->positions > 0)
+        return refuse(c, "rotary and learned positions at once");
+    return SHD_OK;
+}
+
+static int check_experts(struct command *c)
+{
+    const struct scenario_moe *moe = &c->source->model.moe;
+
+    if (moe->experts == 0)
+        return SHD_OK;
+    if (moe->routing != SCENARIO_ROUTING_LEARNED)
+        return refuse(c, "workload in the place of a router; expected moe.routing learned");
+    if (moe->shared > 0 || moe->groups > 1 || moe->first_dense > 0 || moe->every > 1 ||
+        moe->score != SCENARIO_SOFTMAX || moe->bias || moe->token_groups > 0)
+        return shd_error_set(c->err, SHD_EUNSUPPORTED,
+                             "experts of Megatron-LM are written for a softmax over all of them in "
+                             "every layer; expected no moe.shared, groups, first_dense, every, "
+                             "bias, token_groups");
+    return SHD_OK;
+}
+
+static int check_pipeline(struct command *c)
+{
+    const struct scenario_pipeline *p = &c->source->pipeline;
+
+    if (c->roles.size[EXPORT_PIPELINE] == 1)
+        return SHD_OK;
+    if (strcmp(p->schedule, "1F1B") != 0 && strcmp(p->schedule, "Interleaved1F1B") != 0)
+        return shd_error_set(c->err, SHD_EUNSUPPORTED,
+                             "Megatron-LM has no schedule %.40s; expected 1F1B or Interleaved1F1B",
+                             p->schedule);
+    if (p->nplaces > 0 || p->nlayers > 0)
+        return refuse(c, "stages by name or of given layers here; expected neither "
+                         "pipeline.layers nor pipeline.place");
+    return SHD_OK;
+}
+
+static int check_context(struct command *c)
+{
+    const struct scenario_context *x = &c->source->context;
+
+    if (x->documents.mean > 0 || x->documents.nlengths > 0)
+        return refuse(c, "option for lengths of packed documents; expected no context.documents");
+    if (c->roles.size[EXPORT_CONTEXT] > 1 && x->order != SCENARIO_ZIGZAG)
+        return refuse(c, "other order of a sharded sequence than zigzag; expected context.order "
+                         "zigzag");
+    return SHD_OK;
+}
+
+static int check_recompute(struct command *c)
+{
+    const struct scenario_recompute *r = &c->source->recompute;
+
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0)
+        return refuse(c, "recomputation by patterns of names; expected recompute none, selective "
+                         "or full");
+    if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->every > 1 || r->first > 0))
+        return refuse(c, "recomputation of some layers here; expected neither recompute.every "
+                         "nor recompute.first");
+    return SHD_OK;
+}
+
+static int check_rest(struct command *c)
+{
+    const struct scenario *s = c->source;
+
+    if (c->roles.zero == 3 && s->zero.stage == 3 && !s->zero.reshard)
+        return refuse(c, "sharded parameters that stay gathered; expected zero.reshard true");
+    if (export_roles_sequences(&c->roles, s) * export_roles_data(&c->roles) *
+            s->batch.microbatches !=
+        s->batch.size)
+        return refuse(c, "parts of sequences; expected a batch that replicas and microbatches "
+                         "divide");
+    return export_check_types(s, "Megatron-LM", c->err);
+}
+
+static int check(struct command *c)
+{
+    int (*const checks[])(struct command *) = {check_model,   check_experts,   check_pipeline,
+                                               check_context, check_recompute, check_rest};
+    int status = SHD_OK;
+
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SHD_OK; i++)
+        status = checks[i](c);
+    return status;
+}
+
+/* ---- what can ---- */
+
+static void add_sizes(struct command *c)
+{
+    const struct scenario_model *m = &c->source->model;
+
+    add_number(c, "--num-layers", m->layers);
+    add_number(c, "--hidden-size", m->d_model);
+    add_number(c, "--ffn-hidden-size", m->d_ff);
+    add_number(c, "--num-attention-heads", m->heads);
+    add_number(c, "--kv-channels", m->head_dim);
+    if (m->kv_heads != m->heads) {
+        add_flag(c, "--group-query-attention");
+        add_number(c, "--num-query-groups", m->kv_heads);
+    }
+    add_number(c, "--vocab-size", m->vocab);
+    add_number(c, "--make-vocab-size-divisible-by", 1);
+    add_number(c, "--seq-length", c->source->batch.seq);
+    add_number(c, "--max-position-embeddings",
+               m->positions > 0 ? m->positions : c->source->batch.seq);
+}
+
+static void add_model(struct command *c)
+{
+    const struct scenario_model *m = &c->source->model;
+
+    add_sizes(c);
+    add_word(c, "--position-embedding-type",
+             m->positions > 0 ? "learned_absolute"
+             : m->rope.used   ? "rope"
+                              : "none");
+    if (m->rope.used)
+        add_fraction(c, "--rotary-base", m->rope.theta);
+    if (m->rope.used && m->rope.interleaved)
+        add_flag(c, "--rotary-interleaved");
+    add_word(c, "--normalization", m->norm == SCENARIO_RMS ? "RMSNorm" : "LayerNorm");
+    if (m->norm_eps > 0)
+        add_fraction(c, "--norm-epsilon", m->norm_eps);
+    if (m->activation == SCENARIO_SWIGLU)
+        add_flag(c, "--swiglu");
+    if (!m->bias)
+        add_flag(c, "--disable-bias-linear");
+    if (m->attention_bias == SCENARIO_BIAS_QKV)
+        add_flag(c, "--add-qkv-bias");
+    if (!m->tied)
+        add_flag(c, "--untie-embeddings-and-output-weights");
+    if (m->window > 0)
+        text_addf(c->out, " \\\n    --window-size %" PRId64 ",0", m->window - 1);
+    if (m->dtype != SHD_F32)
+        add_flag(c, m->dtype == SHD_BF16 ? "--bf16" : "--fp16");
+}
+
+static void add_experts(struct command *c)
+{
+    const struct scenario_moe *moe = &c->source->model.moe;
+
+    if (moe->experts == 0)
+        return;
+    add_number(c, "--num-experts", moe->experts);
+    add_number(c, "--moe-router-topk", moe->top_k);
+    add_number(c, "--moe-ffn-hidden-size", moe->d_ff > 0 ? moe->d_ff : c->source->model.d_ff);
+    if (!moe->renormalize)
+        add_flag(c, "--moe-router-pre-softmax");
+    if (moe->aux_loss > 0) {
+        add_word(c, "--moe-router-load-balancing-type", "aux_loss");
+        add_fraction(c, "--moe-aux-loss-coeff", moe->aux_loss);
+    }
+    if (moe->z_loss > 0)
+        add_fraction(c, "--moe-z-loss-coeff", moe->z_loss);
+    if (moe->capacity > 0)
+        add_fraction(c, "--moe-expert-capacity-factor", moe->capacity);
+    add_word(c, "--moe-token-dispatcher-type", "alltoall");
+    add_number(c, "--expert-model-parallel-size", c->roles.experts);
+}
+
+static void add_pipeline(struct command *c)
+{
+    const struct scenario_pipeline *p = &c->source->pipeline;
+
+    add_number(c, "--pipeline-model-parallel-size", c->roles.size[EXPORT_PIPELINE]);
+    if (c->roles.size[EXPORT_PIPELINE] > 1 && !strcmp(p->schedule, "Interleaved1F1B"))
+        add_number(c, "--num-virtual-stages-per-pipeline-rank",
+                   c->layout->graph->nstages / c->roles.size[EXPORT_PIPELINE]);
+    if (c->roles.data_outside)
+        add_flag(c, "--use-tp-pp-dp-mapping");
+}
+
+static void add_zero(struct command *c)
+{
+    if (c->roles.zero == 1)
+        add_flag(c, "--use-distributed-optimizer");
+    if (c->roles.zero > 1) {
+        add_flag(c, "--use-distributed-optimizer");
+        add_flag(c, "--use-megatron-fsdp");
+        add_word(c, "--data-parallel-sharding-strategy",
+                 c->roles.zero == 2 ? "optim_grads" : "optim_grads_params");
+    }
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_REPLICA] > 1)
+        add_number(c, "--num-distributed-optimizer-instances", c->roles.size[EXPORT_REPLICA]);
+}
+
+static void add_mesh(struct command *c)
+{
+    const struct scenario *s = c->source;
+
+    add_number(c, "--tensor-model-parallel-size", c->roles.size[EXPORT_TENSOR]);
+    if (c->roles.sequence)
+        add_flag(c, "--sequence-parallel");
+    add_pipeline(c);
+    add_number(c, "--context-parallel-size", c->roles.size[EXPORT_CONTEXT]);
+    if (c->roles.size[EXPORT_CONTEXT] > 1)
+        add_word(c, "--cp-comm-type", s->context.method == SCENARIO_RING ? "p2p" : "all_gather");
+    add_zero(c);
+    add_number(c, "--micro-batch-size", export_roles_sequences(&c->roles, s));
+    add_number(c, "--global-batch-size", s->batch.size);
+    if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
+        add_word(c, "--recompute-granularity", "selective");
+    if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL) {
+        add_word(c, "--recompute-granularity", "full");
+        add_word(c, "--recompute-method", "uniform");
+        add_number(c, "--recompute-num-layers", s->recompute.group);
+    }
+}
+
+static void add_optimizer(struct command *c)
+{
+    const struct scenario_optimizer *o = &c->source->optimizer;
+
+    if (o->kind == SCENARIO_NO_OPTIMIZER)
+        return;
+    add_word(c, "--optimizer", o->kind == SCENARIO_SGD ? "sgd" : "adam");
+    add_fraction(c, "--lr", o->lr);
+    add_number(c, "--lr-warmup-iters", o->warmup);
+    add_word(c, "--lr-decay-style", o->decay == SCENARIO_COSINE ? "cosine" : "constant");
+    add_fraction(c, "--weight-decay", o->weight_decay);
+    add_fraction(c, "--clip-grad", o->clip);
+    add_number(c, "--train-iters", c->source->steps);
+    if (o->kind == SCENARIO_SGD) {
+        add_fraction(c, "--sgd-momentum", o->momentum);
+        return;
+    }
+    add_fraction(c, "--adam-beta1", o->betas[0]);
+    add_fraction(c, "--adam-beta2", o->betas[1]);
+    add_fraction(c, "--adam-eps", o->eps);
+}
+
+static void add_loss_scale(struct command *c)
+{
+    const struct scenario_loss_scale *scale = &c->source->loss_scale;
+
+    if (scale->kind == SCENARIO_STATIC_LOSS_SCALE)
+        add_number(c, "--loss-scale", scale->initial);
+    if (scale->kind != SCENARIO_DYNAMIC_LOSS_SCALE)
+        return;
+    add_number(c, "--initial-loss-scale", scale->initial);
+    add_number(c, "--loss-scale-window", scale->growth_interval);
+}
+
+/* What is done otherwise there, as comments. */
+static void add_notes(struct command *c)
+{
+    const struct scenario *s = c->source;
+
+    if (!s->step.update)
+        text_add(c->out,
+                 "# Planned without the optimizer, with which Megatron-LM always trains.\n");
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1)
+        text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
+                         "less memory than planned.\n");
+    if (s->model.dtype != SHD_F32 && s->step.update &&
+        scenario_type(s, s->types.parameters) != SHD_F32)
+        text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "
+                         "planned.\n");
+}
+
+static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
+{
+    struct command c = {.layout = layout, .source = layout->source, .out = out, .err = err};
+    int32_t devices = shd_mesh_size(layout->mesh);
+    int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
+    int status = check_model(&c);
+
+    if (status == SHD_OK)
+        status = export_roles_find(&c.roles, layout, err);
+    if (status == SHD_OK)
+        status = check(&c);
+    if (status != SHD_OK)
+        return status;
+    text_add(out, "#!/bin/sh\n# ");
+    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
+    text_add(out, ", ");
+    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
+    text_addf(out, ": %s\n", layout->what);
+    text_add(out, "# Written by 'shardsim export --to megatron'; data and tokenizer are given as "
+                  "further options.\n");
+    add_notes(&c);
+    text_addf(out, "torchrun --nnodes %d --nproc-per-node %d pretrain_gpt.py", devices / node,
+              node);
+    add_model(&c);
+    add_experts(&c);
+    add_mesh(&c);
+    add_optimizer(&c);
+    add_loss_scale(&c);
+    text_add(out, " \"$@\"\n");
+    return SHD_OK;
+}
+
+const struct export_target export_megatron = {
+    "megatron", "a command of Megatron-LM, from what each axis of the mesh shards", write};

@@ -1,0 +1,288 @@
+/* Roles are found in two passes: what an axis shards says what it is for; then everything that is
+ * sharded in this role must be so, since the other system would.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "export/roles.h"
+
+#include <string.h>
+
+static const char *const role_names[EXPORT_NROLES] = {
+    [EXPORT_PIPELINE] = "stages",        [EXPORT_REPLICA] = "replicas",
+    [EXPORT_SHARD] = "sharded replicas", [EXPORT_EXPERT] = "experts",
+    [EXPORT_CONTEXT] = "context",        [EXPORT_TENSOR] = "tensor parallelism",
+};
+
+/* What one axis shards. */
+struct use {
+    bool batch, tokens, experts, widths;
+    const char *other; /* a parameter of which it shards something else; NULL: none */
+};
+
+static const char *dim_name(const struct graph *graph, const struct graph_node *node, uint32_t d)
+{
+    return graph->dims[node->dims[d]].name;
+}
+
+/* Dimensions that tensor parallelism shards. */
+static bool is_width(const char *dim)
+{
+    static const char *const names[] = {"heads",      "kv_heads",   "mlp", "vocab",
+                                        "expert_mlp", "shared_mlp", NULL};
+
+    for (size_t i = 0; names[i]; i++)
+        if (!strcmp(dim, names[i]))
+            return true;
+    return false;
+}
+
+static bool shards(const struct shd_sharding *sharding, uint32_t d, size_t axis)
+{
+    for (uint8_t i = 0; sharding && i < sharding->dims[d].naxes; i++)
+        if (sharding->dims[d].axes[i] == axis)
+            return true;
+    return false;
+}
+
+static bool is_leaf(const struct graph_node *node, enum graph_op op)
+{
+    return node->op == op && node->phase == GRAPH_FORWARD && node->state_of == GRAPH_NONE;
+}
+
+static void note_use(struct use *use, const struct graph_node *node, const char *dim)
+{
+    if (!strcmp(dim, "batch"))
+        use->batch = true;
+    else if (!strcmp(dim, "seq"))
+        use->tokens = true;
+    else if (!strcmp(dim, "expert"))
+        use->experts = true;
+    else if (is_width(dim))
+        use->widths = true;
+    else
+        use->other = node->name;
+}
+
+static struct use use_of(const struct export_layout *layout, size_t axis)
+{
+    const struct graph *graph = layout->graph;
+    struct use use = {.other = NULL};
+
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+
+        if (!is_leaf(node, GRAPH_PARAM) && !is_leaf(node, GRAPH_INPUT))
+            continue;
+        for (uint32_t d = 0; d < node->rank; d++)
+            if (shards(export_sharding(layout, i), d, axis))
+                note_use(&use, node, dim_name(graph, node, d));
+    }
+    return use;
+}
+
+static bool is_axis(const char *name, const char *axis)
+{
+    return name && !strcmp(name, axis);
+}
+
+/* Axes of the batch that shard parameters by rules do what stage 3 does. */
+static enum export_role data_role(const struct scenario *s, const char *axis, const struct use *use,
+                                  struct export_roles *out)
+{
+    if (use->experts)
+        return EXPORT_EXPERT;
+    if (use->widths || use->other) {
+        out->zero = 3;
+        return EXPORT_SHARD;
+    }
+    return s->zero.stage > 0 && is_axis(s->zero.axis, axis) ? EXPORT_SHARD : EXPORT_REPLICA;
+}
+
+static int find_role(enum export_role *role, struct export_roles *out,
+                     const struct export_layout *layout, size_t axis, struct shd_error *err)
+{
+    const struct scenario *s = layout->source;
+    const char *name = shd_mesh_axis_name(layout->mesh, axis);
+    struct use use = use_of(layout, axis);
+
+    if (is_axis(s->pipeline.axis, name))
+        *role = EXPORT_PIPELINE;
+    else if (is_axis(s->context.axis, name))
+        *role = EXPORT_CONTEXT;
+    else if (use.batch)
+        *role = data_role(s, name, &use, out);
+    else if (use.tokens)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.40s' shards sequences, but is not the axis of `context`", name);
+    else if (use.experts)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.40s' shards experts, but not the batch; expected it among `axes: "
+                             "{batch: ...}`",
+                             name);
+    else if (use.other)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.40s' shards '%.60s' along other than heads, mlp and vocab", name,
+                             use.other);
+    else if (use.widths)
+        *role = EXPORT_TENSOR;
+    else
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.40s' shards neither the batch nor a parameter", name);
+    return SHD_OK;
+}
+
+/* What an axis of this role shards of a parameter; the sharded replicas choose for themselves.  The
+ * router, which has no widths, is everywhere. */
+static bool expects(enum export_role role, const struct graph *graph, const struct graph_node *node,
+                    uint32_t d)
+{
+    if (role == EXPORT_TENSOR)
+        return is_width(dim_name(graph, node, d));
+    return role == EXPORT_EXPERT && !strcmp(dim_name(graph, node, d), "expert") && node->rank > 2;
+}
+
+static int check_param(const struct export_layout *layout, uint32_t i, size_t axis,
+                       enum export_role role, struct shd_error *err)
+{
+    const struct graph_node *node = &layout->graph->nodes[i];
+    const char *name = shd_mesh_axis_name(layout->mesh, axis);
+    bool any = false;
+
+    for (uint32_t d = 0; d < node->rank; d++) {
+        const struct graph_dim *dim = &layout->graph->dims[node->dims[d]];
+        bool sharded = shards(export_sharding(layout, i), d, axis);
+
+        any |= sharded;
+        if (expects(role, layout->graph, node, d) && !sharded &&
+            dim->size % shd_mesh_axis_size(layout->mesh, axis) == 0)
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "'%.60s' is not sharded along %s over '%.40s', which is for %s",
+                                 node->name, dim->name, name, role_names[role]);
+    }
+    if (role == EXPORT_SHARD && layout->source->zero.stage < 1 && node->rank > 1 && !any)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.60s' is not sharded over '%.40s', other parameters are; expected "
+                             "all or `zero: {stage: 3, axis: %.40s}`",
+                             node->name, name, name);
+    return SHD_OK;
+}
+
+static int check_params(const struct export_layout *layout, size_t axis, enum export_role role,
+                        struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
+        if (is_leaf(&layout->graph->nodes[i], GRAPH_PARAM))
+            status = check_param(layout, i, axis, role, err);
+    return status;
+}
+
+/* Several axes of one role, and roles in the order that ranks have in such systems. */
+static int add_axis(struct export_roles *out, enum export_role role, size_t axis, uint32_t *order,
+                    const struct export_layout *layout, struct shd_error *err)
+{
+    static const uint32_t outer[EXPORT_NROLES] = {
+        [EXPORT_PIPELINE] = 0, [EXPORT_REPLICA] = 1, [EXPORT_SHARD] = 2,
+        [EXPORT_EXPERT] = 3,   [EXPORT_CONTEXT] = 4, [EXPORT_TENSOR] = 5};
+    const char *name = shd_mesh_axis_name(layout->mesh, axis);
+
+    out->size[role] *= shd_mesh_axis_size(layout->mesh, axis);
+    if (role == EXPORT_PIPELINE &&
+        (*order == outer[EXPORT_REPLICA] || *order == outer[EXPORT_SHARD])) {
+        out->data_outside = true; /* what follows is inside both */
+        *order = outer[EXPORT_EXPERT];
+        return SHD_OK;
+    }
+    if (outer[role] < *order)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "'%.40s', of %s, is inside its neighbours in `mesh`; expected stages, "
+                             "replicas, sharded replicas, experts, context, tensor parallelism",
+                             name, role_names[role]);
+    *order = outer[role];
+    return SHD_OK;
+}
+
+/* Whether activations of full width have their tokens sharded over an axis. */
+static bool shards_tokens(const struct export_layout *layout, size_t axis)
+{
+    const struct graph *graph = layout->graph;
+
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        bool embed = false, tokens = false;
+
+        if (node->op != GRAPH_CONSTRAINT || node->phase != GRAPH_FORWARD)
+            continue;
+        for (uint32_t d = 0; d < node->rank; d++) {
+            embed |= !strcmp(dim_name(graph, node, d), "embed");
+            tokens |= !strcmp(dim_name(graph, node, d), "seq") &&
+                      shards(export_sharding(layout, i), d, axis);
+        }
+        if (embed && tokens)
+            return true;
+    }
+    return false;
+}
+
+/* Where the context's axis shards experts, too, there are so many more different ones. */
+static void find_experts(struct export_roles *out, const struct export_layout *layout)
+{
+    out->experts = out->size[EXPORT_EXPERT];
+    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
+        if (is_axis(layout->source->context.axis, shd_mesh_axis_name(layout->mesh, a)) &&
+            use_of(layout, a).experts)
+            out->experts *= shd_mesh_axis_size(layout->mesh, a);
+}
+
+static int check_experts(const struct export_roles *r, struct shd_error *err)
+{
+    if (r->size[EXPORT_CONTEXT] > 1 && r->experts > 1 &&
+        r->experts != r->size[EXPORT_EXPERT] * r->size[EXPORT_CONTEXT])
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "ranks of the context's axis hold the same experts; experts of this "
+                             "system are dealt out over context first");
+    if (r->experts > 1 && r->data_outside)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "with experts the axis of the pipeline is the outermost of `mesh`");
+    return SHD_OK;
+}
+
+int export_roles_find(struct export_roles *out, const struct export_layout *layout,
+                      struct shd_error *err)
+{
+    uint32_t order = 0;
+
+    *out = (struct export_roles){.experts = 1, .zero = layout->source->zero.stage};
+    for (int r = 0; r < EXPORT_NROLES; r++)
+        out->size[r] = 1;
+    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++) {
+        enum export_role role = EXPORT_REPLICA;
+        int status;
+
+        if (shd_mesh_axis_size(layout->mesh, a) == 1)
+            continue;
+        status = find_role(&role, out, layout, a, err);
+        if (status == SHD_OK)
+            status = check_params(layout, a, role, err);
+        if (status == SHD_OK)
+            status = add_axis(out, role, a, &order, layout, err);
+        if (status != SHD_OK)
+            return status;
+        out->sequence |= role == EXPORT_TENSOR && shards_tokens(layout, a);
+    }
+    find_experts(out, layout);
+    return check_experts(out, err);
+}
+
+int64_t export_roles_data(const struct export_roles *roles)
+{
+    return roles->size[EXPORT_REPLICA] * roles->size[EXPORT_SHARD] * roles->size[EXPORT_EXPERT];
+}
+
+int64_t export_roles_sequences(const struct export_roles *roles, const struct scenario *scenario)
+{
+    return scenario->batch.size / scenario->batch.microbatches / export_roles_data(roles);
+}

@@ -1,0 +1,276 @@
+/* A layout as the TOML file of torchtitan.
+ *
+ * Its ranks are laid out with stages outermost, then replicas, shards, context and tensor
+ * parallelism.  It names models by flavors, and always shards sequences between heads and widths.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "export/roles.h"
+#include "export/targets.h"
+#include "scenario/published.h"
+
+struct job {
+    const struct export_layout *layout;
+    const struct scenario *source;
+    struct export_roles roles;
+    struct text *out;
+    struct shd_error *err;
+};
+
+/* ---- models ---- */
+
+static const struct flavor {
+    const char *published, *model, *flavor;
+} flavors[] = {
+    {"llama3-8b", "llama3", "8B"},          {"llama3-70b", "llama3", "70B"},
+    {"llama3-405b", "llama3", "405B"},      {"deepseek-v2-lite", "deepseek_v3", "16B"},
+    {"deepseek-v2", "deepseek_v3", "236B"}, {"deepseek-v3", "deepseek_v3", "671B"},
+};
+
+static bool same_sizes(const struct scenario_model *a, const struct scenario_model *b)
+{
+    return a->kind == b->kind && a->d_model == b->d_model && a->d_ff == b->d_ff &&
+           a->layers == b->layers && a->heads == b->heads && a->kv_heads == b->kv_heads &&
+           a->vocab == b->vocab && a->moe.experts == b->moe.experts;
+}
+
+static const struct flavor *find_flavor(const struct scenario_model *model)
+{
+    const struct scenario_model *published;
+    const char *name;
+
+    for (size_t n = 0; (published = published_model(n, &name)); n++)
+        for (size_t f = 0; f < sizeof flavors / sizeof *flavors; f++)
+            if (!strcmp(flavors[f].published, name) && same_sizes(model, published))
+                return &flavors[f];
+    return NULL;
+}
+
+static bool is_llama(const struct scenario_model *m)
+{
+    return m->kind == SCENARIO_LLAMA3 ||
+           (m->kind == SCENARIO_TRANSFORMER && m->activation == SCENARIO_SWIGLU && m->rope.used &&
+            m->norm == SCENARIO_RMS && !m->bias && m->moe.experts == 0);
+}
+
+static int check_model(struct job *j)
+{
+    const struct scenario_model *m = &j->source->model;
+
+    if (find_flavor(m))
+        return SHD_OK;
+    if (!is_llama(m) || m->positions > 0 || m->window > 0)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan has no such model of kind %s; expected a llama3 (or a "
+                             "transformer like it), or a published deepseek",
+                             scenario_kind_name(m->kind));
+    return SHD_OK;
+}
+
+static void add_model(struct job *j)
+{
+    const struct scenario_model *m = &j->source->model;
+    const struct flavor *flavor = find_flavor(m);
+
+    text_add(j->out, "\n[model]\n");
+    if (flavor) {
+        text_addf(j->out, "name = \"%s\"\nflavor = \"%s\"\n", flavor->model, flavor->flavor);
+        return;
+    }
+    text_addf(j->out,
+              "# There is no flavor of these sizes; register one in torchtitan's llama3:\n"
+              "#   TransformerModelArgs(dim=%" PRId64 ", n_layers=%" PRId64 ", n_heads=%" PRId64
+              ", n_kv_heads=%" PRId64 ",\n#       vocab_size=%" PRId64
+              ", rope_theta=%.17g), with %" PRId64 " wide layers of the mlp\n",
+              m->d_model, m->layers, m->heads, m->kv_heads, m->vocab, m->rope.theta, m->d_ff);
+    text_add(j->out, "name = \"llama3\"\nflavor = \"custom\"\n");
+}
+
+/* ---- what cannot be said ---- */
+
+static int check_mesh(struct job *j)
+{
+    const struct export_roles *r = &j->roles;
+
+    if (r->data_outside)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan's stages are outermost; expected '%.40s' as the first "
+                             "axis of `mesh`",
+                             j->source->pipeline.axis);
+    if (r->zero == 1 || r->zero == 2)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan has no ZeRO %d; expected zero.stage 0 or 3, or 3 with "
+                             "zero.reshard false",
+                             (int)r->zero);
+    if (r->size[EXPORT_TENSOR] > 1 && !r->sequence)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan's tensor parallelism shards sequences between layers; "
+                             "expected a constraint such as [out, [dp, tp, null]]");
+    return SHD_OK;
+}
+
+static int stages_per_rank(const struct job *j)
+{
+    return (int)(j->layout->graph->nstages / j->roles.size[EXPORT_PIPELINE]);
+}
+
+static int check_pipeline(struct job *j)
+{
+    static const char *const one[] = {"1F1B", "GPipe", NULL};
+    static const char *const two[] = {"Interleaved1F1B", "InterleavedZeroBubble",
+                                      "LoopedBFS",       "ZBVZeroBubble",
+                                      "DualPipeV",       NULL};
+    const struct scenario_pipeline *p = &j->source->pipeline;
+    int stages = 0;
+
+    if (j->roles.size[EXPORT_PIPELINE] == 1)
+        return SHD_OK;
+    for (size_t i = 0; one[i]; i++)
+        stages = strcmp(one[i], p->schedule) ? stages : 1;
+    for (size_t i = 0; two[i]; i++)
+        stages = strcmp(two[i], p->schedule) ? stages : 2;
+    if (stages == 0)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no schedule %.40s",
+                             p->schedule);
+    if (stages_per_rank(j) != stages || p->nlayers > 0 || p->nplaces > 0)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan divides layers over %d stages a rank itself; expected no "
+                             "pipeline.layers, place, nor other stages_per_rank",
+                             stages);
+    return SHD_OK;
+}
+
+static int check_rest(struct job *j)
+{
+    const struct scenario *s = j->source;
+    const char *what = NULL;
+
+    if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
+        (s->recompute.kind == SCENARIO_RECOMPUTE_FULL &&
+         (s->recompute.group > 1 || s->recompute.every > 1 || s->recompute.first > 0)))
+        what = "recomputation of groups or by patterns; expected recompute none or full";
+    else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
+        what = "recomputation of attention alone (its 'selective' saves products); expected "
+               "recompute none or full";
+    else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
+        what = "lengths of packed documents; expected no context.documents";
+    else if (j->roles.size[EXPORT_CONTEXT] > 1 && s->context.order != SCENARIO_ZIGZAG)
+        what = "other order of a sharded sequence than zigzag; expected context.order zigzag";
+    else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
+        what = "model.dtype but float32 and bfloat16";
+    else if (s->optimizer.kind == SCENARIO_SGD)
+        what = "optimizer SGD; expected adamw";
+    else if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
+                 s->batch.microbatches !=
+             s->batch.size)
+        what = "parts of sequences; expected a batch that replicas and microbatches divide";
+    return what ? shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what)
+                : export_check_types(s, "torchtitan", j->err);
+}
+
+/* ---- what can ---- */
+
+static void add_fraction(struct job *j, const char *key, double value)
+{
+    text_addf(j->out, "%s = ", key);
+    export_add_double(j->out, value);
+    text_add_char(j->out, '\n');
+}
+
+static void add_training(struct job *j)
+{
+    const struct scenario *s = j->source;
+    const struct scenario_optimizer *o = &s->optimizer;
+    int64_t sequences = export_roles_sequences(&j->roles, s);
+    bool pipeline = j->roles.size[EXPORT_PIPELINE] > 1;
+
+    text_addf(j->out,
+              "\n[training]\nlocal_batch_size = %" PRId64 "\nglobal_batch_size = %" PRId64
+              "\nseq_len = %" PRId64 "\nsteps = %" PRId64 "\nmixed_precision_param = \"%s\"\n",
+              pipeline ? sequences * s->batch.microbatches : sequences, s->batch.size, s->batch.seq,
+              s->steps, shd_dtype_name(s->model.dtype));
+    if (o->kind == SCENARIO_NO_OPTIMIZER)
+        return;
+    if (o->clip > 0)
+        add_fraction(j, "max_norm", o->clip);
+    text_add(j->out, "\n[optimizer]\nname = \"AdamW\"\n");
+    add_fraction(j, "lr", o->lr);
+    add_fraction(j, "beta1", o->betas[0]);
+    add_fraction(j, "beta2", o->betas[1]);
+    add_fraction(j, "eps", o->eps);
+    add_fraction(j, "weight_decay", o->weight_decay);
+    text_addf(j->out, "\n[lr_scheduler]\nwarmup_steps = %" PRId64 "\n", o->warmup);
+}
+
+static void add_parallelism(struct job *j)
+{
+    const struct scenario *s = j->source;
+    const struct export_roles *r = &j->roles;
+
+    text_addf(j->out,
+              "\n[parallelism]\ndata_parallel_replicate_degree = %" PRId64
+              "\ndata_parallel_shard_degree = %" PRId64 "\ntensor_parallel_degree = %" PRId64
+              "\ncontext_parallel_degree = %" PRId64 "\npipeline_parallel_degree = %" PRId64 "\n",
+              r->size[EXPORT_REPLICA], r->size[EXPORT_SHARD] * r->size[EXPORT_EXPERT],
+              r->size[EXPORT_TENSOR], r->size[EXPORT_CONTEXT], r->size[EXPORT_PIPELINE]);
+    if (r->experts > 1)
+        text_addf(j->out, "expert_parallel_degree = %" PRId64 "\n", r->experts);
+    if (r->zero == 3)
+        text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n",
+                  s->zero.stage == 3 && !s->zero.reshard ? "never" : "always");
+    if (r->size[EXPORT_CONTEXT] > 1)
+        text_addf(j->out, "context_parallel_rotate_method = \"%s\"\n",
+                  s->context.method == SCENARIO_RING ? "alltoall" : "allgather");
+    if (r->size[EXPORT_PIPELINE] > 1)
+        text_addf(j->out,
+                  "pipeline_parallel_schedule = \"%s\"\npipeline_parallel_microbatch_size = "
+                  "%" PRId64 "\n",
+                  s->pipeline.schedule, export_roles_sequences(r, s));
+    text_addf(j->out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
+              s->recompute.kind == SCENARIO_RECOMPUTE_FULL ? "full" : "none");
+}
+
+static void add_head(struct job *j)
+{
+    text_add(j->out, "# ");
+    text_add_bytes(j->out, j->layout->scenario, strcspn(j->layout->scenario, "\r\n"));
+    text_add(j->out, ", ");
+    text_add_bytes(j->out, j->layout->strategy, strcspn(j->layout->strategy, "\r\n"));
+    text_addf(j->out, ": %s\n# Written by 'shardsim export --to torchtitan', for %d devices.\n",
+              j->layout->what, (int)shd_mesh_size(j->layout->mesh));
+    if (!j->source->step.update)
+        text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
+    if (j->roles.size[EXPORT_CONTEXT] > 1)
+        text_add(j->out, "# torchtitan shards parameters over ranks of context, too: less memory "
+                         "than planned.\n");
+    if (j->roles.size[EXPORT_EXPERT] > 1 && j->roles.zero < 3)
+        text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
+                         "memory than planned.\n");
+}
+
+static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
+{
+    int (*const checks[])(struct job *) = {check_mesh, check_pipeline, check_rest};
+    struct job j = {.layout = layout, .source = layout->source, .out = out, .err = err};
+    int status = check_model(&j);
+
+    if (status == SHD_OK)
+        status = export_roles_find(&j.roles, layout, err);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SHD_OK; i++)
+        status = checks[i](&j);
+    if (status != SHD_OK)
+        return status;
+    add_head(&j);
+    add_model(&j);
+    add_training(&j);
+    add_parallelism(&j);
+    return SHD_OK;
+}
+
+const struct export_target export_torchtitan = {
+    "torchtitan", "the TOML file of torchtitan, from what each axis of the mesh shards", write};
