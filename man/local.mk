@@ -18,6 +18,7 @@ dist_man_MANS = \
 	%D%/shardsim-replay.1 \
 	%D%/shardsim-report.1 \
 	%D%/shardsim-run.1 \
+	%D%/shardsim-runs.1 \
 	%D%/shardsim-scenario.5 \
 	%D%/shardsim-search.1 \
 	%D%/shardsim-show.1 \

@@ -115,6 +115,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
+	%D%/cmd/runs.c \
+	%D%/cmd/save.c \
+	%D%/cmd/save.h \
 	%D%/cmd/search.c \
 	%D%/cmd/search_picture.c \
 	%D%/cmd/search_picture.h \
@@ -741,6 +744,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline_text.c \
 	%D%/store/folder.c \
 	%D%/store/folder.h \
+	%D%/store/runs.c \
+	%D%/store/runs.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
 	%D%/threads/turns.c \
@@ -839,8 +844,9 @@ CLEANFILES += %D%/hardware/shipped_files.c
 	$(AM_V_GEN)$(MKDIR_P) %D%/hardware && \
 	$(SHELL) $(srcdir)/%D%/hardware/embed.sh $(srcdir) $(HARDWARE_FILES) >$@.tmp && mv $@.tmp $@
 
-libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(JEMALLOC_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) -lm
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
+	$(JEMALLOC_CFLAGS)
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) -lm
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

@@ -112,17 +112,17 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'init run plan compare check bench calibrate search show explain replay export import report trace query --help --version' ''
+    'init run plan compare check bench calibrate search show explain replay export import report trace runs query --help --version' ''
 completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in init run plan compare check bench calibrate search explain replay export import report trace query 'show array' 'show groups' 'show matrix' \
+for command in init run plan compare check bench calibrate search explain replay export import report trace runs query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
     # Words are meant to split.
     # shellcheck disable=SC2086
     completes "options of $command" "$(said $command)" $command --
 done
-[ "$(said run)" = "--json --memory --quiet --repeat --set --strategy --threads --verbose --help --usage" ]
+[ "$(said run)" = "--json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
 completes "subjects of show" 'array curves functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''

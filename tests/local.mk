@@ -338,6 +338,7 @@ test_scripts = \
 	%D%/replay.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \
+	%D%/runs.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
 	%D%/search.sh \

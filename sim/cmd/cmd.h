@@ -45,6 +45,7 @@ extern const struct cmd cmd_query;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_runs;
 extern const struct cmd cmd_search;
 extern const struct cmd cmd_show;
 extern const struct cmd cmd_trace;

@@ -10,11 +10,13 @@
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/save.h"
 #include "cmd/sides.h"
 #include "report/compare.h"
 
 struct options {
     struct work work;
+    struct save save;
     const char *base, *path; /* NULL: the first; standard output */
     const char *memory;      /* NULL: the default */
     bool plan, has_format;
@@ -35,7 +37,8 @@ enum {
     KEY_MEMORY,
     KEY_COLUMNS,
     KEY_SORT,
-    KEY_TOP
+    KEY_TOP,
+    KEY_SAVE
 };
 
 /* As long as one waits for a table.  It is enough for some fifty rounds of
@@ -61,6 +64,7 @@ static const struct argp_option option_table[] = {
      "in no rounds",
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
+    SAVE_OPTION(KEY_SAVE),
     {"output", 'o', "FILE", 0,
      "Write to a file, in the format of its ending: .txt, .md, .csv, .json", 0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
@@ -171,6 +175,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SORT:
         parse_sort(o, arg, state);
         return 0;
+    case KEY_SAVE:
+        o->save.wanted = true;
+        o->save.path = arg;
+        return 0;
     case KEY_TOP:
         parse_top(o, arg, state);
         return 0;
@@ -260,6 +268,11 @@ static int compare_all(struct options *o)
     sides.compare.columns = o->has_columns ? o->columns : NULL;
     sides.compare.sort = o->sort;
     sides.compare.top = o->top;
+    for (size_t i = 0; i < sides.compare.nresults && exit < CMD_USAGE; i++) {
+        int saved = save_result(&o->save, &sides.compare.results[i], &o->work.log);
+
+        exit = saved > exit ? saved : exit;
+    }
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
         printed = print(o, &sides.compare);
         exit = printed > exit ? printed : exit;
@@ -300,14 +313,19 @@ static int run(int argc, char **argv)
         NULL,
         NULL};
     struct options o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
-    int exit;
+    int exit, saved;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
     exit = work_prepare(&o.work);
     if (exit == CMD_OK)
+        exit = save_begin(&o.save, &o.work.log);
+    if (exit == CMD_OK) {
         exit = compare_all(&o);
+        saved = save_end(&o.save, exit == CMD_INTERRUPTED, &o.work.log);
+        exit = saved > exit ? saved : exit;
+    }
     work_fini(&o.work);
     return exit;
 }

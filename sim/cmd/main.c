@@ -16,7 +16,7 @@ static const struct cmd *const cmds[] = {
     /* in the order of --help */
     &cmd_init,      &cmd_run,    &cmd_plan,  &cmd_compare, &cmd_check,  &cmd_bench,
     &cmd_calibrate, &cmd_search, &cmd_show,  &cmd_explain, &cmd_replay, &cmd_export,
-    &cmd_import,    &cmd_report, &cmd_trace, &cmd_query,   NULL,
+    &cmd_import,    &cmd_report, &cmd_trace, &cmd_runs,    &cmd_query,  NULL,
 };
 
 static void print_help(FILE *file)

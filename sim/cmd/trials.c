@@ -9,19 +9,21 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
+#include "cmd/save.h"
 #include "cmd/work.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
 
 struct options {
     struct work work;
+    struct save save;
     bool json, verbose;
     int repeats, nthreads;
     const char *memory; /* NULL: the default */
     uint32_t nfits;     /* strategies for which it was looked what would make them fit */
 };
 
-enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY }; /* no short form */
+enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE }; /* no short form */
 
 #define REPEATS_MAX 1000000 /* more is a slip of the hand */
 #define THREADS_MAX 1024    /* of one device, far above the cores of a host */
@@ -42,6 +44,7 @@ static const struct argp_option option_table[] = {
      "step is not replayed",
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
+    SAVE_OPTION(KEY_SAVE),
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {"verbose", 'v', NULL, 0, "List every kind of collective, where there are many", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -78,6 +81,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
         return 0;
+    case KEY_SAVE:
+        o->save.wanted = true;
+        o->save.path = arg;
+        return 0;
     case KEY_THREADS:
         parse_count(&o->nthreads, "threads", arg, THREADS_MAX, state);
         return 0;
@@ -105,7 +112,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     struct result result = {.record = NULL};
     struct fit fit;
     struct shd_error err;
-    int status, exit, measured;
+    int status, exit, measured, saved;
     size_t whole;
 
     item->trial.repeats = (uint32_t)o->repeats;
@@ -132,6 +139,9 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
         return cmd_exit_of(status);
     }
     result.verbose = o->verbose;
+    saved = save_result(&o->save, &result, &o->work.log);
+    if (saved != CMD_OK)
+        return saved;
     whole = text->length;
     if (!json && text->length > 0)
         text_add(text, "\n");
@@ -189,14 +199,19 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
                               NULL,
                               NULL};
     struct options o = {.json = false};
-    int exit;
+    int exit, saved;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
     exit = work_prepare(&o.work);
     if (exit == CMD_OK)
+        exit = save_begin(&o.save, &o.work.log);
+    if (exit == CMD_OK) {
         exit = try_all(&o, mode);
+        saved = save_end(&o.save, exit == CMD_INTERRUPTED, &o.work.log);
+        exit = saved > exit ? saved : exit;
+    }
     work_fini(&o.work);
     return exit;
 }

@@ -1,0 +1,41 @@
+/* save.h - --save of run, plan and compare: results that are kept in a database of runs.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_SAVE_H
+#define CMD_SAVE_H
+
+#include "base/log.h"
+#include "report/result.h"
+#include "store/runs.h"
+
+/* A row of an option table; its key is the command's own. */
+#define SAVE_OPTION(key)                                                \
+    {                                                                   \
+        "save", key, "FILE", OPTION_ARG_OPTIONAL,                       \
+            "Keep the results for 'shardsim runs', in this file or in " \
+            "$XDG_DATA_HOME/shardsim/runs.db",                          \
+            0                                                           \
+    }
+
+struct save {
+    bool wanted;
+    const char *path; /* NULL: the default */
+    struct text opened;
+    struct runs *runs; /* NULL: not open */
+    int64_t first, last;
+};
+
+/* Open the file, if it is wanted, before anything runs; an error is logged.  CMD_OK or CMD_CANNOT.
+ */
+int save_begin(struct save *save, struct log *log);
+
+/* Keep a result; the same. */
+int save_result(struct save *save, const struct result *result, struct log *log);
+
+/* Keep for good what was saved, unless `stopped`, and close. */
+int save_end(struct save *save, bool stopped, struct log *log);
+
+#endif /* CMD_SAVE_H */

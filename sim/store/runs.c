@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "store/runs.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/write.h"
+
+#define APPLICATION_ID 1936221298 /* "shdr" in the file's header, which `file` shows */
+#define FORMAT 1
+#define BUSY_MS 2000
+
+struct runs {
+    sqlite3 *db;
+    char *path;
+};
+
+/* What a list tells, read from the JSON: exact there, rounded here anyway. */
+#define ROW_COLUMNS                                                                           \
+    "SELECT id, time, result ->> '$.scenario', result ->> '$.strategy', result ->> '$.mode'," \
+    " version, result ->> '$.devices', result ->> '$.received_bytes.total',"                  \
+    " (SELECT max(CASE type WHEN 'object' THEN value ->> '$.value' ELSE value END)"           \
+    "  FROM json_each(result, '$.memory.peak_bytes')),"                                       \
+    " coalesce(result ->> '$.time.replayed.step_seconds', -1),"                               \
+    " coalesce(result ->> '$.time.modelled.step_seconds', -1) FROM runs "
+
+int runs_default_path(struct text *out, struct shd_error *err)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+    if (data && *data)
+        text_addf(out, "%s/shardsim/runs.db", data);
+    else if (home && *home)
+        text_addf(out, "%s/.local/share/shardsim/runs.db", home);
+    else
+        return shd_error_set(
+            err, SHD_ESYSTEM,
+            "neither XDG_DATA_HOME nor HOME says where runs are kept; name a file");
+    return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a path") : SHD_OK;
+}
+
+/* What to do about a failure, as the end of its message. */
+static const char *remedy(int code)
+{
+    switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program is writing to it; try again when that has ended";
+    case SQLITE_NOTADB:
+        return "it is no database; name another file";
+    case SQLITE_CORRUPT:
+        return "it is damaged; move it away, or bring back a copy";
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+        return "it could not be read or written; is the disk full?";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return "it cannot be opened, or may not be written";
+    default:
+        return sqlite3_errstr(code);
+    }
+}
+
+static int refuse(const struct runs *runs, int code, struct shd_error *err)
+{
+    if ((code & 0xff) == SQLITE_NOMEM)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the database of runs");
+    return shd_error_set(err, SHD_ESYSTEM, "%s: %s", runs->path, remedy(code & 0xff));
+}
+
+static int execute(struct runs *runs, const char *sql, struct shd_error *err)
+{
+    int code = sqlite3_exec(runs->db, sql, NULL, NULL, NULL);
+
+    return code == SQLITE_OK ? SHD_OK : refuse(runs, code, err);
+}
+
+/* The number that a pragma or a count answers. */
+static int read_number(struct runs *runs, const char *sql, int64_t *out, struct shd_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(runs->db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? SHD_OK : refuse(runs, code, err);
+}
+
+/* An empty file gets a table; another's database is left alone. */
+static int prepare(struct runs *runs, bool create, struct shd_error *err)
+{
+    int64_t application = 0, format = 0, tables = 0;
+    int status = read_number(runs, "PRAGMA application_id", &application, err);
+
+    if (status == SHD_OK)
+        status = read_number(runs, "PRAGMA user_version", &format, err);
+    if (status == SHD_OK)
+        status = read_number(runs, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (status != SHD_OK)
+        return status;
+    if (application == APPLICATION_ID && format == FORMAT)
+        return SHD_OK;
+    if (application == APPLICATION_ID)
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "%s: runs of format %lld; this program reads and writes format %d",
+                             runs->path, (long long)format, FORMAT);
+    if (tables > 0 || application != 0 || !create)
+        return shd_error_set(err, SHD_ESYSTEM, "%s: a database, but not one of runs; name another",
+                             runs->path);
+    /* Two programs may come here at once: the second finds the table made. */
+    return execute(runs,
+                   "BEGIN IMMEDIATE;"
+                   "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+                   " time TEXT NOT NULL, version TEXT NOT NULL, result TEXT NOT NULL);"
+                   "PRAGMA application_id = 1936221298; PRAGMA user_version = 1; COMMIT;",
+                   err);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int runs_open(struct runs **out, const char *path, bool create, struct shd_error *err)
+{
+    struct runs *runs = calloc(1, sizeof *runs);
+    int status = SHD_OK, code;
+
+    if (!runs || !(runs->path = strdup(path))) {
+        free(runs);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the database of runs");
+    }
+    if (is_folder(path))
+        status = shd_error_set(err, SHD_ESYSTEM, "%s: a folder; name a file", path);
+    else if (create)
+        status = store_make_folder(path, err);
+    else if (access(path, F_OK) != 0)
+        status = shd_error_set(err, SHD_ESYSTEM,
+                               "%s: there are no runs; --save of run, plan and compare keeps some",
+                               path);
+    if (status == SHD_OK) {
+        code = sqlite3_open_v2(
+            path, &runs->db,
+            create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, NULL);
+        if (code == SQLITE_OK)
+            code = sqlite3_busy_timeout(runs->db, BUSY_MS);
+        status = code == SQLITE_OK ? prepare(runs, create, err) : refuse(runs, code, err);
+    }
+    if (status != SHD_OK) {
+        runs_close(runs);
+        return status;
+    }
+    *out = runs;
+    return SHD_OK;
+}
+
+void runs_close(struct runs *runs)
+{
+    if (!runs)
+        return;
+    sqlite3_close(runs->db); /* what was not committed is rolled back */
+    free(runs->path);
+    free(runs);
+}
+
+int runs_add(struct runs *runs, int64_t *id, const struct text *json, const char *version,
+             struct shd_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code, status;
+
+    if (json->failed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a result");
+    if (sqlite3_get_autocommit(runs->db)) {
+        status = execute(runs, "BEGIN IMMEDIATE", err);
+        if (status != SHD_OK)
+            return status;
+    }
+    code = sqlite3_prepare_v2(
+        runs->db, "INSERT INTO runs (time, version, result) VALUES (datetime('now'), ?, ?)", -1,
+        &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, version, -1, SQLITE_TRANSIENT);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text64(statement, 2, text_get(json), json->length, SQLITE_TRANSIENT,
+                                   SQLITE_UTF8);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return refuse(runs, code, err);
+    *id = sqlite3_last_insert_rowid(runs->db);
+    return SHD_OK;
+}
+
+int runs_commit(struct runs *runs, struct shd_error *err)
+{
+    return sqlite3_get_autocommit(runs->db) ? SHD_OK : execute(runs, "COMMIT", err);
+}
+
+static const char *text_of(sqlite3_stmt *statement, int column)
+{
+    const unsigned char *text = sqlite3_column_text(statement, column);
+
+    return text ? (const char *)text : "";
+}
+
+static int tell(sqlite3_stmt *statement, runs_fn fn, void *context)
+{
+    const struct runs_row row = {.id = sqlite3_column_int64(statement, 0),
+                                 .time = text_of(statement, 1),
+                                 .scenario = text_of(statement, 2),
+                                 .strategy = text_of(statement, 3),
+                                 .mode = text_of(statement, 4),
+                                 .version = text_of(statement, 5),
+                                 .devices = sqlite3_column_int64(statement, 6),
+                                 .received = sqlite3_column_double(statement, 7),
+                                 .peak = sqlite3_column_double(statement, 8),
+                                 .replayed = sqlite3_column_double(statement, 9),
+                                 .modelled = sqlite3_column_double(statement, 10)};
+
+    return fn(context, &row);
+}
+
+int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(runs->db, ROW_COLUMNS "ORDER BY id", -1, &statement, NULL);
+    int status = SHD_OK;
+
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW && (status = tell(statement, fn, context)) != SHD_OK)
+            break;
+    }
+    sqlite3_finalize(statement);
+    if (status != SHD_OK)
+        return shd_error_set(err, status, "no memory for the list of runs");
+    return code == SQLITE_DONE ? SHD_OK : refuse(runs, code, err);
+}
+
+/* One row of a statement that asks for the run `id`. */
+static int step_to(struct runs *runs, sqlite3_stmt **statement, const char *sql, int64_t id,
+                   struct shd_error *err)
+{
+    int code = sqlite3_prepare_v2(runs->db, sql, -1, statement, NULL);
+    int64_t last = 0;
+    int status;
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(*statement, 1, id);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(*statement);
+    if (code == SQLITE_ROW)
+        return SHD_OK;
+    if (code != SQLITE_DONE)
+        return refuse(runs, code, err);
+    status = read_number(runs, "SELECT coalesce(max(id), 0) FROM runs", &last, err);
+    if (status != SHD_OK)
+        return status;
+    return shd_error_set(err, SHD_ENOTFOUND, "%s: there is no run %lld; the last one is %lld",
+                         runs->path, (long long)id, (long long)last);
+}
+
+int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context, struct shd_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int status = step_to(runs, &statement, ROW_COLUMNS "WHERE id = ?", id, err);
+
+    if (status == SHD_OK && (status = tell(statement, fn, context)) != SHD_OK)
+        (void)shd_error_set(err, status, "no memory for the list of runs");
+    sqlite3_finalize(statement);
+    return status;
+}
+
+int runs_json(struct runs *runs, int64_t id, struct text *out, struct shd_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int status = step_to(runs, &statement, "SELECT result FROM runs WHERE id = ?", id, err);
+
+    if (status == SHD_OK)
+        text_add(out, text_of(statement, 0));
+    sqlite3_finalize(statement);
+    if (status == SHD_OK && out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a result");
+    return status;
+}

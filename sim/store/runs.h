@@ -1,0 +1,64 @@
+/* runs.h - results that are kept: a SQLite database, a row for each result as JSON.
+ *
+ * What a list tells of a run is read from its JSON, so that the two cannot disagree.  Several
+ * programs may use one file; who finds it locked waits two seconds, then gives up.
+ *
+ * Errors of the file (no such, not a database, locked, broken, no room on the disk) are
+ * SHD_ESYSTEM, with the path and what to do in the message.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef STORE_RUNS_H
+#define STORE_RUNS_H
+
+#include <stdint.h>
+
+#include <shd/error.h>
+
+#include "base/text.h"
+
+struct runs; /* opaque */
+
+/* A run as it is listed.  Strings belong to the database and last as long as the call. */
+struct runs_row {
+    int64_t id;       /* from 1 */
+    const char *time; /* "2026-01-31 12:00:00", UTC */
+    const char *scenario, *strategy, *mode, *version;
+    int64_t devices;
+    double received, peak;     /* bytes: of all devices; of the one with most */
+    double replayed, modelled; /* seconds of a step; below 0: not known */
+};
+
+/* Told of a row; another status than SHD_OK ends the telling, and is returned. */
+typedef int (*runs_fn)(void *context, const struct runs_row *row);
+
+/* The file that is taken where none is named: $XDG_DATA_HOME/shardsim/runs.db, else in
+ * ~/.local/share.  SHD_ENOMEM; SHD_ESYSTEM: neither XDG_DATA_HOME nor HOME is set. */
+SHD_MUST_CHECK int runs_default_path(struct text *out, struct shd_error *err);
+
+/* Open a database; `create` makes the file, and the folders above it, if there is none. */
+SHD_MUST_CHECK int runs_open(struct runs **out, const char *path, bool create,
+                             struct shd_error *err);
+void runs_close(struct runs *runs); /* NULL is allowed */
+
+/* Keep a result, an object of schema shardsim.result/1, with the time of now and the program's
+ * version.  All that is added is kept with runs_commit(), or, if the program ends before, nothing.
+ * Stores its id in *id. */
+SHD_MUST_CHECK int runs_add(struct runs *runs, int64_t *id, const struct text *json,
+                            const char *version, struct shd_error *err);
+SHD_MUST_CHECK int runs_commit(struct runs *runs, struct shd_error *err);
+
+/* All runs, the oldest first. */
+SHD_MUST_CHECK int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *err);
+
+/* One run; SHD_ENOTFOUND: there is none of this number. */
+SHD_MUST_CHECK int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context,
+                             struct shd_error *err);
+
+/* Append the JSON of a run; errors as runs_find(). */
+SHD_MUST_CHECK int runs_json(struct runs *runs, int64_t id, struct text *out,
+                             struct shd_error *err);
+
+#endif /* STORE_RUNS_H */

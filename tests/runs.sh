@@ -1,0 +1,155 @@
+#!/bin/sh
+# shardsim runs, and --save of run, plan and compare: what is kept is what was printed; a database that
+# is locked, damaged, another's or on a full disk is told, and ends with status 3.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+same_threads_as_scenarios
+unset XDG_DATA_HOME
+HOME=$tmp/home
+export HOME
+db=$tmp/runs.db
+
+test_kept() {
+    shardsim plan --json --save="$db" "$scenarios/strategies.yaml"
+    is 0 "plan --save: status 0"
+    says err 'kept as runs 1 to 5 in .*/runs.db$' "plan --save: says where"
+    cp "$tmp/out" "$tmp/plan.json"
+    shardsim run -q --save="$db" "$scenarios/fsdp.yaml"
+    is 0 "run --save: status 0"
+    silent err "run --save --quiet: says nothing"
+    shardsim compare --plan -q --save="$db" "$scenarios/fsdp.yaml" "$scenarios/tensor_parallel.yaml"
+    is 0 "compare --save: status 0"
+    for id in 1 2 3 4 5; do
+        shardsim runs show "$id" --file="$db"
+        cp "$tmp/out" "$tmp/run$id.json"
+    done
+    python3 -c 'import json, sys
+plan, *runs = (json.load(open(path)) for path in sys.argv[1:])
+assert plan == runs and len(runs) == 5' "$tmp/plan.json" "$tmp"/run[1-5].json
+    ok $? "runs show: what --json printed"
+}
+
+test_list() {
+    shardsim runs list --file="$db"
+    is 0 "runs list: status 0"
+    [ "$(wc -l <"$tmp/out")" -eq 9 ]
+    ok $? "runs list: a row a run, and the heads"
+    says out '^  2  20[0-9-]* [0-9:]*  strategies: data  *plan  *8  14.0 MiB     2.38 MiB         -  ' \
+        "runs list: a plan"
+    says out '^  6  .* fsdp  *execute  *8  14.0 MiB     1.88 MiB  *[0-9.]* [mu]s  *-  ' "runs list: a run"
+    says out "  $("$shardsim" --version | sed 's/.* //')\$" "runs list: by which version"
+    shardsim runs compare 4 2 --file="$db"
+    is 0 "runs compare: status 0"
+    says out ' tensor-sequence .* 14.0 MiB     1.00x     1.63 MiB     1.00x ' "runs compare: the first is the base"
+    says out ' data .* 14.0 MiB     1.00x     2.38 MiB     1.46x ' "runs compare: the others beside it"
+}
+
+# cells of a class: peak memory of more devices than are listed one by one
+test_classes() {
+    shardsim plan -q --save="$tmp/many.db" "$scenarios/block_1024_devices.yaml"
+    shardsim plan -q --json "$scenarios/block_1024_devices.yaml"
+    peak=$(python3 -c 'import json, sys
+print(round(max(c["value"] for c in json.load(open(sys.argv[1]))["memory"]["peak_bytes"]) / 1024))' "$tmp/out")
+    shardsim runs list --file="$tmp/many.db"
+    says out " 1024 .* $peak KiB " "classes of devices: the most memory of one"
+}
+
+test_default_place() {
+    shardsim plan --save "$scenarios/fsdp.yaml"
+    is 0 "--save without a file: status 0"
+    [ -f "$HOME/.local/share/shardsim/runs.db" ]
+    ok $? "--save without a file: in the folder of the user's data"
+    XDG_DATA_HOME=$tmp/data
+    export XDG_DATA_HOME
+    shardsim runs list
+    is 3 "runs list: none kept there, status 3"
+    says err 'there are no runs; --save of run, plan and compare keeps some' "runs list: says how to keep some"
+    shardsim plan -q --save "$scenarios/fsdp.yaml"
+    shardsim runs list
+    is 0 "XDG_DATA_HOME: it is looked at"
+    unset XDG_DATA_HOME
+}
+
+# cannot WHAT PATTERN COMMAND...: status 3, and a message
+cannot() {
+    what=$1
+    pattern=$2
+    shift 2
+    shardsim "$@"
+    is 3 "$what: status 3"
+    says err "error: .*$pattern" "$what: what is wrong"
+}
+
+test_broken() {
+    echo 'no database, but long enough to be looked at' >"$tmp/text.db"
+    cannot "no database" 'text.db: it is no database' runs list --file="$tmp/text.db"
+    cannot "no database, --save" 'cannot keep the results: .*text.db: it is no database' \
+        plan --save="$tmp/text.db" "$scenarios/fsdp.yaml"
+    cannot "a folder" ': a folder; name a file' runs list --file="$tmp"
+    python3 -c 'import sqlite3, sys
+sqlite3.connect(sys.argv[1]).execute("CREATE TABLE other (a)").connection.commit()
+later = sqlite3.connect(sys.argv[2])
+later.executescript("PRAGMA application_id = 1936221298; PRAGMA user_version = 2; CREATE TABLE runs (a)")' \
+        "$tmp/other.db" "$tmp/later.db"
+    cannot "another's database" 'a database, but not one of runs' plan --save="$tmp/other.db" "$scenarios/fsdp.yaml"
+    cannot "a later format" 'runs of format 2; this program reads and writes format 1' runs list --file="$tmp/later.db"
+    cp "$db" "$tmp/damaged.db"
+    python3 -c 'import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(4096)
+    f.write(b"\xff" * 8192)' "$tmp/damaged.db"
+    cannot "damaged" 'damaged.db: it is damaged' runs list --file="$tmp/damaged.db"
+    python3 -c 'import sqlite3, sys, time
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN EXCLUSIVE")
+open(sys.argv[2], "w").close()
+time.sleep(60)' "$db" "$tmp/locked" &
+    locker=$!
+    tries=0
+    while [ ! -e "$tmp/locked" ] && [ $((tries += 1)) -lt 200 ]; do sleep 0.1; done
+    cannot "locked" 'another program is writing to it; try again' plan --save="$db" "$scenarios/fsdp.yaml"
+    kill "$locker"
+    wait "$locker" 2>/dev/null
+    shardsim runs show 6 --file="$db"
+    is 0 "unlocked: it can be read again"
+    # A limit of the size of files stands for a full disk: the same call fails.
+    (
+        trap '' XFSZ
+        ulimit -f 8
+        "$shardsim" plan --save="$tmp/full.db" "$scenarios/fsdp.yaml" >/dev/null 2>"$tmp/err"
+        echo "$?" >"$tmp/status"
+    )
+    [ "$(cat "$tmp/status")" -eq 3 ]
+    ok $? "no room: status 3"
+    says err 'full.db: it could not be read or written; is the disk full?' "no room: what is wrong"
+}
+
+# usage PATTERN ARGUMENT...
+usage() {
+    pattern=$1
+    shift
+    shardsim runs "$@"
+    is 2 "runs $*: status 2"
+    says err "$pattern" "runs $*: $pattern"
+}
+
+test_usage() {
+    usage 'what to do is missing; expected list, show or compare'
+    usage "'lists' is nothing to do with runs" lists
+    usage 'show takes the number of one run' show
+    usage 'compare takes the numbers of two runs at least' compare 1
+    usage "'x' is no run; expected its number" show x
+    usage 'list tells of all runs' list 1
+    usage 'there is no run 99; the last one is 8' show 99 --file="$db"
+}
+
+test_kept
+test_list
+test_classes
+test_default_place
+test_broken
+test_usage
+done_testing
