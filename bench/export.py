@@ -32,7 +32,7 @@ def reason(done):
     if done is None:
         return "took more than ten minutes"
     lines = [x for x in done.stderr.strip().splitlines() if x.strip()]
-    return lines[-1].split("error: ")[-1][:160] if lines else f"status {done.returncode}"
+    return lines[-1].split("error: ")[-1].replace(ROOT + os.sep, "")[:160] if lines else f"status {done.returncode}"
 
 
 def size(n):
