@@ -204,7 +204,7 @@ static bool is_mesh(const struct strides *s, int64_t ndevices)
 
 static int make_mesh(struct shd_mesh **out, const struct strides *s, struct shd_error *err)
 {
-    char names[SHD_MESH_AXES_MAX][8];
+    char names[SHD_MESH_AXES_MAX][32];
     const char *pointers[SHD_MESH_AXES_MAX];
     int32_t sizes[SHD_MESH_AXES_MAX];
     size_t naxes = s->n - 1;

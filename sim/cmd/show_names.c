@@ -208,7 +208,10 @@ static int by_kind(const struct names *names, const char *kind, struct table *ta
             continue;
         escape_add(&by, text_get(&row->by));
         table_add(table, "%s", text_get(&row->name));
-        table_add(table, row->count > 1 ? "%ux" : "", row->count);
+        if (row->count > 1)
+            table_add(table, "%ux", row->count);
+        else
+            table_add(table, "%s", "");
         table_add(table, "%s", text_get(&row->shape));
         table_add(table, "%s", text_get(&row->sharding));
         table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, row->bytes));
