@@ -3,6 +3,7 @@
 
 #include "cmd/args.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -144,6 +145,18 @@ void args_parse(const struct argp *argp, int argc, char **argv, void *input)
             i += check_short(argp, argv[0], argv[i] + 1);
     }
     argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+long args_parse_count(const char *option, const char *arg, long least, long most,
+                      const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10); /* one that is too large is LONG_MAX */
+
+    if (!isdigit((unsigned char)*arg) || *end || n < least || n > most)
+        args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld", option, arg,
+                   least, most);
+    return n;
 }
 
 const char *args_parse_memory(const char *arg, const struct argp_state *state)

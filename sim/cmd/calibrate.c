@@ -48,17 +48,6 @@ static const struct argp_option option_table[] = {
 
 /* ---- options ---- */
 
-static unsigned long parse_number(const char *option, const char *arg, unsigned long most,
-                                  const struct argp_state *state)
-{
-    char *end;
-    unsigned long n = strtoul(arg, &end, 10);
-
-    if (end == arg || *end || arg[0] == '-' || n > most)
-        args_error(state, "--%s is '%s'; expected a whole number from 0 to %lu", option, arg, most);
-    return n;
-}
-
 static void add_file(const char **files, size_t *n, const char *arg, const struct argp_state *state)
 {
     if (*n == FILES_MAX)
@@ -82,10 +71,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->constants = arg;
         return 0;
     case KEY_FOLDS:
-        o->folds = (int)parse_number("folds", arg, FIT_FOLDS_MAX, state);
+        o->folds = (int)args_parse_count("folds", arg, 0, FIT_FOLDS_MAX, state);
         return 0;
     case KEY_ROWS:
-        o->rows = parse_number("rows", arg, 1000000, state);
+        o->rows = (size_t)args_parse_count("rows", arg, 0, 1000000, state);
         return 0;
     case 'o':
         o->output = arg;

@@ -122,29 +122,6 @@ static void parse_sort(struct options *o, const char *arg, const struct argp_sta
                    arg, compare_hint(hint, sizeof hint, arg));
 }
 
-static void parse_top(struct options *o, const char *arg, const struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (end == arg || *end || n < 1)
-        args_error(state, "--top is '%s'; expected a whole number of at least 1", arg);
-    else
-        o->top = (size_t)n;
-}
-
-static void parse_seconds(struct options *o, const char *arg, const struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (end == arg || *end || n < 0 || n > SECONDS_MAX)
-        args_error(state, "--seconds is '%s'; expected a whole number from 0 to %d", arg,
-                   SECONDS_MAX);
-    else
-        o->seconds = (int)n;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -180,13 +157,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->save.path = arg;
         return 0;
     case KEY_TOP:
-        parse_top(o, arg, state);
+        o->top = (size_t)args_parse_count("top", arg, 1, INT32_MAX, state);
         return 0;
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
         return 0;
     case KEY_SECONDS:
-        parse_seconds(o, arg, state);
+        o->seconds = (int)args_parse_count("seconds", arg, 0, SECONDS_MAX, state);
         return 0;
     case KEY_COLOUR:
         if (!screen_parse_colour(&o->colour, arg ? arg : "always"))

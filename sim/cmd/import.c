@@ -39,16 +39,6 @@ static void parse_source(struct options *o, const char *arg, const struct argp_s
         args_error(state, "no source '%s'; expected megatron or torchtitan", arg);
 }
 
-static void parse_devices(struct options *o, const char *arg, const struct argp_state *state)
-{
-    char *end;
-    long long devices = strtoll(arg, &end, 10);
-
-    if (end == arg || *end || devices < 1 || devices > INT32_MAX)
-        args_error(state, "--devices is '%s'; expected a whole number of at least 1", arg);
-    o->devices = devices;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -58,7 +48,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_source(o, arg, state);
         return 0;
     case KEY_DEVICES:
-        parse_devices(o, arg, state);
+        o->devices = args_parse_count("devices", arg, 1, INT32_MAX, state);
         return 0;
     case KEY_MODEL:
         o->model = arg;

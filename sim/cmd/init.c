@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,19 +25,6 @@ enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
 #define SEQ_DEFAULT 4096
-
-static long parse_size(const char *option, const char *arg, const struct argp_state *state)
-{
-    char *end;
-    long n;
-
-    errno = 0;
-    n = strtol(arg, &end, 10);
-    if (end == arg || *end || errno || n < 1 || n > SIZE_LIMIT)
-        args_error(state, "--%s is '%s'; expected a whole number from 1 to %ld", option, arg,
-                   SIZE_LIMIT);
-    return n;
-}
 
 static const char *parse_model(const char *arg, const struct argp_state *state)
 {
@@ -71,13 +57,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->hardware = arg;
         return 0;
     case KEY_DEVICES:
-        o->devices = parse_size("devices", arg, state);
+        o->devices = args_parse_count("devices", arg, 1, SIZE_LIMIT, state);
         return 0;
     case KEY_BATCH:
-        o->batch = parse_size("batch", arg, state);
+        o->batch = args_parse_count("batch", arg, 1, SIZE_LIMIT, state);
         return 0;
     case KEY_SEQ:
-        o->seq = parse_size("seq", arg, state);
+        o->seq = args_parse_count("seq", arg, 1, SIZE_LIMIT, state);
         return 0;
     case 'o':
         o->output = arg;

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,24 +24,12 @@
 struct options {
     struct canvas canvas;
     const char *file, *mesh, *hardware, *beside, *strategy;
-    uint64_t devices, trips;
+    int32_t devices;
+    uint64_t trips;
     bool json, matrix;
 };
 
 enum { KEY_BESIDE = 4100, KEY_DEVICES, KEY_HARDWARE, KEY_MATRIX, KEY_TRIPS };
-
-static uint64_t parse_count(const char *arg, uint64_t most, const struct argp_state *state)
-{
-    char *end;
-    unsigned long long n;
-
-    errno = 0;
-    n = strtoull(arg, &end, 10);
-    if (end == arg || *end || *arg == '-' || errno || n < 1 || n > most)
-        args_error(state, "'%s' is not valid here: expected a whole number from 1 to %llu", arg,
-                   (unsigned long long)most);
-    return n;
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -65,7 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->beside = arg;
         return 0;
     case KEY_DEVICES:
-        o->devices = parse_count(arg, CAPTURE_DEVICES_MAX, state);
+        o->devices = (int32_t)args_parse_count("devices", arg, 1, CAPTURE_DEVICES_MAX, state);
         return 0;
     case KEY_HARDWARE:
         o->hardware = arg;
@@ -74,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->matrix = true;
         return 0;
     case KEY_TRIPS:
-        o->trips = parse_count(arg, UINT32_MAX, state);
+        o->trips = (uint64_t)args_parse_count("trips", arg, 1, UINT32_MAX, state);
         return 0;
     case ARGP_KEY_ARG:
         if (o->file)
@@ -93,7 +80,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int read_capture(struct capture *out, const struct options *o)
 {
-    const struct hlo_request request = {.devices = (int32_t)o->devices, .trips = o->trips};
+    const struct hlo_request request = {.devices = o->devices, .trips = o->trips};
     struct diag diag = DIAG_INIT;
     struct text text = TEXT_INIT;
     struct shd_error err;

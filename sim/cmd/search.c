@@ -100,17 +100,6 @@ static const struct argp_option option_table[] = {
 
 /* ---- options ---- */
 
-static long parse_number(const char *option, const char *arg, long most,
-                         const struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (end == arg || *end || n < 1 || n > most)
-        args_error(state, "--%s is '%s'; expected a whole number from 1 to %ld", option, arg, most);
-    return n;
-}
-
 static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
 {
     struct shd_error err;
@@ -198,16 +187,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->price = parse_above_0("--price", arg, state);
         return 0;
     case KEY_TOP:
-        o->ntop = (size_t)parse_number("top", arg, 1000, state);
+        o->ntop = (size_t)args_parse_count("top", arg, 1, 1000, state);
         return 0;
     case KEY_PLANS:
-        o->nplans = (size_t)parse_number("plans", arg, INT32_MAX, state);
+        o->nplans = (size_t)args_parse_count("plans", arg, 1, INT32_MAX, state);
         return 0;
     case KEY_NO_PRUNE:
         o->all = true;
         return 0;
     case 't':
-        o->nthreads = (int)parse_number("threads", arg, 1024, state);
+        o->nthreads = (int)args_parse_count("threads", arg, 1, 1024, state);
         return 0;
     case KEY_SENSITIVITY:
         o->sensitivity = true;
@@ -229,7 +218,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->output = arg;
         return 0;
     case KEY_ROW:
-        o->row = (size_t)parse_number("row", arg, 1000, state);
+        o->row = (size_t)args_parse_count("row", arg, 1, 1000, state);
         return 0;
     case 'q':
         o->quiet = true;

@@ -6,6 +6,7 @@
 
 #include "cmd/show.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +258,6 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct request *o = state->input;
-    char *end;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -265,9 +265,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->canvas;
         return 0;
     case 'r':
-        o->rank = strtol(arg, &end, 10);
-        if (end == arg || *end || o->rank < 0)
-            args_error(state, "--rank is '%s'; expected a whole number of at least 0", arg);
+        o->rank = args_parse_count("rank", arg, 0, LONG_MAX, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

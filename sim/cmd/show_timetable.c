@@ -6,7 +6,6 @@
 
 #include "cmd/show.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,16 +47,6 @@ static const struct argp_option option_table[] = {
      "backward). B alone is halved into I and W",
      0},
     {NULL, 0, NULL, 0, NULL, 0}};
-
-static uint32_t parse_count(const char *arg, const char *option, struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (!isdigit((unsigned char)*arg) || *end || n < 1 || n > INT32_MAX)
-        args_error(state, "--%s is '%s'; expected a whole number of at least 1", option, arg);
-    return (uint32_t)n;
-}
 
 /* The names of times, longest first. */
 enum { TIME_PAIR, TIME_F, TIME_B, TIME_I, TIME_W, NTIMES };
@@ -122,13 +111,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->canvas;
         return 0;
     case 'r':
-        o->sizes.nranks = parse_count(arg, "ranks", state);
+        o->sizes.nranks = (uint32_t)args_parse_count("ranks", arg, 1, INT32_MAX, state);
         return 0;
     case 'm':
-        o->sizes.nmicrobatches = parse_count(arg, "microbatches", state);
+        o->sizes.nmicrobatches =
+            (uint32_t)args_parse_count("microbatches", arg, 1, INT32_MAX, state);
         return 0;
     case 'v':
-        o->sizes.stages_per_rank = parse_count(arg, "per-rank", state);
+        o->sizes.stages_per_rank = (uint32_t)args_parse_count("per-rank", arg, 1, INT32_MAX, state);
         return 0;
     case 's':
         if (o->chosen.nsets == CHOSEN_SETS_MAX)
@@ -214,8 +204,8 @@ static int show_chosen(struct request *o)
     } else if (status == CMD_OK) {
         pipeline = pipeline_of(o->chosen.trial.scenario);
         o->name = pipeline.schedule;
-        o->sizes = (struct timetable_sizes){
-            pipeline.nranks, (uint32_t)pipeline.stages_per_rank, pipeline.nmicrobatches};
+        o->sizes = (struct timetable_sizes){pipeline.nranks, (uint32_t)pipeline.stages_per_rank,
+                                            pipeline.nmicrobatches};
         status = show_one(o);
     }
     chosen_fini(&o->chosen);

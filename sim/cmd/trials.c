@@ -49,18 +49,6 @@ static const struct argp_option option_table[] = {
     {"verbose", 'v', NULL, 0, "List every kind of collective, where there are many", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
-static void parse_count(int *out, const char *option, const char *arg, int max,
-                        const struct argp_state *state)
-{
-    char *end;
-    long n = strtol(arg, &end, 10);
-
-    if (end == arg || *end || n < 1 || n > max)
-        args_error(state, "--%s is '%s'; expected a whole number from 1 to %d", option, arg, max);
-    else
-        *out = (int)n;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -76,7 +64,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->verbose = true;
         return 0;
     case KEY_REPEAT:
-        parse_count(&o->repeats, "repeat", arg, REPEATS_MAX, state);
+        o->repeats = (int)args_parse_count("repeat", arg, 1, REPEATS_MAX, state);
         return 0;
     case KEY_MEMORY:
         o->memory = args_parse_memory(arg, state);
@@ -86,7 +74,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->save.path = arg;
         return 0;
     case KEY_THREADS:
-        parse_count(&o->nthreads, "threads", arg, THREADS_MAX, state);
+        o->nthreads = (int)args_parse_count("threads", arg, 1, THREADS_MAX, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
