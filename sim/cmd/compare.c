@@ -222,12 +222,7 @@ static int print(struct options *o, const struct compare *compare)
 
     screen_init(&screen, stdout, o->path && o->colour == SCREEN_AUTO ? SCREEN_NEVER : o->colour);
     status = compare_print(compare, o->format, &screen, &text, &err);
-    if (status == SHD_OK) {
-        exit = work_put(&o->work, o->path, &text);
-    } else {
-        log_error(&o->work.log, "%s", err.text);
-        exit = cmd_exit_of(status);
-    }
+    exit = work_put(&o->work, o->path, &text, status, &err);
     text_fini(&text);
     return exit;
 }

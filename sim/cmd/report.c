@@ -9,58 +9,21 @@
 #include "cmd/sides.h"
 #include "view/page.h"
 
-struct options {
-    struct work work;
-    bool plan;
-    const char *path; /* NULL: standard output */
-};
-
 /* For the rounds of all strategies together; replayed times are as steady as it allows. */
 #define ROUNDS_NS INT64_C(5000000000)
 
-enum { KEY_PLAN = 1000 };
-
-static const struct argp_option option_table[] = {
-    {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
-    {"output", 'o', "FILE", 0, "Write to a file; standard output if not given", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
-        return 0;
-    case KEY_PLAN:
-        o->plan = true;
-        return 0;
-    case 'o':
-        o->path = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static int put(struct options *o, const struct compare *compare)
+static int put(struct sides_request *o, const struct compare *compare)
 {
     struct text text = TEXT_INIT;
     struct shd_error err;
     int status = page_print(compare, &text, &err), exit;
 
-    if (status == SHD_OK) {
-        exit = work_put(&o->work, o->path, &text);
-    } else {
-        log_error(&o->work.log, "%s", err.text);
-        exit = cmd_exit_of(status);
-    }
+    exit = work_put(&o->work, o->path, &text, status, &err);
     text_fini(&text);
     return exit;
 }
 
-static int report(struct options *o)
+static int report(struct sides_request *o)
 {
     struct sides sides = {.work = &o->work, .plan = o->plan, .limit_ns = ROUNDS_NS};
     int exit = sides_try(&sides, 0), next;
@@ -77,10 +40,10 @@ static int report(struct options *o)
 
 static int run(int argc, char **argv)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    const struct argp argp = {
-        option_table,
-        parse_option,
+    static const struct argp_child children[] = {{&sides_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        NULL,
+        NULL,
         "SCENARIO...",
         "Strategies as one HTML page that needs no network: the verdict first, a table to sort, "
         "and of each strategy the bytes from device to device, who does what when, memory over the "
@@ -95,7 +58,7 @@ static int run(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.plan = false};
+    struct sides_request o = {.plan = false};
     int exit;
 
     if (!work_init(&o.work, argc))

@@ -11,43 +11,10 @@
 #include "cost/timeline.h"
 #include "view/trace.h"
 
-struct options {
-    struct work work;
-    bool plan;
-    const char *path; /* NULL: standard output */
-};
-
 /* As long as one waits for one step; replayed times are as steady as it allows. */
 #define ROUNDS_NS INT64_C(2000000000)
 
-enum { KEY_PLAN = 1000 };
-
-static const struct argp_option option_table[] = {
-    {"plan", KEY_PLAN, NULL, 0,
-     "On paper: nothing is executed; times are those of the cluster that the scenario names", 0},
-    {"output", 'o', "FILE", 0, "Write to a file; standard output if not given", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
-        return 0;
-    case KEY_PLAN:
-        o->plan = true;
-        return 0;
-    case 'o':
-        o->path = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static int put(struct options *o, const struct result *result)
+static int put(struct sides_request *o, const struct result *result)
 {
     struct text text = TEXT_INIT;
     struct json_out json;
@@ -58,17 +25,12 @@ static int put(struct options *o, const struct result *result)
     status = trace_json(result, &json, &err);
     if (status == SHD_OK && json_out_fini(&json) != SHD_OK)
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the trace");
-    if (status == SHD_OK) {
-        exit = work_put(&o->work, o->path, &text);
-    } else {
-        log_error(&o->work.log, "%s", err.text);
-        exit = cmd_exit_of(status);
-    }
+    exit = work_put(&o->work, o->path, &text, status, &err);
     text_fini(&text);
     return exit;
 }
 
-static int trace(struct options *o)
+static int trace(struct sides_request *o)
 {
     struct sides sides = {.work = &o->work, .plan = o->plan, .limit_ns = ROUNDS_NS};
     int exit = sides_try(&sides, 0), written;
@@ -90,7 +52,7 @@ static int trace(struct options *o)
 }
 
 /* The only strategy of the work; false, with a message, where there are more. */
-static bool is_one(struct options *o)
+static bool is_one(struct sides_request *o)
 {
     struct text names = TEXT_INIT;
 
@@ -106,10 +68,10 @@ static bool is_one(struct options *o)
 
 static int run(int argc, char **argv)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    const struct argp argp = {
-        option_table,
-        parse_option,
+    static const struct argp_child children[] = {{&sides_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        NULL,
+        NULL,
         "SCENARIO",
         "A step as Chrome's trace events, which https://ui.perfetto.dev opens: a process for each "
         "device, or for devices alike where there are more than 64; threads for computations and "
@@ -123,11 +85,12 @@ static int run(int argc, char **argv)
         "  Who waits for whom, in Perfetto?\n"
         "    shardsim trace scenarios/dp_tp.yaml -o step.json\n"
         "  The same on a cluster, on paper:\n"
-        "    shardsim trace --plan scenarios/dp_tp.yaml -s hardware=b200 -o step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
+        "    shardsim trace --plan scenarios/dp_tp.yaml -s hardware=b200 -o "
+        "step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
         children,
         NULL,
         NULL};
-    struct options o = {.plan = false};
+    struct sides_request o = {.plan = false};
     int exit;
 
     if (!work_init(&o.work, argc))

@@ -252,14 +252,19 @@ int work_tell_fit(struct work *work, const struct work_item *item)
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
 }
 
-int work_put(struct work *work, const char *path, const struct text *text)
+int work_put(struct work *work, const char *path, const struct text *text, int status,
+             const struct shd_error *err)
 {
-    struct shd_error err;
+    struct shd_error why;
 
+    if (status != SHD_OK) {
+        log_error(&work->log, "%s", err->text);
+        return cmd_exit_of(status);
+    }
     if (!path || !strcmp(path, "-"))
         return cmd_put(text);
-    if (store_write(path, text, &err) == SHD_OK)
+    if (store_write(path, text, &why) == SHD_OK)
         return CMD_OK;
-    log_error(&work->log, "%s", err.text);
+    log_error(&work->log, "%s", why.text);
     return CMD_CANNOT;
 }

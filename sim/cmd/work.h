@@ -64,8 +64,9 @@ int work_try(struct work *work, struct work_item *item, enum record_mode mode,
  * status: CMD_OK, or CMD_CANNOT. */
 int work_tell_fit(struct work *work, const struct work_item *item);
 
-/* Write a report to a file, or where that is NULL or "-" to standard output.  Returns the exit
- * status. */
-int work_put(struct work *work, const char *path, const struct text *text);
+/* Write a report that was made with `status` to a file, or where that is NULL or "-" to standard
+ * output; or say why there is none.  Returns the exit status. */
+int work_put(struct work *work, const char *path, const struct text *text, int status,
+             const struct shd_error *err);
 
 #endif /* CMD_WORK_H */
