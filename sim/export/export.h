@@ -44,7 +44,17 @@ const struct export_target *export_find(const char *name); /* NULL: there is non
 void export_add_string(struct text *out, const char *name);
 
 /* A number in as few digits as read back as the same. */
-void export_add_double(struct text *out, double value);
+void export_add_number(struct text *out, double value);
+
+/* "# SCENARIO, STRATEGY: the model in words", as one line. */
+void export_add_title(struct text *out, const struct export_layout *layout);
+
+/* Python: "MESH = {"dp": 2, "tp": 4}", and "(128, 512)", "(8,)", "()". */
+void export_add_mesh(struct text *out, const struct shd_mesh *mesh);
+void export_add_shape(struct text *out, const int64_t *shape, uint32_t rank);
+
+/* Whether a node is a parameter, or an input of the forward phase (`op` says which). */
+bool export_is_leaf(const struct graph_node *node, enum graph_op op);
 
 /* Types of gradients, moments and sums that such systems have no option for: with a type of 16 bits
  * all of these are float32 there.  SHD_EUNSUPPORTED. */
@@ -57,9 +67,6 @@ void export_add_spec(struct text *out, const struct shd_sharding *sharding);
 
 /* The sharding that was asked for a parameter or input; NULL: replicated. */
 const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node);
-
-/* numpy's name of a type: "float32", "bfloat16". */
-const char *export_dtype(enum shd_dtype dtype);
 
 /* Whether an output's gradient is asked for of this node. */
 bool export_wants_gradient(const struct graph *graph, uint32_t node);

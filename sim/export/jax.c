@@ -27,6 +27,8 @@ static void add_variable(struct text *out, const struct graph *graph, uint32_t n
     text_addf(out, "_%u", node);
 }
 
+#define LETTERS 52
+
 /* A letter for each dimension: its number among those of the graph. */
 static void add_letters(struct text *out, const struct graph_node *node)
 {
@@ -110,7 +112,7 @@ static int write_map(const struct graph *graph, const struct graph_node *node, s
         if (*form != '%')
             text_add_char(out, *form);
         else if (*++form == 's')
-            text_addf(out, "%.17g", node->scalar);
+            export_add_number(out, node->scalar);
         else
             add_fitted(out, graph, node->inputs[*form - 'a'], node);
     }
@@ -448,24 +450,10 @@ static const char main_part[] =
     "if __name__ == \"__main__\":\n"
     "    main()\n";
 
-/* "(128, 512)", "(8,)", "()". */
-static void add_shape(struct text *out, const int64_t *shape, uint32_t rank)
-{
-    text_add(out, "(");
-    for (uint32_t d = 0; d < rank; d++)
-        text_addf(out, "%s%lld", d ? ", " : "", (long long)shape[d]);
-    text_add(out, rank == 1 ? ",)" : ")");
-}
-
 static void shape_of(int64_t *shape, const struct graph *graph, const struct graph_node *node)
 {
     for (uint32_t d = 0; d < node->rank; d++)
         shape[d] = graph->dims[node->dims[d]].size;
-}
-
-static bool is_leaf(const struct graph_node *node, enum graph_op op)
-{
-    return node->op == op && node->phase == GRAPH_FORWARD;
 }
 
 /* NAME = {"x": ((8, 64), "float32", 0, P("dp")), ...} */
@@ -479,14 +467,14 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
 
-        if (!is_leaf(node, op))
+        if (!export_is_leaf(node, op))
             continue;
         shape_of(shape, graph, node);
         text_add(out, "    ");
         export_add_string(out, node->name);
         text_add(out, ": (");
-        add_shape(out, shape, node->rank);
-        text_addf(out, ", \"%s\", %u, ", export_dtype(node->dtype),
+        export_add_shape(out, shape, node->rank);
+        text_addf(out, ", \"%s\", %u, ", shd_dtype_name(node->dtype),
                   node->dtype == SHD_I32 ? node->source.modulus : 0);
         export_add_spec(out, export_sharding(layout, i));
         text_add(out, "),\n");
@@ -504,7 +492,7 @@ static void add_shards(struct text *out, const struct export_layout *layout)
         const struct graph_node *node = &graph->nodes[i];
         const struct shd_sharding *sharding = export_sharding(layout, i);
 
-        if (!is_leaf(node, GRAPH_PARAM) && !is_leaf(node, GRAPH_INPUT))
+        if (!export_is_leaf(node, GRAPH_PARAM) && !export_is_leaf(node, GRAPH_INPUT))
             continue;
         shape_of(shape, graph, node);
         memcpy(local, shape, sizeof local);
@@ -513,7 +501,7 @@ static void add_shards(struct text *out, const struct export_layout *layout)
         text_add(out, "    ");
         export_add_string(out, node->name);
         text_add(out, ": ");
-        add_shape(out, local, node->rank);
+        export_add_shape(out, local, node->rank);
         text_add(out, ",\n");
     }
     text_add(out, "}\n");
@@ -525,7 +513,8 @@ static void add_gradients(struct text *out, const struct graph *graph)
 
     text_add(out, "# Of these there are gradients.\nGRADIENTS = {");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
-        if ((!is_leaf(&graph->nodes[i], GRAPH_PARAM) && !is_leaf(&graph->nodes[i], GRAPH_INPUT)) ||
+        if ((!export_is_leaf(&graph->nodes[i], GRAPH_PARAM) &&
+             !export_is_leaf(&graph->nodes[i], GRAPH_INPUT)) ||
             !export_wants_gradient(graph, i))
             continue;
         text_add(out, n++ ? ",\n             " : "");
@@ -587,7 +576,7 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
         if (status != SHD_OK)
             return status;
         if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
-            text_addf(out, ".astype(\"%s\")", export_dtype(node->dtype));
+            text_addf(out, ".astype(\"%s\")", shd_dtype_name(node->dtype));
         text_add(out, "\n");
     }
     text_add(out, "    return {\n");
@@ -606,11 +595,8 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
 
 static void add_head(struct text *out, const struct export_layout *layout)
 {
-    text_add(out, "# ");
-    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
-    text_add(out, ", ");
-    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
-    text_addf(out, ": %s\n#\n", layout->what);
+    export_add_title(out, layout);
+    text_add(out, "#\n");
     text_add(out,
              "# Written by 'shardsim export --to jax'.  Run it: shards are checked, the step is "
              "compiled and run.\n");
@@ -620,19 +606,19 @@ static void add_head(struct text *out, const struct export_layout *layout)
     if (layout->graph->nstages > 1)
         text_add(out, "# Without the pipeline's schedule, which jit does not have: each stage's "
                       "arrays lie on all of its axis.\n");
-    text_add(out, "MESH = {");
-    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++) {
-        text_add(out, a ? ", " : "");
-        export_add_string(out, shd_mesh_axis_name(layout->mesh, a));
-        text_addf(out, ": %d", (int)shd_mesh_axis_size(layout->mesh, a));
-    }
-    text_addf(out, "}\nNDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
+    export_add_mesh(out, layout->mesh);
+    text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     int status;
 
+    if (layout->graph->ndims > LETTERS)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "the model has %u dimensions, for which there are not enough letters; "
+                             "at most %d",
+                             layout->graph->ndims, LETTERS);
     add_head(out, layout);
     text_add(out, preamble);
     text_add(out,

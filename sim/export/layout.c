@@ -6,9 +6,9 @@
 
 #include "export/export.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/json_out.h"
 
 void export_add_string(struct text *out, const char *name)
 {
@@ -24,14 +24,44 @@ void export_add_string(struct text *out, const char *name)
     text_add_char(out, '"');
 }
 
-void export_add_double(struct text *out, double value)
+void export_add_number(struct text *out, double value)
 {
     char number[32];
 
-    snprintf(number, sizeof number, "%.15g", value);
-    if (strtod(number, NULL) != value)
-        snprintf(number, sizeof number, "%.17g", value);
-    text_add(out, number);
+    text_add(out, json_out_print_double(number, sizeof number, value));
+}
+
+void export_add_title(struct text *out, const struct export_layout *layout)
+{
+    text_add(out, "# ");
+    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
+    text_add(out, ", ");
+    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
+    text_addf(out, ": %s\n", layout->what);
+}
+
+void export_add_mesh(struct text *out, const struct shd_mesh *mesh)
+{
+    text_add(out, "MESH = {");
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
+        text_add(out, a ? ", " : "");
+        export_add_string(out, shd_mesh_axis_name(mesh, a));
+        text_addf(out, ": %d", (int)shd_mesh_axis_size(mesh, a));
+    }
+    text_add(out, "}\n");
+}
+
+void export_add_shape(struct text *out, const int64_t *shape, uint32_t rank)
+{
+    text_add(out, "(");
+    for (uint32_t d = 0; d < rank; d++)
+        text_addf(out, "%s%lld", d ? ", " : "", (long long)shape[d]);
+    text_add(out, rank == 1 ? ",)" : ")");
+}
+
+bool export_is_leaf(const struct graph_node *node, enum graph_op op)
+{
+    return node->op == op && node->phase == GRAPH_FORWARD && node->state_of == GRAPH_NONE;
 }
 
 int export_check_types(const struct scenario *scenario, const char *system, struct shd_error *err)
@@ -82,11 +112,6 @@ void export_add_spec(struct text *out, const struct shd_sharding *sharding)
 const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node)
 {
     return layout->shardings->nodes[node];
-}
-
-const char *export_dtype(enum shd_dtype dtype)
-{
-    return shd_dtype_name(dtype);
 }
 
 bool export_wants_gradient(const struct graph *graph, uint32_t node)

@@ -39,7 +39,7 @@ static void add_number(struct command *c, const char *option, int64_t value)
 static void add_fraction(struct command *c, const char *option, double value)
 {
     text_addf(c->out, " \\\n    %s ", option);
-    export_add_double(c->out, value);
+    export_add_number(c->out, value);
 }
 
 static void add_word(struct command *c, const char *option, const char *value)
@@ -347,11 +347,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         status = check(&c);
     if (status != SHD_OK)
         return status;
-    text_add(out, "#!/bin/sh\n# ");
-    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
-    text_add(out, ", ");
-    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
-    text_addf(out, ": %s\n", layout->what);
+    text_add(out, "#!/bin/sh\n");
+    export_add_title(out, layout);
     text_add(out, "# Written by 'shardsim export --to megatron'; data and tokenizer are given as "
                   "further options.\n");
     add_notes(&c);

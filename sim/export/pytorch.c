@@ -59,24 +59,6 @@ static const char main_part[] =
     "if __name__ == \"__main__\":\n"
     "    main()\n";
 
-static bool is_leaf(const struct graph_node *node, enum graph_op op)
-{
-    return node->op == op && node->phase == GRAPH_FORWARD;
-}
-
-static void add_shape(struct text *out, const int64_t *shape, uint32_t rank)
-{
-    text_add(out, "(");
-    for (uint32_t d = 0; d < rank; d++)
-        text_addf(out, "%s%lld", d ? ", " : "", (long long)shape[d]);
-    text_add(out, rank == 1 ? ",)" : ")");
-}
-
-static const char *torch_type(enum shd_dtype dtype)
-{
-    return dtype == SHD_I32 ? "int32" : export_dtype(dtype);
-}
-
 /* {"dp": 0, "tp": 1}: which dimension each axis shards. */
 static int add_axes(struct text *out, const struct graph_node *node,
                     const struct shd_sharding *sharding, struct shd_error *err)
@@ -119,9 +101,9 @@ static int add_leaf(struct text *out, const struct export_layout *layout, uint32
     text_add(out, "    ");
     export_add_string(out, node->name);
     text_add(out, shards ? ": " : ": (");
-    add_shape(out, shape, node->rank);
+    export_add_shape(out, shape, node->rank);
     if (!shards) {
-        text_addf(out, ", torch.%s, ", torch_type(node->dtype));
+        text_addf(out, ", torch.%s, ", shd_dtype_name(node->dtype));
         status = add_axes(out, node, sharding, err);
         text_add(out, ")");
     }
@@ -135,29 +117,21 @@ static int add_leaves(struct text *out, const struct export_layout *layout, enum
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
-        if (is_leaf(&layout->graph->nodes[i], op))
+        if (export_is_leaf(&layout->graph->nodes[i], op))
             status = add_leaf(out, layout, i, shards, err);
     return status;
 }
 
 static void add_mesh(struct text *out, const struct export_layout *layout)
 {
-    text_add(out, "# ");
-    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
-    text_add(out, ", ");
-    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
-    text_addf(out, ": %s\n#\n", layout->what);
+    export_add_title(out, layout);
+    text_add(out, "#\n");
     text_add(out, "# Written by 'shardsim export --to pytorch'.  Run it alone, and the local shape "
                   "of every array is\n# checked under a fake process group; under torchrun, the "
                   "same on devices.\n");
     text_add(out, head);
-    text_add(out, "\nMESH = {");
-    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++) {
-        text_add(out, a ? ", " : "");
-        export_add_string(out, shd_mesh_axis_name(layout->mesh, a));
-        text_addf(out, ": %d", (int)shd_mesh_axis_size(layout->mesh, a));
-    }
-    text_add(out, "}\n");
+    text_add(out, "\n");
+    export_add_mesh(out, layout->mesh);
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

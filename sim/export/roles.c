@@ -46,11 +46,6 @@ static bool shards(const struct shd_sharding *sharding, uint32_t d, size_t axis)
     return false;
 }
 
-static bool is_leaf(const struct graph_node *node, enum graph_op op)
-{
-    return node->op == op && node->phase == GRAPH_FORWARD && node->state_of == GRAPH_NONE;
-}
-
 static void note_use(struct use *use, const struct graph_node *node, const char *dim)
 {
     if (!strcmp(dim, "batch"))
@@ -73,7 +68,7 @@ static struct use use_of(const struct export_layout *layout, size_t axis)
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
 
-        if (!is_leaf(node, GRAPH_PARAM) && !is_leaf(node, GRAPH_INPUT))
+        if (!export_is_leaf(node, GRAPH_PARAM) && !export_is_leaf(node, GRAPH_INPUT))
             continue;
         for (uint32_t d = 0; d < node->rank; d++)
             if (shards(export_sharding(layout, i), d, axis))
@@ -175,7 +170,7 @@ static int check_params(const struct export_layout *layout, size_t axis, enum ex
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
-        if (is_leaf(&layout->graph->nodes[i], GRAPH_PARAM))
+        if (export_is_leaf(&layout->graph->nodes[i], GRAPH_PARAM))
             status = check_param(layout, i, axis, role, err);
     return status;
 }

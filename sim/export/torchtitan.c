@@ -171,7 +171,7 @@ static int check_rest(struct job *j)
 static void add_fraction(struct job *j, const char *key, double value)
 {
     text_addf(j->out, "%s = ", key);
-    export_add_double(j->out, value);
+    export_add_number(j->out, value);
     text_add_char(j->out, '\n');
 }
 
@@ -230,12 +230,9 @@ static void add_parallelism(struct job *j)
 
 static void add_head(struct job *j)
 {
-    text_add(j->out, "# ");
-    text_add_bytes(j->out, j->layout->scenario, strcspn(j->layout->scenario, "\r\n"));
-    text_add(j->out, ", ");
-    text_add_bytes(j->out, j->layout->strategy, strcspn(j->layout->strategy, "\r\n"));
-    text_addf(j->out, ": %s\n# Written by 'shardsim export --to torchtitan', for %d devices.\n",
-              j->layout->what, (int)shd_mesh_size(j->layout->mesh));
+    export_add_title(j->out, j->layout);
+    text_addf(j->out, "# Written by 'shardsim export --to torchtitan', for %d devices.\n",
+              (int)shd_mesh_size(j->layout->mesh));
     if (!j->source->step.update)
         text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
     if (j->roles.size[EXPORT_CONTEXT] > 1)
