@@ -310,6 +310,7 @@ test_scripts = \
 	%D%/experts_grid.sh \
 	%D%/explain.sh \
 	%D%/estimators.sh \
+	%D%/export.sh \
 	%D%/exports.sh \
 	%D%/fit.sh \
 	%D%/golden.sh \
@@ -341,6 +342,7 @@ test_scripts = \
 	%D%/runs.sh \
 	%D%/scenarios.sh \
 	%D%/schema.sh \
+	%D%/screenful.sh \
 	%D%/search.sh \
 	%D%/search_outcome.sh \
 	%D%/search_resume.sh \

@@ -1,0 +1,128 @@
+#!/bin/sh
+# export to JAX and PyTorch: the code is Python, its arrays have the shards that are planned, and every
+# place that a constraint names is constrained so; what cannot be said is refused.  bench/export.py runs
+# the code.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+starts_no_threads
+
+# What stands in a file that was exported, beside what `show names` tells.
+cat >"$tmp/tables.py" <<'PY'
+import ast, json, re, sys
+
+tree = ast.parse(open(sys.argv[1], encoding="utf-8").read())
+names = json.load(open(sys.argv[2], encoding="utf-8"))
+tables = {n.targets[0].id: n.value for n in tree.body if isinstance(n, ast.Assign)}
+shards = ast.literal_eval(tables["SHARDS"])
+mesh = ast.literal_eval(tables["MESH"])
+bytes_of = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4}
+
+
+def leaf(entry):
+    shape, dtype, *rest = entry.elts
+    dtype = dtype.value if isinstance(dtype, ast.Constant) else dtype.attr
+    return ast.literal_eval(shape), dtype, rest[-1]
+
+
+def axes_of(spec, rank):
+    """By dimension, the axes that shard it: of P(None, ("a", "b")), or of {"a": 1, "b": 1}."""
+    if isinstance(spec, ast.Call):
+        entries = [ast.literal_eval(a) for a in spec.args] + [None] * (rank - len(spec.args))
+        return [[] if e is None else [e] if isinstance(e, str) else list(e) for e in entries]
+    given = ast.literal_eval(spec)
+    return [[a for a in mesh if given.get(a) == d] for d in range(rank)]
+
+
+def any_layer(name):
+    return re.sub(r"(?<=/)\d+(?=/)", "*", name)
+
+
+found = {}
+for table in ("PARAMS", "INPUTS"):
+    for key, value in zip(tables[table].keys, tables[table].values):
+        shape, dtype, spec = leaf(value)
+        local = list(shape)
+        for d, axes in enumerate(axes_of(spec, len(shape))):
+            for a in axes:
+                local[d] //= mesh[a]
+        assert tuple(local) == shards[key.value], (key.value, local, shards[key.value])
+        size = bytes_of[dtype]
+        for n in local:
+            size *= n
+        found.setdefault(any_layer(key.value), []).append(size)
+told = {}
+for x in names:
+    if x["kind"] in ("parameter", "input"):
+        told.setdefault(x["name"], []).extend([x["bytes_of_device"]] * x["count"])
+assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in told.items()}, (found, told)
+assert set(shards) == {k.value for t in ("PARAMS", "INPUTS") for k in tables[t].keys}
+
+# Each place by a rule is constrained to what that rule says; others are not.
+calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "constrain"]
+wanted = []
+for x in names:
+    if x["kind"] == "place" and x["by"] != "placed":
+        dims = [re.findall(r"[^{},]+", d) for d in re.findall(r"\{[^}]*\}", x["sharding"])]
+        wanted += [[[a.strip() for a in d] for d in dims]] * x["count"]
+if calls or "forward" in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}:
+    got = sorted(axes_of(c.args[1], len(wanted[0]) if wanted else 0) for c in calls)
+    for g in got:
+        while g and not g[-1]:
+            g.pop()
+    for w in wanted:
+        while w and not w[-1]:
+            w.pop()
+    assert sorted(got) == sorted(wanted), (got, wanted)
+PY
+
+# agrees FILE STRATEGY
+agrees() {
+    shardsim show names --json -S "$2" "$scenarios/$1"
+    cp "$tmp/out" "$tmp/names"
+    for target in jax pytorch; do
+        shardsim export --to $target -S "$2" "$scenarios/$1" -o "$tmp/code.py"
+        is 0 "$1 $2: to $target"
+        python3 -m py_compile "$tmp/code.py" 2>"$tmp/wrong"
+        ok $? "$1 $2: $target: it is Python"
+        python3 "$tmp/tables.py" "$tmp/code.py" "$tmp/names" >"$tmp/wrong" 2>&1
+        ok $? "$1 $2: $target: shards and constraints are the plan's"
+        diag <"$tmp/wrong"
+    done
+}
+
+agrees tensor_parallel.yaml default
+agrees fsdp_tp.yaml default
+agrees block_2d.yaml default
+agrees llama3.yaml default
+agrees t5.yaml default
+agrees train_zero.yaml tp-dp
+agrees strategies.yaml tensor-sequence
+
+# refused TARGET FILE STRATEGY WORDS
+refused() {
+    shardsim export --to "$1" -S "$3" "$scenarios/$2"
+    is 2 "$2 $3 to $1: refused"
+    says err "$4" "$2 $3 to $1: why"
+    silent out "$2 $3 to $1: nothing written"
+}
+refused jax experts.yaml replicated 'routes tokens to experts'
+refused jax ring.yaml ring 'given positions\|by blocks'
+sed 's/mesh: {tp: 8}/mesh: {a: 2, b: 4}/; s/null, tp\]]/null, [b, a]]]/; s/\[tp, null\]]/[[b, a], null]]/
+    s/null, null, tp\]]/null, null, [b, a]]]/' "$scenarios/tensor_parallel.yaml" >"$tmp/order.yaml"
+shardsim export --to pytorch "$tmp/order.yaml"
+is 2 "axes in another order than the mesh's, to PyTorch: refused"
+says err "reorder the axes" "axes in another order than the mesh's: what to do"
+shardsim export --to jax "$tmp/order.yaml"
+is 0 "axes in another order than the mesh's, to JAX"
+says out 'P(None, ("b", "a"))' "axes in another order than the mesh's, to JAX: as they are"
+shardsim export --to jaxx "$scenarios/fsdp.yaml"
+is 2 "no such target"
+says err "did you mean 'jax'" "no such target: what was meant"
+shardsim export "$scenarios/fsdp.yaml"
+is 2 "no target"
+shardsim export --to jax "$scenarios/fsdp.yaml" -o "$tmp/none/code.py"
+is 3 "a folder that is not there"
+done_testing
