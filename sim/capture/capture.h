@@ -1,8 +1,8 @@
-/* capture.h - what a program of another system communicates: its collectives, as they were compiled
- * or recorded, whoever chose them.
+/* capture.h - what a program of another system communicates: its collectives, as they were
+ * compiled, whoever chose them.
  *
- * A capture has no arrays and no shardings, only groups of devices and bytes; hlo.h and torch.h
- * fill one, and what is asked of it (sums.h, axes.h, seconds.h) does not know which of them did.
+ * A capture has no arrays and no shardings, only groups of devices and bytes; hlo.h fills one,
+ * and what is asked of it (sums.h, axes.h, rows.h) does not know where it came from.
  *
  * Bytes received are those of the default algorithms (coll.h).  Another system's text does not say
  * how an array is cut into chunks, so that the members of a group share its bytes evenly: what does
@@ -57,8 +57,7 @@ struct capture_collective {
 };
 
 struct capture {
-    char *title;     /* of the module or trace; owned */
-    bool one_device; /* recorded on one device: the others are taken to do the same */
+    char *title; /* of the module; owned */
     int32_t ndevices;
     struct capture_groups *groups;
     uint32_t ngroups, groups_room;

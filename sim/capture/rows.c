@@ -54,7 +54,7 @@ static double seconds_of(const struct rows_row *row, const struct capture *captu
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = 0;
 
-    if (row->first->kind == COLL_PERMUTE || row->first->kind == COLL_SEND_RECV)
+    if (groups->pairs)
         return pairs_seconds(hardware, groups, (double)row->first->bytes);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         if (row->axes >> a & 1)

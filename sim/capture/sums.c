@@ -5,65 +5,45 @@
 
 #include <string.h>
 
-/* Who receives in a group, and who sends. */
-enum flow { EVERYONE, FROM_FIRST, TO_FIRST };
-
-static enum flow flow_of(enum coll_kind kind)
-{
-    switch (kind) {
-    case COLL_PERMUTE:
-    case COLL_SEND_RECV:
-    case COLL_BROADCAST:
-    case COLL_SCATTER:
-        return FROM_FIRST;
-    case COLL_GATHER:
-    case COLL_REDUCE:
-        return TO_FIRST;
-    default:
-        return EVERYONE;
-    }
-}
-
-/* Bytes that a group of n receives, once. */
+/* Bytes that a group of n receives, once: of bytes as of elements. */
 static uint128 group_bytes(enum coll_kind kind, uint64_t bytes, uint32_t n)
 {
-    uint128 others = n > 0 ? n - 1 : 0;
+    const struct coll_shape shape = {.nmembers = n, .count = bytes};
 
-    switch (kind) {
-    case COLL_ALL_REDUCE:
-        return 2 * others * bytes;
-    case COLL_ALL_GATHER:
-        return others * n * bytes;
-    case COLL_SCATTER:
-        return bytes - bytes / (n ? n : 1);
-    case COLL_BARRIER:
+    if (n < 2)
         return 0;
-    default: /* each of the others brings or gets as much as one operand */
-        return others * bytes;
-    }
+    /* A pair is told by who is in it, not by whom each member reads. */
+    return kind == COLL_PERMUTE ? bytes : coll_received_by_all(coll_find(kind, NULL), &shape);
 }
 
-static uint128 groups_bytes(const struct capture_groups *groups, enum coll_kind kind,
-                            uint64_t bytes)
+static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
 {
-    uint128 sum = 0;
+    return groups->first[g + 1] - groups->first[g];
+}
 
-    for (uint32_t g = 0; g < groups->ngroups; g++) {
-        uint32_t n = groups->first[g + 1] - groups->first[g];
+/* Not a device that is alone, or sends to itself. */
+static bool receives(const struct capture_groups *groups, uint32_t g)
+{
+    const int32_t *ids = groups->ids + groups->first[g];
 
-        /* A device that sends to itself receives nothing. */
-        if (groups->pairs && n == 2 &&
-            groups->ids[groups->first[g]] == groups->ids[groups->first[g] + 1])
-            continue;
-        sum += group_bytes(kind, bytes, n);
-    }
-    return sum;
+    return size_of(groups, g) > 1 && !(groups->pairs && ids[0] == ids[1]);
 }
 
 uint128 sums_collective(const struct capture *capture, const struct capture_collective *collective)
 {
-    return groups_bytes(&capture->groups[collective->groups], collective->kind, collective->bytes) *
-           collective->times;
+    const struct capture_groups *groups = &capture->groups[collective->groups];
+    uint32_t last = 0; /* groups of one size receive the same */
+    uint128 bytes = 0, sum = 0;
+
+    for (uint32_t g = 0; g < groups->ngroups; g++) {
+        if (!receives(groups, g))
+            continue;
+        if (size_of(groups, g) != last)
+            bytes = group_bytes(collective->kind, collective->bytes, size_of(groups, g));
+        last = size_of(groups, g);
+        sum += bytes;
+    }
+    return sum * collective->times;
 }
 
 uint128 sums_total(const struct capture *capture)
@@ -91,50 +71,50 @@ static uint128 share(uint128 bytes, uint32_t n, uint32_t i)
     return bytes / n + (i < bytes % n ? 1 : 0);
 }
 
-/* What member `to` of n receives of the group's bytes, and how much of that from member `from`. */
-static uint128 received(enum flow flow, uint128 bytes, uint32_t n, uint32_t to)
+/* Whether the first of a group sends and the others receive; else all receive from all. */
+static bool is_from_first(enum coll_kind kind)
 {
-    switch (flow) {
-    case FROM_FIRST:
-        return to == 0 ? 0 : share(bytes, n - 1, to - 1);
-    case TO_FIRST:
-        return to == 0 ? bytes : 0;
-    default:
-        return share(bytes, n, to);
-    }
+    return kind == COLL_PERMUTE || kind == COLL_BROADCAST;
 }
 
-static uint128 received_from(enum flow flow, uint128 bytes, uint32_t n, uint32_t to, uint32_t from)
+/* What member `to` of n receives of the group's bytes, and how much of that from member `from`. */
+static uint128 received(bool from_first, uint128 bytes, uint32_t n, uint32_t to)
 {
+    if (!from_first)
+        return share(bytes, n, to);
+    return to == 0 ? 0 : share(bytes, n - 1, to - 1);
+}
+
+static uint128 received_from(bool from_first, uint128 bytes, uint32_t n, uint32_t to, uint32_t from)
+{
+    uint128 all = received(from_first, bytes, n, to);
+
     if (to == from)
         return 0;
-    switch (flow) {
-    case FROM_FIRST:
-        return from == 0 ? received(flow, bytes, n, to) : 0;
-    default:
-        return share(received(flow, bytes, n, to), n - 1, from < to ? from : from - 1);
-    }
+    if (from_first)
+        return from == 0 ? all : 0;
+    return share(all, n - 1, from < to ? from : from - 1);
 }
 
-/* What a group of n receives in all collectives of one list of groups and one flow. */
-static uint128 list_bytes(const struct capture *capture, uint32_t list, enum flow flow, uint32_t n)
+/* What a group of n receives in all collectives of one list of groups that flow in one way. */
+static uint128 list_bytes(const struct capture *capture, uint32_t list, bool from_first, uint32_t n)
 {
     uint128 sum = 0;
 
     for (uint32_t i = 0; i < capture->ncollectives; i++) {
         const struct capture_collective *c = &capture->collectives[i];
 
-        if (c->groups == list && flow_of(c->kind) == flow)
+        if (c->groups == list && is_from_first(c->kind) == from_first)
             sum += group_bytes(c->kind, c->bytes, n) * c->times;
     }
     return sum;
 }
 
 typedef void (*group_fn)(uint128 *out, const struct capture *capture, const int32_t *ids,
-                         uint32_t n, uint128 bytes, enum flow flow);
+                         uint32_t n, uint128 bytes, bool from_first);
 
 /* Bytes of one list are added up before they are shared: that is quick, and as even as can be. */
-static void each_group(uint128 *out, const struct capture *capture, uint32_t list, enum flow flow,
+static void each_group(uint128 *out, const struct capture *capture, uint32_t list, bool from_first,
                        group_fn add)
 {
     const struct capture_groups *groups = &capture->groups[list];
@@ -142,41 +122,41 @@ static void each_group(uint128 *out, const struct capture *capture, uint32_t lis
     uint128 bytes = 0;
 
     for (uint32_t g = 0; g < groups->ngroups; g++) {
-        uint32_t n = groups->first[g + 1] - groups->first[g];
-        const int32_t *ids = groups->ids + groups->first[g];
+        uint32_t n = size_of(groups, g);
 
-        if (n < 2 || (groups->pairs && ids[0] == ids[1]))
+        if (!receives(groups, g))
             continue;
         if (n != last)
-            bytes = list_bytes(capture, list, flow, n);
+            bytes = list_bytes(capture, list, from_first, n);
         last = n;
         if (bytes)
-            add(out, capture, ids, n, bytes, flow);
+            add(out, capture, groups->ids + groups->first[g], n, bytes, from_first);
     }
 }
 
 static void each(uint128 *out, const struct capture *capture, group_fn add)
 {
-    for (uint32_t list = 0; list < capture->ngroups; list++)
-        for (int flow = EVERYONE; flow <= TO_FIRST; flow++)
-            each_group(out, capture, list, (enum flow)flow, add);
+    for (uint32_t list = 0; list < capture->ngroups; list++) {
+        each_group(out, capture, list, false, add);
+        each_group(out, capture, list, true, add);
+    }
 }
 
 static void add_received(uint128 *out, const struct capture *capture, const int32_t *ids,
-                         uint32_t n, uint128 bytes, enum flow flow)
+                         uint32_t n, uint128 bytes, bool from_first)
 {
     (void)capture;
     for (uint32_t to = 0; to < n; to++)
-        out[ids[to]] += received(flow, bytes, n, to);
+        out[ids[to]] += received(from_first, bytes, n, to);
 }
 
 static void add_pairs(uint128 *out, const struct capture *capture, const int32_t *ids, uint32_t n,
-                      uint128 bytes, enum flow flow)
+                      uint128 bytes, bool from_first)
 {
     for (uint32_t to = 0; to < n; to++)
         for (uint32_t from = 0; from < n; from++)
             out[(size_t)ids[to] * (size_t)capture->ndevices + (size_t)ids[from]] +=
-                received_from(flow, bytes, n, to, from);
+                received_from(from_first, bytes, n, to, from);
 }
 
 void sums_by_device(uint128 *out, const struct capture *capture)

@@ -155,8 +155,7 @@ static int tell(const struct replay_report *report, const struct options *o)
 
 static int replay(const struct options *o, const struct capture *capture, struct chosen *chosen)
 {
-    struct replay_report report = {.file = o->file,
-                                   .capture = capture,
+    struct replay_report report = {.capture = capture,
                                    .mesh_is_inferred = !o->mesh,
                                    .beside = chosen->trial.record,
                                    .beside_name = o->beside};

@@ -18,7 +18,6 @@
 #include "record/record.h"
 
 struct replay_report {
-    const char *file;
     const struct capture *capture;
     const struct shd_mesh *mesh;
     bool mesh_is_inferred;

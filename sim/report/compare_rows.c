@@ -312,10 +312,7 @@ static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
 /* Strategies that are wrong or do not fit are marked only where all are so. */
 static bool counts(const struct compare_rows *rows, size_t row)
 {
-    for (size_t i = 0; !rows->rows[row].good && i < rows->compare->nresults; i++)
-        if (rows->rows[i].good)
-            return false;
-    return true;
+    return rows->rows[row].good || rows->none_is_good;
 }
 
 /* Mark the best of a column, unless all are equal. */
@@ -476,6 +473,9 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
         set_ratio(&out->rows[i], base, COMPARE_STEP, COMPARE_STEP_TIMES);
         set_dominated(out, i);
     }
+    out->none_is_good = true;
+    for (size_t i = 0; i < n; i++)
+        out->none_is_good &= !out->rows[i].good;
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
         mark_best(out, c);
     set_order(out);
