@@ -177,6 +177,8 @@ test_columns() {
     shardsim compare --plan --columns=recieved_bytes "$scenarios/strategies.yaml"
     is 2 "--columns of no column: status 2"
     says err "did you mean 'received_bytes" "--columns: what was meant"
+    shardsim compare --plan --columns= "$scenarios/strategies.yaml"
+    is 2 "--columns of nothing: status 2"
     shardsim compare --plan --format=csv --sort peak_memory_bytes --top 3 "$scenarios/strategies.yaml"
     [ "$(cut -d, -f2 "$tmp/out" | tr '\n' ' ')" = "strategy data-and-tensor tensor-sequence tensor " ]
     ok $? "--sort and --top: the three of least peak memory, in order"

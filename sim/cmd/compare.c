@@ -108,6 +108,8 @@ static void parse_columns(struct options *o, char *arg, const struct argp_state 
                        name, compare_hint(hint, sizeof hint, name));
         o->has_columns = true;
     }
+    if (!o->has_columns)
+        args_error(state, "--columns names none; expected keys as CSV has them, headings, or all");
 }
 
 static void parse_sort(struct options *o, const char *arg, const struct argp_state *state)

@@ -114,7 +114,7 @@ static void print_heat(const struct heat *h, size_t id, struct text *out)
         id, dense ? " dense" : "", UINT128_DIGITS(h->total), h->each > 1 ? "s" : "",
         h->each > 1 ? "" : "s");
     html_add_bytes(out, h->total);
-    text_add(out, " in all.");
+    text_add(out, " in total.");
     if (h->each > 1)
         text_addf(out, " A cell is %d devices by %d.", (int)h->each, (int)h->each);
     if (dense)
