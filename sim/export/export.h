@@ -61,8 +61,7 @@ bool export_is_leaf(const struct graph_node *node, enum graph_op op);
 SHD_MUST_CHECK int export_check_types(const struct scenario *scenario, const char *system,
                                       struct shd_error *err);
 
-/* "P('dp', None, ('x', 'y'))": without trailing None's.  SHD_EUNSUPPORTED where the sharding is
- * partial. */
+/* "P('dp', None, ('x', 'y'))": without trailing None's; NULL: "P()". */
 void export_add_spec(struct text *out, const struct shd_sharding *sharding);
 
 /* The sharding that was asked for a parameter or input; NULL: replicated. */

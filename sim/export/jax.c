@@ -604,8 +604,8 @@ static void add_head(struct text *out, const struct export_layout *layout)
         text_addf(out, "# One microbatch of %u: the batch below is its part.\n",
                   layout->graph->microbatches);
     if (layout->graph->nstages > 1)
-        text_add(out, "# Without the pipeline's schedule, which jit does not have: each stage's "
-                      "arrays lie on all of its axis.\n");
+        text_add(out, "# Without the pipeline's schedule, which jit does not have: arrays "
+                      "are replicated along its axis.\n");
     export_add_mesh(out, layout->mesh);
     text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
 }
