@@ -181,7 +181,7 @@ test_bad_input() {
     bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
     bad "two schedules" "one schedule at a time; 'GPipe' is too much" 1F1B GPipe -r 2 -m 2
     bad "no number" "--ranks is 'x'; expected a whole number" 1F1B -r x -m 2
-    bad "no rank" "--ranks is '0'; expected a whole number of at least 1" 1F1B -r 0 -m 2
+    bad "no rank" "--ranks is '0'; expected a whole number from 1 to" 1F1B -r 0 -m 2
     bad "half a microbatch" "--microbatches is '1.5'" 1F1B -r 2 -m 1.5
     bad "stages" '1F1B takes 1 stage a rank, not 2' 1F1B -r 2 -m 2 -v 2
     bad "rounds" 'the nearest that do are 8 and 10' Interleaved1F1B -r 4 -m 9
