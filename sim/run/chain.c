@@ -171,7 +171,13 @@ static uint32_t count_sends(const struct chain *c, const struct span *s, uint64_
 
 static struct fused_range range_of(struct chain *c, const struct block *b)
 {
-    return (struct fused_range){&c->job, c->span->group, &c->count, b->piece, b->at, b->nelems};
+    return (struct fused_range){.job = &c->job,
+                                .group = c->span->group,
+                                .call = c->call,
+                                .count = &c->count,
+                                .piece = b->piece,
+                                .at = b->at,
+                                .nelems = b->nelems};
 }
 
 /* Whether this rank has a block on its way back, and it cannot go straight to where it belongs. */

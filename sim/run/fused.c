@@ -345,7 +345,7 @@ uint64_t fused_piece_count(enum coll_kind kind, const struct coll_shape *shape, 
 
 static struct doing doing_of(const struct fused_range *range)
 {
-    const struct coll_call *call = range->group->calls[0];
+    const struct coll_call *call = range->call;
 
     return (struct doing){range->job, range->group, call, shd_dtype_size(call->dtype),
                           range->count};
@@ -367,7 +367,7 @@ void fused_fold(const struct fused_range *range, uint32_t first, uint32_t end, v
 
 void fused_finish(const struct fused_range *range, void *sum)
 {
-    const struct coll_call *call = range->group->calls[0];
+    const struct coll_call *call = range->call;
 
     if (call->red == SHD_MEAN)
         kern_scale(call->dtype, sum, 1.0 / range->job->shape.nmembers, range->nelems);

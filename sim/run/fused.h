@@ -57,6 +57,7 @@ struct count;
 struct fused_range {
     const struct fused_job *job; /* its shape */
     const struct run_group *group;
+    const struct coll_call *call; /* of a member on this rank: others' may not be there yet */
     struct count *count;
     uint64_t piece; /* of fused_npieces(), each with its own count */
     uint64_t at, nelems;
