@@ -115,7 +115,8 @@ static struct courier {
     int exit_status;
     bool started; /* MPI runs */
     int told;     /* the standard error that the rank began with, which it may have closed since */
-} courier = {.count = 1, .told = 2, .lock = PTHREAD_MUTEX_INITIALIZER, .merge_request = MPI_REQUEST_NULL};
+} courier = {
+    .count = 1, .told = 2, .lock = PTHREAD_MUTEX_INITIALIZER, .merge_request = MPI_REQUEST_NULL};
 
 int ranks_count(void)
 {
@@ -472,10 +473,9 @@ static void start_merge(void *data, uint64_t bytes, enum ranks_merge how)
         MPI_Iallreduce(MPI_IN_PLACE, data, (int)n, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD,
                        &courier.merge_request);
     else
-        MPI_Iallreduce(MPI_IN_PLACE, data, (int)(n / 8),
-                       how == RANKS_SUM ? MPI_UINT64_T : MPI_INT64_T,
-                       how == RANKS_SUM ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD,
-                       &courier.merge_request);
+        MPI_Iallreduce(
+            MPI_IN_PLACE, data, (int)(n / 8), how == RANKS_SUM ? MPI_UINT64_T : MPI_INT64_T,
+            how == RANKS_SUM ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, &courier.merge_request);
 }
 
 static bool do_what_is_asked(void)
@@ -745,8 +745,9 @@ int ranks_begin(struct shd_error *err)
     courier.asked.parcels_end = &courier.asked.parcels;
     courier.told = dup(2);
     if (pthread_create(&courier.thread, NULL, courier_main, &ready))
-        return shd_error_set(err, SHD_ESYSTEM, "could not start the thread that talks to other "
-                                               "ranks");
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "could not start the thread that talks to other "
+                             "ranks");
     while (!atomic_load(&ready))
         wait_event(&ready, 0, -1);
     return SHD_OK;

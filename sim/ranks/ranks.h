@@ -63,8 +63,8 @@ void ranks_close(void); /* no letter is being delivered when it returns */
 
 /* The bytes of a send and its receive are equal, and so are their tags; of equal tags between two
  * ranks the first sent is the first received. */
-#define RANKS_TAGS_EACH 4     /* in a row that ranks_new_tags() gives */
-#define RANKS_TAGS (1 << 14)  /* after so many they are used again; MPI has some 32,000 */
+#define RANKS_TAGS_EACH 4    /* in a row that ranks_new_tags() gives */
+#define RANKS_TAGS (1 << 14) /* after so many they are used again; MPI has some 32,000 */
 
 struct ranks_parcel {
     int peer;

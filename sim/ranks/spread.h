@@ -19,9 +19,10 @@ struct spread {
     uint16_t *rank_of; /* [position] */
 };
 
-/* Blocks of the devices' order, or (axis not NULL) of the coordinates along an axis, as even as they
- * can be.  NULL where there are fewer devices than ranks: then each rank runs all of them, and all
- * find the same.  SHD_ENOAXIS, SHD_EINVAL (more ranks than the axis has coordinates), SHD_ENOMEM. */
+/* Blocks of the devices' order, or (axis not NULL) of the coordinates along an axis, as even as
+ * they can be.  NULL where there are fewer devices than ranks: then each rank runs all of them, and
+ * all find the same.  SHD_ENOAXIS, SHD_EINVAL (more ranks than the axis has coordinates),
+ * SHD_ENOMEM. */
 SHD_MUST_CHECK int spread_create(struct spread **out, const struct shd_mesh *mesh, const char *axis,
                                  struct shd_error *err);
 void spread_destroy(struct spread *spread); /* NULL is allowed */

@@ -115,8 +115,8 @@ static void take_call(struct chain *c, const struct span *s)
     c->npieces = fused_npieces(c->call->kind, &c->job.shape);
     c->nblocks = 0;
     for (uint64_t p = 0; p < c->npieces; p++)
-        c->nblocks += (fused_piece_count(c->call->kind, &c->job.shape, p) + c->per_block - 1) /
-                      c->per_block;
+        c->nblocks +=
+            (fused_piece_count(c->call->kind, &c->job.shape, p) + c->per_block - 1) / c->per_block;
 }
 
 /* Who gets the reduction of a piece: COLL_ALL or a rank. */

@@ -29,8 +29,15 @@ struct shd_device;
 struct span_bundle;
 
 /* The first number of each letter. */
-enum letter { LETTER_BUNDLE, LETTER_MESSAGE, LETTER_ENDED, LETTER_DONE, LETTER_VERDICT, LETTER_ASK,
-              LETTER_ANSWER };
+enum letter {
+    LETTER_BUNDLE,
+    LETTER_MESSAGE,
+    LETTER_ENDED,
+    LETTER_DONE,
+    LETTER_VERDICT,
+    LETTER_ASK,
+    LETTER_ANSWER
+};
 
 /* What a rank says of its devices, in a wave. */
 struct remote_answer {

@@ -191,8 +191,8 @@ void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint
 
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes)
 {
-    start(span,
-          (struct ranks_parcel){.peer = rank, .sends = false, .tag = tag, .data = data, .bytes = bytes});
+    start(span, (struct ranks_parcel){
+                    .peer = rank, .sends = false, .tag = tag, .data = data, .bytes = bytes});
 }
 
 void span_finish(struct span *span)
@@ -217,6 +217,12 @@ static uint64_t in_count(const struct coll_call *call, const struct coll_shape *
                                        : coll_in_count(call->kind, shape, member);
 }
 
+/* Whether every rank makes the moves of all members, in the order of the schedule. */
+static bool every_rank_walks(const struct run_group *group, const struct coll_call *call)
+{
+    return group->devices[0]->run->opts.fuse_bytes < 0 || !fused_serves(call->algo);
+}
+
 static enum way way_of(const struct run_group *group, const struct coll_call *call)
 {
     struct coll_shape shape = move_shape(call);
@@ -231,7 +237,7 @@ static enum way way_of(const struct run_group *group, const struct coll_call *ca
     }
     if (largest * elem_bytes_of(call) * group->nmembers <= LETTER_BYTES)
         return IN_LETTER;
-    if (!fused_serves(call->algo) || group->devices[0]->run->opts.fuse_bytes < 0)
+    if (every_rank_walks(group, call))
         return WHOLE;
     return call->algo->reduces ? FROM_MEMBERS : IN_PIECES;
 }
@@ -330,7 +336,7 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
 {
     struct coll_shape shape = move_shape(call);
     uint64_t size = elem_bytes_of(call);
-    bool walks = call->kind != CALL_EXCHANGE && !fused_serves(call->algo);
+    bool walks = call->kind != CALL_EXCHANGE && every_rank_walks(s->group, call);
     bool there = true;
 
     for (uint32_t m = 0; m < s->group->nmembers && there; m++) {
@@ -343,7 +349,6 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
             range = needed(s, call, way, &shape, m, s->me);
             there = span_grow(&p->in, &p->in_room, (range.end - range.at) * size);
         }
-        walks = walks || (way == WHOLE && call->kind != CALL_EXCHANGE);
         if (!walks)
             continue;
         there = there &&
@@ -776,9 +781,7 @@ static enum group_way group_way_of(const struct run_group *group, const struct c
 {
     if (call->kind == CALL_EXCHANGE)
         return GROUP_BY_STEPS; /* which is what follows in each member's thread */
-    if (group->devices[0]->run->opts.fuse_bytes < 0 || !fused_serves(call->algo))
-        return GROUP_BY_LAST;
-    return GROUP_FUSED;
+    return every_rank_walks(group, call) ? GROUP_BY_LAST : GROUP_FUSED;
 }
 
 enum span_met span_meet(struct run_group *group, struct shd_device *dev)

@@ -41,7 +41,7 @@ struct span_bundle {
 struct span_proxy {
     struct coll_call call;
     char where[64];
-    uint32_t *source; /* permute */
+    uint32_t *source;     /* permute */
     void *in, *out, *tmp; /* memory that stands for its */
     uint64_t in_room, out_room, tmp_room;
 };

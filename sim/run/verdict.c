@@ -14,9 +14,10 @@
 /* How a device ended, as all ranks know it. */
 struct ending {
     int32_t state, status;
-    int32_t waits;   /* 1: its last wait was given up at a barrier (not refused before) */
-    int32_t missing; /* 1 + the lowest position that never came to where it waits; 0: there is none */
-    uint64_t group;  /* where it waits */
+    int32_t waits; /* 1: its last wait was given up at a barrier (not refused before) */
+    int32_t
+        missing; /* 1 + the lowest position that never came to where it waits; 0: there is none */
+    uint64_t group; /* where it waits */
     char waits_in[DEVICE_WHAT_MAX];
     char text[SHD_ERROR_TEXT_MAX];
 };

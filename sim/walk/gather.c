@@ -52,7 +52,8 @@ void gather_times(struct record *record, const struct spread *spread)
 static void gather_experts(struct record *record, const struct spread *spread)
 {
     for (uint32_t i = 0; i < record->program->nops; i++) {
-        uint64_t *rows = record_expert_rows(record, i, 0), *links = record_expert_links(record, i, 0);
+        uint64_t *rows = record_expert_rows(record, i, 0),
+                 *links = record_expert_links(record, i, 0);
 
         if (rows && record->ndevices > 1)
             spread_merge_rows(spread, rows,
