@@ -336,6 +336,8 @@ test_scripts = \
 	%D%/published.sh \
 	%D%/python.sh \
 	%D%/query_train.sh \
+	%D%/ranks.sh \
+	%D%/ranks_ends.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
 	%D%/recompute.sh \
@@ -396,6 +398,7 @@ EXTRA_DIST += \
 	%D%/page.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
+	%D%/mpirun.sh \
 	%D%/program.sh \
 	%D%/query_mutate.py \
 	%D%/tap.sh

@@ -130,7 +130,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
+        for (int i = 0; state->root_argp->children[i].argp; i++)
+            state->child_inputs[i] = &o->work;
         return 0;
     case 'b':
         o->base = arg;
@@ -259,7 +260,8 @@ static int compare_all(struct options *o)
 
 static int run(int argc, char **argv)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp_child children[] = {
+        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         option_table,
         parse_option,

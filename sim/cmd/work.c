@@ -12,6 +12,7 @@
 #include "cmd/progress.h"
 #include "model/model.h"
 #include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "store/write.h"
 #include "trial/fit.h"
 
@@ -50,6 +51,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp work_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+enum { KEY_SPREAD = 2000 }; /* no short form */
+
+static const struct argp_option spread_table[] = {
+#ifdef WITH_MPI
+    {"spread", KEY_SPREAD, "AXIS", 0,
+     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if not "
+     "given, devices that follow each other",
+     0},
+#endif
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_spread(int key, char *arg, struct argp_state *state)
+{
+    struct work *w = state->input;
+
+    if (key != KEY_SPREAD)
+        return ARGP_ERR_UNKNOWN;
+    w->spread_axis = arg;
+    return 0;
+}
+
+const struct argp work_spread_argp = {spread_table, parse_spread, NULL, NULL, NULL, NULL, NULL};
 
 bool work_init(struct work *out, int argc)
 {
@@ -201,6 +225,23 @@ int work_prepare(struct work *w)
     return exit;
 }
 
+/* Whether devices can be spread so. */
+static int check_spread(struct work *w, const struct work_item *item)
+{
+    struct shd_error err;
+    struct spread *spread;
+
+    if (!w->spread_axis)
+        return CMD_OK;
+    if (spread_create(&spread, item->trial.mesh, w->spread_axis, &err) != SHD_OK) {
+        log_error(&w->log, "%s: %s: %s", item->scenario->place.file, item->scenario->strategy,
+                  err.text);
+        return err.status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+    }
+    spread_destroy(spread);
+    return CMD_OK;
+}
+
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
 {
     struct trial *trial = &item->trial;
@@ -211,6 +252,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct shd_error err;
     int status;
 
+    status = check_spread(w, item);
+    if (status != CMD_OK) {
+        progress_stop(progress);
+        return status;
+    }
     trial->over_ranks = ranks_count() > 1;
     trial->spread_axis = w->spread_axis;
     status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
