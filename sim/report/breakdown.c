@@ -12,7 +12,7 @@
 #include "report/ranks.h"
 #include "report/table.h"
 
-#define PARTS_TOLD_MAX 4 /* in text: what is left of them is told in one */
+#define PARTS_TOLD_MAX 4 /* in text: the others are told as one */
 
 /* ---- figures ---- */
 
@@ -175,6 +175,7 @@ static uint128 sum(const uint128 uses[PROGRAM_NUSES])
 static const enum program_use order[PROGRAM_NUSES] = {
     PROGRAM_PARAMETERS, PROGRAM_GRADIENTS,   PROGRAM_OPTIMIZER, PROGRAM_DATA,
     PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+#define NSTATES 3 /* the first of them, that are there before the update */
 
 static void add_bytes(struct table *table, uint128 bytes)
 {
@@ -211,7 +212,16 @@ static void print_kinds(const struct breakdown *b, struct text *out)
     table_fini(&table);
 }
 
-static void print_parts(const struct breakdown *b, struct text *out)
+/* The line that has `title`, and goes on below what follows it. */
+static void print_line(const char *title, struct text *line, struct text *out)
+{
+    text_add(out, title);
+    para_print(out, strlen(title), text_get(line));
+    out->failed |= line->failed;
+    text_fini(line);
+}
+
+static void print_parts(const struct breakdown *b, const char *title, struct text *out)
 {
     struct text line = TEXT_INIT;
     uint128 rest = 0;
@@ -229,13 +239,8 @@ static void print_parts(const struct breakdown *b, struct text *out)
     }
     if (rest > 0)
         text_addf(&line, ", others %s", units_print_bytes(bytes, sizeof bytes, rest));
-    text_add(out, "  activations at the peak, by what their names begin with:\n    ");
-    para_print(out, 4, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    print_line(title, &line, out);
 }
-
-#define TRANSFER_TITLE "  largest transfer: "
 
 static void print_transfer(const struct breakdown *b, struct text *out)
 {
@@ -247,10 +252,26 @@ static void print_transfer(const struct breakdown *b, struct text *out)
     text_addf(&line, "%s read and written, for %s",
               units_print_bytes(bytes, sizeof bytes, b->transfer_bytes),
               b->program->ops[b->transfer].name);
-    text_add(out, TRANSFER_TITLE);
-    para_print(out, sizeof TRANSFER_TITLE - 1, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    print_line("  largest transfer: ", &line, out);
+}
+
+/* Model states, as formulas have them. */
+static void print_states(const struct breakdown *b, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    uint128 all = 0;
+    char bytes[UNITS_TEXT_MAX];
+
+    if (!b->updates)
+        return;
+    for (int i = 0; i < NSTATES; i++)
+        all += b->states[order[i]];
+    text_addf(&line, "%s", units_print_bytes(bytes, sizeof bytes, all));
+    for (int i = 0; i < NSTATES; i++)
+        if (b->states[order[i]] > 0)
+            text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
+                      units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
+    print_line("  states ", &line, out);
 }
 
 /* What the runtime keeps is the cluster's own figure; a step that it alone makes too large has no
@@ -259,30 +280,34 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
                           struct text *out)
 {
     const struct hardware *h = r->modelled ? r->modelled->hardware : NULL;
-    double more, room;
+    struct text line = TEXT_INIT;
     char kept[UNITS_TEXT_MAX], left[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    double all, room;
 
     if (!h) {
-        text_add(out, "  what a runtime keeps for itself is not among these\n");
+        text_add(out, "  besides: what a runtime keeps for itself\n");
         return;
     }
-    more = h->reserved_bytes + h->fragmentation * (double)b->peak.peak_bytes;
+    all = (double)b->peak.peak_bytes * (1 + h->fragmentation) + h->reserved_bytes;
     room = (h->memory_bytes - h->reserved_bytes) / (1 + h->fragmentation);
-    text_addf(out, "  not among these: %s that the runtime keeps, fragmentation %.0f %%\n",
-              units_print_bytes(kept, sizeof kept, (uint128)h->reserved_bytes),
-              100 * h->fragmentation);
+    text_addf(&line, "%s that the runtime keeps",
+              units_print_bytes(kept, sizeof kept, (uint128)h->reserved_bytes));
+    if (h->fragmentation > 0)
+        text_addf(&line, ", %.0f %% that fragments take", 100 * h->fragmentation);
     units_print_bytes(kept, sizeof kept, (uint128)h->memory_bytes);
-    if ((double)b->peak.peak_bytes + more <= h->memory_bytes)
-        text_addf(out, "  left of %s: %s\n", kept,
-                  units_print_bytes(left, sizeof left,
-                                    (uint128)(h->memory_bytes - more) - b->peak.peak_bytes));
-    else if (room >= 1 && limit_bytes == 0)
-        text_addf(out, "  too much for %s; what would fit: -s limits.memory=%s\n", kept,
+    if (all <= h->memory_bytes)
+        text_addf(&line, "; left of %s: %s", kept,
+                  units_print_bytes(left, sizeof left, (uint128)(h->memory_bytes - all)));
+    else
+        text_addf(&line, "; too much for %s", kept);
+    if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
+        text_addf(&line, "; what would fit: -s limits.memory=%s",
                   units_print_bytes_exact(limit, sizeof limit, (uint64_t)room));
+    print_line("  besides: ", &line, out);
 }
 
 void breakdown_text(const struct breakdown *breakdown, const struct record *record,
-                    uint64_t limit_bytes, struct text *out)
+                    uint64_t limit_bytes, bool verbose, struct text *out)
 {
     const struct program *program = breakdown->program;
     const struct program_op *op = &program->ops[breakdown->peak.op];
@@ -294,10 +319,14 @@ void breakdown_text(const struct breakdown *breakdown, const struct record *reco
     text_addf(out, "; %s of %s parameters\n",
               units_print_count(here, sizeof here, (uint128)breakdown->parameters),
               units_print_count(all, sizeof all, (uint128)program_parameters(program)));
-    text_addf(out, "  the peak is in %s (%s)\n", op->name, program_phase_name(op->phase));
-    print_kinds(breakdown, out);
-    print_parts(breakdown, out);
-    print_transfer(breakdown, out);
+    if (verbose) {
+        text_addf(out, "  the peak is in %s (%s)\n", op->name, program_phase_name(op->phase));
+        print_kinds(breakdown, out);
+        print_transfer(breakdown, out);
+    } else {
+        print_states(breakdown, out);
+    }
+    print_parts(breakdown, "  activations at the peak: ", out);
     print_runtime(breakdown, record, limit_bytes, out);
 }
 

@@ -14,6 +14,9 @@
 #ifndef REPORT_BREAKDOWN_H
 #define REPORT_BREAKDOWN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/json_out.h"
 #include "base/text.h"
 #include "record/record.h"
@@ -44,9 +47,10 @@ SHD_MUST_CHECK int breakdown_init(struct breakdown *out, const struct program *p
                                   struct shd_error *err);
 void breakdown_fini(struct breakdown *breakdown);
 
-/* A section of the report.  `limit_bytes` of a device, 0: none. */
+/* A section of the report; the table of all kinds only where it is to be verbose.  `limit_bytes` of
+ * a device, 0: none. */
 void breakdown_text(const struct breakdown *breakdown, const struct record *record,
-                    uint64_t limit_bytes, struct text *out);
+                    uint64_t limit_bytes, bool verbose, struct text *out);
 
 /* {"rank", "op", "phase", "parameters": {"model", "device"}, "at_peak", "most", "before_update",
  * "activations_at_peak": [{"part", "bytes"}], "transfer", "runtime_bytes"}; all in bytes but for

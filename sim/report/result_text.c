@@ -196,7 +196,7 @@ static int print_breakdown(const struct result *result, struct text *out, struct
         return SHD_OK;
     status = breakdown_init(&breakdown, r->program, err);
     if (status == SHD_OK)
-        breakdown_text(&breakdown, r, result->memory_limit_bytes, out);
+        breakdown_text(&breakdown, r, result->memory_limit_bytes, result->verbose, out);
     breakdown_fini(&breakdown);
     return status;
 }
