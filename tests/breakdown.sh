@@ -143,4 +143,48 @@ layer = 4 * 32 * 32 + 2 * 32 * 128 + 2 * 32
 want = {0: 2 * layer + 64 * 32, 1: 2 * layer + 64 * 32 + 32}
 assert b["parameters"] == {"model": sum(want.values()), "device": want[b["rank"]]}, b
 PY
+
+# A layer of Llama, term by term as docs/memory_estimators.md has it.  PyTorch's FSDPMemTracker counts
+# 12,603,392 bytes in float32, and 24 of seeds, for the same sizes (results/bench/estimators.md).
+cat >"$tmp/llama.yaml" <<'YAML'
+version: 1
+mesh: {fsdp: 8}
+model: {kind: transformer, activation: swiglu, norm: rms, rope: {}, d_model: 256, d_ff: 1024, layers: 4,
+        heads: 8, kv_heads: 8, vocab: 4096}
+batch: {size: 8, seq: 512}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32, reduce: float32}
+params: [[.*, []]]
+axes: {batch: fsdp}
+zero: {stage: 3, axis: fsdp, prefetch: 1}
+strategies:
+  - {name: kept}
+  - {name: again, recompute: [mlp/silu]}
+YAML
+sets="kv_heads=8 kv_heads=2 dtype=bfloat16"
+[ "${SHD_TEST_SIZE:-}" != small ] || sets=kv_heads=8
+for layers in 4 5; do
+    for set in $sets; do
+        shardsim plan --json -s model.layers=$layers -s "model.$set" "$tmp/llama.yaml"
+        cp "$tmp/out" "$tmp/llama_${layers}_$set"
+    done
+done
+holds "a layer of Llama keeps what one adds up by hand" <<PY
+def kept(case, strategy):
+    plans = [json.load(open("$tmp/llama_%d_%s" % (n, case))) for n in (4, 5)]
+    four, five = (r["memory"]["breakdown"]["at_peak"]["activations"]
+                  for plan in plans for r in plan if r["strategy"] == strategy)
+    return five - four
+
+S, h, f, heads, width = 512, 256, 1024, 8, 32
+assert kept("kv_heads=8", "kept") == 12603392
+for case in "$sets".split():
+    bytes, kv = 2 if "dtype" in case else 4, 2 if case == "kv_heads=2" else 8
+    # Both norms' inputs and results, q, k and v, attention's result; gate, up, silu and their product;
+    # 1/rms a token of both norms in the layer's type, a log-sum-exp a head and token.
+    want = bytes * S * (4 * h + h + 2 * kv * width + h + 4 * f + 2) + 4 * S * heads
+    assert kept(case, "kept") == want, (case, kept(case, "kept"), want)
+    assert kept(case, "again") == want - bytes * S * f, (case, "with silu computed again")
+PY
 done_testing
