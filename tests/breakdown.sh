@@ -98,6 +98,16 @@ shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer=null "$tmp/model.
 ! grep -q '^breakdown' "$tmp/out"
 ok $? "a step that trains nothing has none"
 
+# What docs/memory_estimators.md shows is what the program says.
+shardsim init --model llama3-8b --devices 64 --batch 512 --seq 4096 -o "$tmp/mine.yaml"
+shardsim plan -v "$tmp/mine.yaml"
+is 0 "the page's example: planned"
+sed -n '/^breakdown/,/^$/p' "$tmp/out" | sed '$d' >"$tmp/said"
+sed -n '/^breakdown/,/^\.\.\.$/p' "$top_srcdir/docs/memory_estimators.md" | sed '$d' >"$tmp/page"
+[ -s "$tmp/page" ] && cmp -s "$tmp/said" "$tmp/page"
+ok $? "the page has what it says"
+diff "$tmp/page" "$tmp/said" | head -n 5 | diag
+
 # A step on a cluster: what its runtime keeps, and the way to what would make it fit.
 for seq in 64 1048576; do
     shardsim plan --json -S dp -s hardware=h100-sxm -s batch.seq=$seq "$tmp/model.yaml"
