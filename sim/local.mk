@@ -593,6 +593,8 @@ libsim_la_SOURCES = \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
 	%D%/report/attention_why.c \
+	%D%/report/breakdown.c \
+	%D%/report/breakdown.h \
 	%D%/report/by_device.c \
 	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
@@ -615,6 +617,8 @@ libsim_la_SOURCES = \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
+	%D%/report/para.c \
+	%D%/report/para.h \
 	%D%/report/ranks.c \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \

@@ -293,6 +293,7 @@ test_scripts = \
 	%D%/banned.sh \
 	%D%/bench_hardware.sh \
 	%D%/book.sh \
+	%D%/breakdown.sh \
 	%D%/calibrate.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
