@@ -650,6 +650,8 @@ libsim_la_SOURCES = \
 	%D%/run/group.h \
 	%D%/run/mailbox.c \
 	%D%/run/mailbox.h \
+	%D%/run/meet.c \
+	%D%/run/meet.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \

@@ -90,8 +90,8 @@ test_signals() {
 # What one rank cannot do ends all, each by itself: a limit on its address space.
 test_no_memory() {
     for n in 2 3; do
-        ranks $n sh -c 'if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 1 ]; then ulimit -v 400000; fi
-            exec "$@"' sh "$shardsim" run -q --set batch.seq=4096 "$scenarios/tensor_parallel.yaml" \
+        ranks $n sh -c 'if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 1 ]; then ulimit -v 250000; fi
+            exec "$@"' sh "$shardsim" run -q --set batch.seq=512 "$scenarios/tensor_parallel.yaml" \
             >"$tmp/out" 2>"$tmp/err"
         status=$?
         [ $status -ne 0 ] && [ $status -ne 124 ] && [ ! -s "$tmp/out" ]

@@ -111,7 +111,7 @@ static struct courier {
     struct flight *flights;
     MPI_Request merge_request;
     int64_t looked_ns, beat_ns;
-    int64_t *silent_ns; /* by rank */
+    int64_t *silent_ns, *left_ns; /* by rank: since it was heard, since it left */
     bool *left;
     int nleft;
     int exit_status;
@@ -622,7 +622,8 @@ static void look_for_silence(void)
         passed_ns = LOOK_MAX_NS;
     for (int r = 0; r < courier.count; r++) {
         courier.silent_ns[r] += passed_ns;
-        if (courier.left[r] && needs && courier.silent_ns[r] > LEFT_NS)
+        courier.left_ns[r] += courier.left[r] ? passed_ns : 0;
+        if (needs && courier.left_ns[r] > LEFT_NS)
             lose(r, "has ended while others need it");
         if (listens_to(r) && !courier.left[r] &&
             courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
@@ -701,8 +702,9 @@ static bool allocate(void)
 
     courier.names = calloc(n, sizeof *courier.names);
     courier.silent_ns = calloc(n, sizeof *courier.silent_ns);
+    courier.left_ns = calloc(n, sizeof *courier.left_ns);
     courier.left = calloc(n, sizeof *courier.left);
-    return courier.names && courier.silent_ns && courier.left;
+    return courier.names && courier.silent_ns && courier.left_ns && courier.left;
 }
 
 static void *courier_main(void *ready)
@@ -786,6 +788,7 @@ void ranks_end(int exit_status)
     free_letters(courier.early);
     free(courier.names);
     free(courier.silent_ns);
+    free(courier.left_ns);
     free(courier.left);
     courier.count = 1;
 }
