@@ -2,7 +2,8 @@
  *
  * Nearest by edit distance where swapping two neighbours counts once; case and the difference of
  * '-' and '_' count nothing.  A word further than a third of its length (at least 1, of a single
- * letter 0) is not offered.
+ * letter 0) is not offered, but for two: ours for what other systems say (base/foreign.h), as
+ * near as the sections that the two are in; and, where nothing else is, one that begins alike.
  *
  * Thread class: a value owned by one thread.
  *

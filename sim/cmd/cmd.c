@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/diag.h"
 #include "base/log.h"
@@ -122,10 +123,37 @@ void cmd_list(FILE *file, const struct cmd *const *table)
         fprintf(file, "  %-11s %s\n", (*table)->name, (*table)->desc);
 }
 
+/* A scenario was given where a command is expected. */
+static bool is_file(const char *word)
+{
+    return strchr(word, '/') || access(word, F_OK) == 0;
+}
+
+/* What is expected in the place of a word that names nothing. */
+static void report_missing(const struct cmd *const *table, const char *program, const char *missing,
+                           const struct nearest *near)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct text rows = TEXT_INIT;
+
+    for (size_t i = 0; table[i]; i++)
+        text_addf(&rows, "%s%s", i ? ", " : "", table[i]->name);
+    if (near->best)
+        cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near, hint, sizeof hint));
+    else if (is_file(near->word))
+        cmd_error("%s '%s'; expected one before the file: %s", missing, near->word,
+                  text_get(&rows));
+    else
+        cmd_error("%s '%s'; expected one of %s", missing, near->word, text_get(&rows));
+    text_fini(&rows);
+    fprintf(stderr, "Try '%s --help'.\n", program);
+}
+
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv)
 {
-    char name[64], hint[NEAREST_HINT_MAX];
+    const struct cmd *const *rows = table;
+    char name[64];
     struct nearest near;
 
     nearest_init(&near, argv[1]);
@@ -139,7 +167,6 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
         }
         nearest_add(&near, (*table)->name);
     }
-    cmd_error("%s '%s'%s", missing, argv[1], nearest_hint(&near, hint, sizeof hint));
-    fprintf(stderr, "Try '%s --help'.\n", program);
+    report_missing(rows, program, missing, &near);
     return CMD_USAGE;
 }

@@ -28,7 +28,7 @@ struct cmd {
 void cmd_list(FILE *file, const struct cmd *const *table);
 
 /* Run the row that argv[1] names; its own argv[0] is `program` and the name.  If there is none, an
- * error of `missing`, the name, and the nearest name there is. */
+ * error of `missing`, the name, and the nearest name there is, or else all. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 

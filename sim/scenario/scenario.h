@@ -504,6 +504,11 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
 /* Free a file and its scenarios.  NULL is allowed. */
 void scenario_file_destroy(struct scenario_file *file);
 
+/* The option that a key may have meant that is none: an option or section, by its path or by its
+ * last part, or the size of an axis ("mesh.tp").  Into buf, cut if it does not fit; "" if none is
+ * near.  Returns buf. */
+const char *scenario_nearest_option(const char *key, char *buf, size_t size);
+
 /* The place of an option's value ("model.d_ff", "limits.memory", "mesh"); where it has its default,
  * that of the section or of the scenario.  A name that is no option gives the scenario's. */
 struct place scenario_place(const struct scenario *scenario, const char *option);
