@@ -1201,7 +1201,7 @@ static void test_options(void)
     struct text help = TEXT_INIT;
     int nbad = 0;
 
-    scenario_print_options(&help);
+    scenario_print_options(&help, NULL);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         nbad += option_find(option->section, option->key) != option || !option->help ||

@@ -48,8 +48,8 @@ static const struct {
     {"expert-parallel,expert-parallelism,expert-parallel-size,expert-model-parallel-size,"
      "expert-parallel-degree,ep-size,ep-degree,expert",
      "ep"},
-    {"devices,num-devices,gpus,num-gpus,n-gpus,world-size,nproc-per-node,topology", "mesh"},
-    {"gpu,gpu-type,cluster,machine,accelerator,chip,device", "hardware"},
+    {"device,devices,num-devices,gpus,num-gpus,n-gpus,world-size,nproc-per-node,topology", "mesh"},
+    {"gpu,gpu-type,cluster,machine,accelerator,chip", "hardware"},
     {"none,nil", "null"},
     /* training */
     {"zero-stage,zero-1,zero-2,zero-3,zero1,zero2,zero3,zero-optimization,deepspeed", "zero"},
@@ -64,10 +64,9 @@ static const struct {
     {"bwd,grad", "backward"},
     {"opt,optim,optimizer-step", "update"},
     {"weight,weights,w", "kernel"},
-    {"fsdp,ddp,params-rules", "params"},
     {"partition-specs,specs,sharding,shardings,rules", "params"},
     /* collectives */
-    {"psum,psum2,allreduce-sum", "all-reduce"},
+    {"psum", "all-reduce"},
     {"psum-scatter", "reduce-scatter"},
     {"alltoall,a2a", "all-to-all"},
     {"bcast", "broadcast"},

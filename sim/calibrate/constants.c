@@ -152,7 +152,7 @@ int constants_read(struct constants *out, const struct hardware *hardware, const
     if (out->n == 0 && diag->nerrors == before && !diag->no_memory)
         diag_error(diag, (struct place){.file = hardware->place},
                    "says of no constant that it is fitted; expected a list `fitted`, or "
-                   "--constants");
+                   "--constants, such as kernels.launch");
     if (diag_status(diag, before) != SHD_OK)
         constants_fini(out);
     return diag_status(diag, before);

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "store/write.h"
 
 int cmd_stop_request;
 
@@ -84,6 +85,16 @@ int cmd_put_last(const struct text *text)
 int cmd_put(const struct text *text)
 {
     return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
+}
+
+int cmd_check_output(const char *path)
+{
+    struct shd_error err;
+
+    if (!path || !strcmp(path, "-") || store_check(path, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
 }
 
 void cmd_close_output(void)

@@ -65,6 +65,10 @@ struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
 
+/* Whether what is to be made can be written to a file (NULL and "-": standard output); if not, a
+ * message, before any work is done for it.  CMD_OK or CMD_CANNOT. */
+int cmd_check_output(const char *path);
+
 /* Close standard output, at the end of the program: what argp and printf left in the buffer goes
  * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */
 void cmd_close_output(void);

@@ -3,6 +3,7 @@
 
 #include "cmd/work.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static void report_unknown_strategies(struct work *w)
         struct text names = TEXT_INIT;
         char hint[NEAREST_HINT_MAX];
         bool found = false;
+        size_t nnames = 0;
 
         nearest_init(&near, w->strategies[s]);
         for (size_t f = 0; f < w->nnames; f++)
@@ -105,13 +107,19 @@ static void report_unknown_strategies(struct work *w)
 
                 found |= !strcmp(name, w->strategies[s]);
                 nearest_add(&near, name);
+                nnames++;
                 text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
         w->diag.no_memory |= names.failed;
-        if (!found)
+        if (!found && nnames > 1)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
                        text_get(&names), nearest_hint(&near, hint, sizeof hint));
+        else if (!found)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected %s, the only one, which needs no "
+                       "--strategy",
+                       w->strategies[s], text_get(&names));
         text_fini(&names);
     }
 }
@@ -232,8 +240,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     return CMD_OK;
 }
 
+#define WITHOUT_UNIT 1024 /* bytes; a limit below is one whose unit was forgotten */
+
 int work_tell_fit(struct work *work, const struct work_item *item)
 {
+    uint64_t limit = item->scenario->memory_limit_bytes;
     struct text line = TEXT_INIT;
     struct shd_error err;
     struct fit fit;
@@ -246,7 +257,12 @@ int work_tell_fit(struct work *work, const struct work_item *item)
     }
     if (status == SHD_OK)
         log_note(&work->log, "%s: %s", item->scenario->strategy, text_get(&line));
-    else
+    if (status == SHD_OK && limit > 0 && limit < WITHOUT_UNIT)
+        log_note(&work->log,
+                 "%s: limits.memory is %" PRIu64 " bytes; was %" PRIu64 "GiB meant? A number without "
+                 "a unit is of bytes",
+                 item->scenario->strategy, limit, limit);
+    if (status != SHD_OK)
         log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
     text_fini(&line);
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);

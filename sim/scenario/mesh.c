@@ -60,8 +60,8 @@ static void report_no_axis(struct reader *r, struct place place, const char *nam
     mesh_describe_source(name, of, &source);
     r->diag->no_memory |= mesh.failed || source.failed;
     diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s%s", shown, name,
-               text_get(&source), text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)),
-               remedy);
+               text_get(&source), text_get(&mesh), remedy,
+               nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&mesh);
     text_fini(&source);
 }
@@ -170,7 +170,7 @@ static void read_mesh_entry(struct reader *r, const struct option *option,
         read_axis(r, key, node);
     else if (!r->mesh_unknown)
         report_no_axis(r, key->place, key->text, key->text,
-                       "; to add one set the whole mesh, as in --set 'mesh={dp: 2, tp: 4}'");
+                       ", and is added by the whole mesh, as in --set 'mesh={dp: 2, tp: 4}'");
 }
 
 static void print_mesh(const struct scenario *scenario, const struct option *option,

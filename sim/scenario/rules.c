@@ -91,7 +91,9 @@ static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml
         return false;
     }
     if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
-        diag_failure(r->diag, node->place, err.status, "%s", err.text);
+        diag_failure(r->diag, node->place, err.status,
+                     "%s; a spec is a list such as [null, tp], with an entry for each dimension",
+                     err.text);
         return false;
     }
     if (shd_spec_nentries(*out) <= SHD_RANK_MAX)

@@ -544,8 +544,9 @@ void scenario_print(const struct scenario *scenario, struct text *out);
 /* The name of published model n, as model.size takes it; NULL behind the last. */
 const char *scenario_model_name(size_t n);
 
-/* All that a file can say: its keys and the options, with type, default and help, for people. */
-void scenario_print_options(struct text *out);
+/* All that a file can say: its keys and the options, with type, default and help, for people.  With
+ * a `key` only those whose path has it in it ("zero", "model.d", "heads"); returns how many. */
+size_t scenario_print_options(struct text *out, const char *key);
 
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
