@@ -22,16 +22,18 @@ enum file_kind {
     FILE_CONFIG,     /* config.json of a published model */
     FILE_MEGATRON,   /* a command with options of Megatron-LM */
     FILE_MODULE,     /* the text of a compiled XLA module */
+    FILE_NCCL,       /* the output of nccl-tests */
     FILE_PAGE,       /* HTML */
     FILE_PYTHON,
     FILE_RESULT,     /* what --json printed */
     FILE_RUNS,       /* the database of --save */
     FILE_SCENARIO,
+    FILE_STEPS,      /* steps that were measured, for calibrate */
     FILE_TORCHTITAN, /* its options, as TOML */
     FILE_TRACE
 };
 
-/* By what a text has in it; FILE_UNKNOWN where nothing tells. */
+/* By what a text has in it; FILE_UNKNOWN where nothing tells, as for FILE_NCCL and FILE_STEPS. */
 enum file_kind file_kind_guess(const char *text, size_t length);
 
 /* Report a file of another kind than the wanted one, and what reads it, at its first line: "this is

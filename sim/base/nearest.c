@@ -130,6 +130,11 @@ const char *nearest_find(const char *word, const char *const *words, size_t nwor
     return nearest.best;
 }
 
+bool nearest_is_slip(const struct nearest *nearest)
+{
+    return nearest->best && nearest->distance <= EDIT && strlen(nearest->word) >= 8;
+}
+
 const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size)
 {
     if (nearest->best)

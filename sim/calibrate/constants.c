@@ -92,8 +92,8 @@ static void report_unknown(const char *path, const struct hardware *hardware, st
         nearest_add(&nearest, name);
     }
     diag_error(diag, (struct place){.file = NULL},
-               "--constants: there is no constant '%.60s'%s; expected such as kernels.launch or "
-               "tiers.0.step",
+               "--constants: there is no constant '%.60s'; expected such as kernels.launch or "
+               "tiers.0.step%s",
                path, nearest_hint(&nearest, hint, sizeof hint));
     text_fini(&names);
 }

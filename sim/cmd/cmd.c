@@ -151,6 +151,9 @@ static void report_missing(const struct cmd *const *table, const char *program, 
         text_addf(&rows, "%s%s", i ? ", " : "", table[i]->name);
     if (near->best)
         cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near, hint, sizeof hint));
+    else if (*near->word == '-')
+        cmd_error("%s '%s'; expected one first, and its options behind it: %s", missing, near->word,
+                  text_get(&rows));
     else if (is_file(near->word))
         cmd_error("%s '%s'; expected one before the file: %s", missing, near->word,
                   text_get(&rows));

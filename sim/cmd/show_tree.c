@@ -86,7 +86,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (is_scenario(o))
             return 0;
         if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
-            args_error(state, !o->model  ? "no model given"
+            args_error(state, !o->model  ? "no model given; expected the file of one, or a scenario"
                               : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
                                          : "give either --rules FILE or --auto");
         return 0;

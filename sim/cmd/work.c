@@ -3,7 +3,6 @@
 
 #include "cmd/work.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,30 +239,25 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     return CMD_OK;
 }
 
-#define WITHOUT_UNIT 1024 /* bytes; a limit below is one whose unit was forgotten */
-
 int work_tell_fit(struct work *work, const struct work_item *item)
 {
-    uint64_t limit = item->scenario->memory_limit_bytes;
-    struct text line = TEXT_INIT;
+    struct text line = TEXT_INIT, unit = TEXT_INIT;
     struct shd_error err;
     struct fit fit;
     int status = trial_fit(&fit, &item->trial, &err);
 
     if (status == SHD_OK) {
         fit_sentence(&fit, &line);
-        if (line.failed)
+        fit_unit(item->scenario->memory_limit_bytes, &unit);
+        if (line.failed || unit.failed)
             status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
     }
     if (status == SHD_OK)
-        log_note(&work->log, "%s: %s", item->scenario->strategy, text_get(&line));
-    if (status == SHD_OK && limit > 0 && limit < WITHOUT_UNIT)
-        log_note(&work->log,
-                 "%s: limits.memory is %" PRIu64 " bytes; was %" PRIu64 "GiB meant? A number without "
-                 "a unit is of bytes",
-                 item->scenario->strategy, limit, limit);
+        log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),
+                 unit.length ? "; " : "", text_get(&unit));
     if (status != SHD_OK)
         log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
+    text_fini(&unit);
     text_fini(&line);
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
 }

@@ -496,7 +496,8 @@ static void check_parts(struct reader *r)
                    n);
     if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
         diag_error(r->diag, scenario_place(s, "batch.microbatches"),
-                   "%" PRId64 " microbatches do not divide a batch of %" PRId64 " sequences", n,
+                   "%" PRId64 " microbatches do not divide a batch of %" PRId64
+                   " sequences; expected a divisor of them", n,
                    s->batch.size);
     if (s->recompute.kind != SCENARIO_RECOMPUTE_NONE && !s->step.update)
         diag_error(r->diag, scenario_place(s, "recompute"),
