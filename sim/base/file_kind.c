@@ -6,7 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: what tells its kind is near the top */
+#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: what tells its kind is near the top \
+                                          */
 
 static const struct {
     const char *name;
@@ -89,8 +90,8 @@ static enum file_kind guess_lines(struct head head)
     static const char *const of_clusters[] = {"rates:", "tiers:", NULL};
     static const char *const of_scenarios[] = {"mesh:", "model:", "graph:", "strategies:", NULL};
     static const char *const of_torchtitan[] = {"[parallelism]", "[training]", "[model]", NULL};
-    static const char *const of_python[] = {"import jax", "import torch", "from jax", "from torch",
-                                            "def ", NULL};
+    static const char *const of_python[] = {"import jax", "import torch", "from jax",
+                                            "from torch", "def ",         NULL};
 
     if (has_line(head, "version:") && has_any_line(head, of_scenarios))
         return FILE_SCENARIO;

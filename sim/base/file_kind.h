@@ -18,15 +18,15 @@
 
 enum file_kind {
     FILE_UNKNOWN,
-    FILE_CLUSTER,    /* a hardware file */
-    FILE_CONFIG,     /* config.json of a published model */
-    FILE_MEGATRON,   /* a command with options of Megatron-LM */
-    FILE_MODULE,     /* the text of a compiled XLA module */
-    FILE_NCCL,       /* the output of nccl-tests */
-    FILE_PAGE,       /* HTML */
+    FILE_CLUSTER,  /* a hardware file */
+    FILE_CONFIG,   /* config.json of a published model */
+    FILE_MEGATRON, /* a command with options of Megatron-LM */
+    FILE_MODULE,   /* the text of a compiled XLA module */
+    FILE_NCCL,     /* the output of nccl-tests */
+    FILE_PAGE,     /* HTML */
     FILE_PYTHON,
-    FILE_RESULT,     /* what --json printed */
-    FILE_RUNS,       /* the database of --save */
+    FILE_RESULT, /* what --json printed */
+    FILE_RUNS,   /* the database of --save */
     FILE_SCENARIO,
     FILE_STEPS,      /* steps that were measured, for calibrate */
     FILE_TORCHTITAN, /* its options, as TOML */

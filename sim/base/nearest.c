@@ -10,7 +10,7 @@
 
 #include "base/foreign.h"
 
-#define WORD_MAX 40 /* longer words are not offered, nor looked for */
+#define WORD_MAX 40         /* longer words are not offered, nor looked for */
 #define EDIT (WORD_MAX + 1) /* what one edit counts; less is for order among what is as near */
 
 static char fold(char c)
@@ -64,15 +64,16 @@ static const char *section_of(const char *name, char section[WORD_MAX + 1])
 }
 
 /* How far a word of another system is from ours: as far as the sections are that they are in; a
- * word that tells none may be in any.  Among such the one that looks most alike. */
+ * word that tells none may be in any, but rather in one that it has in it (batch_size: batch.size).
+ */
 static size_t foreign_distance(const char *word, const char *candidate)
 {
     char theirs[WORD_MAX + 1], ours[WORD_MAX + 1];
-    size_t sections = 0;
 
+    section_of(candidate, ours);
     if (*section_of(word, theirs))
-        sections = edit_distance(theirs, section_of(candidate, ours));
-    return EDIT * sections + edit_distance(word, candidate);
+        return EDIT * edit_distance(theirs, ours);
+    return strstr(word, ours) ? 0 : 1;
 }
 
 /* One begins with all of the other, of three letters at least: h100 is meant for h100-sxm, and
@@ -101,12 +102,13 @@ static bool is_near(const char *word, const char *candidate, size_t *distance)
     /* A single letter must match: by one edit it becomes any other. */
     size_t allowed = length < 6 ? length > 1 : length / 3;
     size_t edits = edit_distance(word, candidate);
-    *distance = EDIT * edits;
+    bool alike = begins_alike(word, length, candidate, ncandidate);
+    *distance = EDIT * edits + !alike; /* tpu-v5 is rather tpu-v5e than tpu-v4 */
     /* A word of one or two letters is one edit away from half of all short names. */
     if (edits <= allowed && !(length <= 2 && edits > 0 && ncandidate != length))
         return true;
     *distance += EDIT * WORD_MAX; /* behind all that are near by their letters */
-    return begins_alike(word, length, candidate, ncandidate);
+    return alike;
 }
 
 void nearest_add(struct nearest *nearest, const char *candidate)
@@ -132,7 +134,7 @@ const char *nearest_find(const char *word, const char *const *words, size_t nwor
 
 bool nearest_is_slip(const struct nearest *nearest)
 {
-    return nearest->best && nearest->distance <= EDIT && strlen(nearest->word) >= 8;
+    return nearest->best && nearest->distance < 2 * EDIT && strlen(nearest->word) >= 8;
 }
 
 const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size)

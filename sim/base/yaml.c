@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 
 #define BLOCK_BYTES ((size_t)32 << 10) /* asked for at a time, for nodes and texts */
-#define DIRECTIVES_MAX 4 /* libyaml takes time in the square of their number */
+#define DIRECTIVES_MAX 4               /* libyaml takes time in the square of their number */
 
 struct block {
     struct block *next;

@@ -51,7 +51,8 @@ static bool check(const json_t *row, struct steps_file *file, struct place place
         return false;
     }
     if (!json_is_number(seconds) || !(measured(row) > 0)) {
-        diag_error(diag, place, "measured.step_seconds is not a valid time; expected seconds above 0");
+        diag_error(diag, place,
+                   "measured.step_seconds is not a valid time; expected seconds above 0");
         return false;
     }
     return true;

@@ -89,7 +89,8 @@ static const char *option_hint(const struct argp *argp, const struct nearest *ne
 
     if (near->best)
         snprintf(buf, OPTION_HINT_MAX, "; did you mean '--%s'?", near->best);
-    else if (short_takes_value(argp, 's') && *scenario_nearest_option(near->word, key, sizeof key) &&
+    else if (short_takes_value(argp, 's') &&
+             *scenario_nearest_option(near->word, key, sizeof key) &&
              foreign_means(near->word, key))
         snprintf(buf, OPTION_HINT_MAX, "; a scenario says it: --set %s=VALUE", key);
     else

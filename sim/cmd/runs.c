@@ -110,7 +110,7 @@ struct listing {
     struct table table;
     bool compares;
     size_t nrows;
-    size_t room; /* columns for the name of a run */
+    size_t room;                        /* columns for the name of a run */
     double received, peak, model_flops; /* of the first run */
     bool modelled;                      /* a step of it is */
     char version[VERSION_SHOWN + 1];    /* of the program, of the last run */
@@ -201,9 +201,9 @@ static int add_row(void *context, const struct runs_row *row)
 
 static void begin(struct listing *l, bool compares)
 {
-    static const char *const list[] = {"run",      "kept, UTC",   "what", "devices",
+    static const char *const list[] = {"run",      "kept, UTC", "what", "devices",
                                        "received", "peak",      "step"};
-    static const char *const beside[] = {"run",      "what",        "devices",  "received",
+    static const char *const beside[] = {"run",      "what", "devices",  "received",
                                          "to first", "peak", "to first", "step"};
     const char *const *heads = compares ? beside : list;
     size_t nheads = compares ? sizeof beside / sizeof *beside : sizeof list / sizeof *list;

@@ -59,9 +59,8 @@ static void report_no_axis(struct reader *r, struct place place, const char *nam
     mesh_describe(s, &mesh);
     mesh_describe_source(name, of, &source);
     r->diag->no_memory |= mesh.failed || source.failed;
-    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s%s", shown, name,
-               text_get(&source), text_get(&mesh), remedy,
-               nearest_hint(&nearest, hint, sizeof(hint)));
+    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s%s", shown, name, text_get(&source),
+               text_get(&mesh), remedy, nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&mesh);
     text_fini(&source);
 }

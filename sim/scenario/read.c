@@ -29,8 +29,7 @@ static bool is_in(const struct other_keys *other, const char *word)
     return false;
 }
 
-static void read_option(struct reader *r, const struct option *option,
-                        const struct yaml_node *node)
+static void read_option(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     r->scenario->places[option_id(option)] = node->place;
     option->type->read(r, option, node);
@@ -105,8 +104,7 @@ static void read_section(struct reader *r, const struct option_section *section,
 }
 
 /* The file or a strategy. */
-static void read_top(struct reader *r, const struct yaml_node *node,
-                     const struct other_keys *other)
+static void read_top(struct reader *r, const struct yaml_node *node, const struct other_keys *other)
 {
     for (size_t i = 0; i < node->nitems; i++) {
         const struct yaml_node *key = node->keys[i];
@@ -225,8 +223,8 @@ static void derive_defaults(struct reader *r)
     derive_model(r);
 }
 
-void read_scenario(struct reader *r, const struct yaml_node *file,
-                   const struct yaml_node *strategy, const struct set_value *sets, size_t nsets)
+void read_scenario(struct reader *r, const struct yaml_node *file, const struct yaml_node *strategy,
+                   const struct set_value *sets, size_t nsets)
 {
     const struct other_keys of_file = {option_file_keys, option_file_key_count};
     const struct other_keys of_strategy = {strategy_keys, 1};

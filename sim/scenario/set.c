@@ -10,8 +10,8 @@
 #include "scenario/scenario.h"
 
 /* Axes as most meshes call them, for those who set a degree of parallelism as an option. */
-static const char *const axes[] = {"mesh.tp", "mesh.dp", "mesh.fsdp", "mesh.pp", "mesh.cp",
-                                   "mesh.ep"};
+static const char *const axes[] = {"mesh.tp", "mesh.dp", "mesh.fsdp",
+                                   "mesh.pp", "mesh.cp", "mesh.ep"};
 
 const char *scenario_nearest_option(const char *key, char *buf, size_t size)
 {
@@ -93,8 +93,8 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
         return;
     }
     if (!equals) {
-        diag_error(diag, value->place, "'%.60s' has no '='; expected KEY=VALUE, such as batch.size=8",
-                   key);
+        diag_error(diag, value->place,
+                   "'%.60s' has no '='; expected KEY=VALUE, such as batch.size=8", key);
     } else if (!find_target(value, key)) {
         report_unknown(diag, value->place, key);
     } else {

@@ -192,9 +192,11 @@ static int add_kind(struct tensors *t, const struct trial *trial, uint32_t node,
 
     if (t->nkinds == TENSORS_KINDS_MAX) {
         free(pattern);
-        return shd_error_set(err, SHD_EINVAL, "more than %d kinds of parameters, those that the pattern does not match "
-                             "among them; expected fewer layers (model.layers)",
-                             TENSORS_KINDS_MAX);
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "more than %d kinds of parameters, those that the pattern does not match "
+            "among them; expected fewer layers (model.layers)",
+            TENSORS_KINDS_MAX);
     }
     *kind = (struct tensors_kind){.pattern = pattern, .rank = n->rank, .count = 1};
     t->nkinds++;
