@@ -590,6 +590,9 @@ libsim_la_SOURCES = \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \
 	%D%/query/train_step_trial.h \
+	%D%/ranks/ranks.h \
+	%D%/ranks/spread.c \
+	%D%/ranks/spread.h \
 	%D%/record/record.c \
 	%D%/record/record.h \
 	%D%/report/attention.c \
@@ -633,6 +636,8 @@ libsim_la_SOURCES = \
 	%D%/report/traffic.h \
 	%D%/report/uneven.c \
 	%D%/report/uneven.h \
+	%D%/run/chain.c \
+	%D%/run/chain.h \
 	%D%/run/channel.c \
 	%D%/run/channel.h \
 	%D%/run/collective.c \
@@ -655,7 +660,11 @@ libsim_la_SOURCES = \
 	%D%/run/move.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
+	%D%/run/remote.c \
+	%D%/run/remote.h \
 	%D%/run/run.c \
+	%D%/run/span.c \
+	%D%/run/span.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
 	%D%/run/tally.c \
@@ -818,6 +827,8 @@ libsim_la_SOURCES = \
 	%D%/view/trace.h \
 	%D%/view/verdict.c \
 	%D%/view/when.c \
+	%D%/walk/gather.c \
+	%D%/walk/gather.h \
 	%D%/walk/walk.c \
 	%D%/walk/walk.h
 
@@ -851,8 +862,15 @@ CLEANFILES += %D%/hardware/shipped_files.c
 	$(SHELL) $(srcdir)/%D%/hardware/embed.sh $(srcdir) $(HARDWARE_FILES) >$@.tmp && mv $@.tmp $@
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
-	$(JEMALLOC_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) -lm
+	$(JEMALLOC_CFLAGS) $(MPI_CFLAGS)
+libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) -lm
+
+# The only file that knows of MPI, and what takes its place.
+if WITH_MPI
+libsim_la_SOURCES += %D%/ranks/courier.c
+else
+libsim_la_SOURCES += %D%/ranks/alone.c
+endif
 
 # The same for other programs: only shd_* is visible.
 lib_LTLIBRARIES += libshdsim.la

@@ -84,6 +84,7 @@ check_PROGRAMS += \
 	%D%/repeat \
 	%D%/replay \
 	%D%/reshard \
+	%D%/ranks_calls \
 	%D%/reshard_random \
 	%D%/rules \
 	%D%/rows \

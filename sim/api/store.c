@@ -59,5 +59,5 @@ uint64_t shd_store_live_bytes(const struct shd_store *store, int32_t position)
 int shd_store_run(struct shd_store *store, shd_device_fn fn, void *arg,
                   struct shd_run_stats *stats, struct shd_error *err)
 {
-    return run_devices(store->mesh, fn, arg, &store->opts, store->arenas, stats, err);
+    return run_devices(store->mesh, fn, arg, &store->opts, store->arenas, NULL, stats, err);
 }

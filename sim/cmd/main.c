@@ -5,12 +5,14 @@
 #include "config.h"
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "ranks/ranks.h"
 
 static const struct cmd *const cmds[] = {
     /* in the order of --help */
@@ -18,6 +20,17 @@ static const struct cmd *const cmds[] = {
     &cmd_calibrate, &cmd_search, &cmd_show,  &cmd_explain, &cmd_replay, &cmd_export,
     &cmd_import,    &cmd_report, &cmd_trace, &cmd_runs,    &cmd_query,  NULL,
 };
+
+/* What all ranks do together; the rest is done by rank 0 alone. */
+static const struct cmd *const over_ranks[] = {&cmd_run, &cmd_compare, NULL};
+
+static bool is_over_ranks(const char *name)
+{
+    for (const struct cmd *const *row = over_ranks; *row; row++)
+        if (!strcmp(name, (*row)->name))
+            return true;
+    return false;
+}
 
 static void print_help(FILE *file)
 {
@@ -60,7 +73,7 @@ static void turn_help(int argc, char **argv)
     argv[argc - 1] = help;
 }
 
-int cmd_main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     atexit(cmd_close_output);
     if (argc < 2) {
@@ -76,7 +89,48 @@ int cmd_main(int argc, char **argv)
         printf("%s\n", PACKAGE_STRING);
         return CMD_OK;
     }
+    if (ranks_me() > 0 && !is_over_ranks(argv[1]))
+        return CMD_OK;
     argp_err_exit_status = CMD_USAGE;
     cmd_watch_signals();
     return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
+}
+
+/* What argp ends by itself: a wrong option, which every rank sees, or --help. */
+static void leave(void)
+{
+    ranks_end(CMD_USAGE);
+}
+
+/* Rank 0 speaks for all. */
+static void be_silent(void)
+{
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        _Exit(CMD_CANNOT);
+}
+
+static int join_ranks(void)
+{
+    struct shd_error err;
+    int status = ranks_begin(&err);
+
+    if (status != SHD_OK) {
+        cmd_error("%s", err.text);
+        return CMD_CANNOT;
+    }
+    atexit(leave);
+    if (ranks_me() > 0)
+        be_silent();
+    return CMD_OK;
+}
+
+int cmd_main(int argc, char **argv)
+{
+    int exit = join_ranks();
+
+    if (exit == CMD_OK) {
+        exit = run(argc, argv);
+        ranks_end(exit);
+    }
+    return exit;
 }

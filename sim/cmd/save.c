@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "cmd/cmd.h"
+#include "ranks/ranks.h"
 
 static int tell(struct log *log, int status, const struct shd_error *err)
 {
@@ -18,6 +19,7 @@ int save_begin(struct save *save, struct log *log)
     struct shd_error err;
     int status = SHD_OK;
 
+    save->wanted = save->wanted && ranks_me() == 0; /* which has all that others have */
     if (!save->wanted)
         return CMD_OK;
     text_init(&save->opened);

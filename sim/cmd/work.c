@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "model/model.h"
+#include "ranks/ranks.h"
 #include "store/write.h"
 #include "trial/fit.h"
 
@@ -215,8 +216,12 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
                        strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0 ? s->strategy : s->name);
     struct shd_error err;
-    int status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
-                                        : trial_execute(trial, &cmd_stop_request, &err);
+    int status;
+
+    trial->over_ranks = ranks_count() > 1;
+    trial->spread_axis = w->spread_axis;
+    status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                    : trial_execute(trial, &cmd_stop_request, &err);
 
     progress_stop(progress);
     if (status != SHD_OK) {

@@ -38,6 +38,7 @@ struct work {
     size_t nskipped;
     struct diag diag;
     struct log log;
+    const char *spread_axis; /* along which devices are spread over ranks; NULL: in their order */
 };
 
 /* Files, --set, --strategy and --quiet, for a subcommand's own argp to have as a child; its input

@@ -8,6 +8,7 @@
 
 #include "run/collective.h"
 #include "run/device.h"
+#include "run/remote.h"
 #include "run/tally.h"
 
 int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, const void *data,
@@ -15,7 +16,13 @@ int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, con
 {
     struct run_seat seat;
     struct message *m;
-    int status = run_group_of_channel(&seat, dev, dev->position, to, err);
+    int status;
+
+    if (!dev->run->devices[to].here) {
+        remote_message(dev->run, dev->position, to, tag, data, bytes);
+        return SHD_OK;
+    }
+    status = run_group_of_channel(&seat, dev, dev->position, to, err);
 
     if (status != SHD_OK)
         return status;

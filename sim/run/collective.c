@@ -11,6 +11,7 @@
 #include "run/fused.h"
 #include "run/mismatch.h"
 #include "run/move.h"
+#include "run/span.h"
 #include "run/tally.h"
 #include "run/view.h"
 
@@ -152,17 +153,18 @@ static enum group_way choose_way(const struct run_group *group)
     return largest_bytes(call) <= run->fuse_bytes ? GROUP_BY_LAST : GROUP_BY_STEPS;
 }
 
-/* Run by the last member to arrive, while all the others wait. */
-static uint32_t all_are_here(void *arg, uint32_t *ntasks)
+/* One member's arrival at its group. */
+struct arrival {
+    struct run_group *group;
+    struct shd_device *dev;
+};
+
+/* Do the call that all have made, or leave it to their threads. */
+static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
 {
-    struct run_group *group = arg;
     const struct run *run = group->devices[0]->run;
     struct fused_job *job = &group->job;
 
-    group->status = mismatch_check(group, &group->error);
-    if (group->status != SHD_OK)
-        return 0;
-    group->way = choose_way(group);
     if (group->way == GROUP_BY_LAST)
         move_all(group);
     if (group->way != GROUP_FUSED)
@@ -177,9 +179,39 @@ static uint32_t all_are_here(void *arg, uint32_t *ntasks)
     return 0;
 }
 
+/* Where members are on other ranks, what they bring comes first; the call may be done with that. */
+static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
+{
+    struct run_group *group = a->group;
+
+    switch (span_meet(group, a->dev)) {
+    case SPAN_GIVEN_UP:
+        return WAIT_GIVEN_UP;
+    case SPAN_DONE:
+        return 0;
+    default:
+        return do_call(group, ntasks);
+    }
+}
+
+/* Run by the last member to arrive, while all the others wait. */
+static uint32_t all_are_here(void *arg, uint32_t *ntasks)
+{
+    const struct arrival *a = arg;
+    struct run_group *group = a->group;
+
+    if (group->span)
+        return meet_others(a, ntasks);
+    group->status = mismatch_check(group, &group->error);
+    if (group->status != SHD_OK)
+        return 0;
+    group->way = choose_way(group);
+    return do_call(group, ntasks);
+}
+
 static void do_task(void *arg, uint32_t task)
 {
-    const struct run_group *group = arg;
+    const struct run_group *group = ((const struct arrival *)arg)->group;
 
     fused_task(&group->job, group, task);
 }
@@ -233,7 +265,8 @@ int run_may_wait(const struct shd_device *dev, struct shd_error *err)
 static int arrive(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
     struct run_group *group = call->seat.group;
-    const struct wait_duty duty = {all_are_here, do_task, group};
+    struct arrival arrival = {group, dev};
+    const struct wait_duty duty = {all_are_here, do_task, &arrival};
     int status = run_may_wait(dev, err);
 
     if (status != SHD_OK)
@@ -311,19 +344,21 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
         status = check_call(&mine, err);
     if (status == SHD_OK)
         status = reserve_tmp(dev, &mine, err);
+    mine.tmp = dev->tmp;
+    mine.away_bytes = 0;
     if (status == SHD_OK)
         status = arrive(dev, &mine, err);
     if (status != SHD_OK)
         return status;
     finish_call(&mine);
-    call->received_bytes = tally_received(dev) - before;
+    call->received_bytes = tally_received(dev) - before + mine.away_bytes;
     return SHD_OK;
 }
 
 /* ---- pulling ---- */
 
-int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t tag,
-                   const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
+int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
+                   uint64_t in_bytes, uint64_t tag, const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
                    struct shd_error *err)
 {
     struct coll_call mine = {.kind = CALL_EXCHANGE, .seat = seat, .count = tag, .where = where};
@@ -332,6 +367,7 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
     int status;
 
     mine.in.base = (void *)in;
+    mine.pulled_bytes = in_bytes;
     status = arrive(dev, &mine, err);
     if (status != SHD_OK)
         return status;

@@ -32,6 +32,7 @@
  * c of all of them, one after the other; an array that is not cut is one chunk. */
 struct coll_view {
     void *base;
+    uint64_t skip; /* of what came from another rank: elements before the first that is there */
     uint64_t chunk;
     uint64_t run;
     uint64_t stride;
@@ -50,6 +51,10 @@ struct coll_call {
     struct coll_view in, out;
     const char *where;       /* what it is for, in messages; may be NULL */
     uint64_t received_bytes; /* result: from other members */
+    /* Set on the way: */
+    void *tmp;             /* transport buffer */
+    uint64_t pulled_bytes; /* of a pull phase: what the member publishes */
+    uint64_t away_bytes;   /* that it received and another rank has counted */
 };
 
 /* Take part in a collective.  When it returns SHD_OK, IN may be used again.  SHD_EMISMATCH (all
@@ -74,10 +79,10 @@ struct run_pull {
  * run_pull_count(), and writes none of their memory. */
 typedef int (*run_pull_fn)(struct run_pull *pull, void *arg, struct shd_error *err);
 
-/* Publish `in`, wait for all members, call fn(arg), wait again.  `tag` must be equal on all members
- * (SHD_EMISMATCH).  Returns fn's status where that is not SHD_OK. */
-int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t tag,
-                   const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
+/* Publish `in` of so many bytes, wait for all members, call fn(arg), wait again.  `tag` must be
+ * equal on all members (SHD_EMISMATCH).  Returns fn's status where that is not SHD_OK. */
+int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
+                   uint64_t in_bytes, uint64_t tag, const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
                    struct shd_error *err);
 
 /* The member at a position, of a group whose members are in the order of their positions. */

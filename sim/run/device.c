@@ -251,9 +251,21 @@ int shd_device_barrier(struct shd_device *dev, const char *axes, struct shd_erro
     return call_over(dev, axes, &call, NULL, NULL, err);
 }
 
-void device_count_anew(struct shd_device *dev)
+static void forget(struct shd_device *dev)
 {
     if (dev->matrix_row)
         memset(dev->matrix_row, 0, (size_t)dev->run->ndevices * sizeof *dev->matrix_row);
     dev->received_bytes = dev->sent_bytes = 0;
+}
+
+void device_count_anew(struct shd_device *dev)
+{
+    struct run *run = dev->run;
+
+    forget(dev);
+    if (dev->position != spread_first(run->spread, run->ndevices))
+        return;
+    for (int32_t d = 0; d < run->ndevices; d++) /* what this rank counted for devices of others */
+        if (!run->devices[d].here)
+            forget(&run->devices[d]);
 }

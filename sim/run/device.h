@@ -17,6 +17,7 @@
 
 #include "coll/coll.h"
 #include "memory/arena.h"
+#include "ranks/spread.h"
 #include "run/group.h"
 #include "threads/turns.h"
 #include "threads/wait.h"
@@ -39,6 +40,7 @@ struct axes_group;  /* a group found by axes, see group.c */
 struct shd_device {
     struct run *run;
     int32_t position;
+    bool here; /* on this rank; of others only what is told of them is known */
     struct arena arena;
     struct wait_record record;
     uint64_t *matrix_row;  /* bytes received by source position; NULL in large runs */
@@ -66,7 +68,7 @@ struct shd_device {
 /* Threads wait at the gate until all of them are there, or go home when one could not be had. */
 enum run_gate { GATE_CLOSED, GATE_OPEN, GATE_GO_HOME };
 
-enum run_verdict { RUN_GOES_ON, RUN_STOP_REQUESTED, RUN_STUCK, RUN_OVER_LIMIT };
+enum run_verdict { RUN_GOES_ON, RUN_STOP_REQUESTED, RUN_STUCK, RUN_OVER_LIMIT, RUN_NOT_STARTED };
 
 struct run {
     const struct shd_mesh *mesh;
@@ -92,14 +94,21 @@ struct run {
     struct run_group *buckets[RUN_GROUP_BUCKETS];
     struct run_group *groups; /* all */
     struct axes_group *by_axes[RUN_GROUP_BUCKETS];
+
+    const struct spread *spread; /* over which ranks; NULL: there is one */
+    uint64_t session;            /* of its letters */
+    struct remote *remote;       /* what other ranks have told; NULL: there are none */
 };
 
 /* As shd_run(), on device memory that was there before: each device is lent its arena of `arenas`.
  * What was kept (arena_keep()) is still there afterwards, all else is freed.  NULL: memory of the
- * run's own. */
+ * run's own.
+ *
+ * With `spread` (NULL: all devices are here) each rank runs its own devices, all ranks call this
+ * together, and status, error and counts are the same on all of them. */
 int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
-                const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
-                struct shd_error *err);
+                const struct shd_run_opts *opts, struct arena *arenas, const struct spread *spread,
+                struct shd_run_stats *stats, struct shd_error *err);
 
 /* Forget the bytes that a device was counted to have received and sent so far; while nobody moves
  * any. */
@@ -111,6 +120,16 @@ void run_group_fini_all(struct run *run);
 
 /* The device's thread has ended: set its state, and tell all that wait for it. */
 void run_group_leave_all(struct shd_device *dev, enum device_state state);
+
+/* A device of another rank has ended its part. */
+void run_group_lose(struct run *run, int32_t position, enum device_state state);
+
+/* A bundle for a group has come (span.h). */
+struct span_bundle;
+void run_group_deliver(struct run *run, struct span_bundle *bundle);
+
+/* The channel between two devices; NULL: no memory. */
+struct run_group *run_group_channel(struct run *run, int32_t from, int32_t to);
 
 /* Wake all threads that wait, so that they see that the run was called off. */
 void run_group_poke_all(struct run *run);

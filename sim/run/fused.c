@@ -9,6 +9,7 @@
 #include "kern/kern.h"
 #include "run/collective.h"
 #include "run/count.h"
+#include "run/device.h"
 #include "run/group.h"
 #include "run/move.h"
 #include "run/stream.h"
@@ -216,17 +217,21 @@ static void store(const struct doing *d, const struct piece *p, struct place blo
     for (uint32_t m = first; m < end; m++) {
         struct view_cursor src = *from;
         struct view_cursor dst;
-        struct place out = set_to_out(&dst, d, m, out_at);
+        struct place out;
 
+        if (!d->group->devices[m]->here)
+            continue;
+        out = set_to_out(&dst, d, m, out_at);
         count_stored(d, p, block, out,
                      d->job->stream ? view_stream(&dst, &src, count)
                                     : view_copy(&dst, &src, count));
     }
 }
 
-/* The reduction of all INs at `at`, in group order, for OUT's elements from `out_at` on. */
-static void reduce(const struct doing *d, const struct piece *p, uint64_t at, uint64_t out_at,
-                   uint64_t count, void *block)
+/* The reduction of the INs of some members at `at`, in group order, for OUT's elements from `out_at`
+ * on: combined with what the block has of those before them. */
+static void fold(const struct doing *d, const struct piece *p, uint64_t at, uint64_t out_at,
+                 uint64_t count, uint32_t first, uint32_t end, void *block)
 {
     struct coll_view view = {.base = block};
     struct view_cursor srcs[VIEW_SOURCES_MAX];
@@ -235,17 +240,25 @@ static void reduce(const struct doing *d, const struct piece *p, uint64_t at, ui
     uint64_t copied;
 
     view_cursor_init(&acc, &view, d->elem_bytes, 0);
-    ins[0] = set_to_in(&srcs[0], d, 0, at);
-    count_read(d, p, ins[0], out_at, view_copy(&acc, &srcs[0], count));
-    for (uint32_t m = 1; m < d->job->shape.nmembers;) {
+    if (first == 0) {
+        ins[0] = set_to_in(&srcs[0], d, 0, at);
+        count_read(d, p, ins[0], out_at, view_copy(&acc, &srcs[0], count));
+    }
+    for (uint32_t m = first > 0 ? first : 1; m < end;) {
         uint32_t n = 0;
 
-        for (; n < VIEW_SOURCES_MAX && m < d->job->shape.nmembers; n++, m++)
+        for (; n < VIEW_SOURCES_MAX && m < end; n++, m++)
             ins[n] = set_to_in(&srcs[n], d, m, at);
         copied = view_combine(d->call->dtype, d->call->red, block, srcs, n, count);
         for (uint32_t i = 0; i < n; i++)
             count_read(d, p, ins[i], out_at, copied);
     }
+}
+
+static void reduce(const struct doing *d, const struct piece *p, uint64_t at, uint64_t out_at,
+                   uint64_t count, void *block)
+{
+    fold(d, p, at, out_at, count, 0, d->job->shape.nmembers, block);
     if (d->call->red == SHD_MEAN)
         kern_scale(d->call->dtype, block, 1.0 / d->job->shape.nmembers, count);
 }
@@ -309,9 +322,85 @@ void fused_task(const struct fused_job *job, const struct run_group *group, uint
         struct piece p = piece_at(call->kind, &job->shape, unit / job->nslices);
         uint64_t at = unit % job->nslices * job->slice;
 
+        if (p.dest != COLL_ALL && !group->devices[p.dest]->here)
+            continue;
         do_slice(&d, &p, at, p.count - at < job->slice ? p.count : at + job->slice);
     }
     count_flush(&count);
     if (job->stream)
         stream_fence();
+}
+
+/* ---- from rank to rank ---- */
+
+uint64_t fused_npieces(enum coll_kind kind, const struct coll_shape *shape)
+{
+    return count_pieces(kind, shape->nmembers);
+}
+
+uint64_t fused_piece_count(enum coll_kind kind, const struct coll_shape *shape, uint64_t piece)
+{
+    return piece_at(kind, shape, piece).count;
+}
+
+static struct doing doing_of(const struct fused_range *range)
+{
+    const struct coll_call *call = range->call;
+
+    return (struct doing){range->job, range->group, call, shd_dtype_size(call->dtype),
+                          range->count};
+}
+
+void fused_fold(const struct fused_range *range, uint32_t first, uint32_t end, void *sum)
+{
+    const struct doing d = doing_of(range);
+    struct piece p = piece_at(d.call->kind, &range->job->shape, range->piece);
+    uint64_t block = BLOCK_BYTES / d.elem_bytes;
+
+    for (uint64_t i = 0; i < range->nelems; i += block) {
+        uint64_t n = range->nelems - i < block ? range->nelems - i : block;
+
+        fold(&d, &p, p.in_at + range->at + i, p.out_at + range->at + i, n, first, end,
+             (char *)sum + i * d.elem_bytes);
+    }
+}
+
+void fused_finish(const struct fused_range *range, void *sum)
+{
+    const struct coll_call *call = range->call;
+
+    if (call->red == SHD_MEAN)
+        kern_scale(call->dtype, sum, 1.0 / range->job->shape.nmembers, range->nelems);
+}
+
+void fused_store(const struct fused_range *range, const void *sum)
+{
+    const struct doing d = doing_of(range);
+    struct piece p = piece_at(d.call->kind, &range->job->shape, range->piece);
+    struct coll_view view = {.base = (void *)(uintptr_t)sum};
+    struct place reduced = {COLL_ALL, p.in_at + range->at};
+    struct view_cursor src;
+
+    if (p.dest != COLL_ALL && !range->group->devices[p.dest]->here)
+        return;
+    view_cursor_init(&src, &view, d.elem_bytes, 0);
+    store(&d, &p, reduced, &src, p.out_at + range->at, range->nelems);
+}
+
+void *fused_place(const struct fused_range *range)
+{
+    const struct doing d = doing_of(range);
+    struct piece p = piece_at(d.call->kind, &range->job->shape, range->piece);
+    struct view_cursor out;
+    uint32_t m = p.dest == COLL_ALL ? 0 : p.dest;
+    uint64_t nelems;
+    void *place;
+
+    while (p.dest == COLL_ALL && m < range->job->shape.nmembers && !range->group->devices[m]->here)
+        m++;
+    if (m == range->job->shape.nmembers || !range->group->devices[m]->here)
+        return NULL;
+    (void)set_to_out(&out, &d, m, p.out_at + range->at);
+    place = view_cursor_span(&out, &nelems);
+    return nelems >= range->nelems ? place : NULL;
 }

@@ -49,4 +49,34 @@ void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_
 
 void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task);
 
+/* ---- a reduction that goes from rank to rank (chain.h) ---- */
+
+struct count;
+
+/* A range of the elements that one member, or all, are to have the reduction of. */
+struct fused_range {
+    const struct fused_job *job; /* its shape */
+    const struct run_group *group;
+    const struct coll_call *call; /* of a member on this rank: others' may not be there yet */
+    struct count *count;
+    uint64_t piece; /* of fused_npieces(), each with its own count */
+    uint64_t at, nelems;
+};
+
+uint64_t fused_npieces(enum coll_kind kind, const struct coll_shape *shape);
+uint64_t fused_piece_count(enum coll_kind kind, const struct coll_shape *shape, uint64_t piece);
+
+/* Combine the range of the members from `first` to `end` into `sum`, which they begin when the
+ * first of all is among them. */
+void fused_fold(const struct fused_range *range, uint32_t first, uint32_t end, void *sum);
+
+/* What is to be done when the last member is in. */
+void fused_finish(const struct fused_range *range, void *sum);
+
+/* Store the reduction into the OUT of each member on this rank that is to have it. */
+void fused_store(const struct fused_range *range, const void *sum);
+
+/* Where the first of these members has its elements, all in a row; NULL: nowhere, or not so. */
+void *fused_place(const struct fused_range *range);
+
 #endif /* RUN_FUSED_H */

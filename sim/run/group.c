@@ -11,6 +11,8 @@
 
 #include "run/device.h"
 #include "run/mailbox.h"
+#include "run/remote.h"
+#include "run/span.h"
 
 /* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
 #define PAIR_NAXES UINT32_MAX
@@ -61,12 +63,15 @@ static void destroy_group(struct run_group *group)
     free(group->devices);
     free(group->calls);
     mailbox_destroy(group->mailbox);
+    free(group->part);
+    span_destroy(group->span);
     free(group);
 }
 
 static struct run_group *create_group(struct run *run, const int32_t *members, uint32_t nmembers)
 {
     struct run_group *group = calloc(1, sizeof(*group));
+    uint32_t nhere = 0;
 
     if (!group)
         return NULL;
@@ -78,12 +83,22 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
         destroy_group(group);
         return NULL;
     }
-    wait_barrier_init(&group->barrier, &run->board, nmembers);
     for (uint32_t m = 0; m < nmembers; m++) {
         group->members[m] = members[m];
         group->devices[m] = &run->devices[members[m]];
+        nhere += group->devices[m]->here;
     }
+    wait_barrier_init(&group->barrier, &run->board, nhere);
     return group;
+}
+
+/* Where some of those who meet are on other ranks. */
+static bool span_ranks(struct run_group *group)
+{
+    if (group->barrier.nmembers == group->nmembers)
+        return true;
+    group->span = span_create(group);
+    return group->span != NULL;
 }
 
 /* Make room for one more group in each member's list.  Called with the run's lock held. */
@@ -139,11 +154,13 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     group = create_group(run, members, nmembers);
     if (group && channel)
         group->mailbox = mailbox_create();
-    if (!group || (channel && !group->mailbox) || !reserve_lists(group)) {
+    if (!group || (channel ? !group->mailbox : !span_ranks(group)) || !reserve_lists(group)) {
         destroy_group(group);
         return NULL;
     }
     link_group(run, group, hash);
+    if (group->span)
+        remote_claim(run, group);
     return group;
 }
 
@@ -377,15 +394,52 @@ void run_group_leave_all(struct shd_device *dev, enum device_state state)
 {
     pthread_mutex_lock(&dev->run->lock);
     atomic_store(&dev->state, state);
-    for (size_t i = 0; i < dev->ngroups; i++)
+    for (size_t i = 0; i < dev->ngroups; i++) {
         wait_lose_member(&dev->groups[i]->barrier);
+        if (dev->groups[i]->span)
+            span_poke(dev->groups[i]->span);
+    }
     pthread_mutex_unlock(&dev->run->lock);
+}
+
+void run_group_lose(struct run *run, int32_t position, enum device_state state)
+{
+    run_group_leave_all(&run->devices[position], state);
 }
 
 void run_group_poke_all(struct run *run)
 {
     pthread_mutex_lock(&run->lock);
-    for (struct run_group *group = run->groups; group; group = group->next_all)
+    for (struct run_group *group = run->groups; group; group = group->next_all) {
         wait_poke(&group->barrier);
+        if (group->span)
+            span_poke(group->span);
+    }
     pthread_mutex_unlock(&run->lock);
+}
+
+void run_group_deliver(struct run *run, struct span_bundle *bundle)
+{
+    struct run_group *group;
+
+    pthread_mutex_lock(&run->lock);
+    group = run->buckets[bundle->group % RUN_GROUP_BUCKETS];
+    while (group && !(group->span && group->hash == bundle->group))
+        group = group->next;
+    if (group)
+        span_deliver(group->span, bundle);
+    else
+        remote_keep(run, bundle);
+    pthread_mutex_unlock(&run->lock);
+}
+
+struct run_group *run_group_channel(struct run *run, int32_t from, int32_t to)
+{
+    const int32_t members[2] = {from, to};
+    struct run_group *group;
+
+    pthread_mutex_lock(&run->lock);
+    group = find_or_create(run, members, 2, true);
+    pthread_mutex_unlock(&run->lock);
+    return group;
 }

@@ -20,7 +20,9 @@
 #include "threads/wait.h"
 
 struct coll_call;
+struct message;
 struct shd_device;
+struct span;
 
 enum group_way {
     GROUP_BY_STEPS, /* each member makes its moves of the schedule, step by step */
@@ -40,6 +42,8 @@ struct run_group {
     enum group_way way;    /* how the call is done */
     struct fused_job job;  /* GROUP_FUSED */
     struct mailbox *mailbox; /* NULL: members meet here; else one sends to the other (channel.h) */
+    struct message *part;    /* of a mailbox: a message of which another rank has sent a part */
+    struct span *span;       /* NULL: all members are on this rank */
 
     uint64_t hash;
     struct run_group *next;     /* in its bucket; guarded by the run's lock */

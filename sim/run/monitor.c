@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "run/remote.h"
+
 /* Time between two looks at the devices: short enough that a stop is seen at once, as people see
  * it, and long beside a look. */
 #define LOOK_NS (50 * INT64_C(1000000))
@@ -48,6 +50,8 @@ static bool all_blocked(const struct run *run, uint64_t *sum)
     for (int32_t d = 0; d < run->ndevices; d++) {
         const struct shd_device *dev = &run->devices[d];
 
+        if (!dev->here)
+            continue;
         *sum += atomic_load(&dev->record.count);
         if (atomic_load(&dev->state) != DEVICE_LIVE)
             continue;
@@ -58,11 +62,13 @@ static bool all_blocked(const struct run *run, uint64_t *sum)
     return any;
 }
 
-static bool is_stuck(const struct run *run)
+static bool is_stuck(struct run *run)
 {
     uint64_t first;
     uint64_t second;
 
+    if (run->remote)
+        return run->spread->me == 0 && remote_wave(run);
     return all_blocked(run, &first) && all_blocked(run, &second) && first == second;
 }
 
@@ -92,10 +98,19 @@ static int32_t find_over_limit(const struct run *run, struct monitor_watch *watc
     return over_limit;
 }
 
+void monitor_call_off(struct run *run, enum run_verdict verdict)
+{
+    int goes_on = RUN_GOES_ON;
+
+    (void)atomic_compare_exchange_strong(&run->board.called_off, &goes_on, verdict);
+    run_group_poke_all(run);
+}
+
 static void call_off(struct run *run, enum run_verdict verdict)
 {
-    atomic_store(&run->board.called_off, verdict);
-    run_group_poke_all(run);
+    monitor_call_off(run, verdict);
+    if (run->remote)
+        remote_tell_verdict(run, verdict, run->over_limit);
 }
 
 static void look(struct run *run, struct monitor_watch *watch)
@@ -123,7 +138,7 @@ void monitor_run(struct run *run, struct monitor_watch *watch)
     for (;;) {
         uint32_t seen = atomic_load(&run->ended);
 
-        if (atomic_load(&run->nlive) == 0)
+        if (atomic_load(&run->nlive) == 0 && remote_all_done(run))
             return;
         if (!atomic_load(&run->board.called_off))
             look(run, watch);

@@ -38,7 +38,7 @@ static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t me
                       enum coll_buf buf, uint64_t at)
 {
     const struct coll_call *call = mv->group->calls[member];
-    struct coll_view tmp = {.base = mv->group->devices[member]->tmp};
+    struct coll_view tmp = {.base = call->tmp};
 
     view_cursor_init(c, buf == COLL_IN ? &call->in : buf == COLL_OUT ? &call->out : &tmp,
                      mv->elem_bytes, at);

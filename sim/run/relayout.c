@@ -108,6 +108,18 @@ static uint64_t tag_of(const struct relayout *r)
     return hash_bytes(tag, r->step.to.dims, sizeof(r->step.to.dims));
 }
 
+static uint64_t shard_bytes(const struct shd_sharding *from, const int64_t *shape,
+                            enum shd_dtype dtype)
+{
+    int64_t local[SHD_RANK_MAX];
+    uint64_t bytes = shd_dtype_size(dtype);
+
+    shd_sharding_shard_shape(from, shape, local);
+    for (size_t d = 0; d < from->rank; d++)
+        bytes *= (uint64_t)local[d];
+    return bytes;
+}
+
 int relayout_run(struct shd_device *dev, const struct shd_sharding *from,
                  const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                  const void *in, void *out, const char *where, struct shd_error *err)
@@ -125,5 +137,5 @@ int relayout_run(struct shd_device *dev, const struct shd_sharding *from,
     status = run_group_over_axes(&seat, dev, axes, naxes, err);
     if (status != SHD_OK)
         return status;
-    return run_pull_phase(dev, seat, in, tag_of(&r), where, fetch, &r, NULL, err);
+    return run_pull_phase(dev, seat, in, shard_bytes(from, shape, dtype), tag_of(&r), where, fetch, &r, NULL, err);
 }

@@ -11,6 +11,7 @@
 
 #include "run/device.h"
 #include "run/monitor.h"
+#include "run/remote.h"
 #include "run/verdict.h"
 
 /* Stack of a device's thread, where the caller does not say; thousands of devices have one each. */
@@ -105,6 +106,7 @@ static void fini_run(struct run *run)
         free(run->devices[d].tmp);
     }
     run_group_fini_all(run);
+    remote_end(run);
     free(run->devices);
     free(run->matrix);
     pthread_mutex_destroy(&run->lock);
@@ -138,9 +140,8 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
     run->ndevices = (int32_t)n;
     turns_init(&run->turns);
     run->ncores = run->turns.ncores > 1 ? run->turns.ncores : 1;
-    run->board.spin = n <= run->ncores;
+    run->board.spin = n <= run->ncores && !run->spread;
     run->board.nyields = NYIELDS;
-    atomic_store(&run->nlive, run->ndevices);
     run->devices = calloc(n, sizeof(*run->devices));
     if (n <= SHD_RUN_MATRIX_MAX)
         run->matrix = calloc(n * n, sizeof(*run->matrix));
@@ -151,6 +152,8 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
 
         dev->run = run;
         dev->position = (int32_t)d;
+        dev->here = spread_has(run->spread, dev->position);
+        atomic_fetch_add(&run->nlive, dev->here);
         dev->matrix_row = run->matrix ? run->matrix + d * n : NULL;
         open_arena(dev, arenas ? &arenas[d] : NULL);
     }
@@ -172,8 +175,13 @@ static void end_device(struct shd_device *dev, int status)
     if (state == DEVICE_FAILED && dev->error.status != status)
         shd_error_set(&dev->error, status, "failed with status %d", status);
     run_group_leave_all(dev, state);
-    if (atomic_fetch_sub(&dev->run->nlive, 1) == 1)
-        wait_signal(&dev->run->ended);
+    if (dev->run->remote)
+        remote_tell_ended(dev, state);
+    if (atomic_fetch_sub(&dev->run->nlive, 1) > 1)
+        return;
+    if (dev->run->remote)
+        remote_tell_done(dev->run);
+    wait_signal(&dev->run->ended);
 }
 
 /* The device's function did not return: it ended its thread, or something else did. */
@@ -229,7 +237,7 @@ static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *e
     for (*nstarted = 0; !failed && *nstarted < run->ndevices; ++*nstarted) {
         struct shd_device *dev = &run->devices[*nstarted];
 
-        failed = pthread_create(&dev->thread, &attr, device_main, dev);
+        failed = dev->here ? pthread_create(&dev->thread, &attr, device_main, dev) : 0;
         if (failed)
             break;
     }
@@ -258,7 +266,8 @@ static int run_threads(struct run *run, struct shd_error *err)
     if (status == SHD_OK)
         monitor_run(run, watch);
     for (int32_t d = 0; d < nstarted; d++)
-        pthread_join(run->devices[d].thread, NULL);
+        if (run->devices[d].here)
+            pthread_join(run->devices[d].thread, NULL);
     monitor_destroy(watch);
     return status;
 }
@@ -309,21 +318,39 @@ void shd_run_stats_fini(struct shd_run_stats *stats)
     *stats = (struct shd_run_stats){.error_device = -1};
 }
 
-int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
-                const struct shd_run_opts *opts, struct arena *arenas, struct shd_run_stats *stats,
-                struct shd_error *err)
+/* On all ranks together: where one cannot start its devices, those of the others are called off. */
+static int run_over_ranks(struct run *run, int status, struct shd_error *err)
 {
-    struct run run = {.fn = fn, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (status == SHD_OK) {
+        remote_listen(run);
+        status = run_threads(run, err);
+    }
+    if (status != SHD_OK)
+        remote_tell_verdict(run, RUN_NOT_STARTED, 0);
+    return remote_agree(run, status, err);
+}
+
+int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
+                const struct shd_run_opts *opts, struct arena *arenas, const struct spread *spread,
+                struct shd_run_stats *stats, struct shd_error *err)
+{
+    struct run run = {.fn = fn, .arg = arg, .spread = spread, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct shd_error own;
     int32_t error_device = -1;
     int status = SHD_OK;
 
+    err = err ? err : &own;
     if (stats)
         status = init_stats(stats, shd_mesh_size(mesh), err);
     if (status == SHD_OK)
         status = set_options(&run, mesh, opts, err);
+    if (spread && remote_begin(&run, &own) != SHD_OK)
+        ranks_abort(own.text);
     if (status == SHD_OK)
         status = init_run(&run, mesh, arenas, err);
-    if (status == SHD_OK)
+    if (spread)
+        status = run_over_ranks(&run, status, err);
+    else if (status == SHD_OK)
         status = run_threads(&run, err);
     if (status == SHD_OK)
         status = verdict_build(&run, &error_device, err);
@@ -339,5 +366,5 @@ int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
 int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
             const struct shd_run_opts *opts, struct shd_run_stats *stats, struct shd_error *err)
 {
-    return run_devices(mesh, fn, arg, opts, NULL, stats, err);
+    return run_devices(mesh, fn, arg, opts, NULL, NULL, stats, err);
 }

@@ -36,7 +36,9 @@ uint64_t tally_received(const struct shd_device *dev)
 void tally_init(struct tally *tally, const struct run_group *group, bool alone)
 {
     tally->group = group;
-    tally->alone = alone;
+    tally->alone = alone && !group->span; /* leaders of other groups tell of devices elsewhere */
+    tally->here_only = group->span != NULL;
+    tally->by_member = NULL;
     tally->used = 0;
 }
 
@@ -45,6 +47,10 @@ void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t
     uint32_t i = (receiver * 8 + source) % TALLY_PAIRS;
     struct tally_pair *pair = &tally->pairs[i];
 
+    if (tally->here_only && !tally->group->devices[receiver]->here)
+        return;
+    if (tally->by_member)
+        tally->by_member[receiver] += bytes;
     if (tally->used >> i & 1) {
         if (pair->receiver == receiver && pair->source == source) {
             pair->bytes += bytes;

@@ -27,6 +27,8 @@ struct shd_device;
 struct tally {
     const struct run_group *group;
     bool alone;
+    bool here_only;       /* what members on other ranks receive is counted there */
+    uint64_t *by_member;  /* the same bytes, by receiver; NULL: nobody asks */
     uint64_t used; /* bit i: pairs[i] */
     struct tally_pair {
         uint32_t receiver, source;
@@ -34,7 +36,8 @@ struct tally {
     } pairs[TALLY_PAIRS];
 };
 
-/* `alone`: until the tally is flushed, no other thread counts for members of the group, which is so
+/* Of a group that spans ranks only what members of this one receive is counted, unless the caller
+ * says otherwise.  `alone`: until the tally is flushed, no other thread counts for members of the group, which is so
  * while all of them wait for this one. */
 void tally_init(struct tally *tally, const struct run_group *group, bool alone);
 void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t bytes);

@@ -5,19 +5,22 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Devices named in a message about a circle of waits: as many as its text has room for. */
 #define LINKS_SHOWN 4
 
-static const struct shd_device *find_state(const struct run *run, enum device_state state)
-{
-    for (int32_t d = 0; d < run->ndevices; d++) {
-        if (atomic_load(&run->devices[d].state) == (int)state)
-            return &run->devices[d];
-    }
-    return NULL;
-}
+/* How a device ended, as all ranks know it. */
+struct ending {
+    int32_t state, status;
+    int32_t waits; /* 1: its last wait was given up at a barrier (not refused before) */
+    int32_t
+        missing; /* 1 + the lowest position that never came to where it waits; 0: there is none */
+    uint64_t group; /* where it waits */
+    char waits_in[DEVICE_WHAT_MAX];
+    char text[SHD_ERROR_TEXT_MAX];
+};
 
 /* The group that the device waited in when it was given up. */
 static const struct run_group *group_of(const struct shd_device *dev)
@@ -25,49 +28,80 @@ static const struct run_group *group_of(const struct shd_device *dev)
     return (const struct run_group *)atomic_load(&dev->record.at);
 }
 
-/* Whether the device's last wait was given up at a barrier (not refused before it got there). */
-static bool waits(const struct shd_device *dev)
+static struct ending ending_of(const struct shd_device *dev)
 {
-    return atomic_load(&dev->record.count) % 2 == 1;
+    struct ending e;
+
+    memset(&e, 0, sizeof e); /* padding, too: it goes to other ranks */
+    e.state = atomic_load(&dev->state);
+    e.status = dev->error.status;
+    e.waits = atomic_load(&dev->record.count) % 2 == 1;
+    if (e.waits)
+        e.group = group_of(dev)->hash;
+    strcpy(e.waits_in, dev->waits_in);
+    strcpy(e.text, dev->error.text);
+    return e;
 }
 
-/* The member at the lowest position that never came to where the device waits. */
-static const struct shd_device *find_missing(const struct shd_device *dev)
+/* 1 + the member at the lowest position that never came to where the device waits, or 0. */
+static int32_t find_missing(const struct shd_device *dev, const struct ending *endings)
 {
     const struct run_group *group = group_of(dev);
-    const struct shd_device *missing = NULL;
+    int32_t missing = 0;
 
     for (uint32_t m = 0; m < group->nmembers; m++) {
-        const struct shd_device *other = group->devices[m];
+        int32_t other = group->members[m];
 
-        if (waits(other) && group_of(other) == group)
+        if (endings[other].waits && endings[other].group == group->hash)
             continue;
-        if (!missing || other->position < missing->position)
-            missing = other;
+        if (missing == 0 || other + 1 < missing)
+            missing = other + 1;
     }
     return missing;
 }
 
+static void fill(struct ending *endings, const struct run *run)
+{
+    for (int32_t d = 0; d < run->ndevices; d++)
+        if (run->devices[d].here)
+            endings[d] = ending_of(&run->devices[d]);
+    spread_merge_rows(run->spread, endings, sizeof *endings);
+    for (int32_t d = 0; d < run->ndevices; d++)
+        if (run->devices[d].here && endings[d].waits)
+            endings[d].missing = find_missing(&run->devices[d], endings);
+    spread_merge_rows(run->spread, endings, sizeof *endings);
+}
+
+/* The lowest position, or -1. */
+static int32_t find_state(const struct run *run, enum device_state state)
+{
+    for (int32_t d = 0; d < run->ndevices; d++) {
+        if (atomic_load(&run->devices[d].state) == (int)state)
+            return d;
+    }
+    return -1;
+}
+
 /* "device 0 waits in a for device 1, which waits in b for device 0": as far as it goes, or until it
  * comes back to a device that was named. */
-static int stuck(const struct shd_device *first, struct shd_error *err)
+static int stuck(const struct ending *endings, int32_t first, struct shd_error *err)
 {
-    const struct shd_device *named[LINKS_SHOWN];
-    const struct shd_device *dev = first;
+    int32_t named[LINKS_SHOWN];
+    int32_t dev = first;
     char text[SHD_ERROR_TEXT_MAX];
-    int length = snprintf(text, sizeof(text), "device %" PRId32, dev->position);
+    int length = snprintf(text, sizeof(text), "device %" PRId32, dev);
 
     for (int i = 0; i < LINKS_SHOWN && length < (int)sizeof(text); i++) {
         size_t room = sizeof(text) - (size_t)length;
-        const struct shd_device *missing = waits(dev) ? find_missing(dev) : NULL;
+        int32_t missing = endings[dev].waits ? endings[dev].missing - 1 : -1;
         const char *which = i == 0 ? "" : ", which";
 
-        if (!missing) {
+        if (missing < 0) {
             snprintf(text + length, room, "%s has ended", which);
             break;
         }
         length += snprintf(text + length, room, "%s waits in %s for device %" PRId32, which,
-                           dev->waits_in, missing->position);
+                           endings[dev].waits_in, missing);
         named[i] = dev;
         dev = missing;
         for (int j = 0; j <= i; j++) {
@@ -78,49 +112,61 @@ static int stuck(const struct shd_device *first, struct shd_error *err)
     return shd_error_set(err, SHD_ESTUCK, "%s", text);
 }
 
-static int over_limit(const struct run *run, int32_t *error_device, struct shd_error *err)
+static int over_limit(const struct run *run, const struct ending *endings, struct shd_error *err)
 {
-    const struct shd_device *dev = &run->devices[run->over_limit];
-    const struct shd_device *missing = waits(dev) ? find_missing(dev) : NULL;
+    const struct ending *e = &endings[run->over_limit];
 
-    *error_device = run->over_limit;
-    if (!missing)
+    if (!e->waits || e->missing == 0)
         return shd_error_set(err, SHD_ESTUCK, "device %" PRId32 " waited longer than %" PRId64 " s",
-                             dev->position, run->opts.wait_limit_s);
+                             run->over_limit, run->opts.wait_limit_s);
     return shd_error_set(err, SHD_ESTUCK,
                          "device %" PRId32 " waited in %s longer than %" PRId64
                          " s for device %" PRId32,
-                         dev->position, dev->waits_in, run->opts.wait_limit_s, missing->position);
+                         run->over_limit, e->waits_in, run->opts.wait_limit_s, e->missing - 1);
 }
 
 /* Messages of the runtime name the device already. */
-static int failure(const struct shd_device *dev, struct shd_error *err)
+static int failure(const struct ending *e, int32_t position, struct shd_error *err)
 {
-    const char *text = dev->error.text;
+    if (!strncmp(e->text, "device ", 7))
+        return shd_error_set(err, e->status, "%s", e->text);
+    return shd_error_set(err, e->status, "device %" PRId32 ": %s", position, e->text);
+}
 
-    if (!strncmp(text, "device ", 7))
-        return shd_error_set(err, dev->error.status, "%s", text);
-    return shd_error_set(err, dev->error.status, "device %" PRId32 ": %s", dev->position, text);
+static int judge(const struct run *run, const struct ending *endings, int32_t *error_device,
+                 struct shd_error *err)
+{
+    int32_t failed = find_state(run, DEVICE_FAILED);
+
+    if (failed >= 0) {
+        *error_device = failed;
+        return failure(&endings[failed], failed, err);
+    }
+    if (atomic_load(&run->board.called_off) == RUN_OVER_LIMIT) {
+        *error_device = run->over_limit;
+        return over_limit(run, endings, err);
+    }
+    *error_device = find_state(run, DEVICE_STOPPED);
+    return stuck(endings, *error_device, err);
 }
 
 int verdict_build(const struct run *run, int32_t *error_device, struct shd_error *err)
 {
-    const struct shd_device *failed = find_state(run, DEVICE_FAILED);
-    const struct shd_device *stopped = find_state(run, DEVICE_STOPPED);
     int called_off = atomic_load(&run->board.called_off);
+    struct ending *endings;
+    int status;
 
     *error_device = -1;
     if (called_off == RUN_STOP_REQUESTED)
         return shd_error_set(err, SHD_ESTOPPED, "stopped by request");
-    if (failed) {
-        *error_device = failed->position;
-        return failure(failed, err);
-    }
-    if (called_off == RUN_OVER_LIMIT)
-        return over_limit(run, error_device, err);
-    if (stopped) {
-        *error_device = stopped->position;
-        return stuck(stopped, err);
-    }
-    return SHD_OK;
+    if (find_state(run, DEVICE_FAILED) < 0 && find_state(run, DEVICE_STOPPED) < 0 &&
+        called_off != RUN_OVER_LIMIT)
+        return SHD_OK;
+    endings = calloc((size_t)run->ndevices, sizeof *endings);
+    if (!endings)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to tell how devices ended");
+    fill(endings, run);
+    status = judge(run, endings, error_device, err);
+    free(endings);
+    return status;
 }

@@ -32,7 +32,7 @@ static uint64_t find_array(struct view_cursor *c, const struct coll_view *first,
 void view_cursor_init(struct view_cursor *c, const struct coll_view *view, size_t elem_bytes,
                       uint64_t at)
 {
-    *c = (struct view_cursor){.view = *view, .elem_bytes = elem_bytes, .in_row = at};
+    *c = (struct view_cursor){.view = *view, .elem_bytes = elem_bytes, .in_row = at - view->skip};
     if (view->next) {
         at = find_array(c, view, at);
         c->row = at / c->view.run;

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ranks/ranks.h"
+
 #define TRIES 100 /* others that write the same file at once */
 
 static int fail(struct shd_error *err, const char *path)
@@ -144,12 +146,15 @@ static int write_through(const char *path, const struct text *text, struct shd_e
     return status;
 }
 
+/* Of several ranks, which all have the same, the first one writes. */
 int store_write(const char *path, const struct text *text, struct shd_error *err)
 {
     struct stat info;
 
     if (text->failed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %.150s", path);
+    if (ranks_me() > 0)
+        return SHD_OK;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
         return write_through(path, text, err);
     return replace(path, text, err);

@@ -209,16 +209,31 @@ static void wait_to_pass(struct wait_barrier *b, uint32_t generation)
     }
 }
 
+void wait_record_at(struct wait_record *record, const struct wait_barrier *b)
+{
+    record_wait(record, b, generation_of(atomic_load(&b->state)));
+}
+
+void wait_record_over(struct wait_record *record)
+{
+    atomic_fetch_add(&record->count, 1);
+}
+
 /* What the last thread to arrive does.  It is not recorded as waiting: what it waits for is being
- * done. */
-static void finish(struct wait_barrier *b, uint32_t generation, const struct wait_duty *duty)
+ * done.  False: it was given up. */
+static bool finish(struct wait_barrier *b, uint32_t generation, const struct wait_duty *duty)
 {
     uint32_t ntasks = 0;
     uint32_t nthreads = duty ? duty->last(duty->arg, &ntasks) : 0;
 
+    if (nthreads == WAIT_GIVEN_UP) {
+        atomic_fetch_or(&b->state, BROKEN);
+        wake(b, INT_MAX);
+        return false;
+    }
     if (nthreads == 0 || ntasks == 0) {
         pass(b, generation);
-        return;
+        return true;
     }
     atomic_store(&b->unfinished, ntasks);
     atomic_store(&b->tasks, tasks_of(generation, 0, ntasks));
@@ -227,6 +242,7 @@ static void finish(struct wait_barrier *b, uint32_t generation, const struct wai
     help(b, generation, duty);
     if (!has_passed(b, generation))
         wait_to_pass(b, generation);
+    return true;
 }
 
 bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struct wait_duty *duty)
@@ -234,10 +250,8 @@ bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struc
     uint64_t state = atomic_fetch_add(&b->state, 1) + 1;
     uint32_t generation = generation_of(state);
 
-    if ((state & HERE_MASK) == b->nmembers && !(state & BROKEN)) {
-        finish(b, generation, duty);
-        return true;
-    }
+    if ((state & HERE_MASK) == b->nmembers && !(state & BROKEN))
+        return finish(b, generation, duty);
     record_wait(record, b, generation);
     if (state & BROKEN)
         return false;

@@ -44,6 +44,8 @@ struct wait_board {
     uint32_t nyields;       /* how often to give the core away before sleeping */
 };
 
+#define WAIT_GIVEN_UP UINT32_MAX
+
 /* As many tasks as 16 bits count, see `tasks` of a barrier. */
 #define WAIT_TASKS_MAX UINT16_MAX
 
@@ -52,7 +54,8 @@ struct wait_board {
  * and the thread that ends the last one lets all go. */
 struct wait_duty {
     /* Returns how many threads are to share `*ntasks` tasks (at most WAIT_TASKS_MAX), itself
-     * included; 0: no tasks. */
+     * included; 0: no tasks; WAIT_GIVEN_UP: it waited for something else, in vain, and the arrival
+     * of all is given up.  Its own record then says that it waits here (wait_record_at()). */
     uint32_t (*last)(void *arg, uint32_t *ntasks);
     void (*task)(void *arg, uint32_t task); /* run by any member, several at once */
     void *arg;
@@ -104,6 +107,11 @@ void wait_post(struct wait_barrier *b);
 /* Wait until there are other than `seen` posts.  False when the wait was given up, as an arrival
  * is: the record then stays as it is, for good. */
 bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t seen);
+
+/* While the last to arrive waits for something else before the barrier passes: its record says that
+ * it waits at the barrier, and that it does no more. */
+void wait_record_at(struct wait_record *record, const struct wait_barrier *b);
+void wait_record_over(struct wait_record *record);
 
 /* Whether the record's thread waits at a barrier whose generation has not passed.  When true of all
  * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */

@@ -7,6 +7,7 @@
 
 #include "graph/optimizer/optimizer.h"
 #include "kern/convert.h"
+#include "ranks/ranks.h"
 
 static double number_of(const struct program_buffer *b, const void *shard)
 {
@@ -39,4 +40,14 @@ void curve_keep(struct record *record, int32_t position, uint32_t step, const vo
         else if (result->kind == PROGRAM_OUTPUT && !strcmp(result->name, OPTIMIZER_NORM))
             record->training.grad_norms[step] = number_of(b, shards[r]);
     }
+}
+
+void curve_gather(struct record *record, const struct spread *spread)
+{
+    struct record_training *t = &record->training;
+
+    if (!spread || t->nsteps == 0)
+        return;
+    ranks_merge(t->losses, t->nsteps * sizeof *t->losses, RANKS_JOIN);
+    ranks_merge(t->grad_norms, t->nsteps * sizeof *t->grad_norms, RANKS_JOIN);
 }

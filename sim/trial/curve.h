@@ -13,4 +13,8 @@
  * record->training, for which record_train() has made room. */
 void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards);
 
+/* Where a run is spread over ranks: make them known to all (`spread` NULL: nothing to do). */
+struct spread;
+void curve_gather(struct record *record, const struct spread *spread);
+
 #endif /* TRIAL_CURVE_H */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranks/ranks.h"
 #include "record/record.h"
 #include "trial/collect.h"
 #include "trial/elements.h"
@@ -71,12 +72,21 @@ static void keep(void *arg, int32_t position, uint32_t op, const void *const *sh
     }
 }
 
+/* Each rank has placed what its own devices decided; what several decided is the same. */
+static void gather(const struct decisions *d)
+{
+    for (uint32_t k = 0; k < d->nops; k++)
+        ranks_merge(d->ids[k],
+                    elements_in_all(d, &d->program->ops[d->ops[k]]) * sizeof **d->ids, RANKS_JOIN);
+}
+
 static int run(struct decisions *d, const struct walk_opts *opts, struct shd_error *err)
 {
     struct walk_opts run = {.memory = opts->memory,
                             .nthreads = opts->nthreads,
                             .stop_request = opts->stop_request,
                             .repeats = d->nsteps,
+                            .spread = opts->spread,
                             .observe = keep,
                             .observe_arg = d};
     struct record *record;
@@ -85,6 +95,8 @@ static int run(struct decisions *d, const struct walk_opts *opts, struct shd_err
     if (status != SHD_OK)
         return status;
     status = walk_run(record, &run, err);
+    if (status == SHD_OK && opts->spread)
+        gather(d);
     record_destroy(record);
     return status;
 }

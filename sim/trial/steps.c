@@ -10,6 +10,8 @@
 
 #include "kern/convert.h"
 #include "kern/error.h"
+#include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "trial/elements.h"
 #include "trial/moved.h"
 #include "trial/replay_sum.h"
@@ -34,6 +36,7 @@ struct steps {
                        elsewhere */
     const void *const **shards;    /* [device][buffer]; each device's own array, known from the
                                       first op on */
+    void ***peers; /* [device][buffer]: copies of what devices of other ranks had; NULL: none */
     struct kern_difference *found; /* [device][op] */
     void **sent;        /* [device][channel][SENT_KEPT]: copies of what it sent and is judged */
     uint32_t *times;    /* [device][op]: that it was done in the step at hand */
@@ -472,6 +475,34 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
         s->judged[i] = true;
 }
 
+/* A walk_peer_fn: keep a copy of what a device of another rank has, until it has something else. */
+static void keep_peer(void *arg, int32_t position, uint32_t i, int32_t peer, uint32_t buffer,
+                      const void *shard)
+{
+    struct steps *s = arg;
+    const struct program *program = s->program;
+    const struct program_op *op = &program->ops[i];
+    uint32_t time = s->times[(size_t)position * program->nops + i];
+    void **kept;
+
+    if (op->kind == PROGRAM_RECV && time > 0 && time != other_time(s, position, i))
+        return;
+    if (op->kind == PROGRAM_RECV) {
+        kept = sent_by(s, peer, &program->ops[program->channels[op->channel].send], time);
+    } else {
+        if (!s->peers[peer])
+            s->peers[peer] = calloc((size_t)program->nbuffers + 1, sizeof *s->peers[peer]);
+        s->shards[peer] = (const void *const *)s->peers[peer];
+        kept = s->peers[peer] ? &s->peers[peer][buffer] : NULL;
+    }
+    if (kept) {
+        free(*kept);
+        *kept = copy_of(shard, program->buffers[buffer].bytes);
+    }
+    if (!kept || !*kept)
+        atomic_store(&s->failed, true);
+}
+
 static void fill_record(struct record *record, const struct steps *s)
 {
     record->step = (struct record_check){.error = 0};
@@ -486,6 +517,19 @@ static void fill_record(struct record *record, const struct steps *s)
         record->step.name = s->program->buffers[s->program->ops[i].outputs[0]].name;
         record->step_op = i;
     }
+}
+
+/* Each rank judges what its own devices do. */
+static void gather(struct steps *s, const struct spread *spread)
+{
+    int64_t failed = atomic_load(&s->failed);
+
+    if (!spread)
+        return;
+    spread_merge_rows(spread, s->found, s->program->nops * sizeof *s->found);
+    ranks_merge(s->judged, s->program->nops * sizeof *s->judged, RANKS_JOIN);
+    ranks_merge(&failed, sizeof failed, RANKS_MOST);
+    atomic_store(&s->failed, failed != 0);
 }
 
 static int run_again(struct record *record, struct steps *s, const struct walk_opts *opts,
@@ -505,8 +549,11 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
     run.memory_bytes = 0; /* and keeps what is else written over */
     run.inspect = judge_step;
     run.inspect_arg = s;
+    run.peer = keep_peer;
     status = walk_run(again, &run, err);
     record_destroy(again);
+    if (status == SHD_OK)
+        gather(s, opts->spread);
     if (status == SHD_OK && atomic_load(&s->failed))
         status = shd_error_set(err, SHD_ENOMEM, "no memory to judge the steps");
     if (status == SHD_OK)
@@ -552,6 +599,16 @@ static void number_devices(int32_t *number, const struct program *program)
     }
 }
 
+static void free_peers(struct steps *s)
+{
+    for (int32_t d = 0; s->peers && d < shd_mesh_size(s->program->mesh); d++) {
+        for (uint32_t b = 0; s->peers[d] && b < s->program->nbuffers; b++)
+            free(s->peers[d][b]);
+        free(s->peers[d]);
+    }
+    free(s->peers);
+}
+
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
@@ -561,6 +618,7 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
 
     atomic_init(&s.failed, false);
     s.shards = calloc(n, sizeof *s.shards);
+    s.peers = calloc(n, sizeof *s.peers);
     s.found = calloc(n * nops + 1, sizeof *s.found);
     s.times = calloc(n * nops + 1, sizeof *s.times);
     s.judged = calloc(nops + 1, sizeof *s.judged);
@@ -569,13 +627,14 @@ int steps_verify(struct record *record, const struct walk_opts *opts, struct shd
     s.sent = calloc(nsent + 1, sizeof *s.sent);
     s.judged_arguments = calloc(n, sizeof *s.judged_arguments);
     s.number = calloc(n, sizeof *s.number);
-    if (s.shards && s.found && s.times && s.judged && s.step && s.left && s.sent &&
+    if (s.shards && s.peers && s.found && s.times && s.judged && s.step && s.left && s.sent &&
         s.judged_arguments && s.number) {
         number_devices(s.number, s.program);
         status = run_again(record, &s, opts, err);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory to judge the steps");
     }
+    free_peers(&s);
     for (size_t i = 0; s.left && i < nleft; i++)
         free(s.left[i]);
     for (size_t i = 0; s.sent && i < nsent; i++)

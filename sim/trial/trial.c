@@ -13,6 +13,7 @@
 #include "cost/plan.h"
 #include "model/pipeline.h"
 #include "partition/partition.h"
+#include "ranks/spread.h"
 #include "trial/curve.h"
 #include "trial/verify.h"
 
@@ -249,6 +250,7 @@ int trial_init(struct trial *out, const struct scenario *scenario, struct diag *
 void trial_fini(struct trial *trial)
 {
     timing_fini(&trial->timing);
+    spread_destroy(trial->spread);
     record_destroy(trial->record);
     program_destroy(trial->program);
     model_shardings_fini(&trial->shardings);
@@ -271,6 +273,7 @@ static struct walk_opts walk_options(const struct trial *trial, const int *stop_
                               .stop_request = stop_request,
                               .nthreads = trial->nthreads,
                               .memory = trial->memory,
+                              .spread = trial->spread,
                               .repeats = repeats_of(trial)};
 }
 
@@ -319,6 +322,14 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
     return status;
 }
 
+/* Find out which devices are this rank's. */
+static int spread_out(struct trial *trial, struct shd_error *err)
+{
+    if (!trial->over_ranks || trial->spread)
+        return SHD_OK;
+    return spread_create(&trial->spread, trial->mesh, trial->spread_axis, err);
+}
+
 int trial_execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     int status = record_create(&trial->record, trial->program, RECORD_EXECUTED, true, err);
@@ -326,6 +337,9 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (status != SHD_OK)
         return status;
     trial->record->tolerance = trial->scenario->tolerance;
+    status = spread_out(trial, err);
+    if (status != SHD_OK)
+        return status;
     if (is_timed(trial))
         status = timing_init(&trial->timing, trial->record, trial->works, err);
     if (status == SHD_OK)
@@ -348,11 +362,17 @@ int trial_train(struct trial *trial, const int *stop_request, struct shd_error *
 
     if (status == SHD_OK)
         status = record_train(trial->record, opts.repeats, err);
+    if (status == SHD_OK)
+        status = spread_out(trial, err);
     if (status != SHD_OK)
         return status;
+    opts.spread = trial->spread;
     opts.stepped = keep_numbers;
     opts.stepped_arg = trial->record;
-    return walk_run(trial->record, &opts, err);
+    status = walk_run(trial->record, &opts, err);
+    if (status == SHD_OK)
+        curve_gather(trial->record, trial->spread);
+    return status;
 }
 
 int trial_time(struct trial *trial, uint32_t round, const int *stop_request, struct shd_error *err)

@@ -38,6 +38,9 @@ struct trial {
     uint32_t repeats;    /* of a step that leaves nothing to the next; 0: one */
     int nthreads;        /* in the kernels of each device; 0: one */
     const char *memory;  /* as in shd_run_opts; NULL: the default */
+    bool over_ranks;     /* devices are spread over all ranks, which execute it together ... */
+    const char *spread_axis;  /* ... by their coordinates on an axis; NULL: by their order */
+    struct spread *spread;    /* set when it is executed; NULL: all devices are here */
     struct works *works; /* where several trials keep their times; NULL: each its own.  Not owned */
     struct timing timing;
     struct record *record; /* NULL until executed or planned */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "partition/partition.h"
+#include "ranks/spread.h"
 #include "trial/bound.h"
 #include "trial/collect.h"
 #include "trial/curve.h"
@@ -326,6 +327,16 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     return first.error > last.error ? first : last;
 }
 
+/* Each rank compares what its own devices have. */
+static void gather(const struct comparing *c, const struct spread *spread)
+{
+    uint64_t row = c->record->program->nresults * sizeof *c->first;
+
+    spread_merge_rows(spread, c->first, row);
+    spread_merge_rows(spread, c->last, row);
+    curve_gather(c->record, spread);
+}
+
 static void fill_checks(struct record *record, const struct comparing *c)
 {
     record->nchecks = record->program->nresults;
@@ -357,8 +368,10 @@ int verify_run(struct record *record, const struct verify_reference *reference,
     status = watch_training(&c, &run, err);
     if (status == SHD_OK)
         status = walk_run(record, &run, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        gather(&c, opts->spread);
         fill_checks(record, &c);
+    }
     free(c.first);
     return status == SHD_OK ? steps_verify(record, opts, err) : status;
 }

@@ -10,11 +10,14 @@
 
 #include "memory/backend.h"
 #include "program/rows.h"
+#include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "run/channel.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
 #include "run/relayout.h"
+#include "walk/gather.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
 
@@ -104,7 +107,8 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
 
     if (status != SHD_OK)
         return status;
-    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]], (uint64_t)(op - w->program->ops),
+    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
+                          w->program->buffers[op->inputs[0]].bytes, (uint64_t)(op - w->program->ops),
                           op->name, fetch_boxes, &f, received, err);
 }
 
@@ -248,7 +252,8 @@ static int do_rows(struct walker *w, const struct program_op *op, uint64_t *rece
     status = run_group_over_axes(&seat, w->dev, op->rows.axes, op->rows.naxes, err);
     if (status != SHD_OK)
         return status;
-    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]], (uint64_t)(op - w->program->ops),
+    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
+                          w->program->buffers[op->inputs[0]].bytes, (uint64_t)(op - w->program->ops),
                           op->name, pull_rows, &p, received, err);
 }
 
@@ -488,6 +493,103 @@ static int meet_rank(struct walker *w, const char *where, struct shd_error *err)
     return status == SHD_OK ? run_collective(w->dev, &call, err) : status;
 }
 
+/* ---- what devices of other ranks have, for those who inspect ---- */
+
+struct showing {
+    const struct walker *walker;
+    uint32_t op, buffer;
+};
+
+/* The lowest device of the rank in the group tells for all. */
+static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
+{
+    const struct showing *s = arg;
+    const struct walker *w = s->walker;
+    const struct walk_opts *opts = w->walk->opts;
+    const struct run_group *group = pull->seat.group;
+    uint32_t first = 0;
+
+    (void)err;
+    while (!group->devices[first]->here)
+        first++;
+    if (first != pull->seat.member)
+        return SHD_OK;
+    for (uint32_t m = 0; m < group->nmembers; m++)
+        if (!group->devices[m]->here)
+            opts->peer(opts->inspect_arg, w->position, s->op, group->members[m], s->buffer,
+                       run_pull_peer(pull, m));
+    return SHD_OK;
+}
+
+static int bring_shards(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct program_op *op = &w->program->ops[i];
+    uint32_t n = op->kind == PROGRAM_ROWS ? 1 : op->ninputs; /* of rows only tokens are others' */
+    struct run_seat seat;
+    int status = seat_on_rank(&seat, w, err);
+
+    for (uint32_t k = 0; k < n && status == SHD_OK; k++) {
+        struct showing s = {w, i, op->inputs[k]};
+
+        status = run_pull_phase(w->dev, seat, w->shards[s.buffer],
+                                w->program->buffers[s.buffer].bytes, i, op->name, show_peers, &s,
+                                NULL, err);
+    }
+    return status;
+}
+
+/* What is sent between stages goes to other ranks once more, beside the message, by a tag that no
+ * message has. */
+#define SHOWN (UINT64_C(1) << 32)
+
+static int send_shown(struct walker *w, const struct program_op *op, struct shd_error *err)
+{
+    const struct program_op *recv = &w->program->ops[w->program->channels[op->channel].recv];
+    int32_t to = program_doer(w->program, recv, w->position);
+    const struct message_tag tag = {SHOWN + op->channel, w->microbatch};
+
+    if (spread_has(w->walk->opts->spread, to))
+        return SHD_OK;
+    return channel_send(w->dev, to, tag, w->shards[op->inputs[0]],
+                        w->program->buffers[op->inputs[0]].bytes, err);
+}
+
+static int take_shown(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct walk_opts *opts = w->walk->opts;
+    const struct program_op *op = &w->program->ops[i];
+    const struct program_op *send = &w->program->ops[w->program->channels[op->channel].send];
+    int32_t from = program_doer(w->program, send, w->position);
+    const struct message_tag tag = {SHOWN + op->channel, w->microbatch};
+    uint64_t bytes = w->program->buffers[op->outputs[0]].bytes, received;
+    void *shard;
+    int status;
+
+    if (spread_has(opts->spread, from))
+        return SHD_OK;
+    shard = malloc(bytes + 1);
+    if (!shard)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to show what was received");
+    status = channel_take(w->dev, from, tag, shard, bytes, op->name, &received, err);
+    if (status == SHD_OK)
+        opts->peer(opts->inspect_arg, w->position, i, from, op->outputs[0], shard);
+    free(shard);
+    return status;
+}
+
+static int bring_from_others(struct walker *w, uint32_t i, bool meets, struct shd_error *err)
+{
+    const struct program_op *op = &w->program->ops[i];
+
+    if (!w->walk->opts->spread || !w->walk->opts->inspect)
+        return SHD_OK;
+    if (op->kind == PROGRAM_SEND)
+        return send_shown(w, op, err);
+    if (op->kind == PROGRAM_RECV)
+        return take_shown(w, i, err);
+    return meets ? bring_shards(w, i, err) : SHD_OK;
+}
+
 static int show(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -500,6 +602,8 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
         opts->observe(opts->observe_arg, w->position, i, shards);
     if (meet)
         status = meet_rank(w, op->name, err);
+    if (status == SHD_OK)
+        status = bring_from_others(w, i, meet, err);
     if (opts->inspect && status == SHD_OK)
         opts->inspect(opts->inspect_arg, w->position, i, shards);
     if (meet && status == SHD_OK)
@@ -727,8 +831,11 @@ static int end_repeat(struct walker *w, struct shd_error *err)
 
     if (status == SHD_OK && opts->stepped && w->walk->alone < 0)
         opts->stepped(opts->stepped_arg, w->position, w->repeat, results_of(w));
-    if (status == SHD_OK && opts->repeated && shd_device_position(w->dev) == 0)
+    if (status == SHD_OK && opts->repeated &&
+        shd_device_position(w->dev) == spread_first(opts->spread, w->walk->record->ndevices)) {
+        gather_times(w->walk->record, opts->spread);
         opts->repeated(opts->repeated_arg, w->repeat);
+    }
     return status;
 }
 
@@ -817,21 +924,36 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the first device's beginning to the last one's end. */
-static struct moment span_of(const struct walk *walk, uint32_t repeat)
+/* From the first device's beginning to the last one's end; of the devices on this rank. */
+static struct moment span_here(const struct walk *walk, uint32_t repeat)
 {
     size_t n = (size_t)walk->record->ndevices, at = repeat * n;
-    struct moment first = walk->first[at], last = walk->last[at];
+    size_t some = at + (size_t)spread_first(walk->opts->spread, walk->record->ndevices);
+    struct moment first = walk->first[some], last = walk->last[some];
 
     for (size_t d = at; d < at + n; d++) {
         const struct moment *f = &walk->first[d], *l = &walk->last[d];
 
+        if (!spread_has(walk->opts->spread, (int32_t)(d - at)))
+            continue;
         first.wall_ns = f->wall_ns < first.wall_ns ? f->wall_ns : first.wall_ns;
         first.cpu_ns = f->cpu_ns < first.cpu_ns ? f->cpu_ns : first.cpu_ns;
         last.wall_ns = l->wall_ns > last.wall_ns ? l->wall_ns : last.wall_ns;
         last.cpu_ns = l->cpu_ns > last.cpu_ns ? l->cpu_ns : last.cpu_ns;
     }
     return (struct moment){last.wall_ns - first.wall_ns, last.cpu_ns - first.cpu_ns};
+}
+
+/* Ranks begin and end a step together, and each has a process of its own. */
+static struct moment span_of(const struct walk *walk, uint32_t repeat)
+{
+    struct moment span = span_here(walk, repeat);
+
+    if (walk->opts->spread) {
+        ranks_merge(&span.wall_ns, sizeof span.wall_ns, RANKS_MOST);
+        ranks_merge(&span.cpu_ns, sizeof span.cpu_ns, RANKS_SUM);
+    }
+    return span;
 }
 
 static void take_times(struct record *record, struct walk *walk)
@@ -936,9 +1058,12 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
     if (status != SHD_OK)
         return status;
     if (allocate(&walk)) {
-        status = shd_run(record->program->mesh, walk_device, &walk, &run_opts, &stats, err);
+        status = run_devices(record->program->mesh, walk_device, &walk, &run_opts, NULL,
+                             opts->spread, &stats, err);
         if (status == SHD_OK)
             take_stats(record, &stats, &walk);
+        if (status == SHD_OK)
+            gather_record(record, opts->spread);
         shd_run_stats_fini(&stats);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run");
@@ -950,13 +1075,15 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
 int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                struct shd_error *err)
 {
-    struct walk walk = make_walk(record, opts);
+    struct walk_opts here = *opts; /* whichever rank it is */
+    struct walk walk = make_walk(record, &here);
     struct shd_run_opts run_opts = run_options(opts);
     struct shd_mesh *one;
     int status = shd_mesh_create(&one, NULL, NULL, 0, err);
 
     if (status != SHD_OK)
         return status;
+    here.spread = NULL;
     walk.alone = position;
     status = choose_memory(record, opts, &run_opts, err);
     if (status == SHD_OK && allocate(&walk))

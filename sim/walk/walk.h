@@ -26,11 +26,23 @@ typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
 typedef void (*walk_stepped_fn)(void *arg, int32_t position, uint32_t step,
                                 const void *const *shards);
 
-/* Called in one device's thread after each repeat of the step, 0 the first, while all others wait:
+/* Called in one device's thread of each rank after each repeat of the step, 0 the first, while all
+ * others wait:
  * the record's times are those of this repeat. */
 typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
 
+/* Where a run is spread over ranks: called in the thread of the device at `position`, before
+ * `inspect` is of any device of its rank, with what `peer`, a device of another rank, has of a
+ * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until the
+ * function returns. */
+typedef void (*walk_peer_fn)(void *arg, int32_t position, uint32_t op, int32_t peer,
+                             uint32_t buffer, const void *shard);
+
+struct spread;
+
 struct walk_opts {
+    const struct spread *spread; /* over which ranks; NULL: all devices are here.  Callbacks are of
+                                    this rank's devices; the record is filled on all ranks */
     uint64_t memory_bytes;   /* limit of a device; 0: none */
     int nthreads;            /* inside kernels; 0: one */
     const char *memory;      /* as in shd_run_opts; NULL: by backend_choose() */
@@ -50,6 +62,7 @@ struct walk_opts {
     walk_observe_fn inspect; /* called after `observe`; at a step between devices all of them are
                                 there at once, and may read each other's shards; NULL: nothing to
                                 do */
+    walk_peer_fn peer; /* needed with `inspect` where there is a spread; has its argument */
     void *inspect_arg;
 };
 

@@ -1,0 +1,783 @@
+/* The courier: the thread of a rank that calls MPI, and what the others ask of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "ranks/ranks.h"
+#include "threads/wait.h"
+
+/* Letters have a tag of their own; parcels have those above it. */
+#define LETTER_TAG 0
+#define PARCEL_TAG 1
+
+/* MPI counts in int: more bytes go as several messages. */
+#define MESSAGE_BYTES (UINT64_C(1) << 30)
+
+/* While somebody waits: so many looks with the core given away between them, then sleeps that
+ * become longer, from the first to the last. */
+#define EAGER_LOOKS 50
+#define FIRST_SLEEP_NS 20000
+#define LAST_SLEEP_NS 500000
+/* While nobody does. */
+#define IDLE_SLEEP_NS 2000000
+
+/* How often each rank says that it is there, and how long one may be silent. */
+#define BEAT_NS (INT64_C(400) * 1000000)
+#define SILENCE_NS (INT64_C(3000) * 1000000)
+/* How long what a rank said before it left may take to arrive. */
+#define LEFT_NS (INT64_C(1000) * 1000000)
+/* What passes between two looks counts up to this much as silence: more, and the whole machine
+ * stood still. */
+#define LOOK_MAX_NS (INT64_C(200) * 1000000)
+
+/* Letters to the courier itself. */
+#define SESSION_COURIER 0
+enum word { WORD_BEAT, WORD_LEFT };
+
+struct envelope {
+    uint64_t session;
+    uint64_t bytes; /* behind it */
+};
+
+struct letter {
+    struct letter *next;
+    MPI_Request request;
+    int peer;
+    uint64_t room; /* bytes behind the envelope that there is room for */
+    struct envelope envelope;
+    _Alignas(16) char data[];
+};
+
+struct name {
+    char host[64];
+    int64_t pid;
+};
+
+/* What is asked of the courier.  Guarded by the lock. */
+struct asked {
+    struct letter *letters, **letters_end;
+    struct ranks_parcel *parcels, **parcels_end;
+};
+
+/* A parcel on its way, as messages. */
+struct flight {
+    struct flight *next;
+    struct ranks_parcel *parcel;
+    uint32_t nleft;
+    MPI_Request requests[];
+};
+
+static struct courier {
+    pthread_t thread;
+    int count, me;
+    struct name *names;
+
+    pthread_mutex_t lock;
+    struct asked asked;
+    struct letter *spare; /* to be used again */
+    struct letter *early; /* of sessions nobody listens to yet, the oldest first */
+    uint64_t session;
+    ranks_deliver_fn deliver;
+    void *deliver_arg;
+    bool delivering;
+
+    void *merge_data; /* the merge that is asked for; NULL: none */
+    uint64_t merge_bytes;
+    enum ranks_merge merge_how;
+    bool merging;
+
+    _Atomic uint32_t event;   /* something is asked */
+    _Atomic uint32_t arrived; /* a parcel or a merge is done, or a delivery */
+    _Atomic int nexpect;
+    _Atomic uint32_t next_tag;
+    _Atomic bool ending; /* this rank wants to leave */
+
+    /* The courier's own: */
+    struct letter *sending;
+    struct flight *flights;
+    MPI_Request merge_request;
+    int64_t looked_ns, beat_ns;
+    int64_t *silent_ns; /* by rank */
+    bool *left;
+    int nleft;
+    int exit_status;
+    bool started; /* MPI runs */
+    int told;     /* the standard error that the rank began with, which it may have closed since */
+} courier = {
+    .count = 1, .told = 2, .lock = PTHREAD_MUTEX_INITIALIZER, .merge_request = MPI_REQUEST_NULL};
+
+int ranks_count(void)
+{
+    return courier.count;
+}
+
+int ranks_me(void)
+{
+    return courier.me;
+}
+
+void ranks_abort(const char *why)
+{
+    dprintf(courier.told, "shardsim: error: %s\n", why);
+    if (courier.started)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    _exit(3);
+}
+
+static void lose(int rank, const char *how)
+{
+    char why[256];
+
+    snprintf(why, sizeof why, "rank %d (process %" PRId64 " on %s) %s: the job ends", rank,
+             courier.names[rank].pid, courier.names[rank].host, how);
+    ranks_abort(why);
+}
+
+/* ---- asking ---- */
+
+static void lock(void)
+{
+    pthread_mutex_lock(&courier.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&courier.lock);
+}
+
+/* Called with the lock held.  A spare letter with room, or NULL. */
+static struct letter *take_spare(uint64_t bytes)
+{
+    struct letter **at = &courier.spare, *letter;
+
+    while ((letter = *at) && letter->room < bytes)
+        at = &letter->next;
+    if (letter)
+        *at = letter->next;
+    return letter;
+}
+
+static struct letter *letter_room(uint64_t bytes)
+{
+    struct letter *letter;
+    uint64_t room = bytes < 1024 ? 1024 : bytes;
+
+    lock();
+    letter = take_spare(bytes);
+    unlock();
+    if (letter || room > SIZE_MAX - sizeof *letter)
+        return letter;
+    letter = malloc(sizeof *letter + room);
+    if (letter)
+        letter->room = room;
+    return letter;
+}
+
+/* Large ones are not kept: they were for one message of a pipeline. */
+static void letter_done(struct letter *letter)
+{
+    if (letter->room > (UINT64_C(1) << 20)) {
+        free(letter);
+        return;
+    }
+    lock();
+    letter->next = courier.spare;
+    courier.spare = letter;
+    unlock();
+}
+
+int ranks_post(int to, uint64_t session, const struct ranks_part *parts, uint32_t nparts)
+{
+    uint64_t bytes = 0;
+    struct letter *letter;
+
+    for (uint32_t i = 0; i < nparts; i++)
+        bytes += parts[i].bytes;
+    letter = letter_room(bytes);
+    if (!letter)
+        return SHD_ENOMEM;
+    letter->envelope = (struct envelope){session, bytes};
+    letter->peer = to;
+    letter->next = NULL;
+    bytes = 0;
+    for (uint32_t i = 0; i < nparts; i++) {
+        if (parts[i].bytes > 0)
+            memcpy(letter->data + bytes, parts[i].data, parts[i].bytes);
+        bytes += parts[i].bytes;
+    }
+    lock();
+    *courier.asked.letters_end = letter;
+    courier.asked.letters_end = &letter->next;
+    unlock();
+    wait_signal(&courier.event);
+    return SHD_OK;
+}
+
+void ranks_start(struct ranks_parcel *parcel)
+{
+    atomic_store(&parcel->done, parcel->bytes == 0);
+    parcel->next = NULL;
+    if (parcel->bytes == 0)
+        return;
+    lock();
+    *courier.asked.parcels_end = parcel;
+    courier.asked.parcels_end = &parcel->next;
+    unlock();
+    wait_signal(&courier.event);
+}
+
+void ranks_finish(const struct ranks_parcel *parcel)
+{
+    if (atomic_load(&parcel->done))
+        return;
+    ranks_expect();
+    for (;;) {
+        uint32_t seen = atomic_load(&courier.arrived);
+
+        if (atomic_load(&parcel->done))
+            break;
+        wait_event(&courier.arrived, seen, -1);
+    }
+    ranks_expect_no_more();
+}
+
+uint32_t ranks_new_tags(void)
+{
+    return atomic_fetch_add(&courier.next_tag, RANKS_TAGS_EACH) % RANKS_TAGS;
+}
+
+void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how)
+{
+    bool done = false;
+
+    if (courier.count == 1 || bytes == 0)
+        return;
+    ranks_expect();
+    lock();
+    courier.merge_data = data;
+    courier.merge_bytes = bytes;
+    courier.merge_how = how;
+    unlock();
+    wait_signal(&courier.event);
+    while (!done) {
+        uint32_t seen = atomic_load(&courier.arrived);
+
+        lock();
+        done = courier.merge_data == NULL;
+        unlock();
+        if (!done)
+            wait_event(&courier.arrived, seen, -1);
+    }
+    ranks_expect_no_more();
+}
+
+void ranks_expect(void)
+{
+    if (atomic_fetch_add(&courier.nexpect, 1) == 0)
+        wait_signal(&courier.event);
+}
+
+void ranks_expect_no_more(void)
+{
+    atomic_fetch_sub(&courier.nexpect, 1);
+}
+
+/* ---- letters that came ---- */
+
+/* Called with the lock held, which is given up while the listener reads. */
+static void hand_over(struct letter *letter)
+{
+    ranks_deliver_fn deliver = courier.deliver;
+    void *arg = courier.deliver_arg;
+
+    courier.delivering = true;
+    unlock();
+    deliver(arg, letter->peer, letter->data, letter->envelope.bytes);
+    letter_done(letter);
+    lock();
+    courier.delivering = false;
+    wait_signal(&courier.arrived);
+}
+
+static bool is_for(const struct letter *letter, uint64_t session)
+{
+    return letter->envelope.session == session;
+}
+
+/* Called with the lock held: whoever listens gets its letters in the order in which they came. */
+static void hand_over_early(void)
+{
+    struct letter **at = &courier.early;
+
+    while (courier.deliver && *at) {
+        struct letter *letter = *at;
+
+        if (letter->envelope.session > courier.session) {
+            at = &letter->next;
+            continue;
+        }
+        *at = letter->next;
+        if (!is_for(letter, courier.session)) {
+            free(letter);
+            continue;
+        }
+        hand_over(letter);
+        at = &courier.early; /* the list may have changed */
+    }
+}
+
+void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg)
+{
+    lock();
+    courier.session = session;
+    courier.deliver = deliver;
+    courier.deliver_arg = arg;
+    unlock();
+    wait_signal(&courier.event);
+}
+
+void ranks_close(void)
+{
+    lock();
+    courier.deliver = NULL;
+    while (courier.delivering) {
+        uint32_t seen = atomic_load(&courier.arrived);
+
+        unlock();
+        wait_event(&courier.arrived, seen, 1000000);
+        lock();
+    }
+    unlock();
+}
+
+static void keep_early(struct letter *letter)
+{
+    struct letter **end = &courier.early;
+
+    while (*end)
+        end = &(*end)->next;
+    letter->next = NULL;
+    *end = letter;
+}
+
+static void hear(const struct letter *letter)
+{
+    int rank = letter->peer;
+
+    if (letter->data[0] == WORD_LEFT && !courier.left[rank]) {
+        courier.left[rank] = true;
+        courier.nleft++;
+        courier.exit_status = letter->data[1];
+    }
+}
+
+static void receive(struct letter *letter)
+{
+    courier.silent_ns[letter->peer] = 0;
+    if (letter->envelope.session == SESSION_COURIER) {
+        hear(letter);
+        letter_done(letter);
+        return;
+    }
+    lock();
+    if (courier.deliver && is_for(letter, courier.session) && !courier.early)
+        hand_over(letter);
+    else if (letter->envelope.session < courier.session ||
+             (is_for(letter, courier.session) && !courier.deliver))
+        free(letter);
+    else
+        keep_early(letter);
+    unlock();
+}
+
+/* A letter is one message: its envelope and what is in it. */
+static bool look_for_letter(void)
+{
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Count bytes;
+    int there;
+    struct letter *letter;
+
+    MPI_Improbe(MPI_ANY_SOURCE, LETTER_TAG, MPI_COMM_WORLD, &there, &message, &status);
+    if (!there)
+        return false;
+    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    letter = letter_room((uint64_t)bytes);
+    if (!letter)
+        ranks_abort("no memory for a letter of another rank");
+    letter->peer = status.MPI_SOURCE;
+    letter->next = NULL;
+    MPI_Mrecv(&letter->envelope, (int)bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    receive(letter);
+    return true;
+}
+
+/* ---- what is asked ---- */
+
+_Static_assert(offsetof(struct letter, data) ==
+                   offsetof(struct letter, envelope) + sizeof(struct envelope),
+               "an envelope and its letter are sent as one");
+
+static void send_letter(struct letter *letter)
+{
+    MPI_Isend(&letter->envelope, (int)(sizeof letter->envelope + letter->envelope.bytes), MPI_BYTE,
+              letter->peer, LETTER_TAG, MPI_COMM_WORLD, &letter->request);
+    letter->next = courier.sending;
+    courier.sending = letter;
+}
+
+static void start_flight(struct ranks_parcel *parcel)
+{
+    uint32_t n = (uint32_t)((parcel->bytes + MESSAGE_BYTES - 1) / MESSAGE_BYTES);
+    struct flight *flight = malloc(sizeof *flight + n * sizeof flight->requests[0]);
+    int tag = PARCEL_TAG + (int)parcel->tag;
+
+    if (!flight)
+        ranks_abort("no memory for a message to another rank");
+    flight->parcel = parcel;
+    flight->nleft = n;
+    for (uint32_t i = 0; i < n; i++) {
+        char *data = (char *)parcel->data + i * MESSAGE_BYTES;
+        uint64_t left = parcel->bytes - i * MESSAGE_BYTES;
+        int bytes = (int)(left < MESSAGE_BYTES ? left : MESSAGE_BYTES);
+
+        if (parcel->sends)
+            MPI_Isend(data, bytes, MPI_BYTE, parcel->peer, tag, MPI_COMM_WORLD,
+                      &flight->requests[i]);
+        else
+            MPI_Irecv(data, bytes, MPI_BYTE, parcel->peer, tag, MPI_COMM_WORLD,
+                      &flight->requests[i]);
+    }
+    flight->next = courier.flights;
+    courier.flights = flight;
+}
+
+static void start_merge(void *data, uint64_t bytes, enum ranks_merge how)
+{
+    uint64_t n = bytes < MESSAGE_BYTES ? bytes : MESSAGE_BYTES;
+
+    if (how == RANKS_JOIN)
+        MPI_Iallreduce(MPI_IN_PLACE, data, (int)n, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD,
+                       &courier.merge_request);
+    else
+        MPI_Iallreduce(
+            MPI_IN_PLACE, data, (int)(n / 8), how == RANKS_SUM ? MPI_UINT64_T : MPI_INT64_T,
+            how == RANKS_SUM ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, &courier.merge_request);
+}
+
+static bool do_what_is_asked(void)
+{
+    struct letter *letters;
+    struct ranks_parcel *parcels;
+    bool merges = false, any;
+
+    lock();
+    letters = courier.asked.letters;
+    courier.asked.letters = NULL;
+    courier.asked.letters_end = &courier.asked.letters;
+    parcels = courier.asked.parcels;
+    courier.asked.parcels = NULL;
+    courier.asked.parcels_end = &courier.asked.parcels;
+    if (courier.merge_data && !courier.merging)
+        merges = courier.merging = true;
+    hand_over_early();
+    unlock();
+    any = letters || parcels || merges;
+    while (letters) {
+        struct letter *next = letters->next;
+
+        send_letter(letters);
+        letters = next;
+    }
+    while (parcels) {
+        struct ranks_parcel *next = parcels->next;
+
+        start_flight(parcels);
+        parcels = next;
+    }
+    if (merges)
+        start_merge(courier.merge_data, courier.merge_bytes, courier.merge_how);
+    return any;
+}
+
+/* ---- what is on its way ---- */
+
+static bool look_after_letters(void)
+{
+    bool any = false;
+
+    for (struct letter **at = &courier.sending; *at;) {
+        struct letter *letter = *at;
+        int done;
+
+        MPI_Test(&letter->request, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            at = &letter->next;
+            continue;
+        }
+        *at = letter->next;
+        letter_done(letter);
+        any = true;
+    }
+    return any;
+}
+
+static bool look_after_flights(void)
+{
+    bool any = false;
+
+    for (struct flight **at = &courier.flights; *at;) {
+        struct flight *flight = *at;
+        uint32_t n = (uint32_t)((flight->parcel->bytes + MESSAGE_BYTES - 1) / MESSAGE_BYTES);
+        int done;
+
+        MPI_Testall((int)n, flight->requests, &done, MPI_STATUSES_IGNORE);
+        if (!done) {
+            at = &flight->next;
+            continue;
+        }
+        *at = flight->next;
+        atomic_store(&flight->parcel->done, true);
+        free(flight);
+        any = true;
+    }
+    if (any)
+        wait_signal(&courier.arrived);
+    return any;
+}
+
+static bool look_after_merge(void)
+{
+    uint64_t n;
+    int done;
+
+    if (!courier.merging)
+        return false;
+    MPI_Test(&courier.merge_request, &done, MPI_STATUS_IGNORE);
+    if (!done)
+        return false;
+    lock();
+    n = courier.merge_bytes < MESSAGE_BYTES ? courier.merge_bytes : MESSAGE_BYTES;
+    courier.merge_bytes -= n;
+    courier.merge_data = courier.merge_bytes > 0 ? (char *)courier.merge_data + n : NULL;
+    courier.merging = courier.merge_data != NULL;
+    unlock();
+    if (courier.merging)
+        start_merge(courier.merge_data, courier.merge_bytes, courier.merge_how);
+    else
+        wait_signal(&courier.arrived);
+    return true;
+}
+
+/* ---- who is still there ---- */
+
+static void say(int to, enum word word, int status)
+{
+    char words[2] = {(char)word, (char)status};
+    const struct ranks_part part = {words, sizeof words};
+
+    if (ranks_post(to, SESSION_COURIER, &part, 1) != SHD_OK)
+        ranks_abort("no memory for a letter to another rank");
+}
+
+/* Rank 0 hears all, and all hear rank 0; the higher a rank the longer it lets others speak up. */
+static bool listens_to(int rank)
+{
+    return rank != courier.me && (courier.me == 0 || rank == 0);
+}
+
+/* Whether this rank is in the middle of something that takes all ranks. */
+static bool needs_others(void)
+{
+    bool needs;
+
+    lock();
+    needs = courier.deliver || courier.merging;
+    unlock();
+    return needs;
+}
+
+static void look_for_silence(void)
+{
+    int64_t now_ns = wait_clock_ns(), passed_ns = now_ns - courier.looked_ns;
+    bool needs = needs_others();
+
+    courier.looked_ns = now_ns;
+    if (passed_ns > LOOK_MAX_NS)
+        passed_ns = LOOK_MAX_NS;
+    for (int r = 0; r < courier.count; r++) {
+        courier.silent_ns[r] += passed_ns;
+        if (courier.left[r] && needs && courier.silent_ns[r] > LEFT_NS)
+            lose(r, "has ended while others need it");
+        if (listens_to(r) && !courier.left[r] &&
+            courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
+            lose(r, "has said nothing for 3 s");
+    }
+    if (now_ns - courier.beat_ns < BEAT_NS)
+        return;
+    courier.beat_ns = now_ns;
+    for (int r = 0; r < courier.count; r++)
+        if (listens_to(r))
+            say(r, WORD_BEAT, 0);
+}
+
+/* ---- the thread ---- */
+
+static void rest(uint32_t seen, uint32_t nidle)
+{
+    int64_t sleep_ns = IDLE_SLEEP_NS;
+
+    if (atomic_load(&courier.nexpect) > 0) {
+        if (nidle < EAGER_LOOKS) {
+            sched_yield();
+            return;
+        }
+        sleep_ns = FIRST_SLEEP_NS * (int64_t)(1 + (nidle - EAGER_LOOKS) / 16);
+        if (sleep_ns > LAST_SLEEP_NS)
+            sleep_ns = LAST_SLEEP_NS;
+    }
+    wait_event(&courier.event, seen, sleep_ns);
+}
+
+static bool all_has_gone(void)
+{
+    bool asked;
+
+    if (!atomic_load(&courier.ending) || courier.nleft < courier.count - 1)
+        return false;
+    lock();
+    asked = courier.asked.letters != NULL;
+    unlock();
+    return !asked && !courier.sending && !courier.flights;
+}
+
+static void work(void)
+{
+    uint32_t nidle = 0;
+
+    while (!all_has_gone()) {
+        uint32_t seen = atomic_load(&courier.event);
+        bool any = do_what_is_asked();
+
+        any |= look_after_letters();
+        any |= look_after_flights();
+        any |= look_after_merge();
+        while (look_for_letter())
+            any = true;
+        look_for_silence();
+        nidle = any ? 0 : nidle + 1;
+        if (!any)
+            rest(seen, nidle);
+    }
+}
+
+static void learn_names(void)
+{
+    struct name me = {.pid = getpid()};
+
+    if (gethostname(me.host, sizeof me.host - 1))
+        me.host[0] = '\0';
+    MPI_Allgather(&me, sizeof me, MPI_BYTE, courier.names, sizeof me, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static bool allocate(void)
+{
+    size_t n = (size_t)courier.count;
+
+    courier.names = calloc(n, sizeof *courier.names);
+    courier.silent_ns = calloc(n, sizeof *courier.silent_ns);
+    courier.left = calloc(n, sizeof *courier.left);
+    return courier.names && courier.silent_ns && courier.left;
+}
+
+static void *courier_main(void *ready)
+{
+    int level;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_size(MPI_COMM_WORLD, &courier.count);
+    MPI_Comm_rank(MPI_COMM_WORLD, &courier.me);
+    courier.started = true;
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    if (!allocate())
+        ranks_abort("no memory for the table of ranks");
+    learn_names();
+    courier.looked_ns = courier.beat_ns = wait_clock_ns();
+    wait_signal(ready);
+    if (courier.count > 1)
+        work();
+    MPI_Finalize();
+    return NULL;
+}
+
+/* What the launchers of Open MPI, MPICH and Slurm tell each process. */
+static bool is_launched(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
+                                            "PMIX_RANK"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return true;
+    return false;
+}
+
+int ranks_begin(struct shd_error *err)
+{
+    _Atomic uint32_t ready = 0;
+
+    if (!is_launched())
+        return SHD_OK;
+    courier.asked.letters_end = &courier.asked.letters;
+    courier.asked.parcels_end = &courier.asked.parcels;
+    courier.told = dup(2);
+    if (pthread_create(&courier.thread, NULL, courier_main, &ready))
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "could not start the thread that talks to other "
+                             "ranks");
+    while (!atomic_load(&ready))
+        wait_event(&ready, 0, -1);
+    return SHD_OK;
+}
+
+static void free_letters(struct letter *letter)
+{
+    while (letter) {
+        struct letter *next = letter->next;
+
+        free(letter);
+        letter = next;
+    }
+}
+
+void ranks_end(int exit_status)
+{
+    if (!courier.started)
+        return;
+    for (int r = 0; r < courier.count; r++)
+        if (r != courier.me)
+            say(r, WORD_LEFT, exit_status);
+    atomic_store(&courier.ending, true);
+    wait_signal(&courier.event);
+    pthread_join(courier.thread, NULL);
+    courier.started = false;
+    free_letters(courier.spare);
+    free_letters(courier.early);
+    free(courier.names);
+    free(courier.silent_ns);
+    free(courier.left);
+    courier.count = 1;
+}

@@ -1,0 +1,114 @@
+/* span.h - a group whose members are on several ranks, and what these bring each other.
+ *
+ * The members on one rank meet at the group's barrier, and the last of them meets the other ranks.
+ * Each rank sends the others a bundle, which has the calls of its members; small operands are in
+ * it.  Then every rank has every call, and compares all of them as one rank would.  Larger operands
+ * follow as parcels, each to the ranks that need it and no more of it than they need.  They lie in
+ * memory of the host, and calls by proxy point at them, so that all else is done as on one rank:
+ * each rank stores to its own members only, and counts what these receive.
+ *
+ * Reductions go from rank to rank (chain.h).  Algorithms that are no default are walked by every
+ * rank for all members.
+ *
+ * Thread class: span_meet() by the last member of a rank to arrive; the others as they say.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUN_SPAN_H
+#define RUN_SPAN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "ranks/ranks.h"
+#include "run/collective.h"
+
+struct run_group;
+struct wait_record;
+
+/* What a rank tells of its members' calls. */
+struct span_bundle {
+    struct span_bundle *next;
+    uint64_t group;  /* its hash */
+    uint64_t number; /* of the call, 1 the first that the group makes */
+    int from;        /* rank */
+    uint64_t bytes;
+    _Alignas(16) char data[];
+};
+
+/* A member on another rank. */
+struct span_proxy {
+    struct coll_call call;
+    char where[64];
+    uint32_t *source;     /* permute */
+    void *in, *out, *tmp; /* memory that stands for its */
+    uint64_t in_room, out_room, tmp_room;
+};
+
+/* A run of members that follow each other on one rank. */
+struct span_segment {
+    uint32_t first, end;
+    int rank;
+};
+
+struct span {
+    struct run_group *group;
+    int me;
+    uint32_t nranks; /* that have members */
+    int *ranks;      /* ascending */
+    uint32_t nhere;
+    uint32_t *here; /* members on this rank, ascending */
+    uint32_t nsegments;
+    struct span_segment *segments;
+    struct span_proxy *proxies; /* by member */
+    uint32_t *tags;             /* by rank of the run: of its parcels in the call at hand */
+
+    uint64_t number; /* of the call at hand */
+    void *packed;    /* operands in a row, to be sent */
+    uint64_t packed_room;
+    struct ranks_parcel *parcels;
+    uint32_t nparcels, parcels_room;
+    char *letter; /* to be sent */
+    uint64_t letter_room;
+    struct chain *chain; /* NULL until there is a reduction (chain.h) */
+
+    pthread_mutex_t lock; /* guards what follows */
+    struct span_bundle *bundles;
+    uint32_t nmissing;          /* bundles of the call at hand */
+    struct wait_record *waiter; /* who waits for them */
+    _Atomic uint32_t event;     /* moves when all are there, or something is to be looked at */
+};
+
+/* NULL: no memory. */
+struct span *span_create(struct run_group *group);
+void span_destroy(struct span *span); /* NULL is allowed */
+
+enum span_met {
+    SPAN_GIVEN_UP, /* a member of another rank will not come, or the run was called off */
+    SPAN_DONE,     /* the call is done, or all calls do not agree: the group's status tells */
+    SPAN_READY     /* proxies have what they need: do it by the group's way */
+};
+
+/* Meet the other ranks.  All members of this one are there, and wait. */
+enum span_met span_meet(struct run_group *group, struct shd_device *dev);
+
+/* A bundle has come, which the span keeps; any thread, with the run's lock held. */
+void span_deliver(struct span *span, struct span_bundle *bundle);
+
+/* Let who waits look again; any thread. */
+void span_poke(struct span *span);
+
+/* The rank of a member. */
+int span_rank_of(const struct span *span, uint32_t member);
+
+/* Start a parcel of the call at hand, and wait for all that were started. */
+void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes);
+void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes);
+void span_finish(struct span *span);
+
+/* Room for so many parcels, and for bytes; false: no memory. */
+bool span_room_for_parcels(struct span *span, uint64_t n);
+bool span_grow(void **memory, uint64_t *room, uint64_t bytes);
+
+#endif /* RUN_SPAN_H */
