@@ -26,6 +26,12 @@ libsim_la_SOURCES = \
 	%D%/base/escape.h \
 	%D%/base/file.c \
 	%D%/base/file.h \
+	%D%/base/file_kind.c \
+	%D%/base/file_kind.h \
+	%D%/base/file_near.c \
+	%D%/base/file_near.h \
+	%D%/base/foreign.c \
+	%D%/base/foreign.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
 	%D%/base/log.c \

@@ -326,6 +326,7 @@ test_scripts = \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \
 	%D%/memory_kinds.sh \
+	%D%/mistakes.sh \
 	%D%/modelled.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \

@@ -122,6 +122,7 @@ static void report_unknown_strategies(struct work *w)
         struct text names = TEXT_INIT;
         char hint[NEAREST_HINT_MAX];
         bool found = false;
+        size_t nnames = 0;
 
         nearest_init(&near, w->strategies[s]);
         for (size_t f = 0; f < w->nnames; f++)
@@ -130,13 +131,19 @@ static void report_unknown_strategies(struct work *w)
 
                 found |= !strcmp(name, w->strategies[s]);
                 nearest_add(&near, name);
+                nnames++;
                 text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
         w->diag.no_memory |= names.failed;
-        if (!found)
+        if (!found && nnames > 1)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
                        text_get(&names), nearest_hint(&near, hint, sizeof hint));
+        else if (!found)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected %s, the only one, which needs no "
+                       "--strategy",
+                       w->strategies[s], text_get(&names));
         text_fini(&names);
     }
 }
@@ -285,20 +292,23 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
 
 int work_tell_fit(struct work *work, const struct work_item *item)
 {
-    struct text line = TEXT_INIT;
+    struct text line = TEXT_INIT, unit = TEXT_INIT;
     struct shd_error err;
     struct fit fit;
     int status = trial_fit(&fit, &item->trial, &err);
 
     if (status == SHD_OK) {
         fit_sentence(&fit, &line);
-        if (line.failed)
+        fit_unit(item->scenario->memory_limit_bytes, &unit);
+        if (line.failed || unit.failed)
             status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
     }
     if (status == SHD_OK)
-        log_note(&work->log, "%s: %s", item->scenario->strategy, text_get(&line));
-    else
+        log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),
+                 unit.length ? "; " : "", text_get(&unit));
+    if (status != SHD_OK)
         log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
+    text_fini(&unit);
     text_fini(&line);
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
 }

@@ -175,14 +175,21 @@ static void print_memory(const struct result *result, struct text *out)
 {
     struct record_balance b = record_balance_of(result->record, result->record->peak_bytes);
     char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct text unit = TEXT_INIT;
 
     if (!result->memory_limit_bytes)
         return;
     text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(peak, sizeof peak, b.max),
               units_print_bytes(limit, sizeof limit, result->memory_limit_bytes),
               b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
-    if (result->fit)
-        fit_text(result->fit, out);
+    if (!result->fit)
+        return;
+    fit_text(result->fit, out);
+    fit_unit(result->memory_limit_bytes, &unit);
+    if (unit.length)
+        text_addf(out, "  %s\n", text_get(&unit));
+    out->failed |= unit.failed;
+    text_fini(&unit);
 }
 
 /* Of a step of training that is planned: who executes one has seen that it fits. */
