@@ -394,6 +394,7 @@ EXTRA_DIST += \
 	%D%/book.py \
 	%D%/experts_grid.py \
 	%D%/page.py \
+	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/program.sh \
