@@ -351,6 +351,7 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/pictures.sh \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
