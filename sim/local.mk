@@ -99,6 +99,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
+	%D%/cmd/compare_picture.c \
+	%D%/cmd/compare_picture.h \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain_links.c \
 	%D%/cmd/explain_links.h \
@@ -110,6 +112,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
+	%D%/cmd/picture.c \
+	%D%/cmd/picture.h \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -205,6 +209,8 @@ libsim_la_SOURCES = \
 	%D%/cost/timeline.h \
 	%D%/cost/works.c \
 	%D%/cost/works.h \
+	%D%/draw/bars.h \
+	%D%/draw/bars_svg.c \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/curves.h \

@@ -355,6 +355,7 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/pictures.sh \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
@@ -398,6 +399,7 @@ EXTRA_DIST += \
 	%D%/book.py \
 	%D%/experts_grid.py \
 	%D%/page.py \
+	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/mpirun.sh \

@@ -11,10 +11,10 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/picture.h"
 #include "cmd/search_picture.h"
 #include "report/table.h"
 #include "search/outcome.h"
-#include "store/write.h"
 
 /* ---- counts ---- */
 
@@ -257,8 +257,7 @@ static int draw(const struct scaling *s, const struct row *rows, struct shd_erro
             tokens[n++] = rows[i].figures.tokens_per_s;
         }
     search_picture_scaling(&text, s->trial->hardware->name, devices, tokens, n);
-    status = text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the picture")
-                         : store_write(s->picture, &text, err);
+    status = picture_write(s->picture, &text, err);
     text_fini(&text);
     return status;
 }

@@ -12,10 +12,10 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture. */
-#define CHART_WIDTH 760
-#define CHART_HEIGHT 380
-#define TOP 84  /* of the chart: title and the name of y stand above */
-#define LEFT 96 /* for the numbers of an axis */
+#define TOP 24  /* of the chart: the name of y stands above */
+#define LEFT 72 /* for the numbers of an axis */
+#define CHART_WIDTH (SVG_ROOM - LEFT - 24)
+#define CHART_HEIGHT 350
 #define NAMES_MAX 64
 #define NTICKS 5
 
@@ -55,11 +55,11 @@ static void rule_at(const struct points *p, double value, bool across, struct te
     else
         snprintf(label, sizeof label, "%.6g", value);
     if (across) {
-        text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y_of(p, value),
+        text_addf(out, "<path d=\"M%d %.1fh%d\" class=\"g\"/>\n", LEFT, y_of(p, value),
                   CHART_WIDTH);
         svg_text(out, LEFT - 8, y_of(p, value) + 4, "l", "end", label);
     } else {
-        text_addf(out, "<path d=\"M%.1f %dv%d\" stroke=\"#ddd\"/>\n", x_of(p, value), TOP,
+        text_addf(out, "<path d=\"M%.1f %dv%d\" class=\"g\"/>\n", x_of(p, value), TOP,
                   CHART_HEIGHT);
         svg_text(out, x_of(p, value), TOP + CHART_HEIGHT + SVG_LINE_HEIGHT, "l", "middle", label);
     }
@@ -85,14 +85,12 @@ static void rule(const struct points *p, const struct points_axis *axis, bool ac
 
 static void draw_frame(const struct points *p, struct text *out)
 {
-    svg_text(out, SVG_MARGIN, 36, "t", "start", p->title);
     svg_text(out, LEFT, TOP - 12, "h", "start", p->y.what);
     svg_text(out, LEFT + CHART_WIDTH, TOP + CHART_HEIGHT + 2.3 * SVG_LINE_HEIGHT, "h", "end",
              p->x.what);
     if (p->band_high > p->band_low)
-        text_addf(
-            out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"#e8f0fa\"/>\n",
-            LEFT, y_of(p, p->band_high), CHART_WIDTH, y_of(p, p->band_low) - y_of(p, p->band_high));
+        svg_styled_box(out, LEFT, y_of(p, p->band_high), CHART_WIDTH,
+                       y_of(p, p->band_low) - y_of(p, p->band_high), "d");
     rule(p, &p->x, false, out);
     rule(p, &p->y, true, out);
 }
@@ -102,7 +100,7 @@ static void draw_line(const struct points *p, struct text *out)
     struct colour c = colour_line(0);
     bool begun = false;
 
-    text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
+    text_add(out, "<path class=\"k\" fill=\"none\" stroke-width=\"1.5\" d=\"");
     for (size_t i = 0; i < p->npoints; i++) {
         const struct points_point *point = &p->points[i];
 
@@ -132,11 +130,13 @@ static void draw_point(const struct points *p, const struct points_point *point,
 {
     struct colour c = colour_line(0);
 
-    text_addf(out,
-              point->marked ? "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"#%02x%02x%02x\"/>\n"
-                            : "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"none\" "
-                              "stroke=\"#%02x%02x%02x\"/>\n",
-              x_of(p, point->x), y_of(p, point->y), c.red, c.green, c.blue);
+    text_addf(
+        out,
+        point->marked
+            ? "<circle class=\"k\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"#%02x%02x%02x\"/>\n"
+            : "<circle class=\"k\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"none\" "
+              "stroke=\"#%02x%02x%02x\"/>\n",
+        x_of(p, point->x), y_of(p, point->y), c.red, c.green, c.blue);
 }
 
 struct box {
@@ -179,21 +179,16 @@ static void draw_names(const struct points *p, struct text *out)
 
 void points_draw_svg(const struct points *p, struct text *out)
 {
-    double width = LEFT + CHART_WIDTH + SVG_MARGIN;
-    double notes = TOP + CHART_HEIGHT + 4.0 * SVG_LINE_HEIGHT;
+    const struct svg_page page = {p->title, p->notes, p->nnotes};
+    struct text body = TEXT_INIT;
 
-    svg_widen(&width, p->title, 9.8);
-    for (size_t i = 0; i < p->nnotes; i++)
-        svg_widen(&width, p->notes[i], SVG_CHAR_WIDTH);
-    svg_begin(out, width, notes + (double)p->nnotes * SVG_LINE_HEIGHT + SVG_MARGIN / 2.0);
-    draw_frame(p, out);
+    draw_frame(p, &body);
     if (p->ideal && p->npoints > 1)
-        draw_ideal(p, out);
-    draw_line(p, out);
+        draw_ideal(p, &body);
+    draw_line(p, &body);
     for (size_t i = 0; i < p->npoints; i++)
-        draw_point(p, &p->points[i], out);
-    draw_names(p, out);
-    for (size_t i = 0; i < p->nnotes; i++)
-        svg_text(out, SVG_MARGIN, notes + (double)i * SVG_LINE_HEIGHT, "n", "start", p->notes[i]);
-    text_add(out, "</svg>\n");
+        draw_point(p, &p->points[i], &body);
+    draw_names(p, &body);
+    svg_page(out, &page, &body, SVG_ROOM, TOP + CHART_HEIGHT + 2.5 * SVG_LINE_HEIGHT);
+    text_fini(&body);
 }
