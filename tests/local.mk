@@ -85,6 +85,7 @@ check_PROGRAMS += \
 	%D%/replay \
 	%D%/reshard \
 	%D%/ranks_calls \
+	%D%/ranks_programs \
 	%D%/reshard_random \
 	%D%/rules \
 	%D%/rows \
@@ -262,6 +263,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_ranks_programs_SOURCES = \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/ranks_programs.c
 %C%_rows_SOURCES = \
 	%D%/random_program.c \
 	%D%/random_program.h \

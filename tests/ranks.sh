@@ -109,13 +109,14 @@ test_alone() {
     ok $? "without a launcher"
 }
 
-test_calls() {
+# each PROGRAM TEXT: a test program on several ranks
+each() {
     for n in 2 3 4; do
-        ranks "$n" "$top_builddir/tests/ranks_calls" >"$tmp/out" 2>"$tmp/err" &&
+        ranks "$n" "$top_builddir/tests/$1" >"$tmp/out" 2>"$tmp/err" &&
             ! grep '^not ok' "$tmp/out" && grep -q '^1\.\.' "$tmp/out"
         result=$?
         [ "$result" -eq 0 ] || tail -n 5 "$tmp/err" | diag
-        ok $result "calls, counts and failures of 12 devices on $n ranks"
+        ok $result "$2 on $n ranks"
     done
 }
 
@@ -124,5 +125,6 @@ test_all_scenarios
 test_spread_by_axis
 test_said_once
 test_alone
-test_calls
+each ranks_calls "calls, counts and failures of 12 devices"
+each ranks_programs "random programs"
 done_testing
