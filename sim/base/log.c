@@ -11,10 +11,10 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define TTY_FIRST_NS INT64_C(200000000)   /* shorter work shows nothing */
-#define TTY_NEXT_NS INT64_C(100000000)    /* how often the line is rewritten */
+#define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
+#define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
 #define FILE_FIRST_NS INT64_C(1000000000) /* the same where lines stay; the waits double then */
-#define LINE_BYTES_MAX 8192               /* of a message; it is cut, for it stands on the stack */
+#define LINE_BYTES_MAX 8192 /* of a message; it is cut, for it stands on the stack */
 
 static int64_t read_clock(void)
 {
@@ -50,7 +50,8 @@ void log_put(FILE *file, const char *kind, const char *fmt, va_list args)
     fputc('\n', file);
 }
 
-static void say(struct log *log, const char *kind, const char *fmt, va_list args) SHD_PRINTF(3, 0);
+static void say(struct log *log, const char *kind, const char *fmt, va_list args)
+    SHD_PRINTF(3, 0);
 
 static void say(struct log *log, const char *kind, const char *fmt, va_list args)
 {

@@ -183,8 +183,8 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
     if (fault == DECIMAL_OK && *end == '\0' && d.whole == 0 && d.fraction == 0)
         unit = &q->units[0]; /* zero is zero in any unit */
     if (!unit)
-        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text,
-                             q->what, q->expected);
+        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text, q->what,
+                             q->expected);
     if (!scale_fraction(&fraction, &d, unit->size))
         return shd_error_set(err, SHD_EINVAL, "%s '%.40s' is not a whole number of %s", q->what,
                              text, q->finest);

@@ -139,8 +139,8 @@ static bool is_word(char c)
 static bool is_special_word(const char *text)
 {
     static const char *const words[] = {
-        "true", "True", "TRUE", "false", "False", "FALSE", "yes", "Yes", "YES", "no", "No",
-        "NO",   "on",   "On",   "ON",    "off",   "Off",   "OFF", "y",   "Y",   "n",  "N",
+        "true", "True", "TRUE", "false", "False", "FALSE", "yes", "Yes", "YES", "no", "No", "NO",
+        "on",   "On",   "ON",   "off",   "Off",   "OFF",   "y",   "Y",   "n",   "N",
     };
 
     if (is_null_word(text))
