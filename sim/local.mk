@@ -243,6 +243,9 @@ libsim_la_SOURCES = \
 	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \
 	%D%/explain/roofline.h \
+	%D%/explain/roofline_picture.c \
+	%D%/explain/roofline_table.c \
+	%D%/explain/roofline_table.h \
 	%D%/explain/schedule.c \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \

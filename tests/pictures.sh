@@ -125,6 +125,66 @@ test_png() {
     fi
 }
 
+# Positions are read off the rules of the chart, of which there is one a decade.
+test_roofline() {
+    shardsim explain "$scenarios/llama3.yaml" -s hardware=b200 --roofline
+    cp "$tmp/out" "$tmp/text"
+    python3 - "$tmp/text" >"$tmp/json" <<'PY'
+import json, re, sys
+rows = []
+for line in open(sys.argv[1]):
+    m = re.match(r"(\S+).*? (\d+)  +([\d.]+) ?([kMGT]?)  +.*? ([\d.]+)  +([\d.]+) (\w+) +([\d.]+) %  (memory|compute)$", line)
+    if m and float(m[5]) >= 1:  # they have one digit behind the point
+        flops = float(m[3]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[m[4]]
+        seconds = float(m[6]) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[m[7]]
+        rows.append([m[1], float(m[5]), flops / seconds / 1e12])
+json.dump(rows, sys.stdout)
+PY
+    shardsim explain "$scenarios/llama3.yaml" -s hardware=b200 --roofline -o "$tmp/a.svg"
+    is 0 "roofline: status 0"
+    drawn "roofline: discs are at the flops a byte and flops a second of the table" <<'PY'
+import math
+across, down = [], []
+for path, _, _ in p.paths:
+    m = re.match(r"M([\d.]+) ([\d.]+)([hv])", path.get("d"))
+    if path.get("class") == "g" and m:
+        (across if m[3] == "v" else down).append(float(m[1] if m[3] == "v" else m[2]))
+tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+", w)]
+x = lambda v: across[0] + (across[1] - across[0]) * math.log10(v / 0.1)
+y = lambda v: down[0] + (down[1] - down[0]) * math.log10(v / tops[len(across)])
+discs = [(float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+assert len(r) >= 6 and len(discs) >= len(r), (len(r), len(discs))
+named = 0
+for name, intensity, rate in r[:6]:
+    assert any(abs(x(intensity) - cx) < 3 and abs(y(rate) - cy) < 3 for cx, cy in discs), (name, x(intensity), y(rate), discs)
+    named += name in p.words()
+assert named >= 4 and any("1125 TFLOP/s" in w for w in p.words())
+PY
+    shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
+    is 2 "roofline: a lesson is no picture"
+    says err 'a picture such as .* goes with --roofline' "roofline: what is one"
+}
+
+# What is planned of a small search, by step and memory.
+test_front() {
+    set -- search "$scenarios/train_zero.yaml" -S dp -s hardware=b200 --top 3 -q
+    shardsim "$@" --json --picture "$tmp/a.svg"
+    is 0 "front: status 0"
+    cp "$tmp/out" "$tmp/json"
+    drawn "front: the line falls, and the best layout has a name on it" <<'PY'
+discs = [(c.get("fill") != "none", float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+front = [d[1:] for d in discs if d[0]]
+assert len(front) > 1 and len(discs) > len(front)
+assert all(a[0] > b[0] and a[1] > b[1] for a, b in zip(front, front[1:])), front
+assert max(d[2] for d in discs) == front[0][1]
+assert any(w.startswith("t1 p1 d4") for w in p.words())
+PY
+    shardsim "$@" --picture "$tmp/a.gif"
+    is 2 "front: no picture's name"
+}
+
 test_compare
 test_png
+test_roofline
+test_front
 done_testing

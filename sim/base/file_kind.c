@@ -6,8 +6,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: what tells its kind is near the top \
-                                          */
+#define LOOKED_AT_MAX                                                          \
+    ((size_t)64 << 10) /* bytes of a file: what tells its kind is near the top \
+                        */
 
 static const struct {
     const char *name;

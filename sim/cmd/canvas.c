@@ -78,9 +78,25 @@ static int put_file(const char *path, const struct text *text, bool picture)
     return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
 }
 
+bool canvas_is_picture(const struct canvas *canvas)
+{
+    return canvas->output && picture_is_name(canvas->output);
+}
+
 int canvas_put(const struct canvas *canvas, const struct text *text)
 {
-    return canvas->output ? put_file(canvas->output, text, false) : cmd_put(text);
+    bool picture = canvas_is_picture(canvas);
+
+    if (!canvas->output)
+        return cmd_put(text);
+    if (picture && !text->failed && strncmp(text_get(text), "<svg ", 5) != 0) {
+        cmd_error(
+            "this is drawn as text only, and '%s' is a picture's name; expected one that ends "
+            "in .txt",
+            canvas->output);
+        return CMD_USAGE;
+    }
+    return put_file(canvas->output, text, picture);
 }
 
 /* How text is drawn: without colours in a file. */
@@ -92,16 +108,10 @@ static struct figure_style style_of(const struct canvas *canvas)
     return style;
 }
 
-bool canvas_is_picture(const struct canvas *canvas)
-{
-    return canvas->output && picture_is_name(canvas->output);
-}
-
 /* What was drawn, to where it is wanted. */
 static int put_drawing(const struct canvas *canvas, struct text *text)
 {
-    int status =
-        canvas_is_picture(canvas) ? put_file(canvas->output, text, true) : canvas_put(canvas, text);
+    int status = canvas_put(canvas, text);
 
     text_fini(text);
     return status;

@@ -64,6 +64,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_VALUES:
         o->values = true;
         return 0;
+    case ARGP_KEY_END:
+        if (canvas_is_picture(&o->canvas) && !o->roofline)
+            args_error(state, "a lesson is text; a picture such as '%s' goes with --roofline",
+                       o->canvas.output);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -133,7 +138,8 @@ static int roofline(const struct options *o, const struct trial *trial, const st
                              "--roofline needs a cluster; expected 'hardware: NAME' in %s, or "
                              "--set hardware=NAME",
                              o->chosen.path);
-    return roofline_text(trial->program, trial->hardware, lesson->position, text, err);
+    return (canvas_is_picture(&o->canvas) ? roofline_picture : roofline_text)(
+        trial->program, trial->hardware, lesson->position, text, err);
 }
 
 static int explain_trial(const struct options *o, struct trial *trial)
@@ -167,7 +173,7 @@ static int explain_trial(const struct options *o, struct trial *trial)
         (void)show_error(o->chosen.path, err.text);
         status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
     } else {
-        status = cmd_put(&text);
+        status = canvas_put(&o->canvas, &text);
     }
     text_fini(&text);
     return status;
@@ -180,13 +186,13 @@ static int explain_scenario(int argc, char **argv)
         {"device", KEY_DEVICE, "K", 0, "Tell the transfers of this device; 0 if not given", 0},
         {"roofline", KEY_ROOFLINE, NULL, 0,
          "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
-         "the network bounds it",
+         "the network bounds it; with --output FILE.svg as a picture",
          0},
         {"values", KEY_VALUES, NULL, 0,
          "Execute, and show the numbers of small arrays on every device before and after", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
+        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table,
         parse_option,
@@ -204,7 +210,10 @@ static int explain_scenario(int argc, char **argv)
         "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
         "  A ring, step by step:\n"
         "    shardsim explain collective all-reduce --algorithm ring --devices "
-        "4\n\n" ARGS_EXIT_STATUS(""),
+        "4\n"
+        "  Which ops are bound by memory, for a slide:\n"
+        "    shardsim explain scenarios/llama3.yaml -s hardware=b200 --roofline -o "
+        "roofline.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};

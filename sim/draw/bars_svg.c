@@ -43,15 +43,16 @@ static void measure(struct layout *l, size_t quantity)
     }
 }
 
-/* Columns share the room beside the names. */
+/* Columns share the room beside the names; of many rows the page is high, and as wide as that. */
 static double lay_out(struct layout *l, const struct bars *bars)
 {
-    double room = SVG_ROOM, n = (double)bars->nquantities, width;
+    double n = (double)bars->nquantities, width, room;
 
     *l = (struct layout){.bars = bars};
     for (size_t r = 0; r < bars->nrows; r++)
         l->left = fmax(l->left, svg_length(bars->names[r], SVG_CHAR_WIDTH) + 12);
     l->row = fmin(fmax(ROWS_HEIGHT / (double)bars->nrows, ROW_MIN), ROW_MAX);
+    room = fmax(SVG_ROOM, (HEAD + l->row * (double)bars->nrows) * SVG_WIDTH / SVG_HEIGHT);
     for (size_t q = 0; q < bars->nquantities; q++) {
         measure(l, q);
         room -= l->texts[q];

@@ -193,7 +193,9 @@ static bool next_word(struct words *w, struct diag *diag)
         text_add_char(&w->word, *w->at);
         step(w);
     }
-    return true;
+    if (w->word.failed)
+        diag_no_memory(diag);
+    return !w->word.failed;
 }
 
 /* ---- options ---- */
