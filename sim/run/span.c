@@ -135,6 +135,15 @@ bool span_room_for_parcels(struct span *span, uint64_t n)
     return there;
 }
 
+void span_forget(struct span *span, uint32_t member)
+{
+    struct span_proxy *p = &span->proxies[member];
+
+    free(p->in);
+    p->in = NULL;
+    p->in_room = 0;
+}
+
 /* ---- parcels ---- */
 
 static void start(struct span *span, const struct ranks_parcel parcel)

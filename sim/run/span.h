@@ -94,6 +94,10 @@ void span_poke(struct span *span);
 /* The rank of a member. */
 int span_rank_of(const struct span *span, uint32_t member);
 
+/* In a pull phase, when no member will read what `member` of another rank published any more: free
+ * the memory that stands for it. */
+void span_forget(struct span *span, uint32_t member);
+
 /* Start a parcel of the call at hand, and wait for all that were started. */
 void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes);
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes);

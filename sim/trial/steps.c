@@ -475,6 +475,15 @@ static void judge_step(void *arg, int32_t device, uint32_t i, const void *const 
         s->judged[i] = true;
 }
 
+static void forget_peers(const struct steps *s, const struct program_op *op)
+{
+    for (int32_t d = 0; d < shd_mesh_size(s->program->mesh); d++)
+        for (uint32_t k = 0; s->peers[d] && k < op->ninputs; k++) {
+            free(s->peers[d][op->inputs[k]]);
+            s->peers[d][op->inputs[k]] = NULL;
+        }
+}
+
 /* A walk_peer_fn: keep a copy of what a device of another rank has, until it has something else. */
 static void keep_peer(void *arg, int32_t position, uint32_t i, int32_t peer, uint32_t buffer,
                       const void *shard)
@@ -485,6 +494,10 @@ static void keep_peer(void *arg, int32_t position, uint32_t i, int32_t peer, uin
     uint32_t time = s->times[(size_t)position * program->nops + i];
     void **kept;
 
+    if (!shard) {
+        forget_peers(s, op);
+        return;
+    }
     if (op->kind == PROGRAM_RECV && time > 0 && time != other_time(s, position, i))
         return;
     if (op->kind == PROGRAM_RECV) {

@@ -17,6 +17,7 @@
 #include "run/device.h"
 #include "run/group.h"
 #include "run/relayout.h"
+#include "run/span.h"
 #include "walk/gather.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
@@ -514,10 +515,13 @@ static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
         first++;
     if (first != pull->seat.member)
         return SHD_OK;
-    for (uint32_t m = 0; m < group->nmembers; m++)
-        if (!group->devices[m]->here)
-            opts->peer(opts->inspect_arg, w->position, s->op, group->members[m], s->buffer,
-                       run_pull_peer(pull, m));
+    for (uint32_t m = 0; m < group->nmembers; m++) {
+        if (group->devices[m]->here)
+            continue;
+        opts->peer(opts->inspect_arg, w->position, s->op, group->members[m], s->buffer,
+                   run_pull_peer(pull, m));
+        span_forget(group->span, m); /* nobody else looks at it */
+    }
     return SHD_OK;
 }
 
@@ -608,6 +612,9 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
         opts->inspect(opts->inspect_arg, w->position, i, shards);
     if (meet && status == SHD_OK)
         status = meet_rank(w, op->name, err);
+    /* All have looked. */
+    if (meet && opts->spread && w->position == spread_first(opts->spread, w->walk->record->ndevices))
+        opts->peer(opts->inspect_arg, w->position, i, -1, 0, NULL);
     return status;
 }
 

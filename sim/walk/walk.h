@@ -34,7 +34,7 @@ typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
 /* Where a run is spread over ranks: called in the thread of the device at `position`, before
  * `inspect` is of any device of its rank, with what `peer`, a device of another rank, has of a
  * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until the
- * function returns. */
+ * function returns.  NULL, and -1 for the peer: all have looked at an op at which devices meet. */
 typedef void (*walk_peer_fn)(void *arg, int32_t position, uint32_t op, int32_t peer,
                              uint32_t buffer, const void *shard);
 
