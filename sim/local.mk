@@ -205,6 +205,8 @@ libsim_la_SOURCES = \
 	%D%/cost/works.h \
 	%D%/draw/bars.h \
 	%D%/draw/bars_svg.c \
+	%D%/draw/circle_svg.c \
+	%D%/draw/circle_svg.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/curves.h \
