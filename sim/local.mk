@@ -151,6 +151,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
+	%D%/cmd/tree_picture.c \
+	%D%/cmd/tree_picture.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \

@@ -183,7 +183,38 @@ PY
     is 2 "front: no picture's name"
 }
 
+test_tree() {
+    cat >"$tmp/model.yaml" <<'YAML'
+embed: [1024, 512]
+layers.0.mlp.up: {shape: [512, 2048], dtype: bfloat16}
+layers.1.mlp.up: {shape: [512, 2048], dtype: bfloat16}
+layers.0.norm: [512]
+layers.1.norm: [512]
+YAML
+    printf '%s\n' '- [embed, [tp, null]]' '- [mlp, [dp, tp]]' '- [.*, []]' >"$tmp/rules.yaml"
+    set -- show tree "$tmp/model.yaml" --rules "$tmp/rules.yaml" --mesh dp=2,tp=4
+    shardsim "$@" --json
+    cp "$tmp/out" "$tmp/json"
+    shardsim "$@" -o "$tmp/a.svg"
+    is 0 "tree: status 0"
+    drawn "tree: equal layers are one row, bars are their bytes" <<'PY'
+rows = [w for w in p.words() if "  [" in w]
+assert rows == ["embed  [tp, null]", "layers.*.mlp.up  [dp, tp]  x2", "layers.*.norm  []  x2"], rows
+bars = [b[3] for b in p.boxes if b[0].get("fill")]
+leaves = r["parameters"]
+for at, key in ((0, "bytes"), (3, "device_bytes")):
+    bytes = [leaves[0][key], leaves[1][key] + leaves[2][key], leaves[3][key] + leaves[4][key]]
+    for width, n in zip(bars[at:at + 3], bytes):
+        assert abs(width / max(bars[at:at + 3]) - n / max(bytes)) < 0.002, (key, width, n)
+PY
+    shardsim "$@" --json -o "$tmp/a.svg"
+    is 2 "tree: a picture is no JSON"
+    shardsim "$@" -o "$tmp/a.txt"
+    is 2 "tree: no picture's name"
+}
+
 test_compare
+test_tree
 test_png
 test_roofline
 test_front
