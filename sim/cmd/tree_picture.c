@@ -13,6 +13,7 @@
 #define ROWS_MAX 40 /* that are drawn */
 #define SPEC_TEXT_MAX 256
 #define WARNINGS_MAX 3 /* that are told below */
+#define NOTES_MAX (3 + WARNINGS_MAX)
 
 enum { WHOLE, DEVICE, NQUANTITIES };
 
@@ -102,7 +103,7 @@ static size_t choose(struct rows *r)
 
 /* ---- the picture ---- */
 
-static void add_notes(struct text notes[2 + WARNINGS_MAX], size_t *n, const struct tree_layout *l,
+static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree_layout *l,
                       const struct rows *r, size_t shown)
 {
     const struct shd_analysis *a = l->analysis;
@@ -113,6 +114,8 @@ static void add_notes(struct text notes[2 + WARNINGS_MAX], size_t *n, const stru
               "%zu arrays, %s in total; a device receives %s to gather all weights once.",
               a->nleaves, units_print_bytes(all, sizeof all, a->total_bytes),
               units_print_bytes(gather, sizeof gather, a->gather_bytes));
+    text_add(&notes[(*n)++], "Bars of a column begin at 0, each column has a scale of its own. "
+                             "Framed: whole on every device.");
     if (shown < r->n)
         text_addf(&notes[(*n)++], "Not drawn: %zu smaller rows, %s on a device.", r->n - shown,
                   units_print_bytes(all, sizeof all, r->left_out_bytes));
@@ -128,8 +131,8 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
                  struct bars_bar *bars)
 {
     static const char *const quantities[] = {"all of it", "a device has"};
-    struct text title = TEXT_INIT, notes[2 + WARNINGS_MAX] = {TEXT_INIT};
-    const char *note_texts[2 + WARNINGS_MAX];
+    struct text title = TEXT_INIT, notes[NOTES_MAX] = {TEXT_INIT};
+    const char *note_texts[NOTES_MAX];
     size_t shown = choose(r), nnotes = 0;
     struct bars drawing = {.names = names,
                            .nrows = shown,

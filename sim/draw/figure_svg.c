@@ -388,10 +388,11 @@ static struct flow flow_grids(const struct figure *figure, double width, struct 
 static double flow_width(const struct figure *figure)
 {
     double best = SVG_ROOM, least = INFINITY;
+    double words = (double)(figure->nnotes + 3) * SVG_LINE_HEIGHT; /* with the title */
 
     for (double width = SVG_ROOM / 2.0; width <= 8 * SVG_ROOM; width *= 1.25) {
         struct flow flow = flow_grids(figure, width, NULL);
-        double slide = larger(slide_of(flow.width, flow.height), SVG_ROOM);
+        double slide = larger(slide_of(flow.width, flow.height + words), SVG_ROOM);
 
         if (slide < least * (1 - 1e-9)) {
             least = slide;
