@@ -149,7 +149,7 @@ for path, _, _ in p.paths:
     m = re.match(r"M([\d.]+) ([\d.]+)([hv])", path.get("d"))
     if path.get("class") == "g" and m:
         (across if m[3] == "v" else down).append(float(m[1] if m[3] == "v" else m[2]))
-tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+", w)]
+tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+(e-\d+)?", w)]
 x = lambda v: across[0] + (across[1] - across[0]) * math.log10(v / 0.1)
 y = lambda v: down[0] + (down[1] - down[0]) * math.log10(v / tops[len(across)])
 discs = [(float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
