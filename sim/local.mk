@@ -26,6 +26,12 @@ libsim_la_SOURCES = \
 	%D%/base/escape.h \
 	%D%/base/file.c \
 	%D%/base/file.h \
+	%D%/base/file_kind.c \
+	%D%/base/file_kind.h \
+	%D%/base/file_near.c \
+	%D%/base/file_near.h \
+	%D%/base/foreign.c \
+	%D%/base/foreign.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
 	%D%/base/log.c \
@@ -606,6 +612,8 @@ libsim_la_SOURCES = \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
 	%D%/report/attention_why.c \
+	%D%/report/breakdown.c \
+	%D%/report/breakdown.h \
 	%D%/report/by_device.c \
 	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
@@ -628,6 +636,8 @@ libsim_la_SOURCES = \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
+	%D%/report/para.c \
+	%D%/report/para.h \
 	%D%/report/ranks.c \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
@@ -659,6 +669,8 @@ libsim_la_SOURCES = \
 	%D%/run/group.h \
 	%D%/run/mailbox.c \
 	%D%/run/mailbox.h \
+	%D%/run/meet.c \
+	%D%/run/meet.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \

@@ -112,8 +112,8 @@ static void parse_columns(struct options *o, char *arg, const struct argp_state 
     for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (!compare_find_columns(o->columns, name))
             args_error(state,
-                       "--columns: no column '%s'%s; expected names as in --format=csv, or "
-                       "all",
+                       "--columns: no column '%s'; expected names as in --format=csv, or "
+                       "all%s",
                        name, compare_hint(hint, sizeof hint, name));
         o->has_columns = true;
     }
@@ -128,8 +128,8 @@ static void parse_sort(struct options *o, const char *arg, const struct argp_sta
     o->sort = compare_find_sort(arg);
     if (o->sort < 0)
         args_error(state,
-                   "--sort: no column of numbers '%s'%s; expected a name as in "
-                   "--format=csv",
+                   "--sort: no column of numbers '%s'; expected a name as in "
+                   "--format=csv%s",
                    arg, compare_hint(hint, sizeof hint, arg));
 }
 
@@ -139,7 +139,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
+        for (int i = 0; state->root_argp->children[i].argp; i++)
+            state->child_inputs[i] = &o->work;
         return 0;
     case 'b':
         o->base = arg;
@@ -283,7 +284,8 @@ static int compare_all(struct options *o)
 
 static int run(int argc, char **argv)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp_child children[] = {
+        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         option_table,
         parse_option,
@@ -319,7 +321,9 @@ static int run(int argc, char **argv)
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
-    exit = work_prepare(&o.work);
+    exit = cmd_check_output(o.path);
+    if (exit == CMD_OK)
+        exit = work_prepare(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);
     if (exit == CMD_OK) {

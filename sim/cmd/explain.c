@@ -75,14 +75,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* A whole number `first` to `last`, or -1 with a message. */
-static long parse_number(const char *what, const char *text, long first, long last)
+/* `as` says where the numbers are told, or "". */
+static long parse_number(const char *what, const char *text, long first, long last, const char *as)
 {
     char *end;
     long n = strtol(text, &end, 10);
 
     if (end != text && !*end && n >= first && n <= last)
         return n;
-    cmd_error("%s is '%s'; expected a whole number from %ld to %ld", what, text, first, last);
+    cmd_error("%s is '%s'; expected a whole number from %ld to %ld%s", what, text, first, last, as);
     return -1;
 }
 
@@ -154,13 +155,14 @@ static int explain_trial(const struct options *o, struct trial *trial)
     int status;
 
     if (o->op) {
-        n = parse_number("--op", o->op, 1, (long)trial->program->nops);
+        n = parse_number("--op", o->op, 1, (long)trial->program->nops,
+                         ", as the lesson without --op tells them");
         if (n < 0)
             return CMD_USAGE;
         lesson.op = (uint32_t)n - 1;
     }
     if (o->device) {
-        n = parse_number("--device", o->device, 0, (long)shd_mesh_size(trial->mesh) - 1);
+        n = parse_number("--device", o->device, 0, (long)shd_mesh_size(trial->mesh) - 1, "");
         if (n < 0)
             return CMD_USAGE;
         lesson.position = (int32_t)n;
@@ -405,7 +407,7 @@ static int explain_collective(int argc, char **argv)
         return explain_links(&o.links, &o.canvas);
     }
     algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
-    n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX) : -1;
+    n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX, "") : -1;
     if (n < 0)
         return CMD_USAGE;
     figure_init(&figure);

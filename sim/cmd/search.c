@@ -469,7 +469,11 @@ static int run(int argc, char **argv)
     o.nthreads = ncores > 0 && ncores < 1024 ? (int)ncores : 1;
     args_parse(&argp, argc, argv, &o);
     pages_keep();
-    exit = chosen_load(&o.chosen);
+    exit = cmd_check_output(o.output);
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o.picture);
+    if (exit == CMD_OK)
+        exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
         exit = o.by_tensors ? search_tensors(&o) : o.ncounts > 1 ? search_scaling(&o) : search(&o);
     chosen_fini(&o.chosen);

@@ -198,7 +198,8 @@ static void print_rows(struct text *out, const struct scaling *s, const struct r
                   best->devices, best->device_tokens_per_s,
                   s->price > 0 ? ", and the lowest cost" : "");
     else
-        text_add(out, "most of each  none: no layout that was planned fits\n\n");
+        text_add(out,
+                 "most of each  none: no layout that was planned fits; try more --devices\n\n");
     table_print(&table, 0, out);
     table_fini(&table);
 }
