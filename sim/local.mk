@@ -157,6 +157,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
+	%D%/cmd/tree_picture.c \
+	%D%/cmd/tree_picture.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
 	%D%/cmd/work.c \
@@ -211,6 +213,8 @@ libsim_la_SOURCES = \
 	%D%/cost/works.h \
 	%D%/draw/bars.h \
 	%D%/draw/bars_svg.c \
+	%D%/draw/circle_svg.c \
+	%D%/draw/circle_svg.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/curves.h \

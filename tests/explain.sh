@@ -112,6 +112,11 @@ test_collective() {
     shardsim explain collective all-reduce --algorithm ring -o "$tmp/a.svg"
     python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$tmp/a.svg"
     ok $? "collective: svg is well-formed"
+    python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
+    ok $? "collective: svg is well laid out"
+    # One circle for all six steps, which are alike: an arrow from each to the next.
+    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 4 ] && grep -q '>sends, steps 1 to 6<' "$tmp/a.svg"
+    ok $? "collective: arrows of a ring"
 }
 
 test_reshard() {

@@ -149,7 +149,7 @@ for path, _, _ in p.paths:
     m = re.match(r"M([\d.]+) ([\d.]+)([hv])", path.get("d"))
     if path.get("class") == "g" and m:
         (across if m[3] == "v" else down).append(float(m[1] if m[3] == "v" else m[2]))
-tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+", w)]
+tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+(e-\d+)?", w)]
 x = lambda v: across[0] + (across[1] - across[0]) * math.log10(v / 0.1)
 y = lambda v: down[0] + (down[1] - down[0]) * math.log10(v / tops[len(across)])
 discs = [(float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
@@ -183,7 +183,38 @@ PY
     is 2 "front: no picture's name"
 }
 
+test_tree() {
+    cat >"$tmp/model.yaml" <<'YAML'
+embed: [1024, 512]
+layers.0.mlp.up: {shape: [512, 2048], dtype: bfloat16}
+layers.1.mlp.up: {shape: [512, 2048], dtype: bfloat16}
+layers.0.norm: [512]
+layers.1.norm: [512]
+YAML
+    printf '%s\n' '- [embed, [tp, null]]' '- [mlp, [dp, tp]]' '- [.*, []]' >"$tmp/rules.yaml"
+    set -- show tree "$tmp/model.yaml" --rules "$tmp/rules.yaml" --mesh dp=2,tp=4
+    shardsim "$@" --json
+    cp "$tmp/out" "$tmp/json"
+    shardsim "$@" -o "$tmp/a.svg"
+    is 0 "tree: status 0"
+    drawn "tree: equal layers are one row, bars are their bytes" <<'PY'
+rows = [w for w in p.words() if "  [" in w]
+assert rows == ["embed  [tp, null]", "layers.*.mlp.up  [dp, tp]  x2", "layers.*.norm  []  x2"], rows
+bars = [b[3] for b in p.boxes if b[0].get("fill")]
+leaves = r["parameters"]
+for at, key in ((0, "bytes"), (3, "device_bytes")):
+    bytes = [leaves[0][key], leaves[1][key] + leaves[2][key], leaves[3][key] + leaves[4][key]]
+    for width, n in zip(bars[at:at + 3], bytes):
+        assert abs(width / max(bars[at:at + 3]) - n / max(bytes)) < 0.002, (key, width, n)
+PY
+    shardsim "$@" --json -o "$tmp/a.svg"
+    is 2 "tree: a picture is no JSON"
+    shardsim "$@" -o "$tmp/a.txt"
+    is 2 "tree: no picture's name"
+}
+
 test_compare
+test_tree
 test_png
 test_roofline
 test_front

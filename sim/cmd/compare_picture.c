@@ -43,8 +43,9 @@ static void print_value(struct text *out, enum compare_kind kind, const struct c
 static void draw(struct text *out, const struct compare_rows *rows, struct words *w,
                  const char **names, struct bars_bar *bars)
 {
-    static const char *const notes[] = {
-        "Bars of a column begin at 0.  Framed: the best of those that are right and fit."};
+    static const char *const notes[] = {"Bars of a column begin at 0, each column has a scale of "
+                                        "its own. Framed: the best of those "
+                                        "that are right and fit."};
     const char *titles[NQUANTITIES];
     struct bars drawing = {.title = "Strategies side by side",
                            .names = names,

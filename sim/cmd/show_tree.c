@@ -11,11 +11,13 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/picture.h"
 #include "cmd/show.h"
 #include "cmd/tree_layout.h"
+#include "cmd/tree_picture.h"
 
 struct options {
-    const char *model, *rules, *mesh;
+    const char *model, *rules, *mesh, *picture;
     int64_t min_elements;
     uint64_t large_bytes;
     bool by_shapes, json;
@@ -31,6 +33,8 @@ static const struct argp_option option_table[] = {
     {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay whole (default: 0)", 0},
     {"large", KEY_LARGE, "SIZE", 0, "Warn of arrays left whole from this size on (default: 1MiB)",
      0},
+    {"output", 'o', "FILE", 0,
+     "Draw it: FILE.svg or FILE.png, arrays as bars, those of equal layers together", 0},
     {"json", KEY_JSON, NULL, 0, "As JSON", 0},
     {0}};
 
@@ -67,6 +71,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_AUTO:
         o->by_shapes = true;
         return 0;
+    case 'o':
+        if (!picture_is_name(arg))
+            args_error(state, "--output is '%s'; expected a name that ends in " PICTURE_NAMES, arg);
+        o->picture = arg;
+        return 0;
     case KEY_JSON:
         o->json = true;
         return 0;
@@ -83,6 +92,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->model = arg;
         return 0;
     case ARGP_KEY_END:
+        if (o->picture && (o->json || is_scenario(o)))
+            args_error(state, "--output goes with a model, a mesh and rules, and without --json");
         if (is_scenario(o))
             return 0;
         if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
@@ -95,7 +106,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int show(const struct tree_layout *layout, bool json)
+static int draw(const struct tree_layout *layout, const char *path)
+{
+    struct text svg = TEXT_INIT;
+    struct shd_error err;
+    int status = tree_picture(&svg, layout, &err);
+
+    if (status == SHD_OK)
+        status = picture_write(path, &svg, &err);
+    text_fini(&svg);
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
+}
+
+static int print(const struct tree_layout *layout, bool json)
 {
     struct text out = TEXT_INIT;
     int status;
@@ -106,6 +132,13 @@ static int show(const struct tree_layout *layout, bool json)
         tree_layout_print(layout, &out);
     status = cmd_put(&out);
     text_fini(&out);
+    return status;
+}
+
+static int show(const struct options *o, const struct tree_layout *layout)
+{
+    int status = o->picture ? draw(layout, o->picture) : print(layout, o->json);
+
     return status == CMD_OK && layout->analysis->nuneven ? CMD_FAILED : status;
 }
 
@@ -150,7 +183,7 @@ static int run(int argc, char **argv)
         tree_layout_init(&layout, o.model, o.rules, mesh, o.min_elements, o.large_bytes, &diag);
     diag_write(&diag, stderr);
     if (status == SHD_OK) {
-        status = show(&layout, o.json);
+        status = show(&o, &layout);
     } else {
         if (diag.nerrors == 0)
             cmd_error("no memory for this model");

@@ -20,6 +20,9 @@ void figure_fini(struct figure *figure)
         free(figure->grids[g].column_labels);
         free(figure->grids[g].cells);
     }
+    for (size_t c = 0; c < figure->ncircles; c++)
+        free(figure->circles[c].arrows);
+    free(figure->circles);
     for (size_t s = 0; s < figure->nstrings; s++)
         free(figure->strings[s]);
     free(figure->strings);
@@ -118,4 +121,26 @@ void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t co
     figure->parts = list;
     figure->parts[figure->nparts++] = (struct figure_part){text, colour};
     cell->nparts++;
+}
+
+struct figure_circle *figure_add_circle(struct figure *figure, const char *title, uint32_t nmembers)
+{
+    void *list = figure->circles;
+
+    if (!grow(figure, &list, figure->ncircles, sizeof *figure->circles))
+        return NULL;
+    figure->circles = list;
+    figure->circles[figure->ncircles] = (struct figure_circle){title, nmembers, NULL, 0};
+    return &figure->circles[figure->ncircles++];
+}
+
+void figure_add_arrow(struct figure *figure, struct figure_circle *circle, uint32_t from,
+                      uint32_t to)
+{
+    void *list = circle->arrows;
+
+    if (!grow(figure, &list, circle->narrows, sizeof *circle->arrows))
+        return;
+    circle->arrows = list;
+    circle->arrows[circle->narrows++] = (struct figure_arrow){from, to};
 }

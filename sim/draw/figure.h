@@ -2,7 +2,8 @@
  *
  * A cell holds parts, each a short text with a colour (of a device, mostly), or a value to shade it
  * by.  Grids beyond the first are small multiples, flowed side by side.  The same figure is drawn
- * as text and as SVG.
+ * as text and as SVG; circles of members with arrows between them, before the grids, only as SVG,
+ * for which notes tell the same in words.
  *
  * When memory runs out `failed` is set for good and later additions do nothing, so that a caller
  * may add many times and look once.
@@ -46,12 +47,26 @@ struct figure_grid {
     const char *scale[3]; /* of a shaded grid, what no shade, half and full mean; "": not drawn */
 };
 
+struct figure_arrow {
+    uint32_t from, to;
+};
+
+/* Members 0, 1, ... on a circle. */
+struct figure_circle {
+    const char *title;
+    uint32_t nmembers;
+    struct figure_arrow *arrows;
+    size_t narrows;
+};
+
 struct figure {
     const char *title;
     const char **notes; /* sentences below the drawing */
     size_t nnotes;
     struct figure_grid *grids;
     size_t ngrids;
+    struct figure_circle *circles;
+    size_t ncircles;
     struct figure_part *parts;
     size_t nparts;
     char **strings; /* all texts, owned */
@@ -76,6 +91,12 @@ struct figure_cell *figure_cell(struct figure *figure, struct figure_grid *grid,
                                 uint32_t column);
 void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t colour,
                      const char *text);
+
+/* Add a circle without arrows; NULL when memory has run out.  Valid until the next is added. */
+struct figure_circle *figure_add_circle(struct figure *figure, const char *title,
+                                        uint32_t nmembers);
+void figure_add_arrow(struct figure *figure, struct figure_circle *circle, uint32_t from,
+                      uint32_t to);
 
 struct figure_style {
     size_t width; /* columns to fit into */

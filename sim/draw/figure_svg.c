@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "draw/circle_svg.h"
 #include "draw/colour.h"
 #include "draw/svg.h"
 
@@ -338,32 +339,48 @@ static void draw_grid(const struct layout *l, double x, double y, struct text *o
 
 /* ---- the page ---- */
 
-/* How much room all grids take, line by line. */
+/* How much room all circles and grids take, line by line. */
 struct flow {
-    double width, height;
+    double width, height; /* of a line that is allowed, then of all; of all */
+    double x, y, line;    /* where the next is to be; height of the line */
 };
 
-/* Let grids flow in lines of a width; drawn if `out` is not NULL. */
+/* The place of what is next. */
+static void flow_next(struct flow *flow, double *used, double width, double height)
+{
+    if (flow->x > 0 && flow->x + width > flow->width) {
+        flow->x = 0;
+        flow->y += flow->line + GAP;
+        flow->line = 0;
+    }
+    *used = larger(*used, flow->x + width);
+    flow->line = larger(flow->line, height);
+}
+
+/* Let them flow in lines of a width; drawn if `out` is not NULL. */
 static struct flow flow_grids(const struct figure *figure, double width, struct text *out)
 {
-    struct flow flow = {0, 0};
-    double x = 0, y = 0, height = 0;
+    struct flow flow = {.width = width};
+    double used = 0;
     struct layout l;
 
+    for (size_t c = 0; c < figure->ncircles; c++) {
+        const struct figure_circle *circle = &figure->circles[c];
+
+        flow_next(&flow, &used, circle_width(circle), circle_height(circle));
+        if (out)
+            circle_draw(circle, flow.x, flow.y, out);
+        flow.x += circle_width(circle) + GAP;
+    }
     for (size_t g = 0; g < figure->ngrids; g++) {
         lay_out(&l, figure, &figure->grids[g]);
-        if (x > 0 && x + l.width > width) {
-            x = 0;
-            y += height + GAP;
-            height = 0;
-        }
+        flow_next(&flow, &used, l.width, l.height);
         if (out)
-            draw_grid(&l, x, y, out);
-        x += l.width + GAP;
-        flow.width = larger(flow.width, x - GAP);
-        height = larger(height, l.height);
+            draw_grid(&l, flow.x, flow.y, out);
+        flow.x += l.width + GAP;
     }
-    flow.height = y + height;
+    flow.width = used;
+    flow.height = flow.y + flow.line;
     return flow;
 }
 
@@ -371,10 +388,11 @@ static struct flow flow_grids(const struct figure *figure, double width, struct 
 static double flow_width(const struct figure *figure)
 {
     double best = SVG_ROOM, least = INFINITY;
+    double words = (double)(figure->nnotes + 3) * SVG_LINE_HEIGHT; /* with the title */
 
     for (double width = SVG_ROOM / 2.0; width <= 8 * SVG_ROOM; width *= 1.25) {
         struct flow flow = flow_grids(figure, width, NULL);
-        double slide = larger(slide_of(flow.width, flow.height), SVG_ROOM);
+        double slide = larger(slide_of(flow.width, flow.height + words), SVG_ROOM);
 
         if (slide < least * (1 - 1e-9)) {
             least = slide;

@@ -16,10 +16,11 @@
 #define TERA 1e12
 #define NAMED_MAX 12 /* ops that have their names, those that take longest */
 #define RADIUS_LEAST 3.0
-#define RADIUS_MOST 11.0    /* of the ops that take most of the time; areas are shares of it */
-#define INTENSITY_LEAST 0.1 /* flops a byte: what does fewer does next to nothing but move bytes \
-                             */
-#define RATE_LEAST 1e-6     /* of the highest roof: what is slower is not shown */
+#define RADIUS_MOST 11.0 /* of the ops that take most of the time; areas are shares of it */
+#define INTENSITY_LEAST                                                                      \
+    0.1                 /* flops a byte: what does fewer does next to nothing but move bytes \
+                         */
+#define RATE_LEAST 1e-6 /* of the fastest op: what is slower is not shown */
 
 struct drawing {
     const struct roofline_table *table;
@@ -27,20 +28,34 @@ struct drawing {
     struct text *names; /* of points; texts[NAMED_MAX] at most */
     size_t n;
     double shown_s;
+    double fastest; /* op, in flops a second */
     struct points_roof roofs[SHD_NDTYPES + 1];
     struct text roof_names[SHD_NDTYPES];
     size_t nroofs;
     struct points_axis x, y;
 };
 
-/* Whether a line's ops have a place in the picture. */
-static bool is_shown(const struct roofline_table *t, const struct roofline_line *line)
+/* Whether a line's ops compute, and not only move bytes. */
+static bool computes(const struct roofline_table *t, const struct roofline_line *line)
 {
-    double peak = hardware_flops_per_s(t->seconds.hardware, SHD_BF16);
-
     return !program_communicates(&t->seconds.program->ops[line->op]) && line->work.bytes > 0 &&
-           line->work.flops >= INTENSITY_LEAST * line->work.bytes &&
-           line->work.flops >= RATE_LEAST * peak * line->seconds;
+           line->work.flops >= INTENSITY_LEAST * line->work.bytes;
+}
+
+static void find_fastest(struct drawing *d)
+{
+    for (uint32_t k = 0; k < d->table->nlines; k++) {
+        const struct roofline_line *line = &d->table->lines[k];
+
+        if (computes(d->table, line))
+            d->fastest = fmax(d->fastest, line->work.flops / line->seconds);
+    }
+}
+
+/* Whether they have a place in the picture. */
+static bool is_shown(const struct drawing *d, const struct roofline_line *line)
+{
+    return computes(d->table, line) && line->work.flops >= RATE_LEAST * d->fastest * line->seconds;
 }
 
 static void add_points(struct drawing *d)
@@ -54,7 +69,7 @@ static void add_points(struct drawing *d)
         double seconds = roofline_line_seconds(line);
         struct points_point *point = &d->points[d->n];
 
-        if (!is_shown(t, line))
+        if (!is_shown(d, line))
             continue;
         if (d->n == 0) /* lines are by their time */
             longest = seconds;
@@ -100,8 +115,7 @@ static double add_roofs(struct drawing *d)
     double peak = 0;
 
     for (uint32_t k = 0; k < d->table->nlines; k++)
-        if (d->table->lines[k].work.kind != HARDWARE_MEMORY &&
-            is_shown(d->table, &d->table->lines[k]))
+        if (d->table->lines[k].work.kind != HARDWARE_MEMORY && is_shown(d, &d->table->lines[k]))
             used[d->table->lines[k].work.dtype] = true;
     for (int type = 0; type < SHD_NDTYPES; type++) {
         double rate = hardware_flops_per_s(h, (enum shd_dtype)type) / TERA;
@@ -185,12 +199,14 @@ static int draw_table(struct text *out, const struct roofline_table *table, int3
     d.points = calloc((size_t)table->nlines + 1, sizeof *d.points);
     d.names = calloc(NAMED_MAX, sizeof *d.names);
     out->failed |= !d.points || !d.names;
+    find_fastest(&d);
     if (!out->failed)
         add_points(&d);
     peak = add_roofs(&d);
     if (!out->failed && (d.n == 0 || peak <= 0))
-        status = shd_error_set(err, SHD_ERANGE, "no op of this device does products on %s",
-                               table->seconds.hardware->name);
+        status = shd_error_set(err, SHD_ERANGE,
+                               "no op of this device does a product of %g flops a byte or more",
+                               INTENSITY_LEAST);
     if (!out->failed && status == SHD_OK) {
         set_axes(&d, peak);
         fit_roofs(&d, peak);

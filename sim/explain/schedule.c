@@ -19,10 +19,11 @@ struct holding {
 struct state {
     const struct coll_algo *algo;
     struct coll_shape shape;
-    uint64_t size;             /* elements of each buffer, enough for any */
-    struct holding *elements;  /* [member][buffer][size] */
+    uint64_t size;            /* elements of each buffer, enough for any */
+    struct holding *elements; /* [member][buffer][size] */
     uint32_t sources[SCHEDULE_MEMBERS_MAX];
-    uint64_t received; /* elements, in all steps so far */
+    uint64_t received;   /* elements, in all steps so far */
+    uint32_t alike_from; /* the step from which on all have the last circle's arrows */
 };
 
 static struct holding *buffer_of(struct state *s, uint32_t member, enum coll_buf buf)
@@ -145,19 +146,58 @@ static void tell_step(struct figure *f, const struct state *s, uint32_t step)
                                 last == m             ? ", "
                                 : last == COLL_NOBODY ? figure_print(f, " %u ", m)
                                                       : figure_print(f, "; %u ", m));
-            line = figure_print(f, "%s%s %s[%u%s] of %u", line,
-                                mv.act == COLL_COPY ? "reads" : "adds", buffers[mv.src],
-                                (unsigned)mv.src_at,
-                                mv.count == 1 ? ""
-                                              : figure_print(f, "-%u", (unsigned)(mv.src_at +
-                                                                                  mv.count - 1)),
-                                mv.peer);
+            line = figure_print(
+                f, "%s%s %s[%u%s] of %u", line, mv.act == COLL_COPY ? "reads" : "adds",
+                buffers[mv.src], (unsigned)mv.src_at,
+                mv.count == 1 ? "" : figure_print(f, "-%u", (unsigned)(mv.src_at + mv.count - 1)),
+                mv.peer);
             last = m;
         }
     if (told > READS_TOLD)
         line = figure_print(f, "%s, and %u more", line, told - READS_TOLD);
     figure_add_note(f, told ? figure_print(f, "%s.", line)
                             : figure_print(f, "%s nothing is received.", line));
+}
+
+static void add_arrows(struct figure *f, const struct state *s, struct figure_circle *circle,
+                       uint32_t step)
+{
+    for (uint32_t m = 0; m < s->shape.nmembers; m++)
+        for (uint32_t i = 0, last = COLL_NOBODY; i < s->algo->nmoves(&s->shape, m, step); i++) {
+            struct coll_move move;
+
+            s->algo->move(&s->shape, m, step, i, &move);
+            if (move.peer == m || move.count == 0 || move.act == COLL_ZERO || move.peer == last)
+                continue;
+            figure_add_arrow(f, circle, move.peer, m);
+            last = move.peer;
+        }
+}
+
+static bool same_arrows(const struct figure_circle *a, const struct figure_circle *b)
+{
+    return a->narrows == b->narrows &&
+           (a->narrows == 0 || !memcmp(a->arrows, b->arrows, a->narrows * sizeof *a->arrows));
+}
+
+/* Who sends to whom in a step; of steps in a row that are alike in one circle. */
+static void draw_step(struct figure *f, struct state *s, uint32_t step)
+{
+    struct figure_circle *circle =
+        figure_add_circle(f, figure_print(f, "sends, step %u", step + 1), s->shape.nmembers);
+
+    if (!circle)
+        return;
+    add_arrows(f, s, circle, step);
+    if (f->ncircles > 1 && same_arrows(circle, circle - 1)) {
+        circle[-1].title = figure_print(f, "sends, steps %u to %u", s->alike_from + 1, step + 1);
+        free(circle->arrows);
+        f->ncircles--;
+    } else if (circle->narrows == 0) {
+        f->ncircles--;
+    } else {
+        s->alike_from = step;
+    }
 }
 
 static void begin(struct state *s, const struct coll_algo *algo, uint32_t n)
@@ -194,6 +234,7 @@ static void run_steps(struct figure *f, struct state *s)
                 apply(s, m, &move);
             }
         tell_step(f, s, step);
+        draw_step(f, s, step);
         if (s->algo->tmp_count && step + 1 < s->algo->nsteps(&s->shape))
             draw_state(f, s, COLL_TMP, figure_print(f, "passing after step %u", step + 1));
         draw_state(f, s, COLL_OUT, figure_print(f, "results after step %u", step + 1));
