@@ -32,6 +32,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/pack.c \
+	%D%/base/pack.h \
 	%D%/base/screen.c \
 	%D%/base/screen.h \
 	%D%/base/text.c \
@@ -584,6 +586,8 @@ libsim_la_SOURCES = \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \
 	%D%/query/train_step_trial.h \
+	%D%/ranks/farm.c \
+	%D%/ranks/farm.h \
 	%D%/ranks/ranks.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
@@ -615,6 +619,7 @@ libsim_la_SOURCES = \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
+	%D%/report/outcome_pack.c \
 	%D%/report/ranks.c \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
