@@ -726,6 +726,8 @@ libsim_la_SOURCES = \
 	%D%/search/attempt.h \
 	%D%/search/bound.c \
 	%D%/search/bound.h \
+	%D%/search/crew.c \
+	%D%/search/crew.h \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
 	%D%/search/journal.c \
