@@ -140,7 +140,8 @@ int main(int argc, char **argv)
     if (kind < 0)
         status = shd_error_set(&err, SHD_EINVAL, "usage: collectives_ranks DEVICES OP BYTES...");
     for (int i = 3; i < argc && status == SHD_OK; i++)
-        status = measure(atoi(argv[1]), (enum coll_kind)kind, strtoull(argv[i], NULL, 10), &err);
+        status = measure((int32_t)strtol(argv[1], NULL, 10), (enum coll_kind)kind,
+                         strtoull(argv[i], NULL, 10), &err);
     if (status != SHD_OK)
         fprintf(stderr, "%s\n", err.text);
     ranks_end(status != SHD_OK);

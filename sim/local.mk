@@ -26,6 +26,12 @@ libsim_la_SOURCES = \
 	%D%/base/escape.h \
 	%D%/base/file.c \
 	%D%/base/file.h \
+	%D%/base/file_kind.c \
+	%D%/base/file_kind.h \
+	%D%/base/file_near.c \
+	%D%/base/file_near.h \
+	%D%/base/foreign.c \
+	%D%/base/foreign.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
 	%D%/base/log.c \
@@ -95,6 +101,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
+	%D%/cmd/compare_picture.c \
+	%D%/cmd/compare_picture.h \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain_links.c \
 	%D%/cmd/explain_links.h \
@@ -106,6 +114,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/main.c \
 	%D%/cmd/pages.c \
 	%D%/cmd/pages.h \
+	%D%/cmd/picture.c \
+	%D%/cmd/picture.h \
 	%D%/cmd/plan.c \
 	%D%/cmd/progress.c \
 	%D%/cmd/progress.h \
@@ -201,6 +211,8 @@ libsim_la_SOURCES = \
 	%D%/cost/timeline.h \
 	%D%/cost/works.c \
 	%D%/cost/works.h \
+	%D%/draw/bars.h \
+	%D%/draw/bars_svg.c \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/curves.h \
@@ -233,6 +245,9 @@ libsim_la_SOURCES = \
 	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \
 	%D%/explain/roofline.h \
+	%D%/explain/roofline_picture.c \
+	%D%/explain/roofline_table.c \
+	%D%/explain/roofline_table.h \
 	%D%/explain/schedule.c \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
@@ -597,6 +612,8 @@ libsim_la_SOURCES = \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
 	%D%/report/attention_why.c \
+	%D%/report/breakdown.c \
+	%D%/report/breakdown.h \
 	%D%/report/by_device.c \
 	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
@@ -620,6 +637,8 @@ libsim_la_SOURCES = \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
 	%D%/report/outcome_pack.c \
+	%D%/report/para.c \
+	%D%/report/para.h \
 	%D%/report/ranks.c \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
@@ -651,6 +670,8 @@ libsim_la_SOURCES = \
 	%D%/run/group.h \
 	%D%/run/mailbox.c \
 	%D%/run/mailbox.h \
+	%D%/run/meet.c \
+	%D%/run/meet.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \

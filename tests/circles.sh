@@ -104,7 +104,8 @@ symbols "$top_builddir" "$top_srcdir" >"$dir/all"
 circles <"$dir/all" >"$dir/found"
 nunits=$(grep -c '^unit ' "$dir/all")
 nsources=$(find "$top_srcdir/sim" -name '*.c' | wc -l)
-[ "$nunits" -eq "$nsources" ]
+# Of ranks/courier.c and ranks/alone.c one is built.
+[ "$nunits" -eq $((nsources - 1)) ]
 ok $? "the symbols of all files of sim are read"
 echo "$nunits of $nsources" | diag
 

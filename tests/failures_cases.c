@@ -92,6 +92,22 @@
     "1GB/s}, kernels: {launch: 1us, matmul_efficiency: 1, memory_efficiency: 1, "                 \
     "attention_efficiency: 1, attention_backward_efficiency: 1}, tiers: [{name: l, rate: 1GB/s, " \
     "latency: 1us, step: 0}], fitted: [kernels.launch]}\n"
+#define MODULE                                                               \
+    "HloModule m, num_partitions=2\n"                                        \
+    "%add (a: f32[], b: f32[]) -> f32[] {\n"                                 \
+    "  %a = f32[] parameter(0)\n"                                            \
+    "  %b = f32[] parameter(1)\n"                                            \
+    "  ROOT %s = f32[] add(f32[] %a, f32[] %b)\n"                            \
+    "}\n"                                                                    \
+    "ENTRY %main (p: f32[4]) -> f32[4] {\n"                                  \
+    "  %p = f32[4]{0} parameter(0)\n"                                        \
+    "  ROOT %r = f32[4]{0} all-reduce(f32[4]{0} %p), channel_id=1, "         \
+    "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add\n"                                \
+    "}\n"
+#define JOB                                                                                   \
+    "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 "        \
+    "--seq-length 4 --max-position-embeddings 4 --vocab-size 16 --micro-batch-size 1 --global-batch-size 4 "       \
+    "--tensor-model-parallel-size 2 --log-interval 10\n"
 #define HF_CONFIG                                                                                \
     "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 8," \
     " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
@@ -203,6 +219,18 @@ const struct failure_case failure_cases[] = {
     {"bench jemalloc", "bench --sizes 64 -n 2 --samples 1 --sample-ms 1 --memory jemalloc",
      NO_FILES, .measures = true},
 #endif
+    {"export jax", "export --to jax a.yaml -o o.py", A_IS(MLP), .outputs = {"o.py"}},
+    {"export pytorch", "export --to pytorch a.yaml", A_IS(BLOCK)},
+    {"export refused", "export --to megatron a.yaml", A_IS(MLP), .exit = 2},
+    {"import", "import --from megatron a.sh --devices 4 -o o.yaml", .inputs = {{"a.sh", JOB, 0}},
+     .outputs = {"o.yaml"}},
+    {"import another file", "import --from megatron a.yaml", A_IS(MLP), .exit = 2},
+    {"replay", "replay a.hlo --mesh dp=2", .inputs = {{"a.hlo", MODULE, 0}}},
+    {"replay --json", "replay a.hlo --json --hardware h100-sxm",
+     .inputs = {{"a.hlo", MODULE, 0}}},
+    {"replay another file", "replay a.yaml", A_IS(MLP), .exit = 2},
+    {"runs of no file", "runs list --file=none.db", NO_FILES, .exit = 3},
+    {"plan no file", "plan -q b.yaml", A_IS(MLP), .exit = 2},
     {"query", "query", NO_FILES, .questions = "failures.jsonl"},
     {NULL, NULL, NO_FILES},
 };

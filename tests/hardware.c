@@ -179,7 +179,7 @@ static void test_find(void)
     diag_print(&errors, &said);
     ok(strstr(text_get(&said), "s:2:3: error: no hardware 'tpu-v5'; expected the path of") != NULL,
        "find: what was meant");
-    ok(strstr(text_get(&said), "tpu-v6e; did you mean 'tpu-v4'?") != NULL, "find: the nearest");
+    ok(strstr(text_get(&said), "hardware'; did you mean 'tpu-v5e'?") != NULL, "find: the nearest");
     ok(strstr(text_get(&said), "s:4:5: error: hardware x/./none.yaml: ") != NULL,
        "find: a path lies beside the file that names it");
     text_fini(&said);

@@ -85,6 +85,7 @@ check_PROGRAMS += \
 	%D%/replay \
 	%D%/reshard \
 	%D%/ranks_calls \
+	%D%/ranks_programs \
 	%D%/reshard_random \
 	%D%/rules \
 	%D%/rows \
@@ -262,6 +263,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_ranks_programs_SOURCES = \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/ranks_programs.c
 %C%_rows_SOURCES = \
 	%D%/random_program.c \
 	%D%/random_program.h \
@@ -293,6 +300,7 @@ test_scripts = \
 	%D%/banned.sh \
 	%D%/bench_hardware.sh \
 	%D%/book.sh \
+	%D%/breakdown.sh \
 	%D%/calibrate.sh \
 	%D%/check.sh \
 	%D%/cli_bench.sh \
@@ -325,6 +333,7 @@ test_scripts = \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \
 	%D%/memory_kinds.sh \
+	%D%/mistakes.sh \
 	%D%/modelled.sh \
 	%D%/pipeline.sh \
 	%D%/placement.sh \
@@ -336,6 +345,8 @@ test_scripts = \
 	%D%/published.sh \
 	%D%/python.sh \
 	%D%/query_train.sh \
+	%D%/ranks.sh \
+	%D%/ranks_ends.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
 	%D%/recompute.sh \
@@ -351,6 +362,7 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/pictures.sh \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
@@ -394,8 +406,10 @@ EXTRA_DIST += \
 	%D%/book.py \
 	%D%/experts_grid.py \
 	%D%/page.py \
+	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
+	%D%/mpirun.sh \
 	%D%/program.sh \
 	%D%/query_mutate.py \
 	%D%/tap.sh

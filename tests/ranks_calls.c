@@ -17,7 +17,7 @@
 #include "tap.h"
 
 #define NDEVICES 12
-#define NCALLS 40
+#define NCALLS 25
 #define COUNT_MAX 60000 /* of float64: two blocks of a chain and a bit */
 
 static const char *const axis_names[] = {"a", "b", "c"};
@@ -107,11 +107,16 @@ static void fill(void *memory, const struct call *c, int32_t position, int i, ui
 
 static uint64_t digest(const void *memory, uint64_t bytes)
 {
-    const unsigned char *at = memory;
+    const char *at = memory;
     uint64_t hash = UINT64_C(14695981039346656037);
 
-    for (uint64_t i = 0; i < bytes; i++)
-        hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+    for (uint64_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+
+        memcpy(&word, at + i, bytes - i < 8 ? bytes - i : 8);
+        hash = (hash ^ word) * UINT64_C(1099511628211);
+        hash ^= hash >> 31;
+    }
     return hash;
 }
 
@@ -357,7 +362,7 @@ int main(void)
         abort();
     by_steps.fuse_bytes = -1;
     rings.algorithms = "all-reduce=ring,all-gather=ring,reduce-scatter=ring";
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
         compare(mesh, NULL, seed, &usual, "in the order of devices");
         if (ranks_count() <= 3)
             compare(mesh, "b", seed, &usual, "by the middle axis");

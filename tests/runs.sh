@@ -35,16 +35,26 @@ assert plan == runs and len(runs) == 5' "$tmp/plan.json" "$tmp"/run[1-5].json
 test_list() {
     shardsim runs list --file="$db"
     is 0 "runs list: status 0"
-    [ "$(wc -l <"$tmp/out")" -eq 9 ]
-    ok $? "runs list: a row a run, and the heads"
-    says out '^  2  20[0-9-]* [0-9:]*  strategies: data  *plan  *8  14.0 MiB     2.38 MiB         -  ' \
-        "runs list: a plan"
-    says out '^  6  .* fsdp  *execute  *8  14.0 MiB     1.88 MiB  *[0-9.]* [mu]s  *-  ' "runs list: a run"
-    says out "  $("$shardsim" --version | sed 's/.* //')\$" "runs list: by which version"
+    [ "$(wc -l <"$tmp/out")" -eq 10 ]
+    ok $? "runs list: a row a run, the heads, and the version"
+    says out '^  2  20[0-9-]* [0-9:]*  strategies: data  *8  14.0 MiB  2.38 MiB  *-$' "runs list: a plan"
+    says out '^  6  .* fsdp  *8  14.0 MiB  1.88 MiB  *[0-9.]* [mu]s$' "runs list: a run"
+    says out "^by $("$shardsim" --version)\$" "runs list: by which version"
+    [ "$(wc -L <"$tmp/out")" -le 80 ]
+    ok $? "runs list: 80 columns"
+    says out '^  1  .*  \.\.\..*data-and-tensor  ' "runs list: of a long name the end"
+    COLUMNS=100 "$shardsim" runs list --file="$db" >"$tmp/out"
+    says out '  strategies: data-and-tensor  ' "runs list: on a wider screen all of it"
     shardsim runs compare 4 2 --file="$db"
     is 0 "runs compare: status 0"
-    says out ' tensor-sequence .* 14.0 MiB     1.00x     1.63 MiB     1.00x ' "runs compare: the first is the base"
-    says out ' data .* 14.0 MiB     1.00x     2.38 MiB     1.46x ' "runs compare: the others beside it"
+    says out 'sor-sequence .* 14.0 MiB     1.00x  1.63 MiB     1.00x ' "runs compare: the first is the base"
+    says out ' data .* 14.0 MiB     1.00x  2.38 MiB     1.46x ' "runs compare: the others beside it"
+    ! grep -q 'compare only the like' "$tmp/out"
+    ok $? "runs compare: two of one model"
+    shardsim plan -q --save="$tmp/two.db" "$scenarios/fsdp.yaml" "$scenarios/gpt2.yaml"
+    shardsim runs compare 1 2 --file="$tmp/two.db"
+    says out '^run 2 is of another model or step than the first; compare only the like$' \
+        "runs compare: two models"
 }
 
 # cells of a class: peak memory of more devices than are listed one by one

@@ -1002,8 +1002,8 @@ static const struct {
     const char *set;
     const char *message; /* from the beginning */
 } bad_sets[] = {
-    {"", "--set:1:1: error: '' has no '='; expected KEY=VALUE\n"},
-    {"seed", "--set:1:1: error: 'seed' has no '='; expected KEY=VALUE\n"},
+    {"", "--set:1:1: error: '' has no '='; expected KEY=VALUE, such as batch.size=8\n"},
+    {"seed", "--set:1:1: error: 'seed' has no '='; expected KEY=VALUE, such as batch.size=8\n"},
     {"=1", "--set:1:1: error: no option ''; expected KEY=VALUE"},
     {"sede=1", "--set:1:1: error: no option 'sede'; expected KEY=VALUE with an option of a scenario;"
                " did you mean 'seed'?\n"},
@@ -1017,11 +1017,11 @@ static const struct {
     {"seed=", "--set:1:6: error: nothing in here; expected"},
     {"seed=[", "--set:1:7: error: did not find expected node content"},
     {"seed=x", "--set:1:6: error: seed is 'x'; expected a whole number, at least 0\n"},
-    {"model=3", "--set:1:7: error: model is '3'; expected a map of its options\n"},
+    {"model=3", "--set:1:7: error: model is '3'; expected a map of its options: kind, d_model, "},
     {"model={d_fff: 3}", "--set:1:8: error: unknown key 'd_fff' in model; expected an option of a "
                          "scenario; did you mean 'd_ff'?\n"},
-    {"mesh.tpp=2", "--set:1:1: error: axis 'tpp' is not in the mesh (dp=2, tp=4); did you mean "
-                   "'tp'?\n"},
+    {"mesh.tpp=2", "--set:1:1: error: axis 'tpp' is not in the mesh (dp=2, tp=4), and is added by "
+                   "the whole mesh, as in --set 'mesh={dp: 2, tp: 4}'; did you mean 'tp'?\n"},
     {"mesh.tp=0", "--set:1:9: error: size of mesh axis 'tp' is '0'; expected"},
     {"mesh=3", "--set:1:6: error: mesh is '3'; expected a map of axis names"},
     {"axes.batch=xx", "--set:1:12: error: axis 'xx' is not in the mesh"},
@@ -1201,7 +1201,7 @@ static void test_options(void)
     struct text help = TEXT_INIT;
     int nbad = 0;
 
-    scenario_print_options(&help);
+    scenario_print_options(&help, NULL);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         nbad += option_find(option->section, option->key) != option || !option->help ||

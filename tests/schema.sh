@@ -6,6 +6,7 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 starts_no_threads
+pages_only
 
 shardsim show schema
 is 0 "show schema: status 0"

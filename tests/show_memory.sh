@@ -76,20 +76,20 @@ shardsim show memory -S zero -o "$tmp/a.svg" "$tmp/mlp.yaml"
 is 0 "picture: status 0"
 shardsim plan --json -S zero "$tmp/mlp.yaml"
 cat >"$tmp/svg.py" <<'PY'
-import json, re, sys
-import xml.etree.ElementTree as tree
+import json, sys
+from picture import NS, Picture, at, outline
 
 memory = json.load(open(sys.argv[2]))["memory"]
-svg = "{http://www.w3.org/2000/svg}"
+picture = Picture(sys.argv[1])
+picture.check()
 tops = {}
-for path in tree.parse(sys.argv[1]).getroot().iter(svg + "path"):
+for path, _, _ in picture.paths:
     if path.get("fill"):
-        numbers = [float(n) for n in re.findall(r"V([0-9.]+)", path.get("d"))]
-        n = len(numbers) // 2
-        tops[path.find(svg + "title").text] = (numbers[:n], numbers[n:][::-1])
+        tops[path.find(NS + "title").text] = outline(path.get("d"))
 assert set(tops) == set(memory["by_kind"]), tops.keys()
 peak = memory["peak_bytes"][0]
-heights = {k: [(b - a) / 300 * peak for a, b in zip(*v)] for k, v in tops.items()}
+columns = sorted({x for sides in tops.values() for steps in sides for x, _ in steps})
+heights = {k: [(at(b, x) - at(t, x)) / 300 * peak for x in columns] for k, (t, b) in tops.items()}
 totals = [sum(column) for column in zip(*heights.values())]
 at = totals.index(max(totals))
 assert abs(totals[at] - peak) < peak / 300, (totals[at], peak)
@@ -100,7 +100,7 @@ for kind in ("parameters", "optimizer"):
     assert abs(min(heights[kind]) - memory["by_kind"][kind]) < peak / 300, kind
 assert heights["gradients"][0] == 0 and heights["activations"][-1] == 0
 PY
-python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
 ok $? "picture: heights are bytes, at the peak those of plan"
 tail -n 3 "$tmp/wrong" | diag
 
@@ -127,7 +127,7 @@ peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][int(sys.argv[3])]
 text = open(sys.argv[1]).read()
 assert "Most of rank %s: %d KiB in " % (sys.argv[3], round(peak / 1024)) in text, (peak, text)
 tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
-assert abs(min(tops) - 60) < 0.1, min(tops)  # the highest is as high as the chart
+assert abs(min(tops)) < 0.1, min(tops)  # the highest is as high as the chart
 PY
     ok $? "rank $rank of a pipeline: its peak is plan's"
     tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag

@@ -98,8 +98,7 @@ static void test_utf8(void)
     for (size_t i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
         uint32_t code = 0;
         size_t n = utf8_next(characters[i].bytes, characters[i].length, &code);
-        ok(n == characters[i].result && code == characters[i].code, "utf8: %s",
-           characters[i].what);
+        ok(n == characters[i].result && code == characters[i].code, "utf8: %s", characters[i].what);
     }
     ok(utf8_count("a\xc3\xa9\xff", 4) == 3, "utf8: a bad byte counts as one");
     ok(utf8_cut("a\xc3\xa9z", 4, 2) == 1 && utf8_cut("a\xc3\xa9z", 4, 3) == 3 &&
@@ -111,11 +110,11 @@ static const struct {
     const char *word;
     const char *best;
 } near[] = {
-    {"mehs", "mesh"},         /* neighbours swapped */
-    {"d_modell", "d_model"},  /* one too many */
-    {"dmodel", "d_model"},    /* one too few */
-    {"d-model", "d_model"},   /* - for _ */
-    {"D_MODEL", "d_model"},   /* case */
+    {"mehs", "mesh"},        /* neighbours swapped */
+    {"d_modell", "d_model"}, /* one too many */
+    {"dmodel", "d_model"},   /* one too few */
+    {"d-model", "d_model"},  /* - for _ */
+    {"D_MODEL", "d_model"},  /* case */
     {"layres", "layers"},
     {"tq", "tp"},
     {"elephant", NULL},
@@ -137,6 +136,46 @@ static void test_join(void)
     text_join(&text, &part);
     ok(text.failed && !strcmp(text_get(&text), "abc"), "join: a part that failed fails the whole");
     text_fini(&text);
+}
+
+/* What other systems say, what begins alike, and which of several is meant. */
+static void test_meant(void)
+{
+    static const char *const paths[] = {"model.size", "model.d_model", "batch.size", "moe.d_ff",
+                                        "mesh.tp",    "h100-80g-roce", "h100-sxm",   "tpu-v4",
+                                        "tpu-v5e",    "mlp/up/kernel", "bfloat16"};
+    static const struct {
+        const char *word, *best;
+    } meant[] = {
+        {"hidden_size", "model.d_model"},
+        {"model.hidden_size", "model.d_model"},
+        {"Hidden-Size", "model.d_model"},
+        {"global_batch_size", "batch.size"},
+        {"modle.size", "model.size"},
+        {"d_ff", "moe.d_ff"},
+        {"tensor_model_parallel_size", "mesh.tp"},
+        {"tp", "mesh.tp"},
+        {"h100", "h100-sxm"},
+        {"tpu-v5", "tpu-v5e"},
+        {"bf16", "bfloat16"},
+        {"mlp/up/weight", "mlp/up/kernel"},
+        {"mlp/down/weight", NULL}, /* another path */
+        {"hidden_sizes_of_all", NULL},
+    };
+    struct nearest slip;
+
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {
+        const char *best = nearest_find(meant[i].word, paths, sizeof paths / sizeof *paths);
+
+        ok(meant[i].best ? best && !strcmp(best, meant[i].best) : !best, "meant by '%s'",
+           meant[i].word);
+    }
+    nearest_init(&slip, "--num-layer");
+    nearest_add(&slip, "--num-layers");
+    ok(nearest_is_slip(&slip), "nearest: a slip");
+    nearest_init(&slip, "--encoder-num-layers");
+    nearest_add(&slip, "--decoder-num-layers");
+    ok(slip.best && !nearest_is_slip(&slip), "nearest: two letters are another word");
 }
 
 static void test_nearest(void)
@@ -167,5 +206,6 @@ int main(void)
     test_pad();
     test_utf8();
     test_nearest();
+    test_meant();
     return done();
 }

@@ -246,13 +246,38 @@ static void read_source(struct source *source, const char *path)
         strcmp(path, "-") != 0 && file_read(&source->text, path, SOURCE_BYTES_MAX, &err) == SHD_OK;
 }
 
-/* "   12 | params: [[...]]" and a mark below the column.  Of a line too long for the screen, and of
- * what cannot be read, nothing. */
+/* The part of a long line that is around a column, "..." at each end that was cut, and the column
+ * in it. */
+static void cut_line(struct text *line, int *column)
+{
+    struct text part = TEXT_INIT;
+    size_t at = (size_t)*column - 1, keep = SOURCE_COLUMNS - 6;
+    size_t from = at > keep / 2 ? at - keep / 2 : 0;
+    size_t length = line->length - from < keep ? line->length - from : keep;
+
+    text_addf(&part, "%s%.*s%s", from ? "..." : "", (int)length, text_get(line) + from,
+              from + length < line->length ? "..." : "");
+    *column = (int)(at - from) + (from ? 4 : 1);
+    text_fini(line);
+    *line = part;
+}
+
+static bool is_ascii(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)line[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* "   12 | params: [[...]]" and a mark below the column.  Of what cannot be read, and of a line too
+ * long for the screen whose columns are no bytes, nothing. */
 static void add_source(struct source *source, const struct diag_message *m, struct text *out)
 {
     struct text shown = TEXT_INIT;
     const char *line;
     size_t length;
+    int column = m->column;
 
     if (!m->file || m->line < 1)
         return;
@@ -266,9 +291,12 @@ static void add_source(struct source *source, const struct diag_message *m, stru
         return;
     length = strcspn(line, "\r\n");
     escape_add_bytes(&shown, line, length);
-    if (length > 0 && length <= SOURCE_COLUMNS && !shown.failed && m->column >= 1 &&
-        (size_t)m->column <= length + 1)
-        text_addf(out, "%5d | %s\n      | %*s^\n", m->line, text_get(&shown), m->column - 1, "");
+    if (length > SOURCE_COLUMNS && shown.length == length && is_ascii(line, length) &&
+        column >= 1 && (size_t)column <= length + 1)
+        cut_line(&shown, &column);
+    if (shown.length > 0 && shown.length <= SOURCE_COLUMNS && !shown.failed && column >= 1 &&
+        (size_t)column <= length + 1)
+        text_addf(out, "%5d | %s\n      | %*s^\n", m->line, text_get(&shown), column - 1, "");
     text_fini(&shown);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_near.h"
 #include "base/units.h"
 
 static int too_large(struct shd_error *err, uint64_t size, const char *more, size_t max_bytes)
@@ -25,15 +26,17 @@ static int too_large(struct shd_error *err, uint64_t size, const char *more, siz
                          limit);
 }
 
-static int read_stream(struct text *out, FILE *file, size_t max_bytes, struct shd_error *err)
+static int read_stream(struct text *out, FILE *file, const char *path, size_t max_bytes,
+                       struct shd_error *err)
 {
-    char chunk[1 << 14];
+    char chunk[1 << 14], hint[FILE_NEAR_MAX];
     size_t total = 0;
     struct stat info;
 
     if (fstat(fileno(file), &info) == 0) {
         if (S_ISDIR(info.st_mode))
-            return shd_error_set(err, SHD_ESYSTEM, "this is a directory; expected a file");
+            return shd_error_set(err, SHD_ESYSTEM, "this is a directory; expected a file%s",
+                                 file_near_inside(path, hint, sizeof hint));
         if (S_ISREG(info.st_mode) && (uint64_t)info.st_size > max_bytes)
             return too_large(err, (uint64_t)info.st_size, "", max_bytes);
     }
@@ -56,15 +59,20 @@ static int read_stream(struct text *out, FILE *file, size_t max_bytes, struct sh
 int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_error *err)
 {
     struct text text = TEXT_INIT;
+    char hint[FILE_NEAR_MAX] = "";
     FILE *file = stdin;
 
     if (strcmp(path, "-") != 0)
         file = fopen(path, "rb");
     if (!file && errno == ENOMEM)
         return shd_error_set(err, SHD_ENOMEM, "no memory to open the file");
-    if (!file)
-        return shd_error_set(err, SHD_ESYSTEM, "cannot be opened: %s", strerror(errno));
-    int status = read_stream(&text, file, max_bytes, err);
+    if (!file) {
+        int code = errno;
+
+        return shd_error_set(err, SHD_ESYSTEM, "cannot be opened: %s%s", strerror(code),
+                             code == ENOENT ? file_near_hint(path, hint, sizeof hint) : "");
+    }
+    int status = read_stream(&text, file, path, max_bytes, err);
     if (file != stdin)
         fclose(file);
     if (status == SHD_OK) {

@@ -4,10 +4,14 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 40 /* longer words are not offered, nor looked for */
+#include "base/foreign.h"
+
+#define WORD_MAX 40         /* longer words are not offered, nor looked for */
+#define EDIT (WORD_MAX + 1) /* what one edit counts; less is for order among what is as near */
 
 static char fold(char c)
 {
@@ -50,19 +54,69 @@ void nearest_init(struct nearest *nearest, const char *word)
     nearest->distance = 0;
 }
 
-void nearest_add(struct nearest *nearest, const char *candidate)
+/* The part of a dotted name that its last part is in. */
+static const char *section_of(const char *name, char section[WORD_MAX + 1])
 {
-    size_t length = strlen(nearest->word);
+    const char *dot = strrchr(name, '.');
 
-    if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX)
-        return;
+    snprintf(section, WORD_MAX + 1, "%.*s", dot ? (int)(dot - name) : 0, name);
+    return section;
+}
+
+/* How far a word of another system is from ours: as far as the sections are that they are in; a
+ * word that tells none may be in any, but rather in one that it has in it (batch_size: batch.size).
+ */
+static size_t foreign_distance(const char *word, const char *candidate)
+{
+    char theirs[WORD_MAX + 1], ours[WORD_MAX + 1];
+
+    section_of(candidate, ours);
+    if (*section_of(word, theirs))
+        return EDIT * edit_distance(theirs, ours);
+    return strstr(word, ours) ? 0 : 1;
+}
+
+/* One begins with all of the other, of three letters at least: h100 is meant for h100-sxm, and
+ * megatron-lm for megatron. */
+static bool begins_alike(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t n = min(na, nb);
+
+    for (size_t i = 0; i < n; i++)
+        if (fold(a[i]) != fold(b[i]))
+            return false;
+    return n >= 3 && !(na > nb && isalpha((unsigned char)a[nb]));
+}
+
+/* Whether a candidate may be what was meant, and how far it is. */
+static bool is_near(const char *word, const char *candidate, size_t *distance)
+{
+    size_t length = strlen(word), ncandidate = strlen(candidate);
+
+    if (length == 0 || length > WORD_MAX || ncandidate > WORD_MAX)
+        return false;
+    if (foreign_means(word, candidate)) {
+        *distance = foreign_distance(word, candidate);
+        return true;
+    }
     /* A single letter must match: by one edit it becomes any other. */
     size_t allowed = length < 6 ? length > 1 : length / 3;
-    size_t distance = edit_distance(nearest->word, candidate);
+    size_t edits = edit_distance(word, candidate);
+    bool alike = begins_alike(word, length, candidate, ncandidate);
+    *distance = EDIT * edits + !alike; /* tpu-v5 is rather tpu-v5e than tpu-v4 */
     /* A word of one or two letters is one edit away from half of all short names. */
-    if (length <= 2 && distance > 0 && strlen(candidate) != length)
-        return;
-    if (distance > allowed || (nearest->best && distance >= nearest->distance))
+    if (edits <= allowed && !(length <= 2 && edits > 0 && ncandidate != length))
+        return true;
+    *distance += EDIT * WORD_MAX; /* behind all that are near by their letters */
+    return alike;
+}
+
+void nearest_add(struct nearest *nearest, const char *candidate)
+{
+    size_t distance;
+
+    if (!is_near(nearest->word, candidate, &distance) ||
+        (nearest->best && distance >= nearest->distance))
         return;
     nearest->best = candidate;
     nearest->distance = distance;
@@ -76,6 +130,11 @@ const char *nearest_find(const char *word, const char *const *words, size_t nwor
     for (size_t i = 0; i < nwords; i++)
         nearest_add(&nearest, words[i]);
     return nearest.best;
+}
+
+bool nearest_is_slip(const struct nearest *nearest)
+{
+    return nearest->best && nearest->distance < 2 * EDIT && strlen(nearest->word) >= 8;
 }
 
 const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size)

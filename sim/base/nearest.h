@@ -2,7 +2,8 @@
  *
  * Nearest by edit distance where swapping two neighbours counts once; case and the difference of
  * '-' and '_' count nothing.  A word further than a third of its length (at least 1, of a single
- * letter 0) is not offered.
+ * letter 0) is not offered, but for two: ours for what other systems say (base/foreign.h), as
+ * near as the sections that the two are in; and, where nothing else is, one that begins alike.
  *
  * Thread class: a value owned by one thread.
  *
@@ -11,6 +12,7 @@
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct nearest {
@@ -24,6 +26,10 @@ void nearest_add(struct nearest *nearest, const char *candidate);
 
 /* The same for a list; NULL when nothing is near enough. */
 const char *nearest_find(const char *word, const char *const *words, size_t nwords);
+
+/* Whether the best is a slip of one letter away, as hardly another word is: of those with eight
+ * letters at least. */
+bool nearest_is_slip(const struct nearest *nearest);
 
 #define NEAREST_HINT_MAX 96 /* bytes: a word of 40 (nearest.c), what is around it, the end */
 

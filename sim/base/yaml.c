@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 
 #define BLOCK_BYTES ((size_t)32 << 10) /* asked for at a time, for nodes and texts */
-#define DIRECTIVES_MAX 4 /* libyaml takes time in the square of their number */
+#define DIRECTIVES_MAX 4               /* libyaml takes time in the square of their number */
 
 struct block {
     struct block *next;
@@ -136,7 +136,8 @@ static bool has_plain_style(struct builder *b, struct place place, const unsigne
 {
     if (anchor)
         FAIL(b, SHD_EUNSUPPORTED, place,
-             "anchors and aliases are not supported; write the value where it is needed");
+             "anchors and aliases are not supported; write the value where it is needed, and text "
+             "that begins with '*' or '&' in quotes");
     else if (tag)
         FAIL(b, SHD_EUNSUPPORTED, place, "tags such as '%.40s' are not supported; leave it out",
              (const char *)tag);
@@ -329,6 +330,34 @@ static bool begins_with_tab(const char *text, size_t length, size_t line)
     return at && at < end && *at == '\t';
 }
 
+/* What to do about what libyaml says of itself, which tells what it looked for and not why. */
+static const struct {
+    const char *problem;
+    const char *remedy;
+} remedies[] = {
+    {"did not find expected key", "; expected the keys of a map in one column"},
+    {"did not find expected '-'", "; expected the entries of a list as '- ...', in one column"},
+    {"did not find expected ',' or ']'",
+     "; is a ']' missing, or a ','? text with brackets or quotes in it wants quotes around all"},
+    {"did not find expected ',' or '}'", "; is a '}' missing, or a ','?"},
+    {"did not find expected alphabetic",
+     "; text that begins with '*' wants quotes; what matches any text is '.*'"},
+    {"did not find expected node content", "; expected a value"},
+    {"mapping values are not allowed",
+     "; expected each key at the beginning of a line; text with ': ' in it wants quotes"},
+    {"could not find expected ':'", "; expected KEY: VALUE, with a space behind the ':'"},
+    {"found unexpected end of stream", "; expected the quote that closes it"},
+    {"found character that cannot start", "; text that begins with '@', '`' or '%' wants quotes"},
+};
+
+static const char *remedy_of(const char *problem)
+{
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (!strncmp(remedies[i].problem, problem, strlen(remedies[i].problem)))
+            return remedies[i].remedy;
+    return "";
+}
+
 /* libyaml says where it gave up and, sometimes, inside what that was. */
 static void report_syntax(struct builder *b, const yaml_parser_t *parser, const char *text,
                           size_t length)
@@ -342,10 +371,10 @@ static void report_syntax(struct builder *b, const yaml_parser_t *parser, const 
         FAIL(b, SHD_EINVAL, place, "a tab before the first word of a line; expected spaces");
     } else if (parser->context) {
         struct place begin = place_of(b, parser->context_mark);
-        FAIL(b, SHD_EINVAL, place, "%s, %s that begins at %d:%d", problem, parser->context,
-             begin.line, begin.column);
+        FAIL(b, SHD_EINVAL, place, "%s, %s that begins at %d:%d%s", problem, parser->context,
+             begin.line, begin.column, remedy_of(problem));
     } else {
-        FAIL(b, SHD_EINVAL, place, "%s", problem);
+        FAIL(b, SHD_EINVAL, place, "%s%s", problem, remedy_of(problem));
     }
 }
 

@@ -92,8 +92,8 @@ static void report_unknown(const char *path, const struct hardware *hardware, st
         nearest_add(&nearest, name);
     }
     diag_error(diag, (struct place){.file = NULL},
-               "--constants: there is no constant '%.60s'%s; expected such as kernels.launch or "
-               "tiers.0.step",
+               "--constants: there is no constant '%.60s'; expected such as kernels.launch or "
+               "tiers.0.step%s",
                path, nearest_hint(&nearest, hint, sizeof hint));
     text_fini(&names);
 }
@@ -152,7 +152,7 @@ int constants_read(struct constants *out, const struct hardware *hardware, const
     if (out->n == 0 && diag->nerrors == before && !diag->no_memory)
         diag_error(diag, (struct place){.file = hardware->place},
                    "says of no constant that it is fitted; expected a list `fitted`, or "
-                   "--constants");
+                   "--constants, such as kernels.launch");
     if (diag_status(diag, before) != SHD_OK)
         constants_fini(out);
     return diag_status(diag, before);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/file_kind.h"
 
 #define FILE_BYTES_MAX ((size_t)16 << 20)
 #define RANKS_MAX 1048576
@@ -220,7 +221,7 @@ int nccl_read(struct samples *samples, const char *path, const char *hardware, s
 
     if (status != SHD_OK)
         diag_failure(diag, (struct place){.file = path}, status, "%s", err.text);
-    else
+    else if (!file_kind_refuse(diag, path, text_get(&text), text.length, FILE_NCCL))
         read_lines(&t, text.data, diag);
     if (diag->nerrors == before && !diag->no_memory && t.n == 0)
         diag_error(diag, (struct place){.file = path},

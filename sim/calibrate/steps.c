@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/file_kind.h"
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
@@ -50,7 +51,8 @@ static bool check(const json_t *row, struct steps_file *file, struct place place
         return false;
     }
     if (!json_is_number(seconds) || !(measured(row) > 0)) {
-        diag_error(diag, place, "measured.step_seconds is not a valid time; expected seconds above 0");
+        diag_error(diag, place,
+                   "measured.step_seconds is not a valid time; expected seconds above 0");
         return false;
     }
     return true;
@@ -177,7 +179,7 @@ int steps_read(struct samples *samples, struct steps_file *file, struct diag *di
         diag_failure(diag, (struct place){file->path, 0, 0}, status, "%s", err.text);
     else if (!fallback)
         diag_no_memory(diag);
-    else
+    else if (!file_kind_refuse(diag, file->path, text_get(&text), text.length, FILE_STEPS))
         read_lines(&rows, &text, file, fallback, diag);
     number_rows(&rows);
     for (size_t i = 0; i < rows.n; i++) {

@@ -305,23 +305,25 @@ static enum hlo_ids ids_of(const struct hlo_op *op, struct hlo_piece attributes)
     return op->any_channel ? HLO_PARTITIONS : HLO_REPLICAS_WITH_PARTS;
 }
 
-/* What the instruction was made of: metadata={op_name="jit(f)/dot_general" ...}. */
-static char *source_of(struct hlo_piece attributes)
+/* What the instruction was made of: metadata={op_name="jit(f)/dot_general" ...}.  False: it does
+ * not say.  *out is NULL where there is no memory for it. */
+static bool source_of(char **out, struct hlo_piece attributes)
 {
     static const char key[] = "op_name=\"";
     struct hlo_piece value, inside;
     const char *at;
 
     if (!hlo_attribute(attributes, "metadata", &value) || !hlo_take_bracket(&value, &inside))
-        return NULL;
+        return false;
     at = memmem(inside.at, (size_t)(inside.end - inside.at), key, sizeof key - 1);
     if (!at)
-        return NULL;
+        return false;
     at += sizeof key - 1;
     value = (struct hlo_piece){at, at};
     while (value.end < inside.end && *value.end != '"')
         value.end++;
-    return hlo_copy(value);
+    *out = hlo_copy(value);
+    return true;
 }
 
 static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
@@ -356,6 +358,7 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
     struct capture_collective c = {.kind = op->kind, .op = op->op, .line = r->line, .times = 1};
     const struct capture_groups *groups;
     struct shd_error err;
+    bool has_where;
     int status = read_groups(&c.groups, r, op, attributes);
 
     if (status != SHD_OK)
@@ -364,13 +367,16 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
     groups = &r->capture->groups[c.groups];
     if ((op->result_is_gathered || op->result_is_scattered) && !capture_groups_equal_size(groups))
         return fault(r, SHD_EINVAL, "groups of different sizes, which this collective cannot have");
-    if (!hlo_op_bytes(&c.bytes, &c.npieces, op, shape, op->pairs ? 2 : capture_group_size(groups)))
-        return fault(r, SHD_EINVAL,
+    status =
+        hlo_op_bytes(&c.bytes, &c.npieces, op, shape, op->pairs ? 2 : capture_group_size(groups));
+    if (status != SHD_OK)
+        return fault(r, status,
                      "the shape of this collective cannot be read, or does not fit its groups");
     c.name = hlo_copy(name);
-    c.where = source_of(attributes);
+    has_where = source_of(&c.where, attributes);
     c.phase = c.where && strstr(c.where, "transpose(") ? CAPTURE_BACKWARD : CAPTURE_FORWARD;
-    if (!c.name) {
+    if (!c.name || (has_where && !c.where)) {
+        free(c.name);
         free(c.where);
         return fault(r, SHD_ENOMEM, "");
     }

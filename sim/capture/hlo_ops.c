@@ -69,22 +69,24 @@ static bool pick(uint64_t *out, uint64_t *npieces, enum hlo_shape_of of, const u
     }
 }
 
-bool hlo_op_bytes(uint64_t *bytes, uint64_t *npieces, const struct hlo_op *op,
-                  struct hlo_piece shape, uint32_t members)
+int hlo_op_bytes(uint64_t *bytes, uint64_t *npieces, const struct hlo_op *op,
+                 struct hlo_piece shape, uint32_t members)
 {
     uint64_t *items = calloc(HLO_ITEMS_MAX, sizeof *items);
     size_t n = items ? hlo_take_shape(&shape, items, HLO_ITEMS_MAX) : 0;
     bool good = n > 0 && pick(bytes, npieces, op->of, items, n);
 
+    if (!items)
+        return SHD_ENOMEM;
     free(items);
     if (!good || *bytes > CAPTURE_BYTES_MAX)
-        return false;
+        return SHD_EINVAL;
     if (op->result_is_gathered) {
         if (members == 0 || *bytes % members)
-            return false;
+            return SHD_EINVAL;
         *bytes /= members;
     }
     if (op->result_is_scattered && __builtin_mul_overflow(*bytes, members, bytes))
-        return false;
-    return *bytes <= CAPTURE_BYTES_MAX;
+        return SHD_EINVAL;
+    return *bytes <= CAPTURE_BYTES_MAX ? SHD_OK : SHD_EINVAL;
 }

@@ -32,8 +32,9 @@ struct hlo_op {
 /* The row of an instruction's name; NULL: it does not communicate, or only ends what began. */
 const struct hlo_op *hlo_op_find(struct hlo_piece name);
 
-/* IN of one member (coll.h), of `members`; false where the shape does not fit the op. */
-bool hlo_op_bytes(uint64_t *bytes, uint64_t *npieces, const struct hlo_op *op,
-                  struct hlo_piece shape, uint32_t members);
+/* IN of one member (coll.h), of `members`.  SHD_EINVAL: the shape does not fit the op; SHD_ENOMEM.
+ */
+SHD_MUST_CHECK int hlo_op_bytes(uint64_t *bytes, uint64_t *npieces, const struct hlo_op *op,
+                                struct hlo_piece shape, uint32_t members);
 
 #endif /* CAPTURE_HLO_OPS_H */

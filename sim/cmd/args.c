@@ -11,11 +11,14 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/foreign.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "memory/backend.h"
+#include "scenario/scenario.h"
 
+#define OPTION_HINT_MAX 128
 #define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
 
 static bool is_end(const struct argp_option *option)
@@ -77,11 +80,29 @@ static void refuse(const char *program, const char *what, const char *word, cons
     exit(CMD_USAGE);
 }
 
+/* "; did you mean '--devices'?", or where a scenario says what the command has no option for, "; a
+ * scenario says it: --set batch.size=VALUE". */
+static const char *option_hint(const struct argp *argp, const struct nearest *near,
+                               char buf[OPTION_HINT_MAX])
+{
+    char key[NAME_MAX_BYTES];
+
+    if (near->best)
+        snprintf(buf, OPTION_HINT_MAX, "; did you mean '--%s'?", near->best);
+    else if (short_takes_value(argp, 's') &&
+             *scenario_nearest_option(near->word, key, sizeof key) &&
+             foreign_means(near->word, key))
+        snprintf(buf, OPTION_HINT_MAX, "; a scenario says it: --set %s=VALUE", key);
+    else
+        buf[0] = '\0';
+    return buf;
+}
+
 /* End the program if no option begins with this long one.  Else returns whether the next word is
  * its value. */
 static bool check_long(const struct argp *argp, const char *program, const char *word)
 {
-    char name[NAME_MAX_BYTES], hint[NEAREST_HINT_MAX], meant[NAME_MAX_BYTES];
+    char name[NAME_MAX_BYTES], shown[NAME_MAX_BYTES], hint[OPTION_HINT_MAX];
     size_t length = strcspn(word, "=");
     bool takes_value = false;
     struct nearest near;
@@ -94,12 +115,8 @@ static bool check_long(const struct argp *argp, const char *program, const char 
         return takes_value && !word[length];
     if (near.best && !strncmp(near.best, name, strlen(name)))
         return false; /* one of argp's own */
-    if (near.best) {
-        snprintf(meant, sizeof meant, "--%s", near.best);
-        near.best = meant;
-    }
-    snprintf(name, sizeof name, "--%.*s", (int)(length < 48 ? length : 48), word);
-    refuse(program, "unrecognized option", name, nearest_hint(&near, hint, sizeof hint));
+    snprintf(shown, sizeof shown, "--%.*s", (int)(length < 48 ? length : 48), word);
+    refuse(program, "unrecognized option", shown, option_hint(argp, &near, hint));
     return false;
 }
 

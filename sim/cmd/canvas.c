@@ -8,12 +8,14 @@
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/picture.h"
 #include "store/write.h"
 
 enum { KEY_ASCII = 2000, KEY_COLOR };
 
 static const struct argp_option option_table[] = {
-    {"output", 'o', "FILE", 0, "Write to a file: FILE.svg as a picture, FILE.txt as text", 0},
+    {"output", 'o', "FILE", 0,
+     "Write to a file: FILE.svg or FILE.png as a picture, FILE.txt as text", 0},
     {"ascii", KEY_ASCII, NULL, 0, "Draw with ASCII characters only", 0},
     {"color", KEY_COLOR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
      "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
@@ -34,8 +36,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'o':
-        if (!ends_with(arg, ".svg") && !ends_with(arg, ".txt"))
-            args_error(state, "--output is '%s'; expected a name that ends in .svg or .txt", arg);
+        if (!picture_is_name(arg) && !ends_with(arg, ".txt"))
+            args_error(state, "--output is '%s'; expected a name that ends in .svg, .png or .txt",
+                       arg);
         s->output = arg;
         return 0;
     case KEY_ASCII:
@@ -63,26 +66,37 @@ void canvas_init(struct canvas *canvas)
     *canvas = (struct canvas){{.width = screen.columns, .colour = screen.colour}, NULL};
 }
 
-static int put_file(const char *path, const struct text *text)
+static int put_file(const char *path, const struct text *text, bool picture)
 {
     struct shd_error err;
 
     if (cmd_stop_request)
         return CMD_INTERRUPTED;
-    if (store_write(path, text, &err) == SHD_OK)
+    if ((picture ? picture_write : store_write)(path, text, &err) == SHD_OK)
         return CMD_OK;
     cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
+}
+
+bool canvas_is_picture(const struct canvas *canvas)
+{
+    return canvas->output && picture_is_name(canvas->output);
 }
 
 int canvas_put(const struct canvas *canvas, const struct text *text)
 {
-    return canvas->output ? put_file(canvas->output, text) : cmd_put(text);
-}
+    bool picture = canvas_is_picture(canvas);
 
-static bool is_picture(const struct canvas *canvas)
-{
-    return canvas->output && ends_with(canvas->output, ".svg");
+    if (!canvas->output)
+        return cmd_put(text);
+    if (picture && !text->failed && strncmp(text_get(text), "<svg ", 5) != 0) {
+        cmd_error(
+            "this is drawn as text only, and '%s' is a picture's name; expected one that ends "
+            "in .txt",
+            canvas->output);
+        return CMD_USAGE;
+    }
+    return put_file(canvas->output, text, picture);
 }
 
 /* How text is drawn: without colours in a file. */
@@ -94,61 +108,58 @@ static struct figure_style style_of(const struct canvas *canvas)
     return style;
 }
 
+/* What was drawn, to where it is wanted. */
+static int put_drawing(const struct canvas *canvas, struct text *text)
+{
+    int status = canvas_put(canvas, text);
+
+    text_fini(text);
+    return status;
+}
+
 int canvas_draw(const struct canvas *canvas, const struct figure *figure)
 {
     const struct figure_style style = style_of(canvas);
     struct text text = TEXT_INIT;
-    int status;
 
-    if (is_picture(canvas))
+    if (canvas_is_picture(canvas))
         figure_draw_svg(figure, &text);
     else
         figure_draw_text(figure, &style, &text);
-    status = canvas_put(canvas, &text);
-    text_fini(&text);
-    return status;
+    return put_drawing(canvas, &text);
 }
 
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes)
 {
     const struct figure_style style = style_of(canvas);
     struct text text = TEXT_INIT;
-    int status;
 
-    if (is_picture(canvas))
+    if (canvas_is_picture(canvas))
         lanes_draw_svg(lanes, &text);
     else
         lanes_draw_text(lanes, &style, &text);
-    status = canvas_put(canvas, &text);
-    text_fini(&text);
-    return status;
+    return put_drawing(canvas, &text);
 }
 
 int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves)
 {
     struct text text = TEXT_INIT;
-    int status;
 
-    if (is_picture(canvas))
+    if (canvas_is_picture(canvas))
         curves_draw_svg(curves, &text);
     else
         curves_draw_text(curves, &text);
-    status = canvas_put(canvas, &text);
-    text_fini(&text);
-    return status;
+    return put_drawing(canvas, &text);
 }
 
 int canvas_draw_stack(const struct canvas *canvas, const struct stack *stack)
 {
     const struct figure_style style = style_of(canvas);
     struct text text = TEXT_INIT;
-    int status;
 
-    if (is_picture(canvas))
+    if (canvas_is_picture(canvas))
         stack_draw_svg(stack, &text);
     else
         stack_draw_text(stack, &style, &text);
-    status = canvas_put(canvas, &text);
-    text_fini(&text);
-    return status;
+    return put_drawing(canvas, &text);
 }

@@ -27,6 +27,9 @@ extern const struct argp canvas_output_argp;
 /* What the environment says: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);
 
+/* Whether a picture is wanted, not text. */
+bool canvas_is_picture(const struct canvas *canvas);
+
 /* Draw a figure, lanes, curves, or stacked bytes, where they are wanted; returns the exit status. */
 int canvas_draw(const struct canvas *canvas, const struct figure *figure);
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes);

@@ -641,6 +641,13 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static bool is_scenario(const char *name)
+{
+    size_t length = strlen(name), ending = sizeof ENDING - 1;
+
+    return length > ending && !strcmp(name + length - ending, ENDING);
+}
+
 /* A file is checked as part of the folder that it is in. */
 static int take_file(struct check *c)
 {
@@ -649,6 +656,10 @@ static int take_file(struct check *c)
 
     if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
         return CMD_OK;
+    if (!is_scenario(name)) {
+        cmd_error("%s is no scenario; expected a file that ends in %s", c->dir, ENDING);
+        return CMD_USAGE;
+    }
     c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
     if (!c->own_dir)
         return no_memory();

@@ -67,8 +67,10 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
     diag->no_memory |= names.failed;
     if (c->strategy)
         diag_error(diag, (struct place){"--strategy", 1, 1},
-                   "there is no strategy '%s'; expected one of %s%s", c->strategy, text_get(&names),
-                   nearest_hint(&near, hint, sizeof hint));
+                   c->file->nscenarios > 1
+                       ? "there is no strategy '%s'; expected one of %s%s"
+                       : "there is no strategy '%s'; expected %s, which needs no --strategy%s",
+                   c->strategy, text_get(&names), nearest_hint(&near, hint, sizeof hint));
     else
         diag_error(diag, (struct place){c->file->path, 0, 0},
                    "there are several strategies; choose one with --strategy: %s",

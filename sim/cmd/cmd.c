@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/diag.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "store/write.h"
 
 int cmd_stop_request;
 
@@ -85,6 +87,16 @@ int cmd_put(const struct text *text)
     return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
 }
 
+int cmd_check_output(const char *path)
+{
+    struct shd_error err;
+
+    if (!path || !strcmp(path, "-") || store_check(path, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
 void cmd_close_output(void)
 {
     bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
@@ -122,10 +134,40 @@ void cmd_list(FILE *file, const struct cmd *const *table)
         fprintf(file, "  %-11s %s\n", (*table)->name, (*table)->desc);
 }
 
+/* A scenario was given where a command is expected. */
+static bool is_file(const char *word)
+{
+    return strchr(word, '/') || access(word, F_OK) == 0;
+}
+
+/* What is expected in the place of a word that names nothing. */
+static void report_missing(const struct cmd *const *table, const char *program, const char *missing,
+                           const struct nearest *near)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct text rows = TEXT_INIT;
+
+    for (size_t i = 0; table[i]; i++)
+        text_addf(&rows, "%s%s", i ? ", " : "", table[i]->name);
+    if (near->best)
+        cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near, hint, sizeof hint));
+    else if (*near->word == '-')
+        cmd_error("%s '%s'; expected one first, and its options behind it: %s", missing, near->word,
+                  text_get(&rows));
+    else if (is_file(near->word))
+        cmd_error("%s '%s'; expected one before the file: %s", missing, near->word,
+                  text_get(&rows));
+    else
+        cmd_error("%s '%s'; expected one of %s", missing, near->word, text_get(&rows));
+    text_fini(&rows);
+    fprintf(stderr, "Try '%s --help'.\n", program);
+}
+
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv)
 {
-    char name[64], hint[NEAREST_HINT_MAX];
+    const struct cmd *const *rows = table;
+    char name[64];
     struct nearest near;
 
     nearest_init(&near, argv[1]);
@@ -139,7 +181,6 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
         }
         nearest_add(&near, (*table)->name);
     }
-    cmd_error("%s '%s'%s", missing, argv[1], nearest_hint(&near, hint, sizeof hint));
-    fprintf(stderr, "Try '%s --help'.\n", program);
+    report_missing(rows, program, missing, &near);
     return CMD_USAGE;
 }

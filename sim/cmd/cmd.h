@@ -28,7 +28,7 @@ struct cmd {
 void cmd_list(FILE *file, const struct cmd *const *table);
 
 /* Run the row that argv[1] names; its own argv[0] is `program` and the name.  If there is none, an
- * error of `missing`, the name, and the nearest name there is. */
+ * error of `missing`, the name, and the nearest name there is, or else all. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 
@@ -64,6 +64,10 @@ void cmd_watch_signals(void);
 struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
+
+/* Whether what is to be made can be written to a file (NULL and "-": standard output); if not, a
+ * message, before any work is done for it.  CMD_OK or CMD_CANNOT. */
+int cmd_check_output(const char *path);
 
 /* Close standard output, at the end of the program: what argp and printf left in the buffer goes
  * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */

@@ -10,6 +10,8 @@
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/compare_picture.h"
+#include "cmd/picture.h"
 #include "cmd/save.h"
 #include "cmd/sides.h"
 #include "report/compare.h"
@@ -66,7 +68,9 @@ static const struct argp_option option_table[] = {
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     SAVE_OPTION(KEY_SAVE),
     {"output", 'o', "FILE", 0,
-     "Write to a file, in the format of its ending: .txt, .md, .csv, .json", 0},
+     "Write to a file, in the format of its ending: .txt, .md, .csv, .json, or as a picture: .svg, "
+     ".png",
+     0},
     {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
      0},
     {"json", 'j', NULL, 0, "The same as --format=json", 0},
@@ -87,12 +91,17 @@ static void parse_format(struct options *o, const char *arg, const struct argp_s
 
 static void find_format(struct options *o, const struct argp_state *state)
 {
+    if (o->path && picture_is_name(o->path)) {
+        if (o->has_format)
+            args_error(state, "--format and --json go without a picture such as '%s'", o->path);
+        return;
+    }
     if (o->has_format || !o->path)
         return;
     if (!compare_format_of(&o->format, o->path))
         args_error(state,
                    "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
-                   "or --format",
+                   ".svg, .png, or --format",
                    o->path);
 }
 
@@ -103,8 +112,8 @@ static void parse_columns(struct options *o, char *arg, const struct argp_state 
     for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (!compare_find_columns(o->columns, name))
             args_error(state,
-                       "--columns: no column '%s'%s; expected names as in --format=csv, or "
-                       "all",
+                       "--columns: no column '%s'; expected names as in --format=csv, or "
+                       "all%s",
                        name, compare_hint(hint, sizeof hint, name));
         o->has_columns = true;
     }
@@ -119,8 +128,8 @@ static void parse_sort(struct options *o, const char *arg, const struct argp_sta
     o->sort = compare_find_sort(arg);
     if (o->sort < 0)
         args_error(state,
-                   "--sort: no column of numbers '%s'%s; expected a name as in "
-                   "--format=csv",
+                   "--sort: no column of numbers '%s'; expected a name as in "
+                   "--format=csv%s",
                    arg, compare_hint(hint, sizeof hint, arg));
 }
 
@@ -130,7 +139,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
+        for (int i = 0; state->root_argp->children[i].argp; i++)
+            state->child_inputs[i] = &o->work;
         return 0;
     case 'b':
         o->base = arg;
@@ -215,6 +225,21 @@ static bool find_base(struct options *o, size_t *base)
     return false;
 }
 
+static int draw(struct options *o, const struct compare *compare)
+{
+    struct text svg = TEXT_INIT;
+    struct shd_error err;
+    int status = compare_picture(&svg, compare, &err);
+
+    if (status == SHD_OK)
+        status = picture_write(o->path, &svg, &err);
+    text_fini(&svg);
+    if (status == SHD_OK)
+        return CMD_OK;
+    log_error(&o->work.log, "%s", err.text);
+    return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
+}
+
 static int print(struct options *o, const struct compare *compare)
 {
     struct text text = TEXT_INIT;
@@ -248,7 +273,7 @@ static int compare_all(struct options *o)
         exit = saved > exit ? saved : exit;
     }
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
-        printed = print(o, &sides.compare);
+        printed = (o->path && picture_is_name(o->path) ? draw : print)(o, &sides.compare);
         exit = printed > exit ? printed : exit;
         printed = sides_tell_fit(&sides);
         exit = printed > exit ? printed : exit;
@@ -259,7 +284,8 @@ static int compare_all(struct options *o)
 
 static int run(int argc, char **argv)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp_child children[] = {
+        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {
         option_table,
         parse_option,
@@ -282,7 +308,10 @@ static int run(int argc, char **argv)
         "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
         "  Two files, as a table for a pull request:\n"
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
-        "table.md\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        "table.md\n"
+        "  The same as bars, for a slide:\n"
+        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
+        "bars.png\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children,
         NULL,
         NULL};
@@ -292,7 +321,9 @@ static int run(int argc, char **argv)
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
-    exit = work_prepare(&o.work);
+    exit = cmd_check_output(o.path);
+    if (exit == CMD_OK)
+        exit = work_prepare(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);
     if (exit == CMD_OK) {

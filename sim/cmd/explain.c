@@ -64,20 +64,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_VALUES:
         o->values = true;
         return 0;
+    case ARGP_KEY_END:
+        if (canvas_is_picture(&o->canvas) && !o->roofline)
+            args_error(state, "a lesson is text; a picture such as '%s' goes with --roofline",
+                       o->canvas.output);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
 /* A whole number `first` to `last`, or -1 with a message. */
-static long parse_number(const char *what, const char *text, long first, long last)
+/* `as` says where the numbers are told, or "". */
+static long parse_number(const char *what, const char *text, long first, long last, const char *as)
 {
     char *end;
     long n = strtol(text, &end, 10);
 
     if (end != text && !*end && n >= first && n <= last)
         return n;
-    cmd_error("%s is '%s'; expected a whole number from %ld to %ld", what, text, first, last);
+    cmd_error("%s is '%s'; expected a whole number from %ld to %ld%s", what, text, first, last, as);
     return -1;
 }
 
@@ -132,7 +138,8 @@ static int roofline(const struct options *o, const struct trial *trial, const st
                              "--roofline needs a cluster; expected 'hardware: NAME' in %s, or "
                              "--set hardware=NAME",
                              o->chosen.path);
-    return roofline_text(trial->program, trial->hardware, lesson->position, text, err);
+    return (canvas_is_picture(&o->canvas) ? roofline_picture : roofline_text)(
+        trial->program, trial->hardware, lesson->position, text, err);
 }
 
 static int explain_trial(const struct options *o, struct trial *trial)
@@ -148,13 +155,14 @@ static int explain_trial(const struct options *o, struct trial *trial)
     int status;
 
     if (o->op) {
-        n = parse_number("--op", o->op, 1, (long)trial->program->nops);
+        n = parse_number("--op", o->op, 1, (long)trial->program->nops,
+                         ", as the lesson without --op tells them");
         if (n < 0)
             return CMD_USAGE;
         lesson.op = (uint32_t)n - 1;
     }
     if (o->device) {
-        n = parse_number("--device", o->device, 0, (long)shd_mesh_size(trial->mesh) - 1);
+        n = parse_number("--device", o->device, 0, (long)shd_mesh_size(trial->mesh) - 1, "");
         if (n < 0)
             return CMD_USAGE;
         lesson.position = (int32_t)n;
@@ -165,7 +173,7 @@ static int explain_trial(const struct options *o, struct trial *trial)
         (void)show_error(o->chosen.path, err.text);
         status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
     } else {
-        status = cmd_put(&text);
+        status = canvas_put(&o->canvas, &text);
     }
     text_fini(&text);
     return status;
@@ -178,13 +186,13 @@ static int explain_scenario(int argc, char **argv)
         {"device", KEY_DEVICE, "K", 0, "Tell the transfers of this device; 0 if not given", 0},
         {"roofline", KEY_ROOFLINE, NULL, 0,
          "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
-         "the network bounds it",
+         "the network bounds it; with --output FILE.svg as a picture",
          0},
         {"values", KEY_VALUES, NULL, 0,
          "Execute, and show the numbers of small arrays on every device before and after", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_argp, 0, NULL, 0}, {0}};
+        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table,
         parse_option,
@@ -202,7 +210,10 @@ static int explain_scenario(int argc, char **argv)
         "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
         "  A ring, step by step:\n"
         "    shardsim explain collective all-reduce --algorithm ring --devices "
-        "4\n\n" ARGS_EXIT_STATUS(""),
+        "4\n"
+        "  Which ops are bound by memory, for a slide:\n"
+        "    shardsim explain scenarios/llama3.yaml -s hardware=b200 --roofline -o "
+        "roofline.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};
@@ -396,7 +407,7 @@ static int explain_collective(int argc, char **argv)
         return explain_links(&o.links, &o.canvas);
     }
     algo = kind < 0 ? NULL : find_algo((enum coll_kind)kind, o.algorithm);
-    n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX) : -1;
+    n = algo ? parse_number("--devices", o.devices, 1, SCHEDULE_MEMBERS_MAX, "") : -1;
     if (n < 0)
         return CMD_USAGE;
     figure_init(&figure);

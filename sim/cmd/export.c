@@ -33,7 +33,7 @@ static const struct export_target *parse_target(const char *arg, const struct ar
     nearest_init(&near, arg);
     for (size_t i = 0; export_targets[i]; i++)
         nearest_add(&near, export_targets[i]->name);
-    args_error(state, "no target '%s'%s; expected jax, megatron, pytorch or torchtitan", arg,
+    args_error(state, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s", arg,
                nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }

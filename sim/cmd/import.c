@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/file_kind.h"
+#include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "import/job.h"
@@ -16,10 +18,11 @@
 
 static const struct source {
     const char *name;
+    enum file_kind kind;
     void (*read)(struct import_job *job, struct place first, const char *text, struct diag *diag);
 } sources[] = {
-    {"megatron", import_megatron},
-    {"torchtitan", import_torchtitan},
+    {"megatron", FILE_MEGATRON, import_megatron},
+    {"torchtitan", FILE_TORCHTITAN, import_torchtitan},
 };
 
 struct options {
@@ -32,11 +35,18 @@ enum { KEY_DEVICES = 4300, KEY_FROM, KEY_MODEL };
 
 static void parse_source(struct options *o, const char *arg, const struct argp_state *state)
 {
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    nearest_init(&near, arg);
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!strcmp(sources[i].name, arg))
             o->source = &sources[i];
+        nearest_add(&near, sources[i].name);
+    }
     if (!o->source)
-        args_error(state, "no source '%s'; expected megatron or torchtitan", arg);
+        args_error(state, "no source '%s'; expected megatron or torchtitan%s", arg,
+                   nearest_hint(&near, hint, sizeof hint));
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -94,8 +104,10 @@ static int convert(const struct options *o, const struct text *file)
     import_job_init(&job);
     job.size = o->model;
     job.devices = o->devices;
-    o->source->read(&job, (struct place){o->path, 1, 1}, text_get(file), &diag);
-    import_job_print(&job, o->source->name, &out, &diag);
+    if (!file_kind_refuse(&diag, o->path, text_get(file), file->length, o->source->kind)) {
+        o->source->read(&job, (struct place){o->path, 1, 1}, text_get(file), &diag);
+        import_job_print(&job, o->source->name, &out, &diag);
+    }
     if (out.failed)
         diag_no_memory(&diag);
     diag_write(&diag, stderr);

@@ -62,6 +62,18 @@ static void print_help(FILE *file)
                                                                          "not empty: no colours\n");
 }
 
+/* "shardsim help run" is "shardsim run --help". */
+static void turn_help(int argc, char **argv)
+{
+    static char help[] = "--help";
+
+    if (argc < 3 || strcmp(argv[1], "help") != 0)
+        return;
+    for (int i = 1; i + 1 < argc; i++)
+        argv[i] = argv[i + 1];
+    argv[argc - 1] = help;
+}
+
 static int run(int argc, char **argv)
 {
     atexit(cmd_close_output);
@@ -69,6 +81,7 @@ static int run(int argc, char **argv)
         print_help(stderr);
         return CMD_USAGE;
     }
+    turn_help(argc, argv);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help(stdout);
         return CMD_OK;

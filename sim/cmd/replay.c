@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "capture/axes.h"
 #include "capture/hlo.h"
 #include "cmd/args.h"
@@ -88,6 +89,8 @@ static int read_capture(struct capture *out, const struct options *o)
 
     if (status != SHD_OK)
         diag_failure(&diag, (struct place){o->file, 0, 0}, status, "%s", err.text);
+    else if (file_kind_refuse(&diag, o->file, text_get(&text), text.length, FILE_MODULE))
+        status = SHD_EINVAL;
     else if (!hlo_is_module(text_get(&text), text.length))
         diag_error(&diag, (struct place){o->file, 1, 1},
                    "not the text of a compiled XLA module; expected it to begin with 'HloModule', "

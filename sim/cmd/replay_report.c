@@ -55,6 +55,7 @@ static void add_head(const struct replay_report *r, size_t width, struct text *o
         text_add(out, "  note      ");
         wrap_add(out, width, 12, 12, c->notes[i]);
     }
+    out->failed |= line.failed;
     text_fini(&line);
 }
 
@@ -112,6 +113,7 @@ static void add_places(const struct replay_report *r, size_t width, struct text 
             text_addf(out, "%*zu  ", NUMBER_WIDTH, i + 1);
             wrap_add(out, width, NUMBER_WIDTH + 2, NUMBER_WIDTH + 2, text_get(&line));
         }
+        out->failed |= line.failed;
         text_fini(&line);
     }
 }
@@ -167,6 +169,7 @@ static void add_sums(const struct replay_report *r, const char *title, name_fn n
     }
     text_addf(out, "  %-10s", title);
     wrap_add(out, width, 12, 12, line.length ? text_get(&line) : "nothing");
+    out->failed |= line.failed;
     text_fini(&line);
 }
 
@@ -201,6 +204,7 @@ static void add_time(const struct replay_report *r, size_t width, struct text *o
               units_print_seconds(seconds, sizeof seconds, r->rows->seconds), r->hardware->name);
     text_add(out, "\nmodelled    ");
     wrap_add(out, width, 12, 12, text_get(&line));
+    out->failed |= line.failed;
     text_fini(&line);
 }
 
@@ -261,6 +265,7 @@ static void add_verdict(const struct replay_report *r, uint128 ours, size_t widt
                   theirs > ours ? r->beside_name : r->capture->title, theirs > ours ? a : b,
                   theirs > ours ? b : a);
     wrap_add(out, width, 0, 0, text_get(&line));
+    out->failed |= line.failed;
     text_fini(&line);
 }
 

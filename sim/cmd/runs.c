@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
@@ -18,6 +19,7 @@
 
 #define IDS_MAX 64 /* that are compared: more fill no screen */
 #define CELL_MAX 48
+#define VERSION_SHOWN 31 /* bytes of a version */
 
 struct options {
     const char *verb, *path;
@@ -90,9 +92,17 @@ static const char *bytes(char *buf, double value)
     return units_print_bytes(buf, CELL_MAX, (uint128)value);
 }
 
-static const char *seconds(char *buf, double value)
+/* Replayed where that is known, else modelled, which is marked. */
+static void add_step(struct table *table, const struct runs_row *row)
 {
-    return value < 0 ? "-" : units_print_seconds(buf, CELL_MAX, value);
+    char buf[CELL_MAX];
+
+    if (row->replayed >= 0)
+        table_add(table, "%s", units_print_seconds(buf, sizeof buf, row->replayed));
+    else if (row->modelled >= 0)
+        table_add(table, "~%s", units_print_seconds(buf, sizeof buf, row->modelled));
+    else
+        table_add(table, "-");
 }
 
 /* The table of a list or a comparison, and the run that the others are compared with. */
@@ -100,7 +110,12 @@ struct listing {
     struct table table;
     bool compares;
     size_t nrows;
-    double received, peak; /* of the first run */
+    size_t room;                        /* columns for the name of a run */
+    double received, peak, model_flops; /* of the first run */
+    bool modelled;                      /* a step of it is */
+    char version[VERSION_SHOWN + 1];    /* of the program, of the last run */
+    struct text versions;               /* where it changes */
+    int64_t unlike;                     /* a run of another model or step than the first; 0: none */
 };
 
 static void add_ratio(struct table *table, double value, double base)
@@ -109,6 +124,44 @@ static void add_ratio(struct table *table, double value, double base)
         table_add(table, "%.2fx", value / base);
     else
         table_add(table, "-");
+}
+
+/* "strategies: data-and-tensor"; if there is no room for it its end, which tells runs of one file
+ * apart. */
+static void add_name(struct listing *l, const struct runs_row *row)
+{
+    bool named = strcmp(row->strategy, "default") != 0;
+    struct text name = TEXT_INIT;
+    const char *from;
+    size_t width;
+
+    text_addf(&name, "%s%s%s", row->scenario, named ? ": " : "", named ? row->strategy : "");
+    from = text_get(&name);
+    width = table_width(from);
+    if (width <= l->room) {
+        table_add(&l->table, "%s", from);
+    } else {
+        for (; table_width(from) > l->room - 3 || ((unsigned char)*from & 0xc0) == 0x80;)
+            from++;
+        table_add(&l->table, "...%s", from);
+    }
+    l->table.failed |= name.failed;
+    text_fini(&name);
+}
+
+/* Runs of another version of the program are told apart below the table. */
+static void add_version(struct listing *l, const struct runs_row *row)
+{
+    char version[VERSION_SHOWN + 1];
+
+    snprintf(version, sizeof version, "%.*s", VERSION_SHOWN, row->version);
+    if (!strcmp(version, l->version))
+        return;
+    if (l->versions.length)
+        text_addf(&l->versions, "; from run %" PRId64 " on %s", row->id, version);
+    else
+        text_addf(&l->versions, "by shardsim %s", version);
+    snprintf(l->version, sizeof l->version, "%s", version);
 }
 
 static int add_row(void *context, const struct runs_row *row)
@@ -120,12 +173,15 @@ static int add_row(void *context, const struct runs_row *row)
     if (l->nrows++ == 0) {
         l->received = row->received;
         l->peak = row->peak;
+        l->model_flops = row->model_flops;
     }
+    if (row->model_flops != l->model_flops && !l->unlike)
+        l->unlike = row->id;
+    l->modelled |= row->replayed < 0 && row->modelled >= 0;
     table_add(t, "%" PRId64, row->id);
-    table_add(t, "%.16s", row->time); /* to the minute */
-    table_add(t, "%s%s%s", row->scenario, strcmp(row->strategy, "default") ? ": " : "",
-              strcmp(row->strategy, "default") ? row->strategy : "");
-    table_add(t, "%s", row->mode);
+    if (!l->compares)
+        table_add(t, "%.16s", row->time); /* to the minute */
+    add_name(l, row);
     table_add(t, "%" PRId64, row->devices);
     table_add(t, "%s", bytes(buf, row->received));
     if (l->compares)
@@ -133,24 +189,32 @@ static int add_row(void *context, const struct runs_row *row)
     table_add(t, "%s", bytes(buf, row->peak));
     if (l->compares)
         add_ratio(t, row->peak, l->peak);
-    table_add(t, "%s", seconds(buf, row->replayed));
-    table_add(t, "%s", seconds(buf, row->modelled));
-    table_add(t, "%s", row->version);
+    add_step(t, row);
+    add_version(l, row);
     return t->failed ? SHD_ENOMEM : SHD_OK;
 }
 
+/* What the other columns take, of cells such as "1023 MiB"; at least so much is left for names. */
+#define LIST_OTHERS 62
+#define COMPARE_OTHERS 65
+#define NAMES_LEAST 12
+
 static void begin(struct listing *l, bool compares)
 {
-    static const char *const list[] = {"run",      "kept, UTC",   "what",     "mode",     "devices",
-                                       "received", "peak memory", "replayed", "modelled", "by"};
-    static const char *const beside[] = {"run",      "kept, UTC", "what",     "mode",
-                                         "devices",  "received",  "to first", "peak memory",
-                                         "to first", "replayed",  "modelled", "by"};
+    static const char *const list[] = {"run",      "kept, UTC", "what", "devices",
+                                       "received", "peak",      "step"};
+    static const char *const beside[] = {"run",      "what", "devices",  "received",
+                                         "to first", "peak", "to first", "step"};
     const char *const *heads = compares ? beside : list;
     size_t nheads = compares ? sizeof beside / sizeof *beside : sizeof list / sizeof *list;
+    size_t others = compares ? COMPARE_OTHERS : LIST_OTHERS;
+    struct screen screen;
 
-    *l = (struct listing){.compares = compares};
-    table_init(&l->table, compares ? "rlllrrrrrrrl" : "rlllrrrrrl");
+    screen_init(&screen, stdout, SCREEN_NEVER);
+    *l = (struct listing){.compares = compares, .room = NAMES_LEAST, .versions = TEXT_INIT};
+    if (screen.columns > others + NAMES_LEAST)
+        l->room = screen.columns - others;
+    table_init(&l->table, compares ? "rlrrrrrr" : "rllrrrr");
     for (size_t i = 0; i < nheads; i++)
         table_add(&l->table, "%s", heads[i]);
 }
@@ -168,6 +232,17 @@ static int print_table(const struct options *o, struct runs *runs, struct text *
         status = runs_find(runs, o->ids[i], add_row, &l, err);
     if (status == SHD_OK)
         table_print(&l.table, 0, text);
+    if (l.versions.length)
+        text_addf(text, "%s\n", text_get(&l.versions));
+    if (l.modelled)
+        text_add(text, "~ modelled on the cluster of the scenario, not replayed\n");
+    if (l.compares && l.unlike)
+        text_addf(text,
+                  "run %" PRId64 " is of another model or step than the first; compare only the "
+                  "like\n",
+                  l.unlike);
+    text->failed |= l.versions.failed;
+    text_fini(&l.versions);
     table_fini(&l.table);
     return status;
 }
@@ -199,8 +274,8 @@ static int run(int argc, char **argv)
         "The results that --save of run, plan and compare kept: list them, show one as the JSON "
         "that --json prints, or compare some with the first.\v"
         "A list tells the bytes that all devices receive, the most memory of a device, and the "
-        "seconds of a step, replayed or modelled; 'by' is the version of the program. The file is "
-        "a database of SQLite, with a row for each result.\n\n"
+        "time of a step, replayed, or modelled with a ~ before it. Names too long for the screen "
+        "lose their beginning. The file is a database of SQLite, with a row for each result.\n\n"
         "Examples:\n"
         "  Keep the plans of a file:\n"
         "    shardsim plan -q --save=runs.db scenarios/strategies.yaml\n"

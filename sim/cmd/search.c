@@ -15,6 +15,7 @@
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/pages.h"
+#include "cmd/picture.h"
 #include "cmd/search_picture.h"
 #include "cmd/search_report.h"
 #include "cmd/search_scaling.h"
@@ -80,8 +81,10 @@ static const struct argp_option option_table[] = {
     {"threads", 't', "N", 0, "Plan with so many threads (one a core)", 0},
     {"sensitivity", KEY_SENSITIVITY, NULL, 0,
      "Search again with links 10 % slower, with half the memory, and with a node less", 0},
-    {"picture", KEY_PICTURE, "FILE.svg", 0,
-     "Draw steps against memory; of several --devices, throughput against these", 0},
+    {"picture", KEY_PICTURE, "FILE", 0,
+     "Draw steps against memory; of several --devices, throughput against these: FILE.svg or "
+     "FILE.png",
+     0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
     {"journal", KEY_JOURNAL, "FILE", 0,
      "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
@@ -181,6 +184,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_devices(o, arg, state);
         return 0;
     case KEY_PICTURE:
+        if (!picture_is_name(arg))
+            args_error(state, "--picture is '%s'; expected a name that ends in " PICTURE_NAMES,
+                       arg);
         o->picture = arg;
         return 0;
     case KEY_WITHIN:
@@ -325,8 +331,7 @@ static int draw_front(const struct options *o, const struct search_outcome *outc
     int status;
 
     search_picture_front(&text, outcome);
-    status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the picture")
-                         : store_write(o->picture, &text, &err);
+    status = picture_write(o->picture, &text, &err);
     text_fini(&text);
     if (status == SHD_OK)
         return CMD_OK;
@@ -447,8 +452,12 @@ static int cores_each(void)
 
 static int search_what_is_asked(struct options *o)
 {
-    int exit = chosen_load(&o->chosen);
+    int exit = cmd_check_output(o->output);
 
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o->picture);
+    if (exit == CMD_OK)
+        exit = chosen_load(&o->chosen);
     if (exit != CMD_OK)
         return exit;
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);

@@ -321,7 +321,9 @@ static void print_done(struct text *out, const struct search *s)
 void search_report_text(struct text *out, const struct search_outcome *report)
 {
     if (report->search->nbest == 0) {
-        text_add(out, "best          none: no layout that was planned fits\n");
+        text_add(out,
+                 "best          none: no layout that was planned fits; try more --devices, or a\n"
+                 "              smaller batch.size\n");
     } else {
         print_winner(out, report);
         print_why(out, report);

@@ -11,10 +11,10 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/picture.h"
 #include "cmd/search_picture.h"
 #include "report/table.h"
 #include "search/outcome.h"
-#include "store/write.h"
 
 /* ---- counts ---- */
 
@@ -25,9 +25,10 @@ static int parse_count(int64_t *out, const char **text, struct shd_error *err)
     errno = 0;
     *out = strtoll(*text, &end, 10);
     if (end == *text || errno || *out < 1 || *out > INT32_MAX)
-        return shd_error_set(err, SHD_EINVAL,
-                             "'%.30s' is not a valid count; expected 1 to %d, as 64, 64..4096 or 64,96,128",
-                             *text, INT32_MAX);
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "'%.30s' is not a valid count; expected 1 to %d, as 64, 64..4096 or 64,96,128", *text,
+            INT32_MAX);
     *text = end;
     return SHD_OK;
 }
@@ -197,7 +198,8 @@ static void print_rows(struct text *out, const struct scaling *s, const struct r
                   best->devices, best->device_tokens_per_s,
                   s->price > 0 ? ", and the lowest cost" : "");
     else
-        text_add(out, "most of each  none: no layout that was planned fits\n\n");
+        text_add(out,
+                 "most of each  none: no layout that was planned fits; try more --devices\n\n");
     table_print(&table, 0, out);
     table_fini(&table);
 }
@@ -255,8 +257,7 @@ static int draw(const struct scaling *s, const struct row *rows, struct shd_erro
             tokens[n++] = rows[i].figures.tokens_per_s;
         }
     search_picture_scaling(&text, s->trial->hardware->name, devices, tokens, n);
-    status = text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the picture")
-                         : store_write(s->picture, &text, err);
+    status = picture_write(s->picture, &text, err);
     text_fini(&text);
     return status;
 }

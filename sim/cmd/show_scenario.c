@@ -39,16 +39,45 @@ static int run_functions(int argc, char **argv)
                  graph_text_print_help);
 }
 
+static error_t parse_key(int key, char *arg, struct argp_state *state)
+{
+    const char **wanted = state->input;
+
+    if (key != ARGP_KEY_ARG)
+        return ARGP_ERR_UNKNOWN;
+    if (*wanted)
+        args_error(state, "one key at a time; '%s' is too much", arg);
+    *wanted = arg;
+    return 0;
+}
+
 static int run_options(int argc, char **argv)
 {
-    return print(argc, argv,
-                 "Print all that a scenario file can say: each key with its type, its default and "
-                 "what it means.\v"
-                 "Examples:\n"
-                 "  What can be said of the model?\n"
-                 "    shardsim show options | grep -A 1 '^model'\n\n"
-                 ARGS_EXIT_STATUS(""),
-                 scenario_print_options);
+    static const struct argp argp = {
+        NULL, parse_key, "[KEY]",
+        "Print all that a scenario file can say, or what has KEY in its name: each key with its "
+        "type, its default and what it means.\v"
+        "Examples:\n"
+        "  What can be said of the model?\n"
+        "    shardsim show options model\n"
+        "  Where are heads told?\n"
+        "    shardsim show options heads\n\n"
+        ARGS_EXIT_STATUS(""),
+        NULL, NULL, NULL};
+    const char *key = NULL;
+    char near[64];
+    struct text text = TEXT_INIT;
+    int status = CMD_USAGE;
+
+    args_parse(&argp, argc, argv, &key);
+    if (scenario_print_options(&text, key) > 0 || text.failed)
+        status = cmd_put(&text);
+    else if (*scenario_nearest_option(key, near, sizeof near))
+        cmd_error("no option has '%s' in its name; did you mean '%s'?", key, near);
+    else
+        cmd_error("no option has '%s' in its name; 'shardsim show options' lists all", key);
+    text_fini(&text);
+    return status;
 }
 
 static int run_schema(int argc, char **argv)

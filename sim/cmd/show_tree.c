@@ -29,8 +29,8 @@ static const struct argp_option option_table[] = {
      "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins", 0},
     {"auto", KEY_AUTO, NULL, 0, "No rules: specs by shapes, for axes named dp, fsdp, sp, tp", 0},
     {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay whole (default: 0)", 0},
-    {"large", KEY_LARGE, "SIZE", 0,
-     "Warn of arrays left whole from this size on (default: 1MiB)", 0},
+    {"large", KEY_LARGE, "SIZE", 0, "Warn of arrays left whole from this size on (default: 1MiB)",
+     0},
     {"json", KEY_JSON, NULL, 0, "As JSON", 0},
     {0}};
 
@@ -86,7 +86,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (is_scenario(o))
             return 0;
         if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
-            args_error(state, !o->model  ? "no model given"
+            args_error(state, !o->model  ? "no model given; expected the file of one, or a scenario"
                               : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
                                          : "give either --rules FILE or --auto");
         return 0;
@@ -112,20 +112,25 @@ static int show(const struct tree_layout *layout, bool json)
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "MODEL",
+        option_table,
+        parse_option,
+        "MODEL",
         "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
         "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
         "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its "
         "header is read), an index of such files, a config.json of a Hugging Face model, a "
-        "directory with one of these, or a YAML or JSON list of names and shapes.  Of a scenario, which has "
+        "directory with one of these, or a YAML or JSON list of names and shapes.  Of a scenario, "
+        "which has "
         "a mesh and rules, it lists what 'shardsim show names' does.\v"
         "Examples:\n"
         "  A model by rules of one's own:\n"
         "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
         "  The same, placed by shapes:\n"
-        "    shardsim show tree llama/config.json --auto --mesh fsdp=4,tp=2\n\n"
-        ARGS_EXIT_STATUS("  1    an array does not divide by its axes\n"),
-        NULL, NULL, NULL};
+        "    shardsim show tree llama/config.json --auto --mesh fsdp=4,tp=2\n\n" ARGS_EXIT_STATUS(
+            "  1    an array does not divide by its axes\n"),
+        NULL,
+        NULL,
+        NULL};
     struct options o = {.large_bytes = UINT64_C(1) << 20};
     struct diag diag = DIAG_INIT;
     struct tree_layout layout;

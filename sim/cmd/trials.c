@@ -55,7 +55,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
+        for (int i = 0; state->root_argp->children[i].argp; i++)
+            state->child_inputs[i] = &o->work;
         return 0;
     case 'j':
         o->json = true;
@@ -178,12 +179,14 @@ static int try_all(struct options *o, enum record_mode mode)
 
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
-    const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp_child children[] = {
+        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    const struct argp_child on_paper[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
     const struct argp argp = {option_table + (mode == RECORD_PLANNED ? NRUN_OPTIONS : 0),
                               parse_option,
                               "SCENARIO...",
                               doc,
-                              children,
+                              mode == RECORD_PLANNED ? on_paper : children,
                               NULL,
                               NULL};
     struct options o = {.json = false};

@@ -12,6 +12,7 @@
 #include "cmd/progress.h"
 #include "model/model.h"
 #include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "store/write.h"
 #include "trial/fit.h"
 
@@ -50,6 +51,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp work_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+enum { KEY_SPREAD = 2000 }; /* no short form */
+
+static const struct argp_option spread_table[] = {
+#ifdef WITH_MPI
+    {"spread", KEY_SPREAD, "AXIS", 0,
+     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if not "
+     "given, devices that follow each other",
+     0},
+#endif
+    {NULL, 0, NULL, 0, NULL, 0}};
+
+static error_t parse_spread(int key, char *arg, struct argp_state *state)
+{
+    struct work *w = state->input;
+
+    if (key != KEY_SPREAD)
+        return ARGP_ERR_UNKNOWN;
+    w->spread_axis = arg;
+    return 0;
+}
+
+const struct argp work_spread_argp = {spread_table, parse_spread, NULL, NULL, NULL, NULL, NULL};
 
 bool work_init(struct work *out, int argc)
 {
@@ -98,6 +122,7 @@ static void report_unknown_strategies(struct work *w)
         struct text names = TEXT_INIT;
         char hint[NEAREST_HINT_MAX];
         bool found = false;
+        size_t nnames = 0;
 
         nearest_init(&near, w->strategies[s]);
         for (size_t f = 0; f < w->nnames; f++)
@@ -106,13 +131,19 @@ static void report_unknown_strategies(struct work *w)
 
                 found |= !strcmp(name, w->strategies[s]);
                 nearest_add(&near, name);
+                nnames++;
                 text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
             }
         w->diag.no_memory |= names.failed;
-        if (!found)
+        if (!found && nnames > 1)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
                        text_get(&names), nearest_hint(&near, hint, sizeof hint));
+        else if (!found)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected %s, the only one, which needs no "
+                       "--strategy",
+                       w->strategies[s], text_get(&names));
         text_fini(&names);
     }
 }
@@ -201,6 +232,23 @@ int work_prepare(struct work *w)
     return exit;
 }
 
+/* Whether devices can be spread so. */
+static int check_spread(struct work *w, const struct work_item *item)
+{
+    struct shd_error err;
+    struct spread *spread;
+
+    if (!w->spread_axis)
+        return CMD_OK;
+    if (spread_create(&spread, item->trial.mesh, w->spread_axis, &err) != SHD_OK) {
+        log_error(&w->log, "%s: %s: %s", item->scenario->place.file, item->scenario->strategy,
+                  err.text);
+        return err.status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+    }
+    spread_destroy(spread);
+    return CMD_OK;
+}
+
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
 {
     struct trial *trial = &item->trial;
@@ -211,6 +259,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct shd_error err;
     int status;
 
+    status = w->alone ? CMD_OK : check_spread(w, item);
+    if (status != CMD_OK) {
+        progress_stop(progress);
+        return status;
+    }
     trial->over_ranks = ranks_count() > 1 && !w->alone;
     trial->spread_axis = w->spread_axis;
     status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
@@ -239,20 +292,23 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
 
 int work_tell_fit(struct work *work, const struct work_item *item)
 {
-    struct text line = TEXT_INIT;
+    struct text line = TEXT_INIT, unit = TEXT_INIT;
     struct shd_error err;
     struct fit fit;
     int status = trial_fit(&fit, &item->trial, &err);
 
     if (status == SHD_OK) {
         fit_sentence(&fit, &line);
-        if (line.failed)
+        fit_unit(item->scenario->memory_limit_bytes, &unit);
+        if (line.failed || unit.failed)
             status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
     }
     if (status == SHD_OK)
-        log_note(&work->log, "%s: %s", item->scenario->strategy, text_get(&line));
-    else
+        log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),
+                 unit.length ? "; " : "", text_get(&unit));
+    if (status != SHD_OK)
         log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
+    text_fini(&unit);
     text_fini(&line);
     return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
 }

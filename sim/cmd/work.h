@@ -46,6 +46,9 @@ struct work {
  * is the work. */
 extern const struct argp work_argp;
 
+/* Where devices are spread over ranks; without options in builds that have none.  The same input. */
+extern const struct argp work_spread_argp;
+
 /* Nothing yet, with room for the arguments of a command line.  False: no memory, which is told. */
 bool work_init(struct work *out, int argc);
 void work_fini(struct work *work);

@@ -1,6 +1,6 @@
 /* curves.h - a drawing of numbers along steps: a line for each series, and how far they are apart.
  *
- * As text it is a table of some of the steps; as SVG there is a second chart below, on a
+ * As text it is a table of some of the steps; as SVG there is a second chart beside it, on a
  * logarithmic scale, of how far each series has come to be from the first so far: lines that are
  * one on the first chart are told apart there.
  *

@@ -6,31 +6,30 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "draw/colour.h"
 #include "draw/curves.h"
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture. */
-#define CHART_WIDTH 640
-#define CHART_HEIGHT 260
-#define LEFT 80 /* for the numbers of an axis */
-#define CHART_GAP 64
-#define KEY_LENGTH 24
+#define LEFT 56 /* for the numbers of an axis */
+#define CHART_GAP 16
+#define CHART_HEIGHT 320
 #define NTICKS 5
 #define DECADES_MAX 10
 
 struct chart {
-    double top;       /* of the picture */
+    double left, top, width; /* of its lines in the picture */
     double low, high; /* values at its bottom and top; of a logarithmic one their logarithms */
     bool logarithmic; /* powers of ten */
     int nticks;       /* parts that it is ruled into */
 };
 
-static double x_of(const struct curves *curves, uint32_t step)
+static double x_of(const struct curves *curves, const struct chart *chart, uint32_t step)
 {
-    return LEFT + (double)step * CHART_WIDTH / (curves->nsteps > 1 ? curves->nsteps - 1 : 1);
+    return chart->left +
+           (double)step * chart->width / (curves->nsteps > 1 ? curves->nsteps - 1 : 1);
 }
 
 static double y_of(const struct chart *chart, double value)
@@ -46,20 +45,20 @@ static void draw_frame(const struct curves *curves, const struct chart *chart, c
 {
     char label[32];
 
-    svg_text(out, LEFT, chart->top - 10, "h", "start", what);
+    svg_text(out, chart->left, chart->top - 10, "h", "start", what);
     for (int i = 0; i <= chart->nticks; i++) {
         double at = chart->low + (chart->high - chart->low) * i / chart->nticks;
         double y = chart->top + CHART_HEIGHT * (double)(chart->nticks - i) / chart->nticks;
 
         snprintf(label, sizeof label, chart->logarithmic ? "1e%.0f" : "%.2f", at);
-        svg_text(out, LEFT - 6, y + 4, "l", "end", label);
-        text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y, CHART_WIDTH);
+        svg_text(out, chart->left - 6, y + 4, "l", "end", label);
+        text_addf(out, "<path class=\"g\" d=\"M%.1f %.1fh%.1f\"/>\n", chart->left, y, chart->width);
     }
     for (int i = 0; i <= NTICKS; i++) {
         uint32_t step = (uint32_t)((uint64_t)(curves->nsteps - 1) * (uint64_t)i / NTICKS);
 
         snprintf(label, sizeof label, "%u", step);
-        svg_text(out, x_of(curves, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
+        svg_text(out, x_of(curves, chart, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
                  "middle", label);
     }
 }
@@ -74,7 +73,7 @@ static void draw_line(const struct curves *curves, const struct chart *chart, ui
     double farthest = 0;
     bool drawing = false;
 
-    text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
+    text_add(out, "<path class=\"k\" fill=\"none\" stroke-width=\"1.5\" d=\"");
     for (uint32_t s = 0; s < curves->nsteps; s++) {
         double value = values[s];
 
@@ -84,20 +83,25 @@ static void draw_line(const struct curves *curves, const struct chart *chart, ui
             drawing = false;
             continue;
         }
-        text_addf(out, "%c%.1f %.1f", drawing ? 'L' : 'M', x_of(curves, s), y_of(chart, value));
+        text_addf(out, "%c%.1f %.1f", drawing ? 'L' : 'M', x_of(curves, chart, s),
+                  y_of(chart, value));
         drawing = true;
     }
     text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
 }
 
-static void draw_keys(const struct curves *curves, double top, struct text *out)
+/* Below the charts; returns where it ends. */
+static double draw_keys(const struct curves *curves, double top, struct text *out)
 {
-    for (uint32_t i = 0; i < curves->nseries; i++) {
-        double x = LEFT + CHART_WIDTH + SVG_MARGIN, y = top + i * (double)SVG_LINE_HEIGHT;
+    struct svg_key *keys = calloc(curves->nseries + 1, sizeof *keys);
 
-        svg_box(out, x, y, KEY_LENGTH, 3, colour_line((int32_t)i));
-        svg_text(out, x + KEY_LENGTH + 6, y + 6, "l", "start", curves->series[i].name);
-    }
+    for (uint32_t i = 0; keys && i < curves->nseries; i++)
+        keys[i] = (struct svg_key){curves->series[i].name, colour_line((int32_t)i), "", true};
+    if (keys)
+        top = svg_keys(out, LEFT, top, SVG_ROOM - LEFT, keys, curves->nseries);
+    out->failed |= !keys;
+    free(keys);
+    return top;
 }
 
 /* From whole numbers to whole numbers, with room for the ticks between. */
@@ -147,46 +151,32 @@ static void fit_distances(struct chart *chart, const struct curves *curves)
     chart->nticks = (int)(chart->high - chart->low);
 }
 
-static double page_width(const struct curves *curves)
-{
-    size_t longest = 0;
-    double width;
-
-    for (uint32_t i = 0; i < curves->nseries; i++)
-        longest =
-            strlen(curves->series[i].name) > longest ? strlen(curves->series[i].name) : longest;
-    width = LEFT + CHART_WIDTH + 2 * SVG_MARGIN + KEY_LENGTH + 6 + (double)longest * SVG_CHAR_WIDTH;
-    for (size_t i = 0; i < curves->nnotes; i++)
-        svg_widen(&width, curves->notes[i], 6);
-    return width;
-}
-
+/* Both charts side by side, or one that has all the room. */
 void curves_draw_svg(const struct curves *curves, struct text *out)
 {
+    const struct svg_page page = {curves->title, curves->notes, curves->nnotes};
     bool both = curves->nseries > 1;
-    struct chart values = {.top = SVG_MARGIN + 3 * SVG_LINE_HEIGHT};
-    struct chart distances = {.top = values.top + CHART_HEIGHT + CHART_GAP};
-    double bottom = (both ? distances.top : values.top) + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT;
-    char what[160];
+    double room = SVG_ROOM - LEFT;
+    struct chart values = {
+        .left = LEFT, .top = SVG_LINE_HEIGHT, .width = both ? (room - LEFT - CHART_GAP) / 2 : room};
+    struct chart distances = values;
+    struct text body = TEXT_INIT;
+    char what[64];
+    double height;
 
     fit_values(&values, curves);
-    svg_begin(out, page_width(curves),
-              bottom + (double)(curves->nnotes + 1) * SVG_LINE_HEIGHT + SVG_MARGIN);
-    svg_text(out, SVG_MARGIN, SVG_MARGIN + 10, "t", "start", curves->title);
-    draw_frame(curves, &values, curves->what, out);
+    draw_frame(curves, &values, curves->what, &body);
     for (uint32_t i = curves->nseries; i-- > 0;)
-        draw_line(curves, &values, i, out);
-    draw_keys(curves, values.top, out);
+        draw_line(curves, &values, i, &body);
     if (both) {
+        distances.left += values.width + CHART_GAP + LEFT;
         fit_distances(&distances, curves);
-        snprintf(what, sizeof what, "largest |%s - %s of %s| so far", curves->what, curves->what,
-                 curves->series[0].name);
-        draw_frame(curves, &distances, what, out);
+        snprintf(what, sizeof what, "largest distance from %.24s so far", curves->series[0].name);
+        draw_frame(curves, &distances, what, &body);
         for (uint32_t i = 1; i < curves->nseries; i++)
-            draw_line(curves, &distances, i, out);
+            draw_line(curves, &distances, i, &body);
     }
-    for (size_t i = 0; i < curves->nnotes; i++)
-        svg_text(out, SVG_MARGIN, bottom + (double)(i + 1) * SVG_LINE_HEIGHT, "n", "start",
-                 curves->notes[i]);
-    text_add(out, "</svg>\n");
+    height = draw_keys(curves, values.top + CHART_HEIGHT + 1.5 * SVG_LINE_HEIGHT, &body);
+    svg_page(out, &page, &body, SVG_ROOM, height);
+    text_fini(&body);
 }

@@ -82,7 +82,7 @@ void figure_add_note(struct figure *figure, const char *note)
 
 struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint32_t ncolumns)
 {
-    struct figure_grid grid = {"", "", "", nrows, ncolumns, NULL, NULL, NULL, false};
+    struct figure_grid grid = {"", "", "", nrows, ncolumns, NULL, NULL, NULL, false, {"", "", ""}};
     void *list = figure->grids;
 
     if (!grow(figure, &list, figure->ngrids, sizeof *figure->grids))

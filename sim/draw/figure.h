@@ -21,7 +21,9 @@
 #include "base/text.h"
 
 #define FIGURE_PLAIN (-1) /* no colour */
-#define FIGURE_CELLS_MAX 65536 /* of one drawing, as of a matrix of 256 devices; no eye sees more */
+#define FIGURE_CELLS_MAX                                                     \
+    65536 /* of one drawing, as of a matrix of 256 devices; no eye sees more \
+           */
 
 struct figure_part {
     const char *text;
@@ -31,15 +33,17 @@ struct figure_part {
 struct figure_cell {
     uint32_t first, nparts; /* in the figure's parts */
     double shade;           /* 0..1 in shaded grids */
+    bool set;               /* parts are one set, of the colour of the first: "0, 4" */
 };
 
 struct figure_grid {
-    const char *title;                   /* "" for none */
+    const char *title;                    /* "" for none */
     const char *row_title, *column_title; /* "" for none */
     uint32_t nrows, ncolumns;
     const char **row_labels, **column_labels; /* entries may be NULL */
     struct figure_cell *cells;                /* row-major */
     bool shaded;
+    const char *scale[3]; /* of a shaded grid, what no shade, half and full mean; "": not drawn */
 };
 
 struct figure {

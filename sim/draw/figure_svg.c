@@ -6,25 +6,31 @@
 
 #include "draw/figure.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "draw/colour.h"
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture, for text of 12 px. */
-#define PAGE_WIDTH 960 /* grids flow within it; a wider grid makes the page wider */
-#define PART_WIDTH_MIN 34 /* of a cell, so that it is no stripe */
-#define GAP 36 /* between grids */
-#define PART_HEIGHT 26 /* of a cell: a line with room above and below */
-#define SHADED_LABELS_MAX 16 /* columns up to which shaded cells show their text */
+#define PART_WIDTH_MIN 34    /* of a cell, so that it is no stripe */
+#define GAP 36               /* between grids */
+#define PART_HEIGHT 26       /* of a cell: a line with room above and below */
+#define SHADED_LABELS_MAX 32 /* columns up to which shaded cells show their text */
+#define SHADED_HEIGHT 480.0  /* of a grid whose cells show no text */
+#define SCALE_STEPS 32       /* of the scale of colours */
+#define SCALE_STEP 5         /* length of one */
+#define SCALE_HEIGHT 40
 
-/* Where a grid's parts go, in pixels from its corner. */
+/* Where a grid's parts go, in pixels from its corner.  A grid with too many rows or columns for a
+ * slide is cut into bands of them. */
 struct layout {
     const struct figure *figure;
     const struct figure_grid *grid;
     uint32_t across, down; /* parts of a cell */
-    double part_width, part_height;
-    double left, top; /* of the first cell */
+    double cell_width, cell_height;
+    double left, top;       /* of the first cell of a band */
+    uint32_t rows, columns; /* of a band */
     double width, height;
 };
 
@@ -43,165 +49,348 @@ static bool shows_text(const struct figure_grid *grid)
     return !grid->shaded || grid->ncolumns <= SHADED_LABELS_MAX;
 }
 
-static void lay_out(struct layout *l, const struct figure *figure, const struct figure_grid *grid)
+static double larger(double a, double b)
 {
+    return a > b ? a : b;
+}
+
+/* How large a slide must be for it, by its width. */
+static double slide_of(double width, double height)
+{
+    return larger(width, height * SVG_WIDTH / SVG_HEIGHT);
+}
+
+/* Parts of a cell: about as many across as down. */
+static void lay_out_cell(struct layout *l)
+{
+    const struct figure_grid *grid = l->grid;
     uint32_t most = 1;
     size_t longest = 1, labels = widest(grid->column_labels, grid->ncolumns);
-    size_t rows = widest(grid->row_labels, grid->nrows);
 
-    *l = (struct layout){.figure = figure, .grid = grid, .across = 1};
-    for (size_t i = 0; i < (size_t)grid->nrows * grid->ncolumns; i++) {
-        const struct figure_cell *c = &grid->cells[i];
-
-        most = c->nparts > most ? c->nparts : most;
-    }
-    for (size_t p = 0; p < figure->nparts; p++) /* of all grids, so that they are alike */
-        if (strlen(figure->parts[p].text) > longest)
-            longest = strlen(figure->parts[p].text);
-    while (l->across * l->across < most)
+    for (size_t i = 0; i < (size_t)grid->nrows * grid->ncolumns; i++)
+        most = grid->cells[i].nparts > most ? grid->cells[i].nparts : most;
+    for (size_t p = 0; p < l->figure->nparts; p++) /* of all grids, so that they are alike */
+        if (strlen(l->figure->parts[p].text) > longest)
+            longest = strlen(l->figure->parts[p].text);
+    for (l->across = 1; l->across * l->across < most;)
         l->across++;
     l->down = (most + l->across - 1) / l->across;
-    l->part_width = (double)longest * SVG_CHAR_WIDTH + 16;
-    if (l->part_width < PART_WIDTH_MIN)
-        l->part_width = PART_WIDTH_MIN;
-    l->part_height = PART_HEIGHT;
+    l->cell_width = l->across * larger((double)longest * SVG_CHAR_WIDTH + (grid->shaded ? 8 : 16),
+                                       PART_WIDTH_MIN);
+    l->cell_height = PART_HEIGHT * l->down;
     if (!shows_text(grid))
-        l->part_width = l->part_height = grid->ncolumns > 64 ? 5 : 10;
-    else if (l->part_width * l->across < (double)labels * SVG_CHAR_WIDTH + 6)
-        l->part_width = ((double)labels * SVG_CHAR_WIDTH + 6) / l->across;
+        l->cell_width = l->cell_height = larger(floor(SHADED_HEIGHT / grid->ncolumns), 3);
+    else
+        l->cell_width = larger(l->cell_width, (double)labels * SVG_CHAR_WIDTH + 6);
+}
+
+static uint32_t nbands(uint32_t n, uint32_t of)
+{
+    return of > 0 ? (n + of - 1) / of : 1;
+}
+
+/* The size of a grid in bands of rows side by side, or of columns below one another. */
+static void set_bands(struct layout *l, uint32_t rows, uint32_t columns)
+{
+    uint32_t beside = nbands(l->grid->nrows, rows), below = nbands(l->grid->ncolumns, columns);
+
+    l->rows = rows;
+    l->columns = columns;
+    l->width = beside * (l->left + l->cell_width * columns + GAP) - GAP;
+    l->height = below * (l->top + l->cell_height * rows + GAP / 2.0) - GAP / 2.0;
+}
+
+/* The bands that need the smallest slide; only grids that fill more than a page are cut. */
+static void choose_bands(struct layout *l)
+{
+    uint32_t nrows = l->grid->nrows, ncolumns = l->grid->ncolumns;
+    uint32_t rows = nrows, columns = ncolumns;
+    double least;
+
+    set_bands(l, nrows, ncolumns);
+    least = slide_of(l->width, l->height);
+    if (l->grid->shaded || least <= SVG_WIDTH)
+        return;
+    for (uint32_t n = 2; n <= nrows / 2; n++) {
+        set_bands(l, nbands(nrows, n), ncolumns);
+        if (slide_of(l->width, l->height) < least) {
+            least = slide_of(l->width, l->height);
+            rows = l->rows;
+        }
+    }
+    for (uint32_t n = 2; n <= ncolumns / 2; n++) {
+        set_bands(l, nrows, nbands(ncolumns, n));
+        if (slide_of(l->width, l->height) < least) {
+            least = slide_of(l->width, l->height);
+            rows = nrows;
+            columns = l->columns;
+        }
+    }
+    set_bands(l, rows, columns);
+}
+
+static void lay_out(struct layout *l, const struct figure *figure, const struct figure_grid *grid)
+{
+    size_t rows = widest(grid->row_labels, grid->nrows);
+    bool labels = widest(grid->column_labels, grid->ncolumns) > 0;
+
+    *l = (struct layout){.figure = figure, .grid = grid};
+    lay_out_cell(l);
     if (strlen(grid->row_title) > rows)
         rows = strlen(grid->row_title);
     l->left = rows ? (double)rows * SVG_CHAR_WIDTH + 8 : 0;
     l->top = (*grid->title ? SVG_LINE_HEIGHT : 0) + (*grid->column_title ? SVG_LINE_HEIGHT : 0) +
              (labels || *grid->row_title ? SVG_LINE_HEIGHT : 0);
-    l->width = l->left + l->part_width * l->across * grid->ncolumns;
-    if (l->width < (double)strlen(grid->title) * SVG_CHAR_WIDTH)
-        l->width = (double)strlen(grid->title) * SVG_CHAR_WIDTH;
-    l->height = l->top + l->part_height * l->down * grid->nrows;
+    choose_bands(l);
+    l->width = larger(l->width, (double)strlen(grid->title) * SVG_CHAR_WIDTH);
+    if (*grid->scale[0])
+        l->height += SCALE_HEIGHT + SVG_LINE_HEIGHT;
 }
 
 /* ---- one grid ---- */
 
-static void draw_cell(const struct layout *l, double x, double y, const struct figure_cell *cell,
-                      struct text *out)
+/* The parts of one line of a cell as one text. */
+static void join_parts(struct text *out, const struct layout *l, const struct figure_cell *cell,
+                       uint32_t from, uint32_t n)
 {
-    double width = l->part_width * l->across, height = l->part_height * l->down;
+    text_clear(out);
+    for (uint32_t p = from; p < from + n; p++) {
+        text_add(out, l->figure->parts[cell->first + p].text);
+        text_add(out, p + 1 < cell->nparts ? ", " : "");
+    }
+}
+
+/* A set has one colour, and its members are separated by commas. */
+static void draw_set(const struct layout *l, double x, double y, const struct figure_cell *cell,
+                     struct text *out)
+{
+    uint32_t lines = (cell->nparts + l->across - 1) / l->across;
+    struct text words = TEXT_INIT;
+
+    svg_box(out, x, y, l->cell_width, l->cell_height,
+            colour_of(l->figure->parts[cell->first].colour));
+    for (uint32_t line = 0; line < lines; line++) {
+        uint32_t from = line * l->across, n = cell->nparts - from;
+
+        join_parts(&words, l, cell, from, n < l->across ? n : l->across);
+        svg_text(out, x + l->cell_width / 2, y + l->cell_height * (line + 0.5) / lines + 4, "c",
+                 "middle", text_get(&words));
+    }
+    out->failed |= words.failed;
+    text_fini(&words);
+}
+
+static void draw_parts(const struct layout *l, double x, double y, const struct figure_cell *cell,
+                       struct text *out)
+{
     uint32_t lines = (cell->nparts + l->across - 1) / l->across;
 
-    if (l->grid->shaded)
-        svg_box(out, x, y, width, height, colour_shade(cell->shade));
     for (uint32_t p = 0; p < cell->nparts; p++) {
         const struct figure_part *part = &l->figure->parts[cell->first + p];
         uint32_t line = p / l->across, n = cell->nparts - line * l->across;
-        double w = width / (n < l->across ? n : l->across), h = height / lines;
+        double w = l->cell_width / (n < l->across ? n : l->across), h = l->cell_height / lines;
         double at_x = x + w * (p % l->across), at_y = y + h * line;
+        bool plain = part->colour == FIGURE_PLAIN;
 
-        if (part->colour != FIGURE_PLAIN)
+        if (!plain)
             svg_box(out, at_x, at_y, w, h, colour_of(part->colour));
-        if (shows_text(l->grid))
-            svg_text(out, at_x + w / 2, at_y + h / 2 + 4, "c", "middle", part->text);
+        svg_text(out, at_x + w / 2, at_y + h / 2 + 4, plain && !l->grid->shaded ? "v" : "c",
+                 "middle", part->text);
     }
-    if (shows_text(l->grid))
-        text_addf(out,
-                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"b\"/>\n", x,
-                  y, width, height);
 }
 
-static void draw_labels(const struct layout *l, double x, double y, struct text *out)
+static void draw_cell(const struct layout *l, double x, double y, const struct figure_cell *cell,
+                      struct text *out)
+{
+    if (cell->set && cell->nparts > 0)
+        draw_set(l, x, y, cell, out);
+    else
+        draw_parts(l, x, y, cell, out);
+}
+
+/* The borders of cells, as lines through all of them. */
+static void draw_borders(const struct layout *l, double x, double y, uint32_t nrows,
+                         uint32_t ncolumns, struct text *out)
+{
+    text_add(out, "<path class=\"b\" d=\"");
+    for (uint32_t r = 0; r <= nrows; r++)
+        text_addf(out, "M%.1f %.1fh%.1f", x, y + l->cell_height * r, l->cell_width * ncolumns);
+    for (uint32_t c = 0; c <= ncolumns; c++)
+        text_addf(out, "M%.1f %.1fv%.1f", x + l->cell_width * c, y, l->cell_height * nrows);
+    text_add(out, "\"/>\n");
+}
+
+static bool same_colour(struct colour a, struct colour b)
+{
+    return a.red == b.red && a.green == b.green && a.blue == b.blue;
+}
+
+/* Shades below the cells' texts: of neighbours of one colour one box, and none of white. */
+static void draw_shades(const struct layout *l, double x, double y, struct text *out)
 {
     const struct figure_grid *g = l->grid;
-    double width = l->part_width * l->across, height = l->part_height * l->down;
-    uint32_t every_row = height < 14 ? 8 : 1, every_column = width < 18 ? 8 : 1;
-    double line = y + 13;
+    const struct colour white = colour_shade(0);
+
+    svg_box(out, x, y, l->cell_width * g->ncolumns, l->cell_height * g->nrows, white);
+    for (uint32_t r = 0; r < g->nrows; r++)
+        for (uint32_t c = 0, end; c < g->ncolumns; c = end) {
+            const struct figure_cell *cells = &g->cells[(size_t)r * g->ncolumns];
+            struct colour colour = colour_shade(cells[c].shade);
+
+            for (end = c + 1;
+                 end < g->ncolumns && same_colour(colour, colour_shade(cells[end].shade));)
+                end++;
+            if (!same_colour(colour, white))
+                svg_box(out, x + l->cell_width * c, y + l->cell_height * r,
+                        l->cell_width * (end - c), l->cell_height, colour);
+        }
+    svg_styled_box(out, x, y, l->cell_width * g->ncolumns, l->cell_height * g->nrows, "b");
+}
+
+/* What the shades mean: from nothing to the most, with a number at each end and in the middle. */
+static void draw_scale(const struct figure_grid *g, double x, double y, struct text *out)
+{
+    double width = SCALE_STEPS * SCALE_STEP;
+
+    for (int i = 0; i < SCALE_STEPS; i++)
+        svg_box(out, x + i * SCALE_STEP, y, SCALE_STEP, 14,
+                colour_shade((double)i / (SCALE_STEPS - 1)));
+    svg_styled_box(out, x, y, width, 14, "b");
+    for (int i = 0; i < 3; i++)
+        svg_text(out, x + width * i / 2, y + 14 + SVG_LINE_HEIGHT, "l",
+                 i == 0   ? "start"
+                 : i == 1 ? "middle"
+                          : "end",
+                 g->scale[i]);
+}
+
+/* A band: `nrows` from `row` on, and `ncolumns` from `column` on. */
+struct band {
+    double x, y; /* of its corner */
+    uint32_t row, nrows, column, ncolumns;
+};
+
+static void draw_labels(const struct layout *l, const struct band *b, struct text *out)
+{
+    const struct figure_grid *g = l->grid;
+    uint32_t every_row = l->cell_height < 14 ? 8 : 1, every_column = l->cell_width < 18 ? 8 : 1;
+    double line = b->y + 13;
 
     if (*g->title) {
-        svg_text(out, x, line, "h", "start", g->title);
+        if (b->row == 0 && b->column == 0)
+            svg_text(out, b->x, line, "h", "start", g->title);
         line += SVG_LINE_HEIGHT;
     }
     if (*g->column_title) {
-        svg_text(out, x + l->left + width * g->ncolumns / 2, line, "l", "middle", g->column_title);
+        svg_text(out, b->x + l->left + l->cell_width * b->ncolumns / 2, line, "l", "middle",
+                 g->column_title);
         line += SVG_LINE_HEIGHT;
     }
-    svg_text(out, x + l->left - 8, line, "l", "end", g->row_title);
-    for (uint32_t c = 0; c < g->ncolumns; c += every_column)
-        if (g->column_labels[c])
-            svg_text(out, x + l->left + width * (c + 0.5), line, "l", "middle",
-                     g->column_labels[c]);
-    for (uint32_t r = 0; r < g->nrows; r += every_row)
-        if (g->row_labels[r])
-            svg_text(out, x + l->left - 8, y + l->top + height * (r + 0.5) + 4, "l", "end",
-                     g->row_labels[r]);
+    svg_text(out, b->x + l->left - 8, line, "l", "end", g->row_title);
+    for (uint32_t c = 0; c < b->ncolumns; c += every_column)
+        if (g->column_labels[b->column + c])
+            svg_text(out, b->x + l->left + l->cell_width * (c + 0.5), line, "l", "middle",
+                     g->column_labels[b->column + c]);
+    for (uint32_t r = 0; r < b->nrows; r += every_row)
+        if (g->row_labels[b->row + r])
+            svg_text(out, b->x + l->left - 8, b->y + l->top + l->cell_height * (r + 0.5) + 4, "l",
+                     "end", g->row_labels[b->row + r]);
+}
+
+static void draw_band(const struct layout *l, const struct band *b, struct text *out)
+{
+    const struct figure_grid *g = l->grid;
+
+    draw_labels(l, b, out);
+    if (g->shaded) /* these are never cut */
+        draw_shades(l, b->x + l->left, b->y + l->top, out);
+    for (uint32_t r = 0; shows_text(g) && r < b->nrows; r++)
+        for (uint32_t c = 0; c < b->ncolumns; c++)
+            draw_cell(l, b->x + l->left + l->cell_width * c, b->y + l->top + l->cell_height * r,
+                      &g->cells[(size_t)(b->row + r) * g->ncolumns + b->column + c], out);
+    if (shows_text(g))
+        draw_borders(l, b->x + l->left, b->y + l->top, b->nrows, b->ncolumns, out);
+}
+
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+    return n < most ? n : most;
 }
 
 static void draw_grid(const struct layout *l, double x, double y, struct text *out)
 {
     const struct figure_grid *g = l->grid;
-    double width = l->part_width * l->across, height = l->part_height * l->down;
+    struct band b = {.x = x, .y = y};
 
-    draw_labels(l, x, y, out);
-    for (uint32_t r = 0; r < g->nrows; r++)
-        for (uint32_t c = 0; c < g->ncolumns; c++)
-            draw_cell(l, x + l->left + width * c, y + l->top + height * r,
-                      &g->cells[(size_t)r * g->ncolumns + c], out);
-    if (!shows_text(g))
-        text_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"b\"/>\n",
-                  x + l->left, y + l->top, width * g->ncolumns, height * g->nrows);
+    for (b.row = 0; b.row < g->nrows; b.row += l->rows) {
+        b.nrows = at_most(g->nrows - b.row, l->rows);
+        b.y = y;
+        for (b.column = 0; b.column < g->ncolumns; b.column += l->columns) {
+            b.ncolumns = at_most(g->ncolumns - b.column, l->columns);
+            draw_band(l, &b, out);
+            b.y += l->top + l->cell_height * l->rows + GAP / 2.0;
+        }
+        b.x += l->left + l->cell_width * l->columns + GAP;
+    }
+    if (*g->scale[0])
+        draw_scale(g, x + l->left, y + l->height - SCALE_HEIGHT, out);
 }
 
 /* ---- the page ---- */
 
-static double page_width(const struct figure *figure)
+/* How much room all grids take, line by line. */
+struct flow {
+    double width, height;
+};
+
+/* Let grids flow in lines of a width; drawn if `out` is not NULL. */
+static struct flow flow_grids(const struct figure *figure, double width, struct text *out)
 {
-    double width = PAGE_WIDTH;
+    struct flow flow = {0, 0};
+    double x = 0, y = 0, height = 0;
     struct layout l;
 
     for (size_t g = 0; g < figure->ngrids; g++) {
         lay_out(&l, figure, &figure->grids[g]);
-        if (l.width + 2 * SVG_MARGIN > width)
-            width = l.width + 2 * SVG_MARGIN;
-    }
-    return width;
-}
-
-/* Draw all grids, line by line; returns where the last line ends, and lowers *width to what was
- * used. */
-static double draw_grids(const struct figure *figure, double *width, double y, struct text *out)
-{
-    double used = 0;
-    double x = SVG_MARGIN, height = 0;
-    struct layout l;
-
-    for (size_t g = 0; g < figure->ngrids; g++) {
-        lay_out(&l, figure, &figure->grids[g]);
-        if (x > SVG_MARGIN && x + l.width > *width - SVG_MARGIN) {
-            x = SVG_MARGIN;
+        if (x > 0 && x + l.width > width) {
+            x = 0;
             y += height + GAP;
             height = 0;
         }
-        draw_grid(&l, x, y, out);
+        if (out)
+            draw_grid(&l, x, y, out);
         x += l.width + GAP;
-        used = x - GAP + SVG_MARGIN > used ? x - GAP + SVG_MARGIN : used;
-        height = l.height > height ? l.height : height;
+        flow.width = larger(flow.width, x - GAP);
+        height = larger(height, l.height);
     }
-    *width = used;
-    return y + height;
+    flow.height = y + height;
+    return flow;
+}
+
+/* Lines of the width that makes the smallest slide. */
+static double flow_width(const struct figure *figure)
+{
+    double best = SVG_ROOM, least = INFINITY;
+
+    for (double width = SVG_ROOM / 2.0; width <= 8 * SVG_ROOM; width *= 1.25) {
+        struct flow flow = flow_grids(figure, width, NULL);
+        double slide = larger(slide_of(flow.width, flow.height), SVG_ROOM);
+
+        if (slide < least * (1 - 1e-9)) {
+            least = slide;
+            best = width;
+        }
+    }
+    return best;
 }
 
 void figure_draw_svg(const struct figure *figure, struct text *out)
 {
+    const struct svg_page page = {figure->title, figure->notes, figure->nnotes};
     struct text body = TEXT_INIT;
-    double width = page_width(figure), y = SVG_MARGIN + SVG_LINE_HEIGHT * 2;
+    struct flow flow = flow_grids(figure, flow_width(figure), &body);
 
-    y = draw_grids(figure, &width, y, &body) + SVG_LINE_HEIGHT * 1.5;
-    svg_widen(&width, figure->title, 9.2);
-    for (size_t i = 0; i < figure->nnotes; i++, y += SVG_LINE_HEIGHT) {
-        svg_widen(&width, figure->notes[i], 6.8);
-        svg_text(&body, SVG_MARGIN, y, "n", "start", figure->notes[i]);
-    }
-    svg_begin(out, width, y + SVG_MARGIN / 2.0);
-    svg_text(out, SVG_MARGIN, SVG_MARGIN + 10, "t", "start", figure->title);
-    text_add(out, text_get(&body));
-    text_add(out, "</svg>\n");
-    out->failed |= body.failed || figure->failed;
+    svg_page(out, &page, &body, flow.width, flow.height);
+    out->failed |= figure->failed;
     text_fini(&body);
 }

@@ -173,19 +173,25 @@ static void add_shade(struct text *t, const struct layout *l, double shade)
     text_add(t, shades[level]);
 }
 
-/* Parts of one grid are as wide as the widest, numbers below numbers. */
+/* Parts of one grid are as wide as the widest, numbers below numbers.  Those of a set have the
+ * colour of its first, and a comma behind them but for the last. */
 static void add_part(struct text *t, const struct layout *l, const struct figure_cell *cell,
-                     const struct figure_part *part, size_t width)
+                     size_t p, size_t width)
 {
+    const struct figure_part *part = &l->figure->parts[cell->first + p];
+    int32_t colour = cell->set ? l->figure->parts[cell->first].colour : part->colour;
+    bool comma = cell->set && p + 1 < cell->nparts;
     bool shaded = l->grid->shaded && cell->shade > 0;
-    bool coloured = part->colour != FIGURE_PLAIN || shaded;
+    bool coloured = colour != FIGURE_PLAIN || shaded;
     size_t left = width > l->part ? (width - l->part) / 2 : 0;
 
     if (coloured)
-        begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : colour_of(part->colour));
+        begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : colour_of(colour));
     spaces(t, left);
     add_right(t, part->text, l->part);
-    spaces(t, width - left - l->part);
+    if (comma)
+        text_add_char(t, ',');
+    spaces(t, width - left - l->part - comma);
     if (coloured)
         end_colour(t, l->style);
 }
@@ -201,7 +207,7 @@ static void add_cell_line(struct text *t, const struct layout *l, const struct f
     left = cell->nparts == 1 ? 0 : (l->cell - l->per_line * width) / 2;
     spaces(t, left);
     for (size_t p = from; p < from + n; p++)
-        add_part(t, l, cell, &l->figure->parts[cell->first + p], width);
+        add_part(t, l, cell, p, width);
     spaces(t, l->cell - left - n * width);
 }
 
@@ -364,8 +370,7 @@ static void add_grid(struct blocks *all, const struct figure *figure,
 
     lay_out(&l);
     for (uint32_t from = 0; from < grid->ncolumns; from += l.band)
-        add_band(all, &l, from,
-                 grid->ncolumns - from < l.band ? grid->ncolumns - from : l.band);
+        add_band(all, &l, from, grid->ncolumns - from < l.band ? grid->ncolumns - from : l.band);
 }
 
 /* ---- the page ---- */

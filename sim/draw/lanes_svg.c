@@ -13,18 +13,22 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture, for text of 12 px. */
-#define LANE_HEIGHT 26
-#define LANE_GAP 4
+#define LANE_MIN 7 /* height of one of very many; labels stand in those of a line's height */
+#define LANE_MAX 48
+#define LANE_GAP 0.15    /* of its height */
+#define CHART_HEIGHT 380 /* that lanes are to fill, in a picture that is as wide as a page */
 #define CHART_MIN 480
-#define CHART_MAX 2400 /* bars that are too narrow then have no labels */
-#define TICK_WIDTH 60  /* between marks of the axis, at least */
-#define KEY_WIDTH 20
+#define CHART_MAX 2400  /* bars that are too narrow then have no labels */
+#define LABEL_HEIGHT 11 /* of a bar that has one */
+#define TICK_WIDTH 60   /* between marks of the axis, at least */
+#define KEYS_MAX 16
 
 struct layout {
     const struct lanes *lanes;
-    double left, top; /* of the first lane */
-    double scale;     /* pixels of a unit of time */
-    double end;       /* of time */
+    double left;   /* of the lanes */
+    double height; /* of one, with the gap to the next */
+    double scale;  /* pixels of a unit of time */
+    double end;    /* of time */
 };
 
 static double label_width(const struct lanes_bar *bar)
@@ -41,8 +45,7 @@ static void lay_out(struct layout *l, const struct lanes *lanes)
     *l = (struct layout){.lanes = lanes, .end = lanes_end(lanes)};
     for (uint32_t i = 0; i < lanes->nlanes; i++)
         longest = strlen(lanes->names[i]) > longest ? strlen(lanes->names[i]) : longest;
-    l->left = SVG_MARGIN + (double)longest * SVG_CHAR_WIDTH + 8;
-    l->top = SVG_MARGIN + 2 * SVG_LINE_HEIGHT;
+    l->left = (double)longest * SVG_CHAR_WIDTH + 8;
     for (size_t i = 0; i < lanes->nbars; i++) {
         const struct lanes_bar *bar = &lanes->bars[i];
 
@@ -51,11 +54,20 @@ static void lay_out(struct layout *l, const struct lanes *lanes)
     }
     if (l->end > 0)
         l->scale = fmin(fmax(l->scale, CHART_MIN / l->end), CHART_MAX / l->end);
+    /* Of few lanes high ones, of many low ones, for a slide's proportions. */
+    l->height = CHART_HEIGHT * fmax(l->left + l->end * l->scale, SVG_ROOM) / SVG_ROOM /
+                (lanes->nlanes > 0 ? lanes->nlanes : 1);
+    l->height = fmin(fmax(l->height, LANE_MIN), LANE_MAX);
 }
 
 static double lane_y(const struct layout *l, uint32_t lane)
 {
-    return l->top + lane * (double)(LANE_HEIGHT + LANE_GAP);
+    return lane * l->height;
+}
+
+static double bar_height(const struct layout *l)
+{
+    return l->height * (1 - LANE_GAP);
 }
 
 /* ---- bars ---- */
@@ -78,40 +90,42 @@ static struct colour toned(uint32_t number, enum lanes_tone tone)
 static void add_box(struct text *out, double x, double y, double width, double height,
                     uint32_t number, enum lanes_tone tone)
 {
-    svg_box(out, x, y, width, height, toned(number, tone));
+    struct colour c = toned(number, tone);
+
+    text_addf(out,
+              "<rect class=\"s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+              "fill=\"#%02x%02x%02x\"/>\n",
+              x, y, width, height, c.red, c.green, c.blue);
     if (tone == LANES_HATCHED)
-        text_addf(out,
-                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-                  "fill=\"url(#hatch)\"/>\n",
-                  x, y, width, height);
-    text_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"e\"/>\n", x,
-              y, width, height);
+        svg_styled_box(out, x, y, width, height, "x");
 }
 
 static void add_bar(struct text *out, const struct layout *l, const struct lanes_bar *bar)
 {
     double x = l->left + bar->start * l->scale, y = lane_y(l, bar->lane);
     double width = (bar->end - bar->start) * l->scale;
-    double height = bar->part == LANES_WHOLE ? LANE_HEIGHT : LANE_HEIGHT / 2.0;
+    double height = bar_height(l) / (bar->part == LANES_WHOLE ? 1 : 2);
     char label[LANES_LABEL_MAX];
 
     if (bar->part == LANES_LOWER)
         y += height;
     add_box(out, x, y, width, height, bar->number, bar->tone);
-    if (label_width(bar) <= width + 0.5)
+    if (label_width(bar) <= width + 0.5 && height >= LABEL_HEIGHT)
         svg_text(out, x + width / 2, y + height / 2 + 4, "c", "middle", lanes_label(label, bar));
 }
 
 /* ---- the page ---- */
 
+/* Of lanes lower than a line of text some are named. */
 static void add_lanes(struct text *out, const struct layout *l)
 {
+    uint32_t every = (uint32_t)ceil((LABEL_HEIGHT + 1) / l->height);
+
     for (uint32_t i = 0; i < l->lanes->nlanes; i++) {
-        svg_text(out, l->left - 8, lane_y(l, i) + LANE_HEIGHT / 2.0 + 4, "l", "end",
-                 l->lanes->names[i]);
-        text_addf(out,
-                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"#f0f0f0\"/>\n",
-                  l->left, lane_y(l, i), l->end * l->scale, LANE_HEIGHT);
+        if (i % every == 0)
+            svg_text(out, l->left - 8, lane_y(l, i) + bar_height(l) / 2 + 4, "l", "end",
+                     l->lanes->names[i]);
+        svg_styled_box(out, l->left, lane_y(l, i), l->end * l->scale, bar_height(l), "i");
     }
     for (size_t i = 0; i < l->lanes->nbars; i++)
         add_bar(out, l, &l->lanes->bars[i]);
@@ -134,54 +148,44 @@ static void add_axis(struct text *out, const struct layout *l, double y)
     text_fini(&time);
 }
 
-/* What tones and marks mean, in one line from x on; returns where it ends. */
-static double add_keys(struct text *out, const struct lanes *lanes, double x, double y)
+/* What tones and marks mean; returns where it ends. */
+static double add_keys(struct text *out, const struct layout *l, double y, double width)
 {
-    struct text words = TEXT_INIT;
+    static const char *const styles[] = {"e", "e", "e", "xe"};
+    struct svg_key keys[KEYS_MAX + 1];
+    struct text names[KEYS_MAX];
+    size_t n = l->lanes->nkeys < KEYS_MAX ? l->lanes->nkeys : KEYS_MAX;
 
-    for (size_t i = 0; i <= lanes->nkeys; i++) {
-        text_clear(&words);
-        if (i < lanes->nkeys) {
-            add_box(out, x, y - 11, KEY_WIDTH, 14, 0, lanes->keys[i].tone);
-            text_addf(&words, "%c %s", lanes->keys[i].mark, lanes->keys[i].desc);
-        } else {
-            svg_box(out, x, y - 11, KEY_WIDTH, 14, (struct colour){0xf0, 0xf0, 0xf0});
-            text_add(&words, "idle");
-        }
-        svg_text(out, x + KEY_WIDTH + 6, y, "n", "start", text_get(&words));
-        x += KEY_WIDTH + 24 + (double)words.length * 6.8;
+    for (size_t i = 0; i < n; i++) {
+        const struct lanes_key *key = &l->lanes->keys[i];
+
+        text_init(&names[i]);
+        text_addf(&names[i], "%c %s", key->mark, key->desc);
+        keys[i] =
+            (struct svg_key){text_get(&names[i]), toned(0, key->tone), styles[key->tone], false};
     }
-    out->failed |= words.failed;
-    text_fini(&words);
-    return x;
+    keys[n] = (struct svg_key){"idle", {0, 0, 0}, "i", false};
+    y = svg_keys(out, l->left, y, width - l->left, keys, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        out->failed |= names[i].failed;
+        text_fini(&names[i]);
+    }
+    return y;
 }
 
 void lanes_draw_svg(const struct lanes *lanes, struct text *out)
 {
+    const struct svg_page page = {lanes->title, lanes->notes, lanes->nnotes};
     struct text body = TEXT_INIT;
     struct layout l;
     double width, y;
 
     lay_out(&l, lanes);
     y = lane_y(&l, lanes->nlanes);
-    width = l.left + l.end * l.scale + SVG_MARGIN;
-    svg_widen(&width, lanes->title, 9.2);
+    width = l.left + l.end * l.scale;
     add_lanes(&body, &l);
     add_axis(&body, &l, y);
-    y += 2.5 * SVG_LINE_HEIGHT;
-    width = fmax(width, add_keys(&body, lanes, l.left, y) + SVG_MARGIN);
-    y += 1.5 * SVG_LINE_HEIGHT;
-    for (size_t i = 0; i < lanes->nnotes; i++, y += SVG_LINE_HEIGHT) {
-        svg_widen(&width, lanes->notes[i], 6.8);
-        svg_text(&body, SVG_MARGIN, y, "n", "start", lanes->notes[i]);
-    }
-    svg_begin(out, width, y + SVG_MARGIN / 2.0);
-    text_add(out, "<style>.e{fill:none;stroke:#555;stroke-width:.7}</style>\n"
-                  "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-                  "<path d=\"M0 6L6 0\" stroke=\"#fff\" stroke-width=\"1.5\"/></pattern>\n");
-    svg_text(out, SVG_MARGIN, SVG_MARGIN + 10, "t", "start", lanes->title);
-    text_add(out, text_get(&body));
-    text_add(out, "</svg>\n");
-    out->failed |= body.failed;
+    y = add_keys(&body, &l, y + 1.8 * SVG_LINE_HEIGHT, width);
+    svg_page(out, &page, &body, width, y);
     text_fini(&body);
 }

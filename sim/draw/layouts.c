@@ -9,8 +9,10 @@
 
 #include "base/units.h"
 
-#define LABEL_MAX 160   /* bytes of a mesh or a sharding in a title; a longer one is cut */
-#define HOLDERS_MAX 16 /* devices named in one cell; of more, these less one and how many others */
+#define LABEL_MAX 160 /* bytes of a mesh or a sharding in a title; a longer one is cut */
+#define HOLDERS_MAX                                                              \
+    16 /* devices named in one cell; of more, these less one and how many others \
+        */
 
 /* A box of cells of any rank: the last dimension lies along columns, the one before along rows, the
  * others are small multiples. */
@@ -60,8 +62,8 @@ static void add_grids(struct figure *f, const struct box *box, const char *const
             const char *one = label(f, arg, d, rest % box->extent[d]);
 
             rest /= box->extent[d];
-            grid->title = figure_print(f, "%s %s%s%s", titles[d], one, *grid->title ? ", " : "",
-                                       grid->title);
+            grid->title =
+                figure_print(f, "%s %s%s%s", titles[d], one, *grid->title ? ", " : "", grid->title);
         }
         for (int64_t r = 0; box->rank >= 2 && r < nrows; r++)
             grid->row_labels[r] = label(f, arg, box->rank - 2, r);
@@ -175,8 +177,8 @@ int layouts_groups(struct figure *out, const struct shd_groups *groups, struct s
     for (int32_t g = 0; g < groups->ngroups && g < GROUPS_LISTED_MAX; g++)
         list_group(out, groups, g);
     if (groups->ngroups > GROUPS_LISTED_MAX)
-        figure_add_note(out, figure_print(out, "and %d more groups",
-                                          (int)groups->ngroups - GROUPS_LISTED_MAX));
+        figure_add_note(
+            out, figure_print(out, "and %d more groups", (int)groups->ngroups - GROUPS_LISTED_MAX));
     return fill_mesh(out, groups->mesh, groups, err);
 }
 
@@ -251,6 +253,7 @@ static void fill_block(struct figure *f, struct figure_cell *cell, const struct 
                         figure_print(f, "%d", (int)shd_mesh_device_id(mesh, holders[i])));
     if (n > named)
         figure_add_part(f, cell, FIGURE_PLAIN, figure_print(f, "+%d", (int)(n - named)));
+    cell->set = n > 1;
 }
 
 static void title_sharding(struct figure *f, const struct blocks *b, const int64_t *shape,
@@ -354,6 +357,8 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint12
             figure_add_part(out, cell, FIGURE_PLAIN, bytes ? short_bytes(out, bytes) : "");
         }
     }
+    for (unsigned i = 0; i < 3; i++)
+        grid->scale[i] = short_bytes(out, most * i / 2);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }
 

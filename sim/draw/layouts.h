@@ -22,7 +22,8 @@
 SHD_MUST_CHECK int layouts_mesh(struct figure *out, const struct shd_mesh *mesh,
                                 struct shd_error *err);
 
-/* The blocks of an array and the devices that hold each.  The shape divides. */
+/* The blocks of an array and the devices that hold each: replicas of a block have one colour.  The
+ * shape divides. */
 SHD_MUST_CHECK int layouts_sharding(struct figure *out, const struct shd_sharding *sharding,
                                     const int64_t *shape, struct shd_error *err);
 

@@ -12,11 +12,13 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture. */
-#define CHART_WIDTH 760
-#define CHART_HEIGHT 380
-#define TOP 84  /* of the chart: title and the name of y stand above */
-#define LEFT 96 /* for the numbers of an axis */
+#define TOP 24  /* of the chart: the name of y stands above */
+#define LEFT 72 /* for the numbers of an axis */
+#define CHART_WIDTH (SVG_ROOM - LEFT - 24)
+#define CHART_HEIGHT 350
 #define NAMES_MAX 64
+#define APART_LINES 12
+#define COLOURS_MAX 8
 #define NTICKS 5
 
 static double part_of(const struct points_axis *axis, double value)
@@ -55,11 +57,11 @@ static void rule_at(const struct points *p, double value, bool across, struct te
     else
         snprintf(label, sizeof label, "%.6g", value);
     if (across) {
-        text_addf(out, "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n", LEFT, y_of(p, value),
+        text_addf(out, "<path d=\"M%d %.1fh%d\" class=\"g\"/>\n", LEFT, y_of(p, value),
                   CHART_WIDTH);
         svg_text(out, LEFT - 8, y_of(p, value) + 4, "l", "end", label);
     } else {
-        text_addf(out, "<path d=\"M%.1f %dv%d\" stroke=\"#ddd\"/>\n", x_of(p, value), TOP,
+        text_addf(out, "<path d=\"M%.1f %dv%d\" class=\"g\"/>\n", x_of(p, value), TOP,
                   CHART_HEIGHT);
         svg_text(out, x_of(p, value), TOP + CHART_HEIGHT + SVG_LINE_HEIGHT, "l", "middle", label);
     }
@@ -69,7 +71,7 @@ static void rule_at(const struct points *p, double value, bool across, struct te
 static void rule(const struct points *p, const struct points_axis *axis, bool across,
                  struct text *out)
 {
-    double tick = tick_of(axis), times = 2;
+    double tick = tick_of(axis), times = axis->decades ? 10 : 2;
 
     if (!axis->logarithmic) {
         for (double at = ceil(axis->low / tick - 1e-9) * tick; at <= axis->high * (1 + 1e-9);
@@ -85,14 +87,12 @@ static void rule(const struct points *p, const struct points_axis *axis, bool ac
 
 static void draw_frame(const struct points *p, struct text *out)
 {
-    svg_text(out, SVG_MARGIN, 36, "t", "start", p->title);
     svg_text(out, LEFT, TOP - 12, "h", "start", p->y.what);
     svg_text(out, LEFT + CHART_WIDTH, TOP + CHART_HEIGHT + 2.3 * SVG_LINE_HEIGHT, "h", "end",
              p->x.what);
     if (p->band_high > p->band_low)
-        text_addf(
-            out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"#e8f0fa\"/>\n",
-            LEFT, y_of(p, p->band_high), CHART_WIDTH, y_of(p, p->band_low) - y_of(p, p->band_high));
+        svg_styled_box(out, LEFT, y_of(p, p->band_high), CHART_WIDTH,
+                       y_of(p, p->band_low) - y_of(p, p->band_high), "d");
     rule(p, &p->x, false, out);
     rule(p, &p->y, true, out);
 }
@@ -102,7 +102,7 @@ static void draw_line(const struct points *p, struct text *out)
     struct colour c = colour_line(0);
     bool begun = false;
 
-    text_add(out, "<path fill=\"none\" stroke-width=\"1.5\" d=\"");
+    text_add(out, "<path class=\"k\" fill=\"none\" stroke-width=\"1.5\" d=\"");
     for (size_t i = 0; i < p->npoints; i++) {
         const struct points_point *point = &p->points[i];
 
@@ -130,13 +130,38 @@ static void draw_ideal(const struct points *p, struct text *out)
 
 static void draw_point(const struct points *p, const struct points_point *point, struct text *out)
 {
-    struct colour c = colour_line(0);
+    struct colour c = colour_line(point->colour);
+    double radius = point->radius > 0 ? point->radius : point->marked ? 4.5 : 3;
 
-    text_addf(out,
-              point->marked ? "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"#%02x%02x%02x\"/>\n"
-                            : "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"none\" "
-                              "stroke=\"#%02x%02x%02x\"/>\n",
-              x_of(p, point->x), y_of(p, point->y), c.red, c.green, c.blue);
+    text_addf(out, "<circle class=\"k\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", x_of(p, point->x),
+              y_of(p, point->y), radius);
+    if (point->marked)
+        text_addf(out, " fill=\"#%02x%02x%02x\"", c.red, c.green, c.blue);
+    else
+        text_addf(out, " fill=\"none\" stroke=\"#%02x%02x%02x\"", c.red, c.green, c.blue);
+    text_add(out, point->radius > 0 ? " fill-opacity=\".6\"/>\n" : "/>\n");
+}
+
+static void draw_roofs(const struct points *p, struct text *out)
+{
+    for (size_t i = 0; i < p->nroofs; i++) {
+        const struct points_roof *roof = &p->roofs[i];
+
+        text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x_of(p, roof->x[0]),
+                  y_of(p, roof->y[0]), x_of(p, roof->x[1]), y_of(p, roof->y[1]));
+        svg_text(out, x_of(p, roof->x[1]), y_of(p, roof->y[1]) - 7, "l", "end", roof->name);
+    }
+}
+
+/* Returns where the legend ends. */
+static double draw_keys(const struct points *p, double y, struct text *out)
+{
+    struct svg_key keys[COLOURS_MAX];
+    size_t n = p->ncolours < COLOURS_MAX ? p->ncolours : COLOURS_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct svg_key){p->colours[i], colour_line((int32_t)i), "", true};
+    return svg_keys(out, LEFT, y, CHART_WIDTH, keys, n);
 }
 
 struct box {
@@ -152,48 +177,67 @@ static bool is_clear(const struct box *placed, size_t n, const struct box *b)
     return true;
 }
 
-/* A name stands above its point, or below where that is taken, towards the middle of the chart;
- * where both are taken it is left out. */
+/* A line below the point on which a name has room, of so many; false: there is none. */
+static bool find_room(const struct box *placed, size_t n, struct box *box, double y, int lines)
+{
+    for (int line = 0; line <= lines; line++) {
+        box->y = line == 0 ? y - 7 : y + 17 + (line - 1) * SVG_LINE_HEIGHT;
+        if (box->y <= TOP + CHART_HEIGHT - 2 && is_clear(placed, n, box))
+            return true;
+    }
+    return false;
+}
+
+/* A name stands above its point, or below where that is taken, towards the middle of the chart; of
+ * points that stand apart also further below, with a line to it.  Where all is taken it is left
+ * out. */
 static void draw_names(const struct points *p, struct text *out)
 {
     struct box placed[NAMES_MAX];
     size_t n = 0;
 
+    for (size_t i = 0; i < p->nroofs && n < NAMES_MAX; i++) {
+        double width = svg_length(p->roofs[i].name, SVG_CHAR_WIDTH);
+
+        placed[n++] =
+            (struct box){x_of(p, p->roofs[i].x[1]) - width, y_of(p, p->roofs[i].y[1]) - 7, width};
+    }
     for (size_t i = 0; i < p->npoints && n < NAMES_MAX; i++) {
         const struct points_point *point = &p->points[i];
-        double width = point->name ? SVG_CHAR_WIDTH * (double)strlen(point->name) : 0;
+        double width = point->name ? svg_length(point->name, SVG_CHAR_WIDTH) : 0;
         double x = x_of(p, point->x), y = y_of(p, point->y);
-        bool right = x + 8 + width <= LEFT + CHART_WIDTH;
-        struct box box = {right ? x + 8 : x - 8 - width, y - 7, width};
+        double beside = fmax(8, point->radius + 3);
+        bool right = x + beside + width <= LEFT + CHART_WIDTH;
+        struct box box = {right ? x + beside : x - beside - width, y, width};
 
-        if (!point->name)
+        if (!point->name || !find_room(placed, n, &box, y, p->ncolours > 0 ? APART_LINES : 1))
             continue;
-        if (!is_clear(placed, n, &box))
-            box.y = y + 17;
-        if (box.y > TOP + CHART_HEIGHT - 2 || !is_clear(placed, n, &box))
-            continue;
-        svg_text(out, right ? box.x : x - 8, box.y, "l", right ? "start" : "end", point->name);
+        if (box.y > y + 17 + SVG_LINE_HEIGHT / 2.0)
+            text_addf(out, "<path class=\"g\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
+                      right ? box.x - 2 : box.x + width + 2, box.y - 4);
+        svg_text(out, right ? box.x : box.x + width, box.y, "l", right ? "start" : "end",
+                 point->name);
         placed[n++] = box;
     }
 }
 
 void points_draw_svg(const struct points *p, struct text *out)
 {
-    double width = LEFT + CHART_WIDTH + SVG_MARGIN;
-    double notes = TOP + CHART_HEIGHT + 4.0 * SVG_LINE_HEIGHT;
+    const struct svg_page page = {p->title, p->notes, p->nnotes};
+    double height = TOP + CHART_HEIGHT + 2.5 * SVG_LINE_HEIGHT;
+    struct text body = TEXT_INIT;
 
-    svg_widen(&width, p->title, 9.8);
-    for (size_t i = 0; i < p->nnotes; i++)
-        svg_widen(&width, p->notes[i], SVG_CHAR_WIDTH);
-    svg_begin(out, width, notes + (double)p->nnotes * SVG_LINE_HEIGHT + SVG_MARGIN / 2.0);
-    draw_frame(p, out);
+    draw_frame(p, &body);
     if (p->ideal && p->npoints > 1)
-        draw_ideal(p, out);
-    draw_line(p, out);
+        draw_ideal(p, &body);
+    draw_roofs(p, &body);
+    if (p->ncolours == 0)
+        draw_line(p, &body);
     for (size_t i = 0; i < p->npoints; i++)
-        draw_point(p, &p->points[i], out);
-    draw_names(p, out);
-    for (size_t i = 0; i < p->nnotes; i++)
-        svg_text(out, SVG_MARGIN, notes + (double)i * SVG_LINE_HEIGHT, "n", "start", p->notes[i]);
-    text_add(out, "</svg>\n");
+        draw_point(p, &p->points[i], &body);
+    draw_names(p, &body);
+    if (p->ncolours > 0)
+        height = draw_keys(p, height - SVG_LINE_HEIGHT / 2.0, &body);
+    svg_page(out, &page, &body, SVG_ROOM, height);
+    text_fini(&body);
 }

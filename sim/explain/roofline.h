@@ -14,4 +14,9 @@
 SHD_MUST_CHECK int roofline_text(const struct program *program, const struct hardware *hardware,
                                  int32_t position, struct text *out, struct shd_error *err);
 
+/* Draw it as an SVG document: each op at its flops a byte and the flops a second that it reaches,
+ * below the roofs of the cluster's memory and units.  SHD_ENOMEM; SHD_ERANGE: no op does flops. */
+SHD_MUST_CHECK int roofline_picture(const struct program *program, const struct hardware *hardware,
+                                    int32_t position, struct text *out, struct shd_error *err);
+
 #endif /* EXPLAIN_ROOFLINE_H */

@@ -37,9 +37,16 @@ static int shipped(struct text *out, struct text *place, const char *name, struc
     nearest_init(&nearest, name);
     for (file = shipped_files; file->name; file++)
         nearest_add(&nearest, file->name);
+    if (nearest.best) {
+        diag_error(diag, named_at,
+                   "no hardware '%.60s'; expected the path of a file, or one of 'shardsim show "
+                   "hardware'%s",
+                   name, nearest_hint(&nearest, hint, sizeof hint));
+        return SHD_EINVAL;
+    }
     shipped_names(&text);
-    diag_error(diag, named_at, "no hardware '%.60s'; expected the path of a file, or one of %s%s",
-               name, text_get(&text), nearest_hint(&nearest, hint, sizeof hint));
+    diag_error(diag, named_at, "no hardware '%.60s'; expected the path of a file, or one of %s",
+               name, text_get(&text));
     text_fini(&text);
     return SHD_EINVAL;
 }

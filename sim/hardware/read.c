@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_kind.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
@@ -404,8 +405,10 @@ int hardware_parse(struct hardware **out, const char *file, const char *text, si
     size_t before = diag->nerrors;
     struct hardware *hardware = NULL;
     struct yaml_doc *doc = NULL;
-    int status = yaml_doc_parse(&doc, (struct place){file, 1, 1}, text, length, diag);
+    int status = SHD_EINVAL;
 
+    if (!file_kind_refuse(diag, file, text, length, FILE_CLUSTER))
+        status = yaml_doc_parse(&doc, (struct place){file, 1, 1}, text, length, diag);
     if (status != SHD_OK)
         return status;
     hardware = calloc(1, sizeof *hardware);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 void import_job_init(struct import_job *job)
 {
     *job = (struct import_job){.tensor = 1,
@@ -34,6 +36,22 @@ const struct import_option *import_option_find(const struct import_option *table
         if (!strcmp(table->name, name))
             return table;
     return NULL;
+}
+
+void import_job_leave_out(struct import_job *job, const struct import_option *table,
+                          const char *name, struct place place, struct diag *diag)
+{
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (; table->name; table++)
+        nearest_add(&near, table->name);
+    if (nearest_is_slip(&near))
+        diag_error(diag, place, "there is no option '%.60s'%s", name,
+                   nearest_hint(&near, hint, sizeof hint));
+    else
+        text_addf(&job->left_out, " %s", name);
 }
 
 /* ---- values ---- */

@@ -69,6 +69,11 @@ struct import_option {
 void import_job_init(struct import_job *job);
 void import_job_fini(struct import_job *job);
 
+/* An option that no row names says nothing of the layout and is left out, and named in a comment;
+ * but where it is one letter from a row's name it is taken for a slip, which is an error. */
+void import_job_leave_out(struct import_job *job, const struct import_option *table,
+                          const char *name, struct place place, struct diag *diag);
+
 /* The row of a name, or NULL. */
 const struct import_option *import_option_find(const struct import_option *table, const char *name);
 

@@ -216,6 +216,7 @@ static void add_constraints(const struct import_job *j, const struct shape *s, s
         text_addf(out, "  - [out, [%s, %s, null]]\n", text_get(&batch),
                   j->context > 1 ? "[cp, tp]" : "tp");
     }
+    out->failed |= batch.failed;
     text_fini(&batch);
 }
 

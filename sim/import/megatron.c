@@ -193,7 +193,9 @@ static bool next_word(struct words *w, struct diag *diag)
         text_add_char(&w->word, *w->at);
         step(w);
     }
-    return true;
+    if (w->word.failed)
+        diag_no_memory(diag);
+    return !w->word.failed;
 }
 
 /* ---- options ---- */
@@ -237,7 +239,7 @@ static void read_option(struct import_job *job, struct words *w, struct diag *di
         *equals = '\0';
     option = import_option_find(options, name);
     if (!option)
-        text_addf(&job->left_out, " %s", name);
+        import_job_leave_out(job, options, name, place, diag);
     else if (option->type == IMPORT_FLAG || equals)
         import_job_set(job, option, equals ? equals + 1 : NULL, place, diag);
     else if (next_word(w, diag))

@@ -138,7 +138,7 @@ static void read_pair(struct import_job *job, const struct line *l, const struct
     if (name.failed || text.failed)
         diag_no_memory(diag);
     else if (!option)
-        text_addf(&job->left_out, " %s", text_get(&name));
+        import_job_leave_out(job, options, text_get(&name), key.place, diag);
     else
         import_job_set(job, option, value.from < value.to ? text_get(&text) : NULL, value.place,
                        diag);

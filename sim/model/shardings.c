@@ -270,7 +270,8 @@ static void report_unused(const struct binding *b, const struct match *set, bool
         if (near.best || !example)
             nearest_hint(&near, hint, sizeof hint);
         else
-            snprintf(hint, sizeof hint, "; one of its names is '%s'", example);
+            snprintf(hint, sizeof hint,
+                     "; one of its names is '%s', and 'shardsim show names' lists all", example);
         diag_error(b->diag, set->rules[r].place, "%s '%s' matches no %s of this model%s", what,
                    pattern, of, hint);
     }

@@ -125,7 +125,8 @@ static void answer_request(const json_t *request, struct json_out *out)
     }
     if (!name || !json_is_object(in)) {
         write_error(out, "bad-request",
-                    name ? "'in' must be an object" : "'op' must be the name of an op");
+                    name ? "'in' must be an object, such as {}"
+                         : "'op' must be the name of an op, as 'shardsim query --list' lists them");
         return;
     }
     op = find_op(name);
@@ -135,7 +136,8 @@ static void answer_request(const json_t *request, struct json_out *out)
             for (const struct query_op *o = families[f]; o->name; o++)
                 nearest_add(&near, o->name);
         snprintf(message, sizeof message, "there is no op '%.60s'%s", name,
-                 nearest_hint(&near, hint, sizeof hint));
+                 near.best ? nearest_hint(&near, hint, sizeof hint)
+                           : "; 'shardsim query --list' lists them");
         write_error(out, "unknown-op", message);
         return;
     }

@@ -36,6 +36,8 @@
 /* How often each rank says that it is there, and how long one may be silent. */
 #define BEAT_NS (INT64_C(400) * 1000000)
 #define SILENCE_NS (INT64_C(3000) * 1000000)
+/* How long the launcher may take to start all ranks: nothing can be heard of them before. */
+#define START_NS (INT64_C(60) * 1000000000)
 /* How long what a rank said before it left may take to arrive. */
 #define LEFT_NS (INT64_C(1000) * 1000000)
 /* What passes between two looks counts up to this much as silence: more, and the whole machine
@@ -109,7 +111,7 @@ static struct courier {
     struct flight *flights;
     MPI_Request merge_request;
     int64_t looked_ns, beat_ns;
-    int64_t *silent_ns; /* by rank */
+    int64_t *silent_ns, *left_ns; /* by rank: since it was heard, since it left */
     bool *left;
     int nleft;
     int exit_status;
@@ -636,7 +638,8 @@ static void look_for_silence(void)
         passed_ns = LOOK_MAX_NS;
     for (int r = 0; r < courier.count; r++) {
         courier.silent_ns[r] += passed_ns;
-        if (courier.left[r] && needs && courier.silent_ns[r] > LEFT_NS)
+        courier.left_ns[r] += courier.left[r] ? passed_ns : 0;
+        if (needs && courier.left_ns[r] > LEFT_NS)
             lose(r, "has ended while others need it");
         if (listens_to(r) && !courier.left[r] &&
             courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
@@ -715,8 +718,9 @@ static bool allocate(void)
 
     courier.names = calloc(n, sizeof *courier.names);
     courier.silent_ns = calloc(n, sizeof *courier.silent_ns);
+    courier.left_ns = calloc(n, sizeof *courier.left_ns);
     courier.left = calloc(n, sizeof *courier.left);
-    return courier.names && courier.silent_ns && courier.left;
+    return courier.names && courier.silent_ns && courier.left_ns && courier.left;
 }
 
 static void *courier_main(void *ready)
@@ -726,12 +730,13 @@ static void *courier_main(void *ready)
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_size(MPI_COMM_WORLD, &courier.count);
     MPI_Comm_rank(MPI_COMM_WORLD, &courier.me);
-    courier.started = true;
     prctl(PR_SET_TIMERSLACK, 1000UL);
+    prctl(PR_SET_NAME, "courier"); /* as debuggers and tests see it */
     if (!allocate())
         ranks_abort("no memory for the table of ranks");
     learn_names();
     courier.looked_ns = courier.beat_ns = wait_clock_ns();
+    courier.started = true;
     wait_signal(ready);
     if (courier.count > 1)
         work();
@@ -754,6 +759,7 @@ static bool is_launched(void)
 int ranks_begin(struct shd_error *err)
 {
     _Atomic uint32_t ready = 0;
+    int64_t began_ns;
 
     if (!is_launched())
         return SHD_OK;
@@ -764,8 +770,12 @@ int ranks_begin(struct shd_error *err)
         return shd_error_set(err, SHD_ESYSTEM,
                              "could not start the thread that talks to other "
                              "ranks");
-    while (!atomic_load(&ready))
-        wait_event(&ready, 0, -1);
+    began_ns = wait_clock_ns();
+    while (!atomic_load(&ready)) {
+        wait_event(&ready, 0, START_NS);
+        if (!atomic_load(&ready) && wait_clock_ns() - began_ns > START_NS)
+            ranks_abort("the other ranks have not come within 60 s");
+    }
     return SHD_OK;
 }
 
@@ -794,6 +804,7 @@ void ranks_end(int exit_status)
     free_letters(courier.early);
     free(courier.names);
     free(courier.silent_ns);
+    free(courier.left_ns);
     free(courier.left);
     courier.count = 1;
 }

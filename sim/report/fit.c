@@ -3,6 +3,8 @@
 
 #include "report/fit.h"
 
+#include <inttypes.h>
+
 #include "base/escape.h"
 #include "base/units.h"
 #include "report/table.h"
@@ -88,6 +90,17 @@ void fit_sentence(const struct fit *fit, struct text *out)
         text_add(out, i ? ", or -s " : "would fit with -s ");
         add_one(&fit->changes[i], out);
     }
+}
+
+#define WITHOUT_UNIT 1024 /* bytes: no step fits below */
+
+void fit_unit(uint64_t limit_bytes, struct text *out)
+{
+    if (limit_bytes > 0 && limit_bytes < WITHOUT_UNIT)
+        text_addf(out,
+                  "the limit is %" PRIu64 " bytes, as a number without a unit is; was %" PRIu64
+                  "GiB meant?",
+                  limit_bytes, limit_bytes);
 }
 
 static void write_change(const struct fit_change *change, struct json_out *out)

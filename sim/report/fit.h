@@ -42,6 +42,10 @@ void fit_text(const struct fit *fit, struct text *out);
 /* The same in one line, without its end: "would fit with -s recompute=full (1.20 GiB), or ...". */
 void fit_sentence(const struct fit *fit, struct text *out);
 
+/* "the limit is 80 bytes, as a number without a unit is; was 80GiB meant?" where a limit in bytes
+ * is so small that its unit must have been forgotten; else nothing. */
+void fit_unit(uint64_t limit_bytes, struct text *out);
+
 /* {"changes": [{"set", "devices", "peak_bytes", "received_bytes", "flops"}], "least", "plans",
  * "all_planned"}. */
 void fit_json(const struct fit *fit, struct json_out *out);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "report/attention.h"
+#include "report/breakdown.h"
 #include "report/by_device.h"
 #include "report/experts.h"
 #include "report/result.h"
@@ -341,6 +342,19 @@ static void write_uses(struct json_out *out, const struct program *program)
     ranks_json(program, out);
 }
 
+static int write_breakdown(struct json_out *out, const struct record *r)
+{
+    struct breakdown breakdown;
+    int status = breakdown_init(&breakdown, r->program, NULL);
+
+    if (status == SHD_OK) {
+        json_out_key(out, "breakdown");
+        breakdown_json(&breakdown, r, out);
+    }
+    breakdown_fini(&breakdown);
+    return status;
+}
+
 static int write_memory(struct json_out *out, const struct result *result)
 {
     int status;
@@ -354,6 +368,8 @@ static int write_memory(struct json_out *out, const struct result *result)
     else
         json_out_null(out);
     write_uses(out, result->record->program);
+    if (status == SHD_OK && program_has_state(result->record->program))
+        status = write_breakdown(out, result->record);
     if (result->fit && result->fit->wanted) {
         json_out_key(out, "would_fit");
         fit_json(result->fit, out);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "report/attention.h"
+#include "report/breakdown.h"
 #include "report/experts.h"
 #include "report/collectives_text.h"
 #include "report/result.h"
@@ -15,53 +16,12 @@
 #include "base/units.h"
 #include "report/ranks.h"
 #include "report/modelled.h"
+#include "report/para.h"
 #include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"
 
-#define LINE_COLUMNS 80 /* whatever the terminal: reports are compared and quoted */
 #define VALUE_COLUMN 14 /* where what follows a line's title begins */
-
-/* Text that goes on in a new line, below its beginning, where the line is full. */
-struct para {
-    struct text *out;
-    size_t indent, column;
-};
-
-/* Items are kept whole: a number stays with its unit. */
-static void para_add(struct para *p, const char *item, size_t nbytes)
-{
-    struct text shown = TEXT_INIT;
-    size_t length;
-
-    escape_add_bytes(&shown, item, nbytes);
-    length = shown.length;
-    if (p->column > p->indent && p->column + 1 + length > LINE_COLUMNS) {
-        text_addf(p->out, "\n%*s", (int)p->indent, "");
-        p->column = p->indent;
-    } else if (p->column > p->indent) {
-        text_add_char(p->out, ' ');
-        p->column++;
-    }
-    text_add(p->out, text_get(&shown));
-    p->column += length;
-    p->out->failed |= shown.failed;
-    text_fini(&shown);
-}
-
-/* Add a sentence's words after what fills the line up to column `indent`, and end the line. */
-static void print_wrapped(struct text *out, size_t indent, const char *sentence)
-{
-    struct para p = {out, indent, indent};
-
-    while (*sentence) {
-        size_t length = strcspn(sentence, " ");
-
-        para_add(&p, sentence, length);
-        sentence += length + strspn(sentence + length, " ");
-    }
-    text_add(out, "\n");
-}
 
 static void print_head(const struct result *result, struct text *out)
 {
@@ -75,7 +35,7 @@ static void print_head(const struct result *result, struct text *out)
         escape_add(out, result->strategy);
     }
     text_addf(out, "\n  %-9s ", r->mode == RECORD_PLANNED ? "planned" : "executed");
-    print_wrapped(out, 12, result->what);
+    para_print(out, 12, result->what);
     text_add(out, "  mesh      ");
     escape_add(out, mesh[0] ? mesh : "of no axes");
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
@@ -153,7 +113,7 @@ static void print_uses(const struct program *program, struct text *out)
         bound = next;
     }
     text_addf(out, "%*s", USES_COLUMN, "");
-    print_wrapped(out, USES_COLUMN, text_get(&line));
+    para_print(out, USES_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
@@ -215,14 +175,37 @@ static void print_memory(const struct result *result, struct text *out)
 {
     struct record_balance b = record_balance_of(result->record, result->record->peak_bytes);
     char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct text unit = TEXT_INIT;
 
     if (!result->memory_limit_bytes)
         return;
     text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(peak, sizeof peak, b.max),
               units_print_bytes(limit, sizeof limit, result->memory_limit_bytes),
               b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
-    if (result->fit)
-        fit_text(result->fit, out);
+    if (!result->fit)
+        return;
+    fit_text(result->fit, out);
+    fit_unit(result->memory_limit_bytes, &unit);
+    if (unit.length)
+        text_addf(out, "  %s\n", text_get(&unit));
+    out->failed |= unit.failed;
+    text_fini(&unit);
+}
+
+/* Of a step of training that is planned: who executes one has seen that it fits. */
+static int print_breakdown(const struct result *result, struct text *out, struct shd_error *err)
+{
+    const struct record *r = result->record;
+    struct breakdown breakdown;
+    int status;
+
+    if (r->mode != RECORD_PLANNED || !program_has_state(r->program))
+        return SHD_OK;
+    status = breakdown_init(&breakdown, r->program, err);
+    if (status == SHD_OK)
+        breakdown_text(&breakdown, r, result->memory_limit_bytes, result->verbose, out);
+    breakdown_fini(&breakdown);
+    return status;
 }
 
 /* Only where it is not what it usually is. */
@@ -234,7 +217,7 @@ static void print_memory_kind(const struct record *r, struct text *out)
         return;
     snprintf(line, sizeof line, "from %s: %s", r->memory.kind, r->memory.why);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "device memory");
-    print_wrapped(out, VALUE_COLUMN, line);
+    para_print(out, VALUE_COLUMN, line);
 }
 
 static const char *kind_name(enum program_result_kind kind)
@@ -369,7 +352,7 @@ static void print_verify(const struct record *r, struct text *out)
         text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
     print_beside_unsharded(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
-    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
     print_wrong(r, out);
@@ -393,7 +376,7 @@ static void print_training(const struct record_training *t, struct text *out)
     if (t->nsteps > 1)
         text_addf(&line, " -> %.4g", t->grad_norms[t->nsteps - 1]);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "loss");
-    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
@@ -420,13 +403,13 @@ static void print_placement(const struct result *result, struct text *out)
 
     if (result->record->program->note) {
         text_addf(out, "\n%-*s", VALUE_COLUMN, "note");
-        print_wrapped(out, VALUE_COLUMN, result->record->program->note);
+        para_print(out, VALUE_COLUMN, result->record->program->note);
     }
     if (!result->saving.known)
         return;
     saving_text(&result->saving, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "placement");
-    print_wrapped(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
@@ -461,11 +444,13 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_head(result, out);
     if (r->modelled)
         modelled_text(out, r, result->tokens);
-    collectives_text(&traffic, result->verbose, LINE_COLUMNS, out);
+    collectives_text(&traffic, result->verbose, PARA_COLUMNS, out);
     print_totals(&traffic, r, out);
     print_balances(r, out);
     status = print_uneven(r, out, err);
     print_work(r, out);
+    if (status == SHD_OK)
+        status = print_breakdown(result, out, err);
     print_memory(result, out);
     print_memory_kind(r, out);
     if (r->mode == RECORD_EXECUTED)

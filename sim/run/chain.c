@@ -120,7 +120,7 @@ static void take_call(struct chain *c, const struct span *s)
 }
 
 /* Who gets the reduction of a piece: COLL_ALL or a rank. */
-static bool gets(const struct chain *c, const struct span *s, uint64_t piece, int rank)
+static bool has_use(const struct chain *c, const struct span *s, uint64_t piece, int rank)
 {
     if (c->call->kind == COLL_ALL_REDUCE)
         return true;
@@ -157,7 +157,7 @@ static bool goes_to(const struct chain *c, const struct span *s, uint64_t piece,
         return false;
     if (c->call->kind == COLL_ALL_REDUCE)
         return passed_on_by(s, s->me, 1) == rank;
-    return s->me == last_rank(s) && gets(c, s, piece, rank);
+    return s->me == last_rank(s) && has_use(c, s, piece, rank);
 }
 
 static uint32_t count_sends(const struct chain *c, const struct span *s, uint64_t piece)
@@ -186,7 +186,7 @@ static bool is_aside(struct chain *c, const struct block *b)
     const struct span *s = c->span;
     struct fused_range range = range_of(c, b);
 
-    if (!gets(c, s, b->piece, s->me))
+    if (!has_use(c, s, b->piece, s->me))
         return s->me == last_rank(s);
     return !fused_place(&range);
 }
@@ -224,7 +224,7 @@ bool chain_reserve(struct chain **chain, struct span *span)
     c->span = span;
     take_call(c, span);
     for (uint64_t p = 0; p < c->npieces; p++)
-        if (gets(c, span, p, span->me) || span->me == last_rank(span))
+        if (has_use(c, span, p, span->me) || span->me == last_rank(span))
             nsends += (fused_piece_count(c->call->kind, &c->job.shape, p) / c->per_block + 1) *
                       count_sends(c, span, p);
     bytes = aside_bytes(c);
@@ -268,7 +268,7 @@ static void expect_result(struct chain *c, struct result *r)
 
     atomic_store(&r->parcel.done, true);
     r->data = NULL;
-    if (!gets(c, s, r->block.piece, s->me) && s->me != last_rank(s))
+    if (!has_use(c, s, r->block.piece, s->me) && s->me != last_rank(s))
         return;
     r->data = is_aside(c, &r->block) ? put_aside(c, r->block.nelems) : fused_place(&range);
     if (s->me != last_rank(s))
@@ -310,7 +310,7 @@ static void spread(struct chain *c, struct result *r)
               r->block.nelems * c->elem_bytes);
         r->nsends++;
     }
-    if (gets(c, s, r->block.piece, s->me))
+    if (has_use(c, s, r->block.piece, s->me))
         fused_store(&range, r->data);
 }
 
@@ -321,7 +321,7 @@ static void take_results(struct chain *c)
     for (uint64_t i = 0; i < c->nblocks && s->me != last_rank(s); i++) {
         struct result *r = result_at(c, i);
 
-        if (!gets(c, s, r->block.piece, s->me))
+        if (!has_use(c, s, r->block.piece, s->me))
             continue;
         ranks_finish(&r->parcel);
         spread(c, r);

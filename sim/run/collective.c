@@ -9,9 +9,9 @@
 #include "kern/kern.h"
 #include "run/device.h"
 #include "run/fused.h"
+#include "run/meet.h"
 #include "run/mismatch.h"
 #include "run/move.h"
-#include "run/span.h"
 #include "run/tally.h"
 #include "run/view.h"
 
@@ -184,10 +184,10 @@ static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
 {
     struct run_group *group = a->group;
 
-    switch (span_meet(group, a->dev)) {
-    case SPAN_GIVEN_UP:
+    switch (meet_ranks(group, a->dev)) {
+    case MEET_GIVEN_UP:
         return WAIT_GIVEN_UP;
-    case SPAN_DONE:
+    case MEET_DONE:
         return 0;
     default:
         return do_call(group, ntasks);

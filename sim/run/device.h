@@ -34,6 +34,7 @@ enum device_state {
 /* Buckets of a device's table of seats; a program has a few seats for each set of axes it uses. */
 #define DEVICE_SEAT_BUCKETS 32
 
+struct span_bundle; /* what another rank tells of a call, see span.h */
 struct device_seat; /* a seat that the device keeps, see group.c */
 struct axes_group;  /* a group found by axes, see group.c */
 
@@ -94,6 +95,7 @@ struct run {
     struct run_group *buckets[RUN_GROUP_BUCKETS];
     struct run_group *groups; /* all */
     struct axes_group *by_axes[RUN_GROUP_BUCKETS];
+    struct span_bundle *unclaimed; /* for groups that are not there yet */
 
     const struct spread *spread; /* over which ranks; NULL: there is one */
     uint64_t session;            /* of its letters */
@@ -125,13 +127,12 @@ void run_group_leave_all(struct shd_device *dev, enum device_state state);
 void run_group_lose(struct run *run, int32_t position, enum device_state state);
 
 /* A bundle for a group has come (span.h). */
-struct span_bundle;
 void run_group_deliver(struct run *run, struct span_bundle *bundle);
 
 /* The channel between two devices; NULL: no memory. */
 struct run_group *run_group_channel(struct run *run, int32_t from, int32_t to);
 
-/* Wake all threads that wait, so that they see that the run was called off. */
-void run_group_poke_all(struct run *run);
+/* Have all devices of this rank give up their waits, unless the run was called off before. */
+void run_group_call_off(struct run *run, enum run_verdict verdict);
 
 #endif /* RUN_DEVICE_H */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/chain.h"
 #include "run/device.h"
 #include "run/mailbox.h"
-#include "run/remote.h"
 #include "run/span.h"
 
 /* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
@@ -64,6 +64,8 @@ static void destroy_group(struct run_group *group)
     free(group->calls);
     mailbox_destroy(group->mailbox);
     free(group->part);
+    if (group->span)
+        chain_destroy(group->span->chain);
     span_destroy(group->span);
     free(group);
 }
@@ -139,6 +141,23 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
     run->groups = group;
 }
 
+/* Bundles that came before the group was there.  Called with the run's lock held. */
+static void claim(struct run *run, struct run_group *group)
+{
+    struct span_bundle **at = &run->unclaimed;
+
+    while (*at) {
+        struct span_bundle *b = *at;
+
+        if (b->group != group->hash) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        span_deliver(group->span, b);
+    }
+}
+
 /* Called with the run's lock held.  NULL: no memory. */
 static struct run_group *find_or_create(struct run *run, const int32_t *members, uint32_t nmembers,
                                         bool channel)
@@ -160,7 +179,7 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     }
     link_group(run, group, hash);
     if (group->span)
-        remote_claim(run, group);
+        claim(run, group);
     return group;
 }
 
@@ -193,15 +212,15 @@ static int check_list(const struct shd_device *dev, const int32_t *members, uint
                                    "a group with device %" PRId32 " in a mesh of %" PRId32,
                                    position, ndevices);
         else if (seen[position]++)
-            status = shd_error_set(err, SHD_EINVAL, "a group with device %" PRId32 " twice",
-                                   position);
+            status =
+                shd_error_set(err, SHD_EINVAL, "a group with device %" PRId32 " twice", position);
         else if (position == dev->position)
             *member = m;
     }
     if (status == SHD_OK && !seen[dev->position])
-        status = shd_error_set(err, SHD_EINVAL,
-                               "device %" PRId32 " asks for a group that it is not in",
-                               dev->position);
+        status =
+            shd_error_set(err, SHD_EINVAL, "device %" PRId32 " asks for a group that it is not in",
+                          dev->position);
     free(seen);
     return status;
 }
@@ -380,6 +399,7 @@ void run_group_fini_all(struct run *run)
         run->groups = group->next_all;
         destroy_group(group);
     }
+    span_free_bundles(run->unclaimed);
     for (size_t i = 0; i < RUN_GROUP_BUCKETS; i++) {
         while (run->by_axes[i]) {
             struct axes_group *g = run->by_axes[i];
@@ -407,8 +427,11 @@ void run_group_lose(struct run *run, int32_t position, enum device_state state)
     run_group_leave_all(&run->devices[position], state);
 }
 
-void run_group_poke_all(struct run *run)
+void run_group_call_off(struct run *run, enum run_verdict verdict)
 {
+    int goes_on = RUN_GOES_ON;
+
+    (void)atomic_compare_exchange_strong(&run->board.called_off, &goes_on, verdict);
     pthread_mutex_lock(&run->lock);
     for (struct run_group *group = run->groups; group; group = group->next_all) {
         wait_poke(&group->barrier);
@@ -416,6 +439,12 @@ void run_group_poke_all(struct run *run)
             span_poke(group->span);
     }
     pthread_mutex_unlock(&run->lock);
+}
+
+static void keep(struct span_bundle **list, struct span_bundle *bundle)
+{
+    bundle->next = *list;
+    *list = bundle;
 }
 
 void run_group_deliver(struct run *run, struct span_bundle *bundle)
@@ -429,7 +458,7 @@ void run_group_deliver(struct run *run, struct span_bundle *bundle)
     if (group)
         span_deliver(group->span, bundle);
     else
-        remote_keep(run, bundle);
+        keep(&run->unclaimed, bundle);
     pthread_mutex_unlock(&run->lock);
 }
 

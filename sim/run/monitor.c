@@ -22,7 +22,7 @@ struct monitor_wait {
 };
 
 struct monitor_watch {
-    int64_t looked_ns; /* when the last look was */
+    int64_t looked_ns;           /* when the last look was */
     struct monitor_wait waits[]; /* [device] */
 };
 
@@ -98,17 +98,9 @@ static int32_t find_over_limit(const struct run *run, struct monitor_watch *watc
     return over_limit;
 }
 
-void monitor_call_off(struct run *run, enum run_verdict verdict)
-{
-    int goes_on = RUN_GOES_ON;
-
-    (void)atomic_compare_exchange_strong(&run->board.called_off, &goes_on, verdict);
-    run_group_poke_all(run);
-}
-
 static void call_off(struct run *run, enum run_verdict verdict)
 {
-    monitor_call_off(run, verdict);
+    run_group_call_off(run, verdict);
     if (run->remote)
         remote_tell_verdict(run, verdict, run->over_limit);
 }

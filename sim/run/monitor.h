@@ -20,7 +20,4 @@ void monitor_destroy(struct monitor_watch *watch);
 /* Returns when all devices have ended. */
 void monitor_run(struct run *run, struct monitor_watch *watch);
 
-/* Have all devices of this rank give up their waits; any thread. */
-void monitor_call_off(struct run *run, enum run_verdict verdict);
-
 #endif /* RUN_MONITOR_H */

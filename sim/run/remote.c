@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "run/device.h"
-#include "run/monitor.h"
 #include "run/span.h"
 
 /* A longer message goes as several letters. */
@@ -140,28 +139,6 @@ void remote_give_back(struct run *run, struct span_bundle *bundle)
     pthread_mutex_unlock(&run->lock);
 }
 
-void remote_keep(struct run *run, struct span_bundle *bundle)
-{
-    bundle->next = run->remote->unclaimed;
-    run->remote->unclaimed = bundle;
-}
-
-void remote_claim(struct run *run, struct run_group *group)
-{
-    struct span_bundle **at = &run->remote->unclaimed;
-
-    while (*at) {
-        struct span_bundle *b = *at;
-
-        if (b->group != group->hash) {
-            at = &b->next;
-            continue;
-        }
-        *at = b->next;
-        span_deliver(group->span, b);
-    }
-}
-
 /* ---- messages ---- */
 
 static void deliver_message(struct run *run, const struct message_head *head)
@@ -281,7 +258,7 @@ static void deliver_word(struct run *run, int from, const void *letter)
         break;
     case LETTER_VERDICT:
         run->over_limit = word->position;
-        monitor_call_off(run, (enum run_verdict)word->value);
+        run_group_call_off(run, (enum run_verdict)word->value);
         break;
     case LETTER_ASK:
         answer(run, word->wave);
@@ -330,22 +307,11 @@ int remote_begin(struct run *run, struct shd_error *err)
     return SHD_OK;
 }
 
-static void free_bundles(struct span_bundle *b)
-{
-    while (b) {
-        struct span_bundle *next = b->next;
-
-        free(b);
-        b = next;
-    }
-}
-
 void remote_end(struct run *run)
 {
     if (!run->remote)
         return;
-    free_bundles(run->remote->unclaimed);
-    free_bundles(run->remote->spare);
+    span_free_bundles(run->remote->spare);
     pthread_mutex_destroy(&run->remote->lock);
     free(run->remote);
     run->remote = NULL;
@@ -375,7 +341,7 @@ static void agree_on_outcome(struct run *run, int *status, struct shd_error *err
     mine->called_off = atomic_load(&run->board.called_off);
     mine->over_limit = run->over_limit;
     if (*status != SHD_OK)
-        strcpy(mine->text, err->text);
+        memcpy(mine->text, err->text, sizeof mine->text);
     ranks_merge(all, (uint64_t)nranks * sizeof *all, RANKS_JOIN);
     for (int r = nranks; r-- > 0;) {
         if (all[r].status != SHD_OK)

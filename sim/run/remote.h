@@ -50,9 +50,9 @@ struct remote_answer {
 };
 
 struct remote {
-    struct span_bundle *unclaimed, *spare; /* guarded by the run's lock */
-    _Atomic uint64_t posted, delivered;    /* letters that a device may wait for */
-    _Atomic int ndone;                     /* ranks whose devices have all ended */
+    struct span_bundle *spare;          /* guarded by the run's lock */
+    _Atomic uint64_t posted, delivered; /* letters that a device may wait for */
+    _Atomic int ndone;                  /* ranks whose devices have all ended */
     /* On rank 0; guarded by `lock`: */
     pthread_mutex_t lock;
     uint32_t wave;
@@ -73,10 +73,6 @@ void remote_post(const struct run *run, int rank, const struct ranks_part *parts
 /* A message for a device of another rank. */
 void remote_message(const struct run *run, int32_t from, int32_t to, struct message_tag tag,
                     const void *data, uint64_t bytes);
-
-/* With the run's lock held: keep a bundle for a group that is not there yet; take those of one. */
-void remote_keep(struct run *run, struct span_bundle *bundle);
-void remote_claim(struct run *run, struct run_group *group);
 
 /* A bundle that has been read. */
 void remote_give_back(struct run *run, struct span_bundle *bundle);

@@ -7,10 +7,10 @@
  * memory of the host, and calls by proxy point at them, so that all else is done as on one rank:
  * each rank stores to its own members only, and counts what these receive.
  *
- * Reductions go from rank to rank (chain.h).  Algorithms that are no default are walked by every
- * rank for all members.
+ * This is where it is kept; meet.h is how it is done.
  *
- * Thread class: span_meet() by the last member of a rank to arrive; the others as they say.
+ * Thread class: owned by the last member of its rank to arrive, but for what is said to be for any
+ * thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -82,16 +82,8 @@ struct span {
 
 /* NULL: no memory. */
 struct span *span_create(struct run_group *group);
-void span_destroy(struct span *span); /* NULL is allowed */
-
-enum span_met {
-    SPAN_GIVEN_UP, /* a member of another rank will not come, or the run was called off */
-    SPAN_DONE,     /* the call is done, or all calls do not agree: the group's status tells */
-    SPAN_READY     /* proxies have what they need: do it by the group's way */
-};
-
-/* Meet the other ranks.  All members of this one are there, and wait. */
-enum span_met span_meet(struct run_group *group, struct shd_device *dev);
+void span_destroy(struct span *span); /* NULL is allowed; its chain is not destroyed with it */
+void span_free_bundles(struct span_bundle *bundles);
 
 /* A bundle has come, which the span keeps; any thread, with the run's lock held. */
 void span_deliver(struct span *span, struct span_bundle *bundle);

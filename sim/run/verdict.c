@@ -38,8 +38,8 @@ static struct ending ending_of(const struct shd_device *dev)
     e.waits = atomic_load(&dev->record.count) % 2 == 1;
     if (e.waits)
         e.group = group_of(dev)->hash;
-    strcpy(e.waits_in, dev->waits_in);
-    strcpy(e.text, dev->error.text);
+    memcpy(e.waits_in, dev->waits_in, sizeof e.waits_in);
+    memcpy(e.text, dev->error.text, sizeof e.text);
     return e;
 }
 

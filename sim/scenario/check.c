@@ -496,8 +496,9 @@ static void check_parts(struct reader *r)
                    n);
     if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
         diag_error(r->diag, scenario_place(s, "batch.microbatches"),
-                   "%" PRId64 " microbatches do not divide a batch of %" PRId64 " sequences", n,
-                   s->batch.size);
+                   "%" PRId64 " microbatches do not divide a batch of %" PRId64
+                   " sequences; expected a divisor of them",
+                   n, s->batch.size);
     if (s->recompute.kind != SCENARIO_RECOMPUTE_NONE && !s->step.update)
         diag_error(r->diag, scenario_place(s, "recompute"),
                    "recompute for a step without update; expected an optimizer and step: [forward, "
@@ -534,10 +535,11 @@ static void check_pipeline(struct reader *r)
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
     if (s->pipeline.axis && s->zero.axis && !strcmp(s->pipeline.axis, s->zero.axis))
-        diag_error(r->diag, scenario_place(s, "zero.axis"),
-                   "zero is to shard over '%s', along which the stages of the pipeline lie; expected "
-                   "another axis",
-                   s->zero.axis);
+        diag_error(
+            r->diag, scenario_place(s, "zero.axis"),
+            "zero is to shard over '%s', along which the stages of the pipeline lie; expected "
+            "another axis",
+            s->zero.axis);
 }
 
 /* Types of what an update keeps, and a scale of its loss. */

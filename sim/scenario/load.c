@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "scenario/read.h"
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
@@ -220,7 +221,9 @@ static int parse(struct scenario_file **out, const char *path, const char *text,
         diag_no_memory(diag);
         return SHD_ENOMEM;
     }
-    int status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
+    int status = SHD_EINVAL;
+    if (!file_kind_refuse(diag, file->path, text, length, FILE_SCENARIO))
+        status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
     if (status == SHD_OK) {
         read_file(file, yaml_doc_root(doc), sets, nsets, choice, diag);
         yaml_doc_destroy(doc);

@@ -41,7 +41,8 @@ void mesh_describe_source(const char *name, const char *of, struct text *out)
         text_addf(out, ", which '%.*s' stands for,", (int)utf8_cut(of, strlen(of), 60), of);
 }
 
-void mesh_report_no_axis(struct reader *r, struct place place, const char *name, const char *of)
+static void report_no_axis(struct reader *r, struct place place, const char *name, const char *of,
+                           const char *remedy)
 {
     const struct scenario *s = r->scenario;
     struct text mesh = TEXT_INIT, source = TEXT_INIT;
@@ -54,13 +55,19 @@ void mesh_report_no_axis(struct reader *r, struct place place, const char *name,
     for (size_t i = 0; i < s->nmesh; i++)
         nearest_add(&nearest, s->mesh[i].name);
     partition_axis_offer(&nearest, &names, s);
+    nearest_add(&nearest, "null");
     mesh_describe(s, &mesh);
     mesh_describe_source(name, of, &source);
     r->diag->no_memory |= mesh.failed || source.failed;
-    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s", shown, name, text_get(&source),
-               text_get(&mesh), nearest_hint(&nearest, hint, sizeof(hint)));
+    diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s%s", shown, name, text_get(&source),
+               text_get(&mesh), remedy, nearest_hint(&nearest, hint, sizeof(hint)));
     text_fini(&mesh);
     text_fini(&source);
+}
+
+void mesh_report_no_axis(struct reader *r, struct place place, const char *name, const char *of)
+{
+    report_no_axis(r, place, name, of, "");
 }
 
 /* ---- the value ---- */
@@ -103,7 +110,8 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
 
     if (!is_axis_name(key)) {
         diag_error(r->diag, key->place,
-                   "mesh axis %s; expected a name of letters, digits, '_', '-' and '.'",
+                   "mesh axis %s; expected a name of letters, digits, '_', '-' and '.' with its "
+                   "size, such as {dp: 2, tp: 4}",
                    yaml_describe(key, found, sizeof(found)));
         return NULL;
     }
@@ -160,7 +168,8 @@ static void read_mesh_entry(struct reader *r, const struct option *option,
     if (find_axis(r->scenario, key->text))
         read_axis(r, key, node);
     else if (!r->mesh_unknown)
-        mesh_report_no_axis(r, key->place, key->text, key->text);
+        report_no_axis(r, key->place, key->text, key->text,
+                       ", and is added by the whole mesh, as in --set 'mesh={dp: 2, tp: 4}'");
 }
 
 static void print_mesh(const struct scenario *scenario, const struct option *option,

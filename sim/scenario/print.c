@@ -63,10 +63,20 @@ static void print_option_help(const struct option *option, struct text *out)
     text_addf(out, "\n    %s\n", option->help);
 }
 
-void scenario_print_options(struct text *out)
+size_t scenario_print_options(struct text *out, const char *key)
 {
+    char path[OPTION_PATH_MAX];
+    size_t n = 0;
+
     for (size_t i = 0; i < option_file_key_count; i++)
-        text_addf(out, "%s:\n    %s\n", option_file_keys[i].key, option_file_keys[i].help);
+        if (!key || strstr(option_file_keys[i].key, key)) {
+            text_addf(out, "%s:\n    %s\n", option_file_keys[i].key, option_file_keys[i].help);
+            n++;
+        }
     for (size_t i = 0; i < option_count; i++)
-        print_option_help(&option_table[i], out);
+        if (!key || strstr(option_path(&option_table[i], path, sizeof path), key)) {
+            print_option_help(&option_table[i], out);
+            n++;
+        }
+    return n;
 }

@@ -29,11 +29,18 @@ static bool is_in(const struct other_keys *other, const char *word)
     return false;
 }
 
-static void read_option(struct reader *r, const struct option *option,
-                        const struct yaml_node *node)
+static void read_option(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     r->scenario->places[option_id(option)] = node->place;
     option->type->read(r, option, node);
+}
+
+/* A key such as 'mesh:{dp' is one whose ':' has no space behind it. */
+static bool has_joined_value(const struct yaml_node *key)
+{
+    const char *colon = key->quoted ? NULL : strchr(key->text, ':');
+
+    return colon && colon[1];
 }
 
 static void report_unknown(struct reader *r, const struct yaml_node *key, const char *section,
@@ -43,24 +50,48 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
     char hint[NEAREST_HINT_MAX];
     char found[YAML_DESCRIPTION_MAX];
 
+    if (has_joined_value(key)) {
+        diag_error(r->diag, key->place, "unknown key %s; expected a space behind the ':' of a key",
+                   yaml_describe(key, found, sizeof(found)));
+        return;
+    }
     nearest_init(&nearest, key->text);
     option_offer(&nearest, section);
     for (size_t i = 0; other && i < other->count; i++)
         nearest_add(&nearest, other->keys[i].key);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
                yaml_describe(key, found, sizeof(found)), section ? " in " : "",
-               section ? section : "", nearest_hint(&nearest, hint, sizeof(hint)));
+               section ? section : "",
+               nearest.best ? nearest_hint(&nearest, hint, sizeof(hint))
+                            : ", as 'shardsim show options' lists them");
+}
+
+#define KEYS_SHOWN 8 /* of a section's options in a message */
+
+/* A section is given a value of its own: "zero: 3". */
+static void report_no_map(struct reader *r, const struct option_section *section,
+                          const struct yaml_node *node)
+{
+    struct text keys = TEXT_INIT;
+    char found[YAML_DESCRIPTION_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < option_count; i++)
+        if (option_is_in(&option_table[i], section->key) && ++n <= KEYS_SHOWN)
+            text_addf(&keys, "%s%s", n > 1 ? ", " : "", option_table[i].key);
+    r->diag->no_memory |= keys.failed;
+    diag_error(r->diag, node->place, "%s is %s; expected a map of its options: %s%s", section->key,
+               yaml_describe(node, found, sizeof(found)), text_get(&keys),
+               n > KEYS_SHOWN ? " and more" : "");
+    text_fini(&keys);
 }
 
 static void read_section(struct reader *r, const struct option_section *section,
                          const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     r->scenario->places[option_section_id(section)] = node->place;
     if (node->kind != YAML_MAP) {
-        diag_error(r->diag, node->place, "%s is %s; expected a map of its options", section->key,
-                   yaml_describe(node, found, sizeof(found)));
+        report_no_map(r, section, node);
         return;
     }
     for (size_t i = 0; i < node->nitems; i++) {
@@ -73,8 +104,7 @@ static void read_section(struct reader *r, const struct option_section *section,
 }
 
 /* The file or a strategy. */
-static void read_top(struct reader *r, const struct yaml_node *node,
-                     const struct other_keys *other)
+static void read_top(struct reader *r, const struct yaml_node *node, const struct other_keys *other)
 {
     for (size_t i = 0; i < node->nitems; i++) {
         const struct yaml_node *key = node->keys[i];
@@ -193,8 +223,8 @@ static void derive_defaults(struct reader *r)
     derive_model(r);
 }
 
-void read_scenario(struct reader *r, const struct yaml_node *file,
-                   const struct yaml_node *strategy, const struct set_value *sets, size_t nsets)
+void read_scenario(struct reader *r, const struct yaml_node *file, const struct yaml_node *strategy,
+                   const struct set_value *sets, size_t nsets)
 {
     const struct other_keys of_file = {option_file_keys, option_file_key_count};
     const struct other_keys of_strategy = {strategy_keys, 1};

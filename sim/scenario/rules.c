@@ -28,8 +28,8 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
 
 /* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on
  * failure. */
-static bool read_entry(struct reader *r, struct shd_spec_entry *out,
-                       const struct yaml_node *node, const char **names)
+static bool read_entry(struct reader *r, struct shd_spec_entry *out, const struct yaml_node *node,
+                       const char **names)
 {
     char found[YAML_DESCRIPTION_MAX];
     const struct yaml_node *const *items = node->kind == YAML_LIST ? node->items : &node;
@@ -63,8 +63,8 @@ static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct
     struct shd_error err;
 
     if (node->nitems > SHD_RANK_MAX) {
-        diag_error(r->diag, node->place, "a spec of %zu entries; expected at most %d",
-                   node->nitems, SHD_RANK_MAX);
+        diag_error(r->diag, node->place, "a spec of %zu entries; expected at most %d", node->nitems,
+                   SHD_RANK_MAX);
         return false;
     }
     for (size_t i = 0; i < node->nitems; i++)
@@ -91,7 +91,9 @@ static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml
         return false;
     }
     if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
-        diag_failure(r->diag, node->place, err.status, "%s", err.text);
+        diag_failure(r->diag, node->place, err.status,
+                     "%s; a spec is a list such as [null, tp], with an entry for each dimension",
+                     err.text);
         return false;
     }
     if (shd_spec_nentries(*out) <= SHD_RANK_MAX)

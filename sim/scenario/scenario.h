@@ -504,6 +504,11 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
 /* Free a file and its scenarios.  NULL is allowed. */
 void scenario_file_destroy(struct scenario_file *file);
 
+/* The option that a key may have meant that is none: an option or section, by its path or by its
+ * last part, or the size of an axis ("mesh.tp").  Into buf, cut if it does not fit; "" if none is
+ * near.  Returns buf. */
+const char *scenario_nearest_option(const char *key, char *buf, size_t size);
+
 /* The place of an option's value ("model.d_ff", "limits.memory", "mesh"); where it has its default,
  * that of the section or of the scenario.  A name that is no option gives the scenario's. */
 struct place scenario_place(const struct scenario *scenario, const char *option);
@@ -539,8 +544,9 @@ void scenario_print(const struct scenario *scenario, struct text *out);
 /* The name of published model n, as model.size takes it; NULL behind the last. */
 const char *scenario_model_name(size_t n);
 
-/* All that a file can say: its keys and the options, with type, default and help, for people. */
-void scenario_print_options(struct text *out);
+/* All that a file can say: its keys and the options, with type, default and help, for people.  With
+ * a `key` only those whose path has it in it ("zero", "model.d", "heads"); returns how many. */
+size_t scenario_print_options(struct text *out, const char *key);
 
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);

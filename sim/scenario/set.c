@@ -3,28 +3,46 @@
 
 #include "scenario/set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scenario/scenario.h"
 
-/* The option that a faulty key may have meant, by path or, with the section left out, by key. */
-static void report_unknown(struct diag *diag, struct place place, const char *key)
+/* Axes as most meshes call them, for those who set a degree of parallelism as an option. */
+static const char *const axes[] = {"mesh.tp", "mesh.dp", "mesh.fsdp",
+                                   "mesh.pp", "mesh.cp", "mesh.ep"};
+
+const char *scenario_nearest_option(const char *key, char *buf, size_t size)
 {
     char paths[SCENARIO_OPTIONS_MAX][OPTION_PATH_MAX];
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
 
     nearest_init(&nearest, key);
-    for (size_t i = 0; i < option_count; i++) {
-        option_path(&option_table[i], paths[i], sizeof(paths[i]));
-        nearest_add(&nearest, paths[i]);
-    }
-    for (size_t i = 0; i < option_count && !nearest.best; i++)
-        if (strcmp(option_table[i].key, key) == 0)
-            nearest.best = paths[i];
-    diag_error(diag, place, "no option '%.60s'; expected KEY=VALUE with an option of a scenario%s",
-               key, nearest_hint(&nearest, hint, sizeof(hint)));
+    for (size_t i = 0; i < option_count; i++)
+        nearest_add(&nearest, option_path(&option_table[i], paths[i], sizeof(paths[i])));
+    for (size_t i = 0; i < option_section_count; i++)
+        nearest_add(&nearest, option_sections[i].key);
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        nearest_add(&nearest, axes[i]);
+    snprintf(buf, size, "%s", nearest.best ? nearest.best : "");
+    return buf;
+}
+
+static void report_unknown(struct diag *diag, struct place place, const char *key)
+{
+    char near[OPTION_PATH_MAX];
+
+    if (*scenario_nearest_option(key, near, sizeof near))
+        diag_error(diag, place,
+                   "no option '%.60s'; expected KEY=VALUE with an option of a scenario; did you "
+                   "mean '%s'?",
+                   key, near);
+    else
+        diag_error(diag, place,
+                   "no option '%.60s'; expected KEY=VALUE with an option of a scenario, as "
+                   "'shardsim show options' lists them",
+                   key);
 }
 
 /* An entry of the option that was found, if it has such. */
@@ -75,7 +93,8 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
         return;
     }
     if (!equals) {
-        diag_error(diag, value->place, "'%.60s' has no '='; expected KEY=VALUE", key);
+        diag_error(diag, value->place,
+                   "'%.60s' has no '='; expected KEY=VALUE, such as batch.size=8", key);
     } else if (!find_target(value, key)) {
         report_unknown(diag, value->place, key);
     } else {

@@ -21,6 +21,21 @@ static void hint_word(const struct option *option, const struct yaml_node *node,
     text_add(out, nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
+/* A number, truth or null in quotes is a text, which looks right where quotes are not shown. */
+static bool is_quoted_plain(const struct option *option, const struct yaml_node *node)
+{
+    struct yaml_node plain = *node;
+    int64_t whole;
+    double number;
+    bool truth;
+
+    if (option->words || node->kind != YAML_TEXT || !node->quoted)
+        return false;
+    plain.quoted = false;
+    return yaml_read_int(&plain, &whole) || yaml_read_double(&plain, &number) ||
+           yaml_read_bool(&plain, &truth) || yaml_is_null(&plain);
+}
+
 void value_error(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     struct text expected = TEXT_INIT;
@@ -29,6 +44,8 @@ void value_error(struct reader *r, const struct option *option, const struct yam
 
     option_expect(option, &expected);
     hint_word(option, node, &expected);
+    if (is_quoted_plain(option, node))
+        text_add(&expected, ", without quotes");
     r->diag->no_memory |= expected.failed;
     diag_error(r->diag, node->place, "%s is %s; expected %s",
                option_path(option, path, sizeof(path)), yaml_describe(node, found, sizeof(found)),

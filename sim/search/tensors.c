@@ -192,8 +192,11 @@ static int add_kind(struct tensors *t, const struct trial *trial, uint32_t node,
 
     if (t->nkinds == TENSORS_KINDS_MAX) {
         free(pattern);
-        return shd_error_set(err, SHD_EINVAL, "more than %d kinds of parameters",
-                             TENSORS_KINDS_MAX);
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "more than %d kinds of parameters, those that the pattern does not match "
+            "among them; expected fewer layers (model.layers)",
+            TENSORS_KINDS_MAX);
     }
     *kind = (struct tensors_kind){.pattern = pattern, .rank = n->rank, .count = 1};
     t->nkinds++;
@@ -235,25 +238,44 @@ static int add_tensor(struct tensors *t, const struct trial *trial, uint32_t nod
     return SHD_OK;
 }
 
+/* Whether a pattern is found in the name of any parameter. */
+static int find_any(bool *found, const struct trial *trial, const struct shd_regex *regex,
+                    struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    *found = false;
+    for (uint32_t node = 0; node < trial->graph->nnodes && status == SHD_OK && !*found; node++) {
+        struct shd_regex_match match = {.found = false};
+
+        if (trial->graph->nodes[node].op == GRAPH_PARAM)
+            status = shd_regex_search(&match, regex, trial->graph->nodes[node].name, err);
+        *found = status == SHD_OK && match.found;
+    }
+    return status;
+}
+
 static int add_tensors(struct tensors *t, const struct trial *trial, const char *pattern,
                        struct shd_error *err)
 {
     struct shd_regex *regex = NULL;
     int status = pattern ? shd_regex_compile(&regex, pattern, err) : SHD_OK;
-    size_t nsearched = 0;
+    bool any = true;
 
+    if (status == SHD_OK && pattern)
+        status = find_any(&any, trial, regex, err);
+    if (!any)
+        status = shd_error_set(err, SHD_EINVAL,
+                               "no parameter's name matches '%.100s'; 'shardsim show names' lists "
+                               "them",
+                               pattern);
     for (uint32_t node = 0; node < trial->graph->nnodes && status == SHD_OK; node++)
         if (trial->graph->nodes[node].op == GRAPH_PARAM)
             status = add_tensor(t, trial, node, regex, err);
     shd_regex_destroy(regex);
-    for (size_t k = 0; k < t->nkinds && status == SHD_OK; k++) {
-        nsearched += !t->kinds[k].held;
+    for (size_t k = 0; k < t->nkinds && status == SHD_OK; k++)
         if (!t->kinds[k].held && !list_specs(t, &t->kinds[k]))
             status = no_memory(err);
-    }
-    if (status == SHD_OK && nsearched == 0)
-        return shd_error_set(err, SHD_EINVAL, "no parameter's name matches '%.100s'",
-                             pattern ? pattern : "");
     return status;
 }
 

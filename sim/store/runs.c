@@ -27,7 +27,8 @@ struct runs {
     " (SELECT max(CASE type WHEN 'object' THEN value ->> '$.value' ELSE value END)"           \
     "  FROM json_each(result, '$.memory.peak_bytes')),"                                       \
     " coalesce(result ->> '$.time.replayed.step_seconds', -1),"                               \
-    " coalesce(result ->> '$.time.modelled.step_seconds', -1) FROM runs "
+    " coalesce(result ->> '$.time.modelled.step_seconds', -1),"                               \
+    " coalesce(result ->> '$.work.model_flops', -1) FROM runs "
 
 int runs_default_path(struct text *out, struct shd_error *err)
 {
@@ -52,7 +53,7 @@ static const char *remedy(int code)
     case SQLITE_LOCKED:
         return "another program is writing to it; try again when that has ended";
     case SQLITE_NOTADB:
-        return "it is no database; name another file";
+        return "it is no database; expected a file that --save=FILE wrote";
     case SQLITE_CORRUPT:
         return "it is damaged; move it away, or bring back a copy";
     case SQLITE_FULL:
@@ -228,7 +229,8 @@ static int tell(sqlite3_stmt *statement, runs_fn fn, void *context)
                                  .received = sqlite3_column_double(statement, 7),
                                  .peak = sqlite3_column_double(statement, 8),
                                  .replayed = sqlite3_column_double(statement, 9),
-                                 .modelled = sqlite3_column_double(statement, 10)};
+                                 .modelled = sqlite3_column_double(statement, 10),
+                                 .model_flops = sqlite3_column_double(statement, 11)};
 
     return fn(context, &row);
 }

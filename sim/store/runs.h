@@ -29,6 +29,7 @@ struct runs_row {
     int64_t devices;
     double received, peak;     /* bytes: of all devices; of the one with most */
     double replayed, modelled; /* seconds of a step; below 0: not known */
+    double model_flops; /* of a step; the same of runs of one model and step; below 0: not known */
 };
 
 /* Told of a row; another status than SHD_OK ends the telling, and is returned. */

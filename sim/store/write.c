@@ -160,6 +160,31 @@ int store_write(const char *path, const struct text *text, struct shd_error *err
     return replace(path, text, err);
 }
 
+int store_check(const char *path, struct shd_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct text folder = TEXT_INIT;
+    struct stat info;
+    int status = SHD_OK;
+
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "%.150s cannot be written: it is a folder; name a "
+                             "file in it",
+                             path);
+    text_addf(&folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
+    if (folder.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the name of a folder");
+    else if (stat(path, &info) != 0 && access(text_get(&folder), W_OK | X_OK) != 0)
+        status = errno == ENOENT ? shd_error_set(err, SHD_ESYSTEM,
+                                                 "%.150s cannot be written: there is no such "
+                                                 "folder; make it first",
+                                                 path)
+                                 : fail(err, path);
+    text_fini(&folder);
+    return status;
+}
+
 int store_make_folder(const char *path, struct shd_error *err)
 {
     char *copy = strdup(path);

@@ -18,6 +18,10 @@
  * SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_write(const char *path, const struct text *text, struct shd_error *err);
 
+/* Whether a text could be written there, so that work whose result would be lost is not begun: the
+ * folder is there and may be written, and the path is no folder.  SHD_ESYSTEM. */
+SHD_MUST_CHECK int store_check(const char *path, struct shd_error *err);
+
 /* Make the folder that a file is to be in, and those above it.  SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_make_folder(const char *path, struct shd_error *err);
 

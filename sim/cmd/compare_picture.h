@@ -1,0 +1,16 @@
+/* compare_picture.h - strategies side by side, as a picture: time, bytes, memory, flops.
+ *
+ * Thread class: pure function.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_COMPARE_PICTURE_H
+#define CMD_COMPARE_PICTURE_H
+
+#include "report/compare.h"
+
+/* Draw as an SVG document what is printed of a comparison: its rows, in its order.  SHD_ENOMEM. */
+SHD_MUST_CHECK int compare_picture(struct text *out, const struct compare *compare,
+                                   struct shd_error *err);
+
+#endif /* CMD_COMPARE_PICTURE_H */

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/breakdown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "hardware/hardware.h"
+#include "report/para.h"
+#include "report/ranks.h"
+#include "report/table.h"
+
+#define PARTS_TOLD_MAX 4 /* in text: the others are told as one */
+
+/* ---- figures ---- */
+
+/* A step as it is walked. */
+struct walk {
+    struct breakdown *out;
+    uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
+    uint128 uses[PROGRAM_NUSES];
+    bool found; /* the peak was passed */
+};
+
+static void change(void *arg, uint32_t buffer, bool alive)
+{
+    struct walk *w = arg;
+    const struct program_buffer *b = &w->out->program->buffers[buffer];
+
+    w->alive[buffer] += alive ? 1 : -1U;
+    w->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+    if (w->uses[b->use] > w->out->most[b->use])
+        w->out->most[b->use] = w->uses[b->use];
+}
+
+static void add_part(struct breakdown *out, const struct program_buffer *b, uint32_t count)
+{
+    size_t length = strcspn(b->name, "/");
+    uint32_t i = 0;
+
+    while (i < out->nparts &&
+           (out->parts[i].length != length || strncmp(out->parts[i].name, b->name, length) != 0))
+        i++;
+    if (i == out->nparts)
+        out->parts[out->nparts++] = (struct breakdown_part){.name = b->name, .length = length};
+    out->parts[i].bytes += (uint128)b->bytes * count;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct breakdown_part *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void keep_parts(struct walk *w)
+{
+    const struct program *program = w->out->program;
+
+    w->found = true;
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (w->alive[b] > 0 && program->buffers[b].use == PROGRAM_ACTIVATIONS)
+            add_part(w->out, &program->buffers[b], w->alive[b]);
+    qsort(w->out->parts, w->out->nparts, sizeof *w->out->parts, by_bytes);
+}
+
+/* What is there before the first op of the update has its results. */
+static void keep_states(struct walk *w, const struct program_op *op)
+{
+    const struct program *program = w->out->program;
+
+    w->out->updates = true;
+    memcpy(w->out->states, w->uses, sizeof w->uses);
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        const struct program_buffer *b = &program->buffers[op->outputs[k]];
+
+        if (program_allocates(program, op, k, true))
+            w->out->states[b->use] -= b->bytes;
+    }
+}
+
+/* An operand that is written over by the result is one buffer, and counts once. */
+static uint128 in_hand(const struct program *program, const struct program_op *op)
+{
+    uint128 bytes = op->workspace_bytes;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        bytes += program->buffers[op->inputs[k]].bytes;
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        if (program_allocates(program, op, k, true))
+            bytes += program->buffers[op->outputs[k]].bytes;
+    return bytes;
+}
+
+static void look(void *arg, uint32_t op, uint32_t microbatch)
+{
+    struct walk *w = arg;
+    struct breakdown *out = w->out;
+    const struct program_op *o = &out->program->ops[op];
+    uint128 workspace = w->uses[PROGRAM_WORKSPACE] + o->workspace_bytes;
+
+    if (workspace > out->most[PROGRAM_WORKSPACE])
+        out->most[PROGRAM_WORKSPACE] = workspace;
+    if (o->part == PROGRAM_UPDATE && !out->updates)
+        keep_states(w, o);
+    if (!w->found && op == out->peak.op && microbatch == out->peak.microbatch)
+        keep_parts(w);
+    if (o->why && in_hand(out->program, o) > out->transfer_bytes) {
+        out->transfer = op;
+        out->transfer_bytes = in_hand(out->program, o);
+    }
+}
+
+/* Elements of the parameters that a device of the rank holds from step to step. */
+static double held_parameters(const struct program *program, uint32_t rank)
+{
+    double all = 0;
+
+    for (uint32_t i = 0; i < program->first_op; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        if (!program_holds(program, rank, op))
+            continue;
+        for (uint32_t k = 0; k < op->noutputs; k++) {
+            const struct program_buffer *b = &program->buffers[op->outputs[k]];
+
+            if (b->use == PROGRAM_PARAMETERS)
+                all += (double)(b->bytes / shd_dtype_size(b->dtype));
+        }
+    }
+    return all;
+}
+
+int breakdown_init(struct breakdown *out, const struct program *program, struct shd_error *err)
+{
+    struct walk w = {.out = out};
+    const struct program_memory_watch watch = {change, look, &w};
+
+    *out = (struct breakdown){.program = program, .transfer = PROGRAM_NONE};
+    out->rank = program_peak_rank(program);
+    program_memory(&out->peak, program, out->rank);
+    out->parameters = held_parameters(program, out->rank);
+    w.alive = calloc((size_t)program->nbuffers + 1, sizeof *w.alive);
+    out->parts = calloc((size_t)program->nbuffers + 1, sizeof *out->parts);
+    if (w.alive && out->parts)
+        program_memory_walk(program, out->rank, &watch);
+    else
+        out->program = NULL;
+    free(w.alive);
+    return out->program ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+}
+
+void breakdown_fini(struct breakdown *breakdown)
+{
+    free(breakdown->parts);
+    breakdown->parts = NULL;
+}
+
+static uint128 sum(const uint128 uses[PROGRAM_NUSES])
+{
+    uint128 all = 0;
+
+    for (int use = 0; use < PROGRAM_NUSES; use++)
+        all += uses[use];
+    return all;
+}
+
+/* ---- text ---- */
+
+/* From what stays through a step to what lives an op. */
+static const enum program_use order[PROGRAM_NUSES] = {
+    PROGRAM_PARAMETERS, PROGRAM_GRADIENTS,   PROGRAM_OPTIMIZER, PROGRAM_DATA,
+    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+#define NSTATES 3 /* the first of them, that are there before the update */
+
+static void add_bytes(struct table *table, uint128 bytes)
+{
+    char text[UNITS_TEXT_MAX];
+
+    table_add(table, "%s", bytes ? units_print_bytes(text, sizeof text, bytes) : "-");
+}
+
+static void print_kinds(const struct breakdown *b, struct text *out)
+{
+    struct table table;
+
+    table_init(&table, b->updates ? "lrrr" : "lrr");
+    table_add(&table, "%s", "");
+    table_add(&table, "at the peak");
+    table_add(&table, "at most");
+    if (b->updates)
+        table_add(&table, "before the update");
+    for (int i = 0; i < PROGRAM_NUSES; i++) {
+        if (b->most[order[i]] == 0)
+            continue;
+        table_add(&table, "%s", program_use_name(order[i]));
+        add_bytes(&table, b->peak.uses[order[i]]);
+        add_bytes(&table, b->most[order[i]]);
+        if (b->updates)
+            add_bytes(&table, b->states[order[i]]);
+    }
+    table_add(&table, "together");
+    add_bytes(&table, b->peak.peak_bytes);
+    table_add(&table, "%s", "");
+    if (b->updates)
+        add_bytes(&table, sum(b->states));
+    table_print(&table, 2, out);
+    table_fini(&table);
+}
+
+/* The line that has `title`, and goes on below what follows it. */
+static void print_line(const char *title, struct text *line, struct text *out)
+{
+    text_add(out, title);
+    para_print(out, strlen(title), text_get(line));
+    out->failed |= line->failed;
+    text_fini(line);
+}
+
+static void print_parts(const struct breakdown *b, const char *title, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    uint128 rest = 0;
+    char bytes[UNITS_TEXT_MAX];
+
+    if (b->nparts == 0)
+        return;
+    for (uint32_t i = 0; i < b->nparts; i++) {
+        if (i >= PARTS_TOLD_MAX && b->nparts > PARTS_TOLD_MAX + 1) {
+            rest += b->parts[i].bytes;
+            continue;
+        }
+        text_addf(&line, "%s%.*s %s", i ? ", " : "", (int)b->parts[i].length, b->parts[i].name,
+                  units_print_bytes(bytes, sizeof bytes, b->parts[i].bytes));
+    }
+    if (rest > 0)
+        text_addf(&line, ", others %s", units_print_bytes(bytes, sizeof bytes, rest));
+    print_line(title, &line, out);
+}
+
+static void print_transfer(const struct breakdown *b, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    char bytes[UNITS_TEXT_MAX];
+
+    if (b->transfer == PROGRAM_NONE)
+        return;
+    text_addf(&line, "%s read and written, for %s",
+              units_print_bytes(bytes, sizeof bytes, b->transfer_bytes),
+              b->program->ops[b->transfer].name);
+    print_line("  largest transfer: ", &line, out);
+}
+
+/* Model states, as formulas have them. */
+static void print_states(const struct breakdown *b, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    uint128 all = 0;
+    char bytes[UNITS_TEXT_MAX];
+
+    if (!b->updates)
+        return;
+    for (int i = 0; i < NSTATES; i++)
+        all += b->states[order[i]];
+    text_addf(&line, "%s", units_print_bytes(bytes, sizeof bytes, all));
+    for (int i = 0; i < NSTATES; i++)
+        if (b->states[order[i]] > 0)
+            text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
+                      units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
+    print_line("  states ", &line, out);
+}
+
+/* What the runtime keeps is the cluster's own figure; a step that it alone makes too large has no
+ * list of what would make it fit, which asks for a limit. */
+static void print_runtime(const struct breakdown *b, const struct record *r, uint64_t limit_bytes,
+                          struct text *out)
+{
+    const struct hardware *h = r->modelled ? r->modelled->hardware : NULL;
+    struct text line = TEXT_INIT;
+    char kept[UNITS_TEXT_MAX], left[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    double all, room;
+
+    if (!h) {
+        text_add(out, "  besides: what a runtime keeps for itself\n");
+        return;
+    }
+    all = (double)b->peak.peak_bytes * (1 + h->fragmentation) + h->reserved_bytes;
+    room = (h->memory_bytes - h->reserved_bytes) / (1 + h->fragmentation);
+    text_addf(&line, "%s that the runtime keeps",
+              units_print_bytes(kept, sizeof kept, (uint128)h->reserved_bytes));
+    if (h->fragmentation > 0)
+        text_addf(&line, ", %.0f %% that fragments take", 100 * h->fragmentation);
+    units_print_bytes(kept, sizeof kept, (uint128)h->memory_bytes);
+    if (all <= h->memory_bytes)
+        text_addf(&line, "; left of %s: %s", kept,
+                  units_print_bytes(left, sizeof left, (uint128)(h->memory_bytes - all)));
+    else
+        text_addf(&line, "; too much for %s", kept);
+    if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
+        text_addf(&line, "; what would fit: -s limits.memory=%s",
+                  units_print_bytes_exact(limit, sizeof limit, (uint64_t)room));
+    print_line("  besides: ", &line, out);
+}
+
+void breakdown_text(const struct breakdown *breakdown, const struct record *record,
+                    uint64_t limit_bytes, bool verbose, struct text *out)
+{
+    const struct program *program = breakdown->program;
+    const struct program_op *op = &program->ops[breakdown->peak.op];
+    char here[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+
+    text_add(out, "\nbreakdown     of the memory of a device");
+    if (program->nranks > 1)
+        text_addf(out, " of rank %u", breakdown->rank);
+    text_addf(out, "; %s of %s parameters\n",
+              units_print_count(here, sizeof here, (uint128)breakdown->parameters),
+              units_print_count(all, sizeof all, (uint128)program_parameters(program)));
+    if (verbose) {
+        text_addf(out, "  the peak is in %s (%s)\n", op->name, program_phase_name(op->phase));
+        print_kinds(breakdown, out);
+        print_transfer(breakdown, out);
+    } else {
+        print_states(breakdown, out);
+    }
+    print_parts(breakdown, "  activations at the peak: ", out);
+    print_runtime(breakdown, record, limit_bytes, out);
+}
+
+/* ---- JSON ---- */
+
+static void write_kinds(struct json_out *out, const char *key, const uint128 uses[PROGRAM_NUSES])
+{
+    struct program_memory memory;
+
+    memcpy(memory.uses, uses, sizeof memory.uses);
+    json_out_key(out, key);
+    ranks_kinds_json(&memory, out);
+}
+
+static void write_transfer(struct json_out *out, const struct breakdown *b)
+{
+    json_out_key(out, "transfer");
+    if (b->transfer == PROGRAM_NONE) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_flat_object(out);
+    json_out_key_string(out, "op", b->program->ops[b->transfer].name);
+    json_out_key_uint(out, "bytes", b->transfer_bytes);
+    json_out_end_object(out);
+}
+
+static void write_parts(struct json_out *out, const struct breakdown *b)
+{
+    json_out_key(out, "activations_at_peak");
+    json_out_begin_array(out);
+    for (uint32_t i = 0; i < b->nparts; i++) {
+        json_out_begin_flat_object(out);
+        json_out_key(out, "part");
+        json_out_string_n(out, b->parts[i].name, b->parts[i].length);
+        json_out_key_uint(out, "bytes", b->parts[i].bytes);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}
+
+void breakdown_json(const struct breakdown *breakdown, const struct record *record,
+                    struct json_out *out)
+{
+    const struct program *program = breakdown->program;
+    const struct program_op *op = &program->ops[breakdown->peak.op];
+    const struct hardware *h = record->modelled ? record->modelled->hardware : NULL;
+
+    json_out_begin_object(out);
+    json_out_key_uint(out, "rank", breakdown->rank);
+    json_out_key_string(out, "op", op->name);
+    json_out_key_string(out, "phase", program_phase_name(op->phase));
+    json_out_key(out, "parameters");
+    json_out_begin_flat_object(out);
+    json_out_key_uint(out, "model", (uint128)program_parameters(program));
+    json_out_key_uint(out, "device", (uint128)breakdown->parameters);
+    json_out_end_object(out);
+    write_kinds(out, "at_peak", breakdown->peak.uses);
+    write_kinds(out, "most", breakdown->most);
+    if (breakdown->updates) {
+        write_kinds(out, "before_update", breakdown->states);
+    } else {
+        json_out_key(out, "before_update");
+        json_out_null(out);
+    }
+    write_parts(out, breakdown);
+    write_transfer(out, breakdown);
+    json_out_key(out, "runtime_bytes");
+    if (h)
+        json_out_double(out,
+                        h->reserved_bytes + h->fragmentation * (double)breakdown->peak.peak_bytes);
+    else
+        json_out_null(out);
+    json_out_end_object(out);
+}

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "run/meet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/chain.h"
+#include "run/device.h"
+#include "run/mismatch.h"
+#include "run/move.h"
+#include "run/remote.h"
+#include "run/span.h"
+#include "run/view.h"
+
+/* Operands of all members that together take no more are in the bundles. */
+#define LETTER_BYTES (64 << 10)
+/* In place of an algorithm. */
+#define NO_ALGO UINT32_MAX
+
+/* How operands come to other ranks. */
+enum way {
+    IN_LETTER,    /* with the bundle */
+    WHOLE,        /* all of each */
+    IN_PIECES,    /* what a rank needs of each */
+    FROM_MEMBERS, /* reduced on the way */
+};
+
+struct bundle_head {
+    uint32_t letter; /* LETTER_BUNDLE */
+    uint32_t ncalls;
+    uint64_t group, number;
+    int32_t status; /* SHD_OK, or why the rank cannot take part */
+    uint32_t tags;
+};
+
+struct bundle_call {
+    uint32_t member, kind, algo, dtype, red, root;
+    uint64_t count, pulled_bytes;
+    uint64_t nsources; /* behind all calls, then the operands */
+    uint64_t in_bytes;
+    char where[64];
+    bool has_where;
+};
+
+/* ---- who needs what ---- */
+
+static size_t elem_bytes_of(const struct coll_call *call)
+{
+    return call->kind == CALL_EXCHANGE ? 1 : shd_dtype_size(call->dtype);
+}
+
+/* Elements (of an exchange: bytes) that a member brings. */
+static uint64_t in_count(const struct coll_call *call, const struct coll_shape *shape,
+                         uint32_t member)
+{
+    return call->kind == CALL_EXCHANGE ? call->pulled_bytes
+                                       : coll_in_count(call->kind, shape, member);
+}
+
+/* Whether every rank makes the moves of all members, in the order of the schedule. */
+static bool every_rank_walks(const struct run_group *group, const struct coll_call *call)
+{
+    return group->devices[0]->run->opts.fuse_bytes < 0 || !fused_serves(call->algo);
+}
+
+static enum way way_of(const struct run_group *group, const struct coll_call *call)
+{
+    struct coll_shape shape = move_shape(call);
+    uint64_t largest = 0;
+
+    if (call->kind == CALL_EXCHANGE)
+        return call->pulled_bytes * group->nmembers <= LETTER_BYTES ? IN_LETTER : WHOLE;
+    for (uint32_t m = 0; m < group->nmembers; m++) {
+        uint64_t n = coll_in_count(call->kind, &shape, m);
+
+        largest = n > largest ? n : largest;
+    }
+    if (largest * elem_bytes_of(call) * group->nmembers <= LETTER_BYTES)
+        return IN_LETTER;
+    if (every_rank_walks(group, call))
+        return WHOLE;
+    return call->algo->reduces ? FROM_MEMBERS : IN_PIECES;
+}
+
+struct range {
+    uint64_t at, end; /* elements; none where they are equal */
+};
+
+/* From the first to the last element of the chunks for the members of a rank. */
+static struct range chunks_for(const struct span *s, const struct coll_shape *shape, int rank)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+
+    for (uint32_t k = 0; k < s->nsegments; k++) {
+        if (s->segments[k].rank != rank)
+            continue;
+        first = first == UINT32_MAX ? s->segments[k].first : first;
+        last = s->segments[k].end - 1;
+    }
+    return (struct range){coll_chunk_at(shape->count, shape->nmembers, first),
+                          coll_chunk_at(shape->count, shape->nmembers, last) +
+                              coll_chunk_count(shape->count, shape->nmembers, last)};
+}
+
+static bool reads(const struct span *s, const struct coll_shape *shape, int rank, uint32_t source)
+{
+    for (uint32_t m = 0; m < shape->nmembers; m++)
+        if (shape->source[m] == source && span_rank_of(s, m) == rank)
+            return true;
+    return false;
+}
+
+/* What a rank needs of the operand of `source`. */
+static struct range needed(const struct span *s, const struct coll_call *call, enum way way,
+                           const struct coll_shape *shape, uint32_t source, int rank)
+{
+    struct range whole = {0, in_count(call, shape, source)};
+    bool needs = true;
+
+    if (way != IN_PIECES)
+        return whole;
+    switch (call->kind) {
+    case COLL_SCATTER:
+        if (source == shape->root)
+            return chunks_for(s, shape, rank);
+        needs = false;
+        break;
+    case COLL_ALL_TO_ALL:
+        return chunks_for(s, shape, rank);
+    case COLL_BROADCAST:
+        needs = source == shape->root;
+        break;
+    case COLL_GATHER:
+        needs = span_rank_of(s, shape->root) == rank;
+        break;
+    case COLL_PERMUTE:
+        needs = reads(s, shape, rank, source);
+        break;
+    case COLL_SEND_RECV:
+        needs = source == 0 && span_rank_of(s, 1) == rank;
+        break;
+    default:
+        break;
+    }
+    return needs ? whole : (struct range){0, 0};
+}
+
+/* ---- operands in a row ---- */
+
+/* Where a range of a member's operand lies in a row; NULL: it does not. */
+static const void *in_a_row(const struct coll_call *call, struct range range)
+{
+    struct view_cursor at;
+    uint64_t n;
+    const void *place;
+
+    view_cursor_init(&at, &call->in, elem_bytes_of(call), range.at);
+    place = view_cursor_span(&at, &n);
+    return n >= range.end - range.at ? place : NULL;
+}
+
+static void pack(void *to, const struct coll_call *call, struct range range)
+{
+    struct coll_view view = {.base = to};
+    struct view_cursor src, dst;
+
+    view_cursor_init(&src, &call->in, elem_bytes_of(call), range.at);
+    view_cursor_init(&dst, &view, elem_bytes_of(call), 0);
+    view_copy(&dst, &src, range.end - range.at);
+}
+
+/* ---- getting ready ---- */
+
+/* Room for what members of other ranks bring, and (where every rank walks the schedule) get. */
+static bool reserve_proxies(struct span *s, const struct coll_call *call, enum way way)
+{
+    struct coll_shape shape = move_shape(call);
+    uint64_t size = elem_bytes_of(call);
+    bool walks = call->kind != CALL_EXCHANGE && every_rank_walks(s->group, call);
+    bool there = true;
+
+    for (uint32_t m = 0; m < s->group->nmembers && there; m++) {
+        struct span_proxy *p = &s->proxies[m];
+        struct range range;
+
+        if (s->group->devices[m]->here)
+            continue;
+        if (way != FROM_MEMBERS) {
+            range = needed(s, call, way, &shape, m, s->me);
+            there = span_grow(&p->in, &p->in_room, (range.end - range.at) * size);
+        }
+        if (!walks)
+            continue;
+        there = there &&
+                span_grow(&p->out, &p->out_room, coll_out_count(call->kind, &shape, m) * size) &&
+                (!call->algo->tmp_count ||
+                 span_grow(&p->tmp, &p->tmp_room, call->algo->tmp_count(&shape) * size));
+    }
+    return there;
+}
+
+/* Room for those of this rank's operands that do not lie in a row. */
+static bool reserve_packed(struct span *s, enum way way)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < s->nhere && (way == WHOLE || way == IN_PIECES); i++) {
+        const struct coll_call *call = s->group->calls[s->here[i]];
+        struct coll_shape shape = move_shape(call);
+
+        for (uint32_t k = 0; k < s->nranks; k++) {
+            struct range range = needed(s, call, way, &shape, s->here[i], s->ranks[k]);
+
+            if (s->ranks[k] != s->me && range.end > range.at && !in_a_row(call, range))
+                bytes += (range.end - range.at) * elem_bytes_of(call);
+        }
+    }
+    return span_grow(&s->packed, &s->packed_room, bytes);
+}
+
+static int reserve(struct span *s, enum way way)
+{
+    const struct coll_call *call = s->group->calls[s->here[0]];
+    uint64_t nparcels = (uint64_t)s->nhere * (s->nranks - 1) + (s->group->nmembers - s->nhere) +
+                        2 * (uint64_t)s->nranks; /* chain.c's counts */
+
+    if (!reserve_proxies(s, call, way) || !reserve_packed(s, way) ||
+        !span_room_for_parcels(s, nparcels))
+        return SHD_ENOMEM;
+    if (way == FROM_MEMBERS && !chain_reserve(&s->chain, s))
+        return SHD_ENOMEM;
+    return SHD_OK;
+}
+
+/* ---- bundles ---- */
+
+static uint32_t algo_number(const struct coll_algo *algo)
+{
+    for (uint32_t i = 0; algo && coll_algos[i]; i++)
+        if (coll_algos[i] == algo)
+            return i;
+    return NO_ALGO;
+}
+
+static struct bundle_call describe(const struct coll_call *call, enum way way)
+{
+    struct coll_shape shape = move_shape(call);
+    struct bundle_call c;
+
+    memset(&c, 0, sizeof c); /* padding is sent, too */
+    c.member = call->seat.member;
+    c.kind = (uint32_t)call->kind;
+    c.algo = algo_number(call->algo);
+    c.dtype = (uint32_t)call->dtype;
+    c.red = (uint32_t)call->red;
+    c.root = call->root;
+    c.count = call->count;
+    c.pulled_bytes = call->pulled_bytes;
+    c.nsources = call->kind == COLL_PERMUTE ? shape.nmembers : 0;
+    c.has_where = call->where != NULL;
+    if (call->where)
+        strncpy(c.where, call->where, sizeof c.where - 1);
+    if (way == IN_LETTER)
+        c.in_bytes = in_count(call, &shape, c.member) * elem_bytes_of(call);
+    return c;
+}
+
+static uint64_t letter_bytes(const struct span *s, enum way way)
+{
+    uint64_t bytes = sizeof(struct bundle_head);
+
+    for (uint32_t i = 0; i < s->nhere; i++) {
+        struct bundle_call c = describe(s->group->calls[s->here[i]], way);
+
+        bytes += sizeof c + c.nsources * sizeof(uint32_t) + c.in_bytes;
+    }
+    return bytes;
+}
+
+static char *add(char *to, const void *data, uint64_t bytes)
+{
+    if (bytes > 0)
+        memcpy(to, data, bytes);
+    return to + bytes;
+}
+
+static uint64_t write_letter(const struct span *s, enum way way, int status, uint32_t tags)
+{
+    struct bundle_head head = {.letter = LETTER_BUNDLE,
+                               .ncalls = s->nhere,
+                               .group = s->group->hash,
+                               .number = s->number,
+                               .status = status,
+                               .tags = tags};
+    char *at = add(s->letter, &head, sizeof head);
+
+    for (uint32_t i = 0; i < s->nhere; i++) {
+        struct bundle_call c = describe(s->group->calls[s->here[i]], way);
+
+        at = add(at, &c, sizeof c);
+    }
+    for (uint32_t i = 0; i < s->nhere; i++) {
+        const struct coll_call *call = s->group->calls[s->here[i]];
+
+        at = add(at, call->source,
+                 call->kind == COLL_PERMUTE ? s->group->nmembers * sizeof(uint32_t) : 0);
+    }
+    for (uint32_t i = 0; i < s->nhere && way == IN_LETTER; i++) {
+        const struct coll_call *call = s->group->calls[s->here[i]];
+        struct coll_shape shape = move_shape(call);
+        struct range range = {0, in_count(call, &shape, s->here[i])};
+
+        if (range.end > 0)
+            pack(at, call, range);
+        at += range.end * elem_bytes_of(call);
+    }
+    return (uint64_t)(at - s->letter);
+}
+
+static void post_bundles(struct span *s, enum way way, int status)
+{
+    const struct run *run = s->group->devices[0]->run;
+    void *letter = s->letter;
+    struct ranks_part part;
+
+    s->tags[s->me] = ranks_new_tags();
+    if (!span_grow(&letter, &s->letter_room, letter_bytes(s, way)))
+        ranks_abort("no memory for a letter to another rank");
+    s->letter = letter;
+    part = (struct ranks_part){s->letter, write_letter(s, way, status, s->tags[s->me])};
+    for (uint32_t k = 0; k < s->nranks; k++)
+        if (s->ranks[k] != s->me)
+            remote_post(run, s->ranks[k], &part, 1);
+}
+
+/* How many have come of the call at hand.  Called with the lock held. */
+static uint32_t count_bundles(const struct span *s)
+{
+    uint32_t n = 0;
+
+    for (const struct span_bundle *b = s->bundles; b; b = b->next)
+        n += b->number == s->number;
+    return n;
+}
+
+/* Begin to wait, unless all are there. */
+static bool begin_wait(struct span *s, struct shd_device *dev)
+{
+    bool waits;
+
+    pthread_mutex_lock(&s->lock);
+    s->nmissing = s->nranks - 1 - count_bundles(s);
+    waits = s->nmissing > 0;
+    if (waits) {
+        s->waiter = &dev->record;
+        wait_record_at(&dev->record, &s->group->barrier);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return waits;
+}
+
+static bool has_all(struct span *s)
+{
+    bool all;
+
+    pthread_mutex_lock(&s->lock);
+    all = s->nmissing == 0;
+    pthread_mutex_unlock(&s->lock);
+    return all;
+}
+
+static bool has_bundle(const struct span *s, int rank)
+{
+    const struct span_bundle *b = s->bundles;
+
+    while (b && !(b->from == rank && b->number == s->number))
+        b = b->next;
+    return b != NULL;
+}
+
+/* Whether a bundle will not come any more: its rank has told, after all it had to say before, that
+ * one of those who were to make the call has ended. */
+static bool is_hopeless(struct span *s)
+{
+    const struct run_group *group = s->group;
+    bool hopeless = false;
+
+    if (atomic_load(&group->barrier.board->called_off))
+        return true;
+    if (atomic_load(&group->barrier.ndead) == 0)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t m = 0; m < group->nmembers && !hopeless; m++)
+        hopeless = !group->devices[m]->here &&
+                   atomic_load(&group->devices[m]->state) != DEVICE_LIVE &&
+                   !has_bundle(s, span_rank_of(s, m));
+    pthread_mutex_unlock(&s->lock);
+    return hopeless;
+}
+
+/* The record stays as it is, for good.  False: all have come since. */
+static bool give_up(struct span *s)
+{
+    bool gives_up;
+
+    pthread_mutex_lock(&s->lock);
+    gives_up = s->nmissing > 0;
+    s->nmissing = 0;
+    s->waiter = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return gives_up;
+}
+
+static bool wait_for_bundles(struct span *s, struct shd_device *dev)
+{
+    bool all = !begin_wait(s, dev);
+
+    if (all)
+        return true;
+    ranks_expect();
+    for (;;) {
+        uint32_t seen = atomic_load(&s->event);
+
+        all = has_all(s);
+        if (all)
+            break;
+        if (is_hopeless(s)) {
+            all = !give_up(s);
+            break;
+        }
+        wait_event(&s->event, seen, -1);
+    }
+    ranks_expect_no_more();
+    return all;
+}
+
+/* ---- calls by proxy ---- */
+
+static const struct coll_algo *algo_of(uint32_t number)
+{
+    return number == NO_ALGO ? NULL : coll_algos[number];
+}
+
+static void make_proxy(struct span *s, const struct bundle_call *c)
+{
+    struct span_proxy *p = &s->proxies[c->member];
+
+    memcpy(p->where, c->where, sizeof p->where);
+    p->call = (struct coll_call){.kind = (enum coll_kind)c->kind,
+                                 .algo = algo_of(c->algo),
+                                 .seat = {s->group, c->member},
+                                 .dtype = (enum shd_dtype)c->dtype,
+                                 .red = (enum shd_reduce_op)c->red,
+                                 .count = c->count,
+                                 .root = c->root,
+                                 .in.base = p->in,
+                                 .out.base = p->out,
+                                 .where = c->has_where ? p->where : NULL,
+                                 .tmp = p->tmp,
+                                 .pulled_bytes = c->pulled_bytes};
+    s->group->calls[c->member] = &p->call;
+}
+
+static void keep_sources(struct span *s, uint32_t member, const char *sources, uint64_t n)
+{
+    struct span_proxy *p = &s->proxies[member];
+
+    if (!p->source)
+        p->source = malloc(n * sizeof *p->source);
+    if (!p->source)
+        ranks_abort("no memory for the sources of a permute");
+    memcpy(p->source, sources, n * sizeof *p->source);
+    p->call.source = p->source;
+}
+
+/* An operand that came with the bundle.  There is room for it, unless the calls do not agree. */
+static void keep_operand(struct span *s, uint32_t member, const char *operand, uint64_t bytes)
+{
+    struct span_proxy *p = &s->proxies[member];
+
+    if (bytes > 0 && span_grow(&p->in, &p->in_room, bytes))
+        memcpy(p->in, operand, bytes);
+    else if (bytes > 0)
+        ranks_abort("no memory for an operand of another rank");
+    p->call.in.base = p->in;
+}
+
+static int open_bundle(struct span *s, const struct span_bundle *b)
+{
+    const struct bundle_head *head = (const void *)b->data;
+    const struct bundle_call *calls = (const void *)(head + 1);
+    const char *at = (const char *)(calls + head->ncalls);
+
+    s->tags[b->from] = head->tags;
+    for (uint32_t i = 0; i < head->ncalls; i++)
+        make_proxy(s, &calls[i]);
+    for (uint32_t i = 0; i < head->ncalls; i++) {
+        if (calls[i].nsources > 0)
+            keep_sources(s, calls[i].member, at, calls[i].nsources);
+        at += calls[i].nsources * sizeof(uint32_t);
+    }
+    for (uint32_t i = 0; i < head->ncalls; i++) {
+        keep_operand(s, calls[i].member, at, calls[i].in_bytes);
+        at += calls[i].in_bytes;
+    }
+    return head->status;
+}
+
+/* The next bundle of the call at hand; NULL: there is none left. */
+static struct span_bundle *take_bundle(struct span *s)
+{
+    struct span_bundle **at, *b;
+
+    pthread_mutex_lock(&s->lock);
+    for (at = &s->bundles; *at && (*at)->number != s->number;)
+        at = &(*at)->next;
+    b = *at;
+    if (b)
+        *at = b->next;
+    pthread_mutex_unlock(&s->lock);
+    return b;
+}
+
+/* Open all bundles; returns the first status, by rank, that is not SHD_OK. */
+static int open_bundles(struct span *s, int status)
+{
+    struct run *run = s->group->devices[0]->run;
+    int worst_rank = status == SHD_OK ? INT32_MAX : s->me;
+    struct span_bundle *b;
+
+    while ((b = take_bundle(s))) {
+        int theirs = open_bundle(s, b);
+
+        if (theirs != SHD_OK && b->from < worst_rank) {
+            worst_rank = b->from;
+            status = theirs;
+        }
+        remote_give_back(run, b);
+    }
+    return status;
+}
+
+/* ---- operands ---- */
+
+static void send_operand(struct span *s, uint32_t member, enum way way, char **packed)
+{
+    const struct coll_call *call = s->group->calls[member];
+    struct coll_shape shape = move_shape(call);
+
+    for (uint32_t k = 0; k < s->nranks; k++) {
+        struct range range = needed(s, call, way, &shape, member, s->ranks[k]);
+        uint64_t bytes = (range.end - range.at) * elem_bytes_of(call);
+        const void *data;
+
+        if (s->ranks[k] == s->me || bytes == 0)
+            continue;
+        data = in_a_row(call, range);
+        if (!data) {
+            pack(*packed, call, range);
+            data = *packed;
+            *packed += bytes;
+        }
+        span_send(s, s->ranks[k], s->tags[s->me], data, bytes);
+    }
+}
+
+static void receive_operand(struct span *s, uint32_t member, enum way way)
+{
+    struct span_proxy *p = &s->proxies[member];
+    struct coll_shape shape = move_shape(&p->call);
+    struct range range = needed(s, &p->call, way, &shape, member, s->me);
+    uint64_t bytes = (range.end - range.at) * elem_bytes_of(&p->call);
+    int rank = span_rank_of(s, member);
+
+    if (bytes == 0)
+        return;
+    if (!span_grow(&p->in, &p->in_room, bytes)) /* shards of an exchange may differ */
+        ranks_abort("no memory for an operand of another rank");
+    p->call.in = (struct coll_view){.base = p->in, .skip = range.at};
+    span_receive(s, rank, s->tags[rank], p->in, bytes);
+}
+
+static void move_operands(struct span *s, enum way way)
+{
+    char *packed = s->packed;
+
+    for (uint32_t m = 0; m < s->group->nmembers; m++)
+        if (!s->group->devices[m]->here)
+            receive_operand(s, m, way);
+    for (uint32_t i = 0; i < s->nhere; i++)
+        send_operand(s, s->here[i], way, &packed);
+    span_finish(s);
+}
+
+/* ---- meeting ---- */
+
+static enum group_way group_way_of(const struct run_group *group, const struct coll_call *call)
+{
+    if (call->kind == CALL_EXCHANGE)
+        return GROUP_BY_STEPS; /* which is what follows in each member's thread */
+    return every_rank_walks(group, call) ? GROUP_BY_LAST : GROUP_FUSED;
+}
+
+enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
+{
+    struct span *s = group->span;
+    const struct coll_call *call = group->calls[s->here[0]];
+    enum way way = way_of(group, call);
+    int status = reserve(s, way);
+
+    pthread_mutex_lock(&s->lock);
+    s->number++;
+    pthread_mutex_unlock(&s->lock);
+    post_bundles(s, way, status);
+    if (!wait_for_bundles(s, dev))
+        return MEET_GIVEN_UP;
+    group->status = open_bundles(s, status);
+    if (group->status != SHD_OK)
+        shd_error_set(&group->error, group->status, "no memory for what other ranks bring");
+    else
+        group->status = mismatch_check(group, &group->error);
+    if (group->status != SHD_OK)
+        return MEET_DONE;
+    group->way = group_way_of(group, call);
+    if (way == FROM_MEMBERS) {
+        chain_run(s->chain, s);
+        return MEET_DONE;
+    }
+    if (way != IN_LETTER)
+        move_operands(s, way);
+    return call->kind == CALL_EXCHANGE ? MEET_DONE : MEET_READY;
+}

@@ -1,0 +1,37 @@
+# shellcheck shell=sh
+# mpirun.sh - start the program, or a test program, on several ranks; sourced.
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds without MPI have no ranks.
+needs_mpi() {
+    grep -q '^#define WITH_MPI 1' "$top_builddir/config.h" && return
+    skip "all" "this build has no MPI"
+    done_testing
+    exit 0
+}
+
+# ranks N COMMAND...: as any user, on any number of cores; each ends in time.  Both launchers take
+# what is not theirs as it is.
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_hwloc_base_binding_policy=none
+OMPI_MCA_btl_base_warn_component_unused=0
+OMPI_MCA_orte_abort_print_stack=0
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
+export OMPI_MCA_hwloc_base_binding_policy OMPI_MCA_btl_base_warn_component_unused
+export OMPI_MCA_orte_abort_print_stack
+ranks() {
+    ranks_n=$1
+    shift
+    timeout 300 "$launcher" -n "$ranks_n" "$@"
+}
+
+# That of the library which the program is linked with.
+if ldd "$(find "$top_builddir" -path '*/.libs/shardsim' -o -name shardsim -type f | head -n 1)" 2>/dev/null | grep -q libmpich; then
+    launcher=mpiexec.mpich
+else
+    launcher=mpirun.openmpi
+fi
+command -v "$launcher" >/dev/null || launcher=mpirun

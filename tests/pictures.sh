@@ -1,0 +1,190 @@
+#!/bin/sh
+# pictures: what is drawn beside the results' own figures, and PNG by whatever program there is.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+starts_no_threads
+unset NO_COLOR COLUMNS
+PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$top_srcdir/tests
+export PYTHONDONTWRITEBYTECODE PYTHONPATH
+
+# drawn TEXT: $tmp/a.svg is well laid out, and the Python on stdin holds of it; it has the picture
+# as `p`, and what JSON is in $tmp/json as `r`
+drawn() {
+    {
+        echo 'import json, re, sys'
+        echo 'from picture import NS, Picture'
+        echo 'p = Picture(sys.argv[1])'
+        echo 'p.check()'
+        echo 'r = json.load(open(sys.argv[2]))'
+        cat
+    } >"$tmp/check.py"
+    python3 "$tmp/check.py" "$tmp/a.svg" "$tmp/json" >"$tmp/wrong" 2>&1
+    ok $? "$1"
+    tail -n 3 "$tmp/wrong" | diag
+}
+
+test_compare() {
+    shardsim compare --plan --json -s hardware=b200 "$scenarios/strategies.yaml"
+    cp "$tmp/out" "$tmp/json"
+    shardsim compare --plan -s hardware=b200 "$scenarios/strategies.yaml" -o "$tmp/a.svg"
+    is 0 "compare: status 0"
+    silent out "compare: nothing on standard output"
+    drawn "compare: bars are as long as bytes and memory are" <<'PY'
+names = [x["strategy"] for x in r["results"]]
+assert [w for w in p.words() if w in names] == names
+bars = [b for b in p.boxes if b[0].get("fill")]
+columns = [bars[i:i + len(names)] for i in range(0, len(bars), len(names))]
+assert len(columns) == 4, len(bars)
+figures = [[max(x["received_bytes"]["per_device"]) for x in r["results"]],
+           [max(x["memory"]["peak_bytes"]) for x in r["results"]]]
+for column, values in zip(columns[1:], figures):
+    longest = max(w for _, _, _, w, _ in column)
+    for (_, _, _, w, _), value in zip(column, values):
+        assert abs(w / longest - value / max(values)) < 0.002, (w, longest, value)
+PY
+    cp "$tmp/a.svg" "$tmp/b.svg"
+    shardsim compare --plan -s hardware=b200 "$scenarios/strategies.yaml" -o "$tmp/a.svg"
+    cmp "$tmp/a.svg" "$tmp/b.svg"
+    ok $? "compare: the same every time"
+    shardsim compare --plan --top 1 --sort peak_memory_bytes "$scenarios/strategies.yaml" -o "$tmp/a.svg"
+    drawn "compare: what --sort and --top leave" <<'PY'
+names = {x["strategy"]: x for x in r["results"]}
+least = min(names, key=lambda n: max(names[n]["memory"]["peak_bytes"]))
+assert [w for w in p.words() if w in names] == [least], p.words()
+PY
+    shardsim compare --plan --json "$scenarios/strategies.yaml" -o "$tmp/a.svg"
+    is 2 "compare: a picture is no JSON"
+}
+
+# program NAME: one that draws, says with which words, and ends with the status in $tmp/status
+program() {
+    mkdir -p "$tmp/bin"
+    cat >"$tmp/bin/$1" <<SH
+#!/bin/sh
+echo "$1" "\$@" >>"$tmp/calls"
+for word; do
+    case \$word in
+    */a.svg) word=\${word#file://}; from=\$word ;;
+    */a.png) to=\${word#*=} ;;
+    esac
+done
+read -r status <"$tmp/status"
+[ "\$status" -eq 0 ] && { echo PNG; read -r line <"\$from"; echo "\$line"; } >"\$to"
+exit "\$status"
+SH
+    chmod +x "$tmp/bin/$1"
+    echo 0 >"$tmp/status"
+    : >"$tmp/calls"
+}
+
+# png TEXT STATUS: with only the programs of $tmp/bin, a mesh as PNG, in folder $tmp/folder
+png() {
+    rm -rf "$tmp/folder" "$tmp/a.png"
+    mkdir "$tmp/folder"
+    (
+        PATH=$tmp/bin TMPDIR=$tmp/folder
+        export PATH TMPDIR
+        "$shardsim" show mesh dp=2 -o "$tmp/a.png" >"$tmp/out" 2>"$tmp/err"
+    )
+    status=$?
+    is "$2" "$1: status $2"
+    rmdir "$tmp/folder"
+    ok $? "$1: nothing is left beside it"
+}
+
+test_png() {
+    mkdir "$tmp/bin"
+    ln -s "$(command -v ls)" "$(command -v sed)" "$tmp/bin" # libtool's script that runs the program has these
+    png "no program" 3
+    says err 'no program that draws a PNG is installed; expected rsvg-convert (librsvg2-bin), inkscape, ImageMagick or chromium' \
+        "no program: which to install"
+    for name in chromium convert inkscape rsvg-convert; do
+        program $name
+        png "$name" 0
+        [ "$(sed -n 1p "$tmp/a.png")" = PNG ] && grep -q '^<svg ' "$tmp/a.png" && [ "$(wc -l <"$tmp/calls")" -eq 1 ] &&
+            grep -q "^$name " "$tmp/calls"
+        ok $? "$name: it draws what was drawn, and no other does"
+    done
+    echo 7 >"$tmp/status"
+    : >"$tmp/calls"
+    png "programs that fail" 3
+    says err 'the program that draws it failed' "programs that fail: said"
+    [ "$(wc -l <"$tmp/calls")" -eq 4 ] && [ ! -e "$tmp/a.png" ]
+    ok $? "programs that fail: each is tried, and no file written"
+    if command -v rsvg-convert >/dev/null; then
+        shardsim show mesh dp=2,tp=4 -o "$tmp/a.png"
+        is 0 "rsvg-convert itself: status 0"
+        [ "$(od -A n -t x1 -N 8 "$tmp/a.png" | tr -d ' ')" = 89504e470d0a1a0a ]
+        ok $? "rsvg-convert itself: a PNG"
+    else
+        skip "rsvg-convert itself" "it is not installed"
+    fi
+}
+
+# Positions are read off the rules of the chart, of which there is one a decade.
+test_roofline() {
+    shardsim explain "$scenarios/llama3.yaml" -s hardware=b200 --roofline
+    cp "$tmp/out" "$tmp/text"
+    python3 - "$tmp/text" >"$tmp/json" <<'PY'
+import json, re, sys
+rows = []
+for line in open(sys.argv[1]):
+    m = re.match(r"(\S+).*? (\d+)  +([\d.]+) ?([kMGT]?)  +.*? ([\d.]+)  +([\d.]+) (\w+) +([\d.]+) %  (memory|compute)$", line)
+    if m and float(m[5]) >= 1:  # they have one digit behind the point
+        flops = float(m[3]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[m[4]]
+        seconds = float(m[6]) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[m[7]]
+        rows.append([m[1], float(m[5]), flops / seconds / 1e12])
+json.dump(rows, sys.stdout)
+PY
+    shardsim explain "$scenarios/llama3.yaml" -s hardware=b200 --roofline -o "$tmp/a.svg"
+    is 0 "roofline: status 0"
+    drawn "roofline: discs are at the flops a byte and flops a second of the table" <<'PY'
+import math
+across, down = [], []
+for path, _, _ in p.paths:
+    m = re.match(r"M([\d.]+) ([\d.]+)([hv])", path.get("d"))
+    if path.get("class") == "g" and m:
+        (across if m[3] == "v" else down).append(float(m[1] if m[3] == "v" else m[2]))
+tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+", w)]
+x = lambda v: across[0] + (across[1] - across[0]) * math.log10(v / 0.1)
+y = lambda v: down[0] + (down[1] - down[0]) * math.log10(v / tops[len(across)])
+discs = [(float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+assert len(r) >= 6 and len(discs) >= len(r), (len(r), len(discs))
+named = 0
+for name, intensity, rate in r[:6]:
+    assert any(abs(x(intensity) - cx) < 3 and abs(y(rate) - cy) < 3 for cx, cy in discs), (name, x(intensity), y(rate), discs)
+    named += name in p.words()
+assert named >= 4 and any("1125 TFLOP/s" in w for w in p.words())
+PY
+    shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
+    is 2 "roofline: a lesson is no picture"
+    says err 'a picture such as .* goes with --roofline' "roofline: what is one"
+}
+
+# What is planned of a small search, by step and memory.
+test_front() {
+    set -- search "$scenarios/train_zero.yaml" -S dp -s hardware=b200 --top 3 -q
+    shardsim "$@" --json --picture "$tmp/a.svg"
+    is 0 "front: status 0"
+    cp "$tmp/out" "$tmp/json"
+    drawn "front: the line falls, and the best layout has a name on it" <<'PY'
+discs = [(c.get("fill") != "none", float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+front = [d[1:] for d in discs if d[0]]
+assert len(front) > 1 and len(discs) > len(front)
+assert all(a[0] > b[0] and a[1] > b[1] for a, b in zip(front, front[1:])), front
+assert max(d[2] for d in discs) == front[0][1]
+assert any(w.startswith("t1 p1 d4") for w in p.words())
+PY
+    shardsim "$@" --picture "$tmp/a.gif"
+    is 2 "front: no picture's name"
+}
+
+test_compare
+test_png
+test_roofline
+test_front
+done_testing

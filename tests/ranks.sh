@@ -1,0 +1,130 @@
+#!/bin/sh
+# A run over several ranks has the bits, the bytes, the memory and the verdict of one process.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+. "${0%/*}/mpirun.sh"
+needs_mpi
+same_threads_as_scenarios
+
+# All that is not measured: what two runs of one process have alike.
+cat >"$tmp/same.py" <<'PY'
+import json, re, sys
+
+MEASURED = re.compile(r"replayed|_ns$|busy_balance|seconds|spread|repeats")
+
+def flat(x, path, out):
+    if MEASURED.search(path):
+        return
+    if isinstance(x, dict):
+        for key, value in x.items():
+            flat(value, path + "/" + key, out)
+    elif isinstance(x, list):
+        for i, value in enumerate(x):
+            flat(value, "%s/%d" % (path, i), out)
+    else:
+        out[path] = x
+
+def load(path):
+    out = {}
+    flat(json.load(open(path)), "", out)
+    return out
+
+one, several = load(sys.argv[1]), load(sys.argv[2])
+differs = [key for key in sorted(set(one) | set(several)) if one.get(key) != several.get(key)]
+for key in differs[:5]:
+    print("#", key, one.get(key), several.get(key))
+sys.exit(bool(differs) or len(one) < 50)
+PY
+
+# same RANKS SCENARIO [OPTION...]: the one process' result is in $tmp/one.json
+same() {
+    n=$1 name=$2
+    shift 2
+    ranks "$n" "$shardsim" run -q --json "$@" "$scenarios/$name.yaml" >"$tmp/several.json" 2>"$tmp/err"
+    status=$?
+    [ "$status" -eq "$one_status" ] && python3 "$tmp/same.py" "$tmp/one.json" "$tmp/several.json"
+    result=$?
+    [ "$result" -eq 0 ] || diag <"$tmp/err"
+    ok $result "$name on $n ranks $*"
+}
+
+one() {
+    "$shardsim" run -q --json "$scenarios/$1.yaml" >"$tmp/one.json" 2>"$tmp/err"
+    one_status=$?
+}
+
+test_scenarios() {
+    for name in tensor_parallel fsdp_tp train_pipeline experts ring bad_layout block_64_devices; do
+        one $name
+        same 3 $name
+    done
+    for n in 2 4; do
+        same $n block_64_devices
+    done
+}
+
+# The whole list takes minutes: SHD_RANKS_ALL=1 asks for it.
+test_all_scenarios() {
+    [ -n "${SHD_RANKS_ALL:-}" ] || return
+    for file in "$scenarios"/*.yaml; do
+        name=$(basename "$file" .yaml)
+        one "$name"
+        for n in 2 3 4; do
+            same $n "$name"
+        done
+    done
+}
+
+test_spread_by_axis() {
+    one train_4d
+    same 2 train_4d --spread tp
+    one dp_tp
+    same 2 dp_tp --spread tp
+    ranks 2 "$shardsim" run -q --spread nowhere "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "the mesh has no axis 'nowhere'" "$tmp/err"
+    ok $? "no such axis: exit status 2"
+    ranks 4 "$shardsim" run -q --spread tp "$scenarios/dp_tp.yaml" --set mesh.tp=2 >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "axis 'tp' has 2 coordinates, too few for 4 ranks" "$tmp/err"
+    ok $? "too few coordinates: exit status 2"
+}
+
+test_said_once() {
+    ranks 3 "$shardsim" run -q "$scenarios/none.yaml" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ "$(grep -c 'none.yaml' "$tmp/err")" -eq 1 ]
+    ok $? "bad input: told once, exit status 2"
+    ranks 3 "$shardsim" plan -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err" &&
+        "$shardsim" plan -q "$scenarios/dp_tp.yaml" | cmp -s - "$tmp/out"
+    ok $? "plan: rank 0 does it alone"
+    ranks 2 "$shardsim" run --bad-option >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ "$(grep -c "bad-option" "$tmp/err")" -eq 1 ]
+    ok $? "a wrong option: told once, exit status 2"
+}
+
+# Without a launcher it is the program that it was.
+test_alone() {
+    "$shardsim" run -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
+    ok $? "without a launcher"
+}
+
+# each PROGRAM TEXT: a test program on several ranks
+each() {
+    for n in 2 3 4; do
+        ranks "$n" "$top_builddir/tests/$1" >"$tmp/out" 2>"$tmp/err" &&
+            ! grep '^not ok' "$tmp/out" && grep -q '^1\.\.' "$tmp/out"
+        result=$?
+        [ "$result" -eq 0 ] || tail -n 5 "$tmp/err" | diag
+        ok $result "$2 on $n ranks"
+    done
+}
+
+test_scenarios
+test_all_scenarios
+test_spread_by_axis
+test_said_once
+test_alone
+each ranks_calls "calls, counts and failures of 12 devices"
+each ranks_programs "random programs"
+done_testing

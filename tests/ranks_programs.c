@@ -1,0 +1,176 @@
+/* Random programs whose devices are spread over ranks: every result has the bits that it has in one
+ * process, and the record is the same.  Started by mpirun (tests/ranks.sh); by itself there is one
+ * rank.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/partition.h"
+#include "random_program.h"
+#include "ranks/ranks.h"
+#include "ranks/spread.h"
+#include "tap.h"
+#include "walk/walk.h"
+
+#define SEED 1801
+#define NPROGRAMS 15
+
+/* What devices have at the end: a number for each shard of each result. */
+struct found {
+    const struct program *program;
+    uint64_t *digests; /* [device][result] */
+    struct record *record;
+};
+
+static uint64_t digest(const void *memory, uint64_t bytes)
+{
+    const unsigned char *at = memory;
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (uint64_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* A walk_finish_fn. */
+static void keep(void *arg, int32_t position, const void *const *shards)
+{
+    const struct found *f = arg;
+    uint32_t n = f->program->nresults;
+
+    for (uint32_t r = 0; r < n; r++) {
+        const struct program_buffer *b = &f->program->buffers[f->program->results[r].buffer];
+
+        f->digests[(size_t)position * n + r] = digest(shards[r], b->bytes);
+    }
+}
+
+static bool walk(struct found *f, const struct program *program, const struct spread *spread)
+{
+    struct walk_opts opts = {.finish = keep, .finish_arg = f, .spread = spread};
+    size_t n = (size_t)shd_mesh_size(program->mesh) * program->nresults + 1;
+    struct shd_error err;
+
+    *f = (struct found){.program = program, .digests = calloc(n, sizeof *f->digests)};
+    if (!f->digests || record_create(&f->record, program, RECORD_EXECUTED, true, &err) != SHD_OK)
+        return false;
+    if (walk_run(f->record, &opts, &err) != SHD_OK) {
+        diag("%s", err.text);
+        return false;
+    }
+    spread_merge_rows(spread, f->digests, program->nresults * sizeof *f->digests);
+    return true;
+}
+
+static bool same(const void *a, const void *b, size_t bytes)
+{
+    return !memcmp(a, b, bytes);
+}
+
+static const char *difference(const struct found *a, const struct found *b)
+{
+    size_t n = (size_t)a->record->ndevices, nops = a->program->nops;
+    const struct record *x = a->record, *y = b->record;
+
+    if (!same(a->digests, b->digests, n * a->program->nresults * sizeof *a->digests))
+        return "bits";
+    if (!same(x->op_received, y->op_received, n * nops * sizeof *x->op_received))
+        return "bytes received in some op";
+    if (!same(x->received_bytes, y->received_bytes, n * sizeof *x->received_bytes))
+        return "bytes received";
+    if (!same(x->sent_bytes, y->sent_bytes, n * sizeof *x->sent_bytes))
+        return "bytes sent";
+    if (!same(x->matrix, y->matrix, n * n * sizeof *x->matrix))
+        return "the matrix";
+    if (!same(x->peak_bytes, y->peak_bytes, n * sizeof *x->peak_bytes))
+        return "peak memory";
+    if (!same(x->flops, y->flops, n * sizeof *x->flops) ||
+        !same(x->op_flops, y->op_flops, n * nops * sizeof *x->op_flops))
+        return "flops";
+    return NULL;
+}
+
+static void free_found(struct found *f)
+{
+    free(f->digests);
+    record_destroy(f->record);
+}
+
+/* All ranks must find so. */
+static bool all(bool is)
+{
+    int64_t differs = !is;
+
+    ranks_merge(&differs, sizeof differs, RANKS_MOST);
+    return differs == 0;
+}
+
+/* An axis along which devices can be spread; NULL: in their order. */
+static const char *some_axis(const struct shd_mesh *mesh, uint64_t seed)
+{
+    size_t axis = (size_t)(seed % (shd_mesh_naxes(mesh) + 1));
+
+    if (axis == shd_mesh_naxes(mesh) || shd_mesh_axis_size(mesh, axis) < ranks_count())
+        return NULL;
+    return shd_mesh_axis_name(mesh, axis);
+}
+
+static void test_program(struct random_program *p)
+{
+    struct partition_request request = {.graph = p->graph,
+                                        .mesh = p->mesh,
+                                        .nodes = p->nodes,
+                                        .outputs = p->outputs,
+                                        .placement = PARTITION_FOLLOW,
+                                        .algos = p->algos,
+                                        .memory_bytes = p->memory_bytes};
+    const char *axis = some_axis(p->mesh, p->seed), *differs = "error";
+    struct found one = {.record = NULL}, several = {.record = NULL};
+    struct program *program = NULL;
+    struct spread *spread = NULL;
+    struct shd_error err;
+    char mesh[128];
+
+    if (all(partition_build(&program, &request, &err) == SHD_OK &&
+            spread_create(&spread, p->mesh, axis, &err) == SHD_OK) &&
+        all(walk(&one, program, NULL)) && all(walk(&several, program, spread)))
+        differs = difference(&one, &several);
+    shd_mesh_print(p->mesh, mesh, sizeof mesh);
+    ok(all(!differs), "seed %llu: %u nodes on %s, %s%s%s: %s", (unsigned long long)p->seed,
+       p->graph->nnodes, mesh, spread ? "spread by " : "on each rank",
+       !spread ? ""
+       : axis  ? "axis "
+               : "order",
+       spread && axis ? axis : "", differs ? differs : "the same");
+    free_found(&one);
+    free_found(&several);
+    spread_destroy(spread);
+    program_destroy(program);
+    random_program_destroy(p);
+}
+
+static unsigned long from_env(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+int main(void)
+{
+    unsigned long seed = from_env("SHD_TEST_SEED", SEED), n = from_env("SHD_TEST_COUNT", NPROGRAMS);
+    struct shd_error err;
+
+    if (ranks_begin(&err) != SHD_OK || (ranks_me() > 0 && !freopen("/dev/null", "w", stdout)))
+        return 1;
+    plan(0);
+    for (unsigned long i = 0; i < n; i++)
+        test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
+    ranks_end(0);
+    return done();
+}
