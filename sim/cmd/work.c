@@ -259,7 +259,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct shd_error err;
     int status;
 
-    status = w->alone ? CMD_OK : check_spread(w, item);
+    status = check_spread(w, item);
     if (status != CMD_OK) {
         progress_stop(progress);
         return status;
