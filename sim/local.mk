@@ -38,6 +38,8 @@ libsim_la_SOURCES = \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/pack.c \
+	%D%/base/pack.h \
 	%D%/base/screen.c \
 	%D%/base/screen.h \
 	%D%/base/text.c \
@@ -603,6 +605,8 @@ libsim_la_SOURCES = \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \
 	%D%/query/train_step_trial.h \
+	%D%/ranks/farm.c \
+	%D%/ranks/farm.h \
 	%D%/ranks/ranks.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
@@ -636,6 +640,7 @@ libsim_la_SOURCES = \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
+	%D%/report/outcome_pack.c \
 	%D%/report/para.c \
 	%D%/report/para.h \
 	%D%/report/ranks.c \
@@ -746,6 +751,8 @@ libsim_la_SOURCES = \
 	%D%/search/attempt.h \
 	%D%/search/bound.c \
 	%D%/search/bound.h \
+	%D%/search/crew.c \
+	%D%/search/crew.h \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
 	%D%/search/journal.c \

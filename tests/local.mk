@@ -31,6 +31,7 @@ check_PROGRAMS += \
 	%D%/escape \
 	%D%/failure \
 	%D%/failures \
+	%D%/farm \
 	%D%/faults \
 	%D%/figure \
 	%D%/gradient \
@@ -65,6 +66,7 @@ check_PROGRAMS += \
 	%D%/model \
 	%D%/optimizer \
 	%D%/optimum \
+	%D%/pack \
 	%D%/parallel_groups \
 	%D%/params \
 	%D%/parity \
@@ -321,6 +323,7 @@ test_scripts = \
 	%D%/estimators.sh \
 	%D%/export.sh \
 	%D%/exports.sh \
+	%D%/farm.sh \
 	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \

@@ -17,6 +17,8 @@
 #include "cmd/args.h"
 #include "cmd/check_strategy.h"
 #include "cmd/cmd.h"
+#include "ranks/farm.h"
+#include "ranks/ranks.h"
 #include "report/outcome.h"
 #include "store/baseline_folder.h"
 #include "store/folder.h"
@@ -41,6 +43,9 @@ struct check {
     size_t noutcomes;
     size_t nwritten, nsame; /* baselines, with --update */
     bool failed;
+    struct farm *farm; /* of the ranks; a task is a file */
+    char *const *suites; /* those of this round */
+    int exit;            /* of the file that ended it */
 };
 
 enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE, KEY_MEMORY };
@@ -191,12 +196,18 @@ static int add_words(struct check *c, enum outcome_kind kind, const char *file, 
     return exit;
 }
 
-/* ---- one file ---- */
+/* ---- one file ----
+ *
+ * A task of the farm, done by any rank: its answer is what came of it, of which rank 0 tells and
+ * writes. */
+
+enum note { NOTE_OUTCOME, NOTE_BASELINE, NOTE_SAME };
 
 struct file_check {
-    struct check *check;
+    const struct check *check;
     const char *suite;  /* below the folder */
     char *path, *baseline_path;
+    struct text *answer;
     struct text before; /* the baseline as it is stored, "" for none */
     bool is_foreign;    /* what is in the place of the baseline is none, or cannot be read */
     struct baseline_file was;
@@ -226,6 +237,35 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
+static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *name,
+                        const struct diag *reasons)
+{
+    struct outcome o;
+    bool ok = outcome_init(&o, f->path, f->suite, name);
+
+    if (ok) {
+        o.kind = kind;
+        diag_append(&o.reasons, reasons);
+        ok = !o.reasons.no_memory;
+        pack_uint(f->answer, NOTE_OUTCOME);
+        outcome_pack(&o, f->answer);
+        outcome_fini(&o);
+    }
+    return ok ? CMD_OK : no_memory();
+}
+
+static int note_words(struct file_check *f, enum outcome_kind kind, const char *name,
+                      const char *words)
+{
+    struct diag reasons = DIAG_INIT;
+    int exit;
+
+    diag_error(&reasons, (struct place){f->path, 0, 0}, "%s", words);
+    exit = note_outcome(f, kind, name, &reasons);
+    diag_fini(&reasons);
+    return exit;
+}
+
 static int judge(struct file_check *f, const struct scenario *scenario, struct check_strategy *s)
 {
     bool update = f->check->update;
@@ -238,9 +278,15 @@ static int judge(struct file_check *f, const struct scenario *scenario, struct c
     if (s->wrong.nerrors || (s->changes.nerrors && !update))
         kind = OUTCOME_FAILED;
     f->wrong |= s->wrong.nerrors > 0;
-    exit = add_outcome(f->check, kind, f->path, f->suite, scenario->strategy, &reasons);
+    exit = note_outcome(f, kind, scenario->strategy, &reasons);
     diag_fini(&reasons);
     return exit;
+}
+
+/* Why a strategy could not be executed is said by rank 0, which tries it once more. */
+static bool is_for_first(const struct check_strategy *s)
+{
+    return ranks_me() > 0 && !s->now.name;
 }
 
 static int check_strategies(struct file_check *f, struct work *w)
@@ -258,15 +304,14 @@ static int check_strategies(struct file_check *f, struct work *w)
         exit = check_strategy_init(&s, w, &w->items[i], mode, f->check->whole_bytes,
                                    baseline_find(&f->was, w->items[i].scenario->strategy));
         if (exit == CMD_OK)
-            exit = judge(f, w->items[i].scenario, &s);
+            exit = is_for_first(&s) ? CMD_CANNOT : judge(f, w->items[i].scenario, &s);
         f->now[f->nnow++] = s.now;
         s.now = (struct baseline){.name = NULL};
         check_strategy_fini(&s);
         trial_fini(&w->items[i].trial);
     }
     for (size_t i = 0; i < w->nskipped && exit == CMD_OK; i++)
-        exit = add_words(f->check, OUTCOME_SKIPPED, f->path, f->suite,
-                         w->skipped[i].scenario->strategy, w->skipped[i].why);
+        exit = note_words(f, OUTCOME_SKIPPED, w->skipped[i].scenario->strategy, w->skipped[i].why);
     return exit;
 }
 
@@ -285,33 +330,28 @@ static int check_left_over(struct file_check *f)
 
     for (size_t i = 0; i < f->was.count && exit == CMD_OK; i++)
         if (!f->wrong && !is_there(f, f->was.list[i].name))
-            exit = add_words(f->check, f->check->update ? OUTCOME_PASSED : OUTCOME_FAILED, f->path,
-                             f->suite, f->was.list[i].name,
-                             "there is a baseline, but no such strategy any more");
+            exit = note_words(f, f->check->update ? OUTCOME_PASSED : OUTCOME_FAILED,
+                              f->was.list[i].name,
+                              "there is a baseline, but no such strategy any more");
     return exit;
 }
 
-static int write_baseline(struct file_check *f)
+static void note_baseline(struct file_check *f)
 {
     struct text text = TEXT_INIT;
-    struct shd_error err = {SHD_OK, ""};
-    int status = SHD_OK;
 
     if (!f->check->update || f->wrong)
-        return CMD_OK;
+        return;
     baseline_print(f->now, f->nnow, f->suite, &text);
-    if (text.failed || strcmp(text_get(&text), text_get(&f->before)) != 0) {
-        status = store_make_folder(f->baseline_path, &err);
-        if (status == SHD_OK)
-            status = store_write(f->baseline_path, &text, &err);
-        f->check->nwritten += status == SHD_OK;
+    f->answer->failed |= text.failed;
+    if (strcmp(text_get(&text), text_get(&f->before)) != 0) {
+        pack_uint(f->answer, NOTE_BASELINE);
+        pack_string(f->answer, f->baseline_path);
+        pack_string(f->answer, text_get(&text));
     } else {
-        f->check->nsame++;
+        pack_uint(f->answer, NOTE_SAME);
     }
     text_fini(&text);
-    if (status != SHD_OK)
-        cmd_error("%s", err.text);
-    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
 static int check_loaded(struct file_check *f, struct work *w)
@@ -324,40 +364,57 @@ static int check_loaded(struct file_check *f, struct work *w)
         exit = no_memory();
     } else if (status != SHD_OK && (f->is_foreign || !f->check->update)) {
         f->wrong = true;
-        exit = add_outcome(f->check, OUTCOME_FAILED, f->path, f->suite, "", &faults);
+        exit = note_outcome(f, OUTCOME_FAILED, "", &faults);
     } else {
         exit = check_strategies(f, w);
     }
     diag_fini(&faults);
     if (exit == CMD_OK)
         exit = check_left_over(f);
-    return exit == CMD_OK ? write_baseline(f) : exit;
+    if (exit == CMD_OK)
+        note_baseline(f);
+    return exit;
 }
 
-static int check_file(struct check *c, const char *suite)
+static int check_file(struct file_check *f)
 {
-    struct file_check f = {.check = c, .suite = suite, .path = join(c->dir, suite),
-                           .baseline_path = join(c->folder, suite), .before = TEXT_INIT};
     struct work w = {.diag = DIAG_INIT};
     int exit = CMD_CANNOT;
 
-    if (!f.path || !f.baseline_path) {
-        exit = no_memory();
-    } else if (work_init(&w, 1)) {
-        w.names[w.nnames++] = f.path;
+    if (work_init(&w, 1)) {
+        w.alone = true;
+        w.names[w.nnames++] = f->path;
         /* Where it is no terminal the test points show that it goes on. */
-        w.log.quiet = c->quiet || !w.log.is_tty;
+        w.log.quiet = f->check->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
         exit = work_load(&w);
         if (exit == CMD_USAGE)
-            exit = add_outcome(c, OUTCOME_FAILED, f.path, suite, "", &w.diag);
+            exit = note_outcome(f, OUTCOME_FAILED, "", &w.diag);
         else if (exit == CMD_OK)
-            exit = check_loaded(&f, &w);
+            exit = check_loaded(f, &w);
         else
             diag_write(&w.diag, stderr);
         log_progress_end(&w.log);
         work_fini(&w);
     }
+    return exit;
+}
+
+/* The work of a farm_crew: a task is a folder, that of its baselines, and the file below both. */
+static int work_on_file(void *arg, const void *task, size_t bytes, struct text *answer)
+{
+    struct file_check f = {.check = arg, .answer = answer, .before = TEXT_INIT};
+    const char *dir, *folder;
+    struct unpack from;
+    int exit;
+
+    unpack_init(&from, task, bytes);
+    dir = unpack_string(&from);
+    folder = unpack_string(&from);
+    f.suite = unpack_string(&from);
+    f.path = join(dir, f.suite);
+    f.baseline_path = join(folder, f.suite);
+    exit = f.path && f.baseline_path ? check_file(&f) : no_memory();
     for (size_t i = 0; i < f.nnow; i++)
         baseline_fini(&f.now[i]);
     free(f.now);
@@ -469,17 +526,108 @@ static int finish(struct check *c, int exit)
     return exit == CMD_OK && c->failed ? CMD_FAILED : exit;
 }
 
+/* ---- answers of the farm ---- */
+
+static int take_outcome(struct check *c, struct unpack *from)
+{
+    struct outcome *more = realloc(c->outcomes, (c->noutcomes + 1) * sizeof *more);
+
+    if (!more)
+        return no_memory();
+    c->outcomes = more;
+    if (!outcome_unpack(&more[c->noutcomes], from))
+        return no_memory();
+    return print_outcome(c, &more[c->noutcomes++]);
+}
+
+static int take_baseline(struct check *c, struct unpack *from)
+{
+    const char *path = unpack_string(from), *was_printed = unpack_string(from);
+    struct text text = TEXT_INIT;
+    struct shd_error err = {SHD_OK, ""};
+    int status = store_make_folder(path, &err);
+
+    text_add(&text, was_printed);
+    if (status == SHD_OK)
+        status = store_write(path, &text, &err);
+    text_fini(&text);
+    if (status != SHD_OK)
+        cmd_error("%s", err.text);
+    c->nwritten += status == SHD_OK;
+    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
+}
+
+static void ask_for_file(void *arg, size_t task, struct text *out)
+{
+    const struct check *c = arg;
+
+    pack_string(out, c->dir);
+    pack_string(out, c->folder);
+    pack_string(out, c->suites[task]);
+}
+
+/* Also of a file that could not be checked to the end: what there is. */
+static int take_file_check(void *arg, size_t task, int status, const struct text *answer)
+{
+    struct check *c = arg;
+    struct unpack from;
+    int exit = CMD_OK;
+
+    (void)task;
+    unpack_init(&from, text_get(answer), answer->length);
+    while (from.at < from.end && !from.bad && exit == CMD_OK) {
+        uint64_t note = unpack_uint(&from);
+
+        if (note == NOTE_OUTCOME)
+            exit = take_outcome(c, &from);
+        else if (note == NOTE_BASELINE)
+            exit = take_baseline(c, &from);
+        else
+            c->nsame++;
+    }
+    c->exit = exit != CMD_OK ? exit : status;
+    return c->exit;
+}
+
+/* Check files of the folder, in their order. */
+static int check_suites(struct check *c, char *const *suites, size_t n)
+{
+    const struct farm_round round = {n, ask_for_file, take_file_check, c};
+    struct shd_error err;
+    size_t ntaken;
+
+    c->suites = suites;
+    c->exit = CMD_OK;
+    if (farm_run(c->farm, &round, &ntaken, &err) != SHD_OK)
+        return no_memory();
+    return c->exit == CMD_OK && ntaken < n ? CMD_INTERRUPTED : c->exit;
+}
+
+static void tell_ranks(const struct check *c)
+{
+    struct text text = TEXT_INIT;
+
+    if (ranks_count() > 1 && !c->quiet) {
+        farm_tell(c->farm, &text);
+        fprintf(stderr, "shardsim: %s\n", text_get(&text));
+    }
+    text_fini(&text);
+}
+
 static int check_files(struct check *c, const struct folder *scenarios,
                        const struct folder *baselines)
 {
     int exit = CMD_OK;
 
-    for (size_t i = 0; i < scenarios->npaths && exit == CMD_OK; i++)
-        if (!c->only || !strcmp(scenarios->paths[i], c->only))
-            exit = cmd_stop_request ? CMD_INTERRUPTED : check_file(c, scenarios->paths[i]);
+    if (!c->only)
+        exit = check_suites(c, scenarios->paths, scenarios->npaths);
+    for (size_t i = 0; c->only && i < scenarios->npaths && exit == CMD_OK; i++)
+        if (!strcmp(scenarios->paths[i], c->only))
+            exit = check_suites(c, &scenarios->paths[i], 1);
     if (exit == CMD_OK && !c->only)
         exit = check_orphans(c, scenarios, baselines);
     exit = finish(c, exit);
+    tell_ranks(c);
     if (c->update && !c->quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
         fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
                 c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
@@ -556,6 +704,20 @@ static int check_folder(struct check *c)
     return exit;
 }
 
+/* What rank 0 does. */
+static int check(struct check *c)
+{
+    int exit;
+
+    if (c->update && is_on("CI")) {
+        cmd_error("--update is refused where CI is set: accept changes where "
+                  "a person looks at them");
+        return CMD_USAGE;
+    }
+    exit = take_file(c);
+    return exit == CMD_OK ? check_folder(c) : exit;
+}
+
 static int run(int argc, char **argv)
 {
     const struct argp argp = {
@@ -585,14 +747,11 @@ static int run(int argc, char **argv)
 
     args_parse(&argp, argc, argv, &c);
     c.dir = c.dir ? c.dir : "scenarios";
-    if (c.update && is_on("CI")) {
-        cmd_error("--update is refused where CI is set: accept changes where "
-                  "a person looks at them");
-        return CMD_USAGE;
-    }
-    exit = take_file(&c);
-    if (exit == CMD_OK)
-        exit = check_folder(&c);
+    c.farm = farm_create(&(struct farm_crew){work_on_file, &c, 1, &cmd_stop_request});
+    if (!c.farm)
+        return no_memory();
+    exit = ranks_me() > 0 ? farm_serve(c.farm) : check(&c);
+    farm_destroy(c.farm, exit);
     for (size_t i = 0; i < c.noutcomes; i++)
         outcome_fini(&c.outcomes[i]);
     free(c.outcomes);

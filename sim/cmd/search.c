@@ -20,6 +20,8 @@
 #include "cmd/search_report.h"
 #include "cmd/search_scaling.h"
 #include "cmd/search_tensors.h"
+#include "ranks/ranks.h"
+#include "search/crew.h"
 #include "store/write.h"
 
 #define TOP 10 /* found where nobody says how many */
@@ -39,6 +41,7 @@ struct options {
     bool by_tensors;
     const char *tensors;
     uint64_t memory_bytes;
+    struct farm *farm; /* of all ranks; NULL: there is one */
 };
 
 /* No short form. */
@@ -379,6 +382,7 @@ static int search(struct options *o)
                                .nplans = o->nplans,
                                .all = o->all,
                                .nthreads = o->nthreads,
+                               .farm = o->farm,
                                .within_s = o->within_s,
                                .stop = &cmd_stop_request,
                                .progress = o->quiet ? NULL : show_progress};
@@ -419,6 +423,7 @@ static int search_scaling(const struct options *o)
                                            .nplans = o->nplans,
                                            .all = o->all,
                                            .nthreads = o->nthreads,
+                                           .farm = o->farm,
                                            .stop = &cmd_stop_request,
                                            .progress = o->quiet ? NULL : show_progress}};
 
@@ -435,6 +440,60 @@ static int search_tensors(const struct options *o)
                                                   .stop = &cmd_stop_request}};
 
     return search_tensors_run(&o->chosen.trial, &asked);
+}
+
+/* Those that each rank has of a machine. */
+static int cores_each(void)
+{
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN) / ranks_here();
+
+    return ncores < 1 ? 1 : ncores < 1024 ? (int)ncores : 1024;
+}
+
+static int search_what_is_asked(struct options *o)
+{
+    int exit = cmd_check_output(o->output);
+
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o->picture);
+    if (exit == CMD_OK)
+        exit = chosen_load(&o->chosen);
+    if (exit != CMD_OK)
+        return exit;
+    return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
+}
+
+static void tell_ranks(const struct options *o)
+{
+    struct text text = TEXT_INIT;
+
+    farm_tell(o->farm, &text);
+    if (!o->quiet)
+        fprintf(stderr, "shardsim: %s\n", text_get(&text));
+    text_fini(&text);
+}
+
+/* Rank 0 searches, and the others do what it asks them to.  One that cannot read the scenario is of
+ * no use, but harms nothing. */
+static int search_with_ranks(struct options *o)
+{
+    struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};
+    const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_stop_request};
+    int exit;
+
+    if (ranks_count() == 1)
+        return search_what_is_asked(o);
+    o->farm = farm_create(&own);
+    if (ranks_me() > 0) {
+        if (chosen_load(&o->chosen) != CMD_OK)
+            crew.trial = NULL;
+        exit = farm_serve(o->farm);
+    } else {
+        exit = search_what_is_asked(o);
+        tell_ranks(o);
+    }
+    farm_destroy(o->farm, exit);
+    return exit;
 }
 
 static int run(int argc, char **argv)
@@ -462,20 +521,12 @@ static int run(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.ntop = TOP, .row = 1};
-    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each()};
     int exit;
 
-    o.nthreads = ncores > 0 && ncores < 1024 ? (int)ncores : 1;
     args_parse(&argp, argc, argv, &o);
     pages_keep();
-    exit = cmd_check_output(o.output);
-    if (exit == CMD_OK)
-        exit = cmd_check_output(o.picture);
-    if (exit == CMD_OK)
-        exit = chosen_load(&o.chosen);
-    if (exit == CMD_OK)
-        exit = o.by_tensors ? search_tensors(&o) : o.ncounts > 1 ? search_scaling(&o) : search(&o);
+    exit = search_with_ranks(&o);
     chosen_fini(&o.chosen);
     return exit;
 }

@@ -264,7 +264,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         progress_stop(progress);
         return status;
     }
-    trial->over_ranks = ranks_count() > 1;
+    trial->over_ranks = ranks_count() > 1 && !w->alone;
     trial->spread_axis = w->spread_axis;
     status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
                                     : trial_execute(trial, &cmd_stop_request, &err);

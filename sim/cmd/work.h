@@ -38,6 +38,7 @@ struct work {
     size_t nskipped;
     struct diag diag;
     struct log log;
+    bool alone; /* this rank tries by itself what others may try at the same time, or not at all */
     const char *spread_axis; /* along which devices are spread over ranks; NULL: in their order */
 };
 

@@ -130,6 +130,15 @@ int ranks_me(void)
     return courier.me;
 }
 
+int ranks_here(void)
+{
+    int n = 0;
+
+    for (int r = 0; r < courier.count && courier.names; r++)
+        n += !strcmp(courier.names[r].host, courier.names[courier.me].host);
+    return n > 0 ? n : 1;
+}
+
 void ranks_abort(const char *why)
 {
     dprintf(courier.told, "shardsim: error: %s\n", why);
@@ -338,6 +347,13 @@ static void hand_over_early(void)
         hand_over(letter);
         at = &courier.early; /* the list may have changed */
     }
+}
+
+uint64_t ranks_new_session(void)
+{
+    static _Atomic uint64_t nsessions;
+
+    return atomic_fetch_add(&nsessions, 1) + SESSION_COURIER + 1;
 }
 
 void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg)

@@ -38,6 +38,7 @@ void ranks_end(int exit_status);
 
 int ranks_count(void); /* 1 when there are no others */
 int ranks_me(void);
+int ranks_here(void); /* how many of them are on this rank's machine */
 
 /* ---- letters ---- */
 
@@ -58,6 +59,9 @@ typedef void (*ranks_deliver_fn)(void *arg, int from, const void *letter, uint64
  * sessions are dropped. */
 void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg);
 void ranks_close(void); /* no letter is being delivered when it returns */
+
+/* The number of a session to come: the same on all ranks, as they all begin the same ones. */
+uint64_t ranks_new_session(void);
 
 /* ---- parcels ---- */
 

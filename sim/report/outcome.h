@@ -8,6 +8,7 @@
 #define REPORT_OUTCOME_H
 
 #include "base/diag.h"
+#include "base/pack.h"
 #include "base/text.h"
 
 enum outcome_kind { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_SKIPPED };
@@ -22,6 +23,10 @@ struct outcome {
 /* Nothing said yet; false: no memory. */
 bool outcome_init(struct outcome *out, const char *file, const char *suite, const char *name);
 void outcome_fini(struct outcome *outcome);
+
+/* As bytes for another process, and back; false: no memory, or the bytes are none of an outcome. */
+void outcome_pack(const struct outcome *outcome, struct text *out);
+bool outcome_unpack(struct outcome *out, struct unpack *from);
 
 /* A test point with its number from 1, and what is to be said of it: a YAML block. */
 void outcome_print_tap(const struct outcome *outcome, size_t number, struct text *out);

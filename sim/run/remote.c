@@ -299,9 +299,7 @@ bool remote_all_done(const struct run *run)
 
 int remote_begin(struct run *run, struct shd_error *err)
 {
-    static _Atomic uint64_t nsessions;
-
-    run->session = atomic_fetch_add(&nsessions, 1) + 1;
+    run->session = ranks_new_session();
     run->remote = calloc(1, sizeof *run->remote);
     if (!run->remote)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a run over ranks");

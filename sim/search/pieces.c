@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pack.h"
 #include "cost/events.h"
 #include "cost/op_seconds.h"
+#include "search/crew.h"
 
 /* All that a piece's ops depend on.  How far apart neighbours are says over which links they talk.
  */
@@ -590,22 +592,101 @@ static int build(struct pieces *pieces, uint32_t first)
     return status == SHD_ENOMEM ? status : SHD_OK;
 }
 
-int pieces_build(struct pieces *pieces, int nthreads, const int *stop, struct shd_error *err)
+int pieces_build_apart(struct piece *out, const struct subject *subject,
+                       const struct layout *layouts, uint32_t n, enum attempt_kind kind)
+{
+    struct entry *entries = calloc(n, sizeof *entries);
+    struct pieces apart = {.subject = subject, .entries = entries, .n = n};
+    int status = SHD_ENOMEM;
+
+    for (uint32_t i = 0; entries && i < n; i++)
+        entries[i] = (struct entry){.key = key_of(subject, &layouts[i], kind),
+                                    .layout = layouts[i],
+                                    .next = i + 1 < n ? i + 1 : UINT32_MAX};
+    if (entries)
+        status = build(&apart, 0);
+    for (uint32_t i = 0; i < n && status == SHD_OK; i++)
+        out[i] = entries[i].piece;
+    free(entries);
+    return status;
+}
+
+/* ---- by a farm ---- */
+
+/* A task is the pieces of one program. */
+struct by_farm {
+    struct pieces *pieces;
+    uint32_t *firsts; /* [task] */
+    bool no_memory;
+};
+
+static void ask_for_pieces(void *arg, size_t task, struct text *out)
+{
+    const struct by_farm *f = arg;
+    const struct entry *entries = f->pieces->entries;
+    uint32_t first = f->firsts[task], n = 0;
+
+    for (uint32_t i = first; i != UINT32_MAX; i = entries[i].next)
+        n++;
+    crew_ask(out, f->pieces->subject, (enum attempt_kind)entries[first].key.kind, n);
+    for (uint32_t i = first; i != UINT32_MAX; i = entries[i].next)
+        pack_bytes(out, &entries[i].layout, sizeof entries[i].layout);
+}
+
+static int take_pieces(void *arg, size_t task, int status, const struct text *answer)
+{
+    struct by_farm *f = arg;
+    struct entry *entries = f->pieces->entries;
+    struct unpack from;
+
+    unpack_init(&from, text_get(answer), answer->length);
+    for (uint32_t i = f->firsts[task]; i != UINT32_MAX && status == 0; i = entries[i].next)
+        unpack_bytes(&from, &entries[i].piece, sizeof entries[i].piece);
+    f->no_memory |= status != 0;
+    return status;
+}
+
+static int build_by_farm(struct pieces *pieces, struct farm *farm, struct shd_error *err)
+{
+    uint32_t first = pieces->nbuilt, n = pieces->n;
+    struct by_farm f = {pieces, malloc((n - first) * sizeof *f.firsts), false};
+    struct farm_round round = {0, ask_for_pieces, take_pieces, &f};
+    int status = SHD_ENOMEM;
+
+    for (uint32_t i = first; f.firsts && i < n; i++)
+        if (pieces->entries[i].leads)
+            f.firsts[round.ntasks++] = i;
+    if (f.firsts)
+        status = farm_run(farm, &round, NULL, err);
+    free(f.firsts);
+    return f.no_memory ? SHD_ENOMEM : status;
+}
+
+static int build_here(struct pieces *pieces, int nthreads, const int *stop)
 {
     uint32_t first = pieces->nbuilt, n = pieces->n;
     bool no_memory = false;
 
     (void)nthreads;
-    if (first == n)
-        return SHD_OK;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
     for (uint32_t i = first; i < n; i++)
         if (pieces->entries[i].leads && !no_memory &&
             !(stop && __atomic_load_n(stop, __ATOMIC_RELAXED)))
             no_memory = build(pieces, i) != SHD_OK;
+    return no_memory ? SHD_ENOMEM : SHD_OK;
+}
+
+int pieces_build(struct pieces *pieces, struct farm *farm, int nthreads, const int *stop,
+                 struct shd_error *err)
+{
+    int status;
+
+    if (pieces->nbuilt == pieces->n)
+        return SHD_OK;
+    status = farm ? build_by_farm(pieces, farm, err) : build_here(pieces, nthreads, stop);
     if (!stop || !__atomic_load_n(stop, __ATOMIC_RELAXED))
-        pieces->nbuilt = n;
-    if (no_memory)
+        pieces->nbuilt = pieces->n;
+    if (status != SHD_OK)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
     return SHD_OK;
 }

@@ -12,6 +12,7 @@
 #define SEARCH_PIECES_H
 
 #include "cost/events.h"
+#include "ranks/farm.h"
 #include "search/attempt.h"
 #include "search/hops.h"
 
@@ -54,10 +55,16 @@ void piece_scale(struct piece *out, const struct piece *piece, double part);
 /* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);
 
-/* Build those that are not, with so many threads; what comes out does not depend on how many.
- * `stop` (may be NULL) ends it.  SHD_ENOMEM. */
-SHD_MUST_CHECK int pieces_build(struct pieces *pieces, int nthreads, const int *stop,
-                                struct shd_error *err);
+/* Build those that are not, with so many threads or (not NULL) by a farm of crew_work() (crew.h);
+ * what comes out does not depend on it.  `stop` (may be NULL) ends it.  SHD_ENOMEM. */
+SHD_MUST_CHECK int pieces_build(struct pieces *pieces, struct farm *farm, int nthreads,
+                                const int *stop, struct shd_error *err);
+
+/* Build pieces apart: those of layouts that differ in the order of the mesh's axes alone, out[n].
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int pieces_build_apart(struct piece *out, const struct subject *subject,
+                                      const struct layout *layouts, uint32_t n,
+                                      enum attempt_kind kind);
 
 const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece);
 uint32_t pieces_count(const struct pieces *pieces);

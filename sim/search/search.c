@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "search/bound.h"
+#include "search/crew.h"
 
 /* Plans that are begun together: so many whatever the number of threads, for what is planned must
  * not depend on it. */
@@ -126,7 +127,7 @@ static bool find_piece(struct search *s, struct search_item *item, enum search_l
 static int build_pieces(struct search *s, const struct search_opts *opts, struct shd_error *err)
 {
     double begin = now_s();
-    int status = pieces_build(s->pieces, opts->nthreads, opts->stop, err);
+    int status = pieces_build(s->pieces, opts->farm, opts->nthreads, opts->stop, err);
 
     s->pieces_s += now_s() - begin;
     s->npieces = pieces_count(s->pieces);
@@ -293,19 +294,6 @@ static int bound_all(struct search *s, const struct search_opts *opts, struct sh
 
 /* ---- plans ---- */
 
-/* From the journal, or made. */
-static int plan(struct plan *out, bool *known, const struct search *s, const struct layout *layout,
-                struct shd_error *err)
-{
-    const struct plan *noted = journal_find(s->journal, layout);
-
-    *known = noted;
-    if (!noted)
-        return plan_layout(out, s->subject, layout, err);
-    *out = *noted;
-    return SHD_OK;
-}
-
 double search_goal_of(const struct search *s, const struct plan *plan)
 {
     return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
@@ -366,34 +354,105 @@ static void note_plan(struct search *s, uint32_t plan_id, const char *why)
         s->ntoo_big++;
 }
 
-/* Plan items; they are noted in their order. */
-static int plan_batch(struct search *s, const uint32_t *items, size_t n, int nthreads,
-                      struct shd_error *err)
-{
+/* Plans of a batch, at the end of s->plans until they are noted. */
+struct batch {
+    struct search *s;
+    struct search_plan *plans;
+    size_t n;
+    bool known[BATCH]; /* from the journal */
     struct shd_error errors[BATCH];
-    bool known[BATCH], no_memory = false;
-    int status = SHD_OK;
+    size_t asked[BATCH], nasked; /* of a farm */
+    bool no_memory;
+};
+
+static const struct layout *layout_of(const struct batch *b, size_t k)
+{
+    return &b->s->items[b->plans[k].item].layout;
+}
+
+static void plan_here(struct batch *b, int nthreads)
+{
+    bool no_memory = false;
 
     (void)nthreads;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
+    for (size_t k = 0; k < b->n; k++)
+        if (!b->known[k])
+            no_memory |= plan_layout(&b->plans[k].plan, b->s->subject, layout_of(b, k),
+                                     &b->errors[k]) != SHD_OK;
+    b->no_memory |= no_memory;
+}
+
+static void ask_for_plan(void *arg, size_t task, struct text *out)
+{
+    const struct batch *b = arg;
+
+    crew_ask_plan(out, b->s->subject, layout_of(b, b->asked[task]));
+}
+
+static int take_plan(void *arg, size_t task, int status, const struct text *answer)
+{
+    struct batch *b = arg;
+    size_t k = b->asked[task];
+
+    b->no_memory |= status != 0;
+    if (status == 0)
+        crew_take_plan(answer, &b->plans[k].plan, &b->errors[k]);
+    return status;
+}
+
+/* Ended before all were planned, the batch has those only that are before the first that is not. */
+static void plan_by_farm(struct batch *b, struct farm *farm)
+{
+    struct farm_round round = {.ask = ask_for_plan, .take = take_plan, .arg = b};
+    struct shd_error err;
+    size_t ntaken;
+
+    for (size_t k = 0; k < b->n; k++)
+        if (!b->known[k])
+            b->asked[round.ntasks++] = k;
+    b->no_memory |= farm_run(farm, &round, &ntaken, &err) != SHD_OK;
+    if (ntaken < round.ntasks)
+        b->n = b->asked[ntaken];
+}
+
+static void find_known(struct batch *b, const uint32_t *items)
+{
+    for (size_t k = 0; k < b->n; k++) {
+        const struct plan *noted;
+
+        b->plans[k] = (struct search_plan){.item = items[k]};
+        b->errors[k] = (struct shd_error){.status = SHD_OK};
+        noted = journal_find(b->s->journal, layout_of(b, k));
+        b->known[k] = noted;
+        if (noted)
+            b->plans[k].plan = *noted;
+    }
+}
+
+/* Plan items; they are noted in their order. */
+static int plan_batch(struct search *s, const uint32_t *items, size_t n, struct farm *farm,
+                      int nthreads, struct shd_error *err)
+{
+    struct batch b = {.s = s, .n = n};
+    int status = SHD_OK;
+
     if (!make_room(s, n))
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
-#pragma omp parallel for schedule(dynamic, 1) num_threads(nthreads) reduction(|| : no_memory)
-    for (size_t k = 0; k < n; k++) {
-        struct search_plan *p = &s->plans[s->nplans + k];
-
-        *p = (struct search_plan){.item = items[k]};
-        errors[k] = (struct shd_error){.status = SHD_OK};
-        no_memory |= plan(&p->plan, &known[k], s, &s->items[items[k]].layout, &errors[k]) != SHD_OK;
-    }
-    if (no_memory)
+    b.plans = &s->plans[s->nplans];
+    find_known(&b, items);
+    if (farm)
+        plan_by_farm(&b, farm);
+    else
+        plan_here(&b, nthreads);
+    if (b.no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
-    for (size_t k = 0; k < n && status == SHD_OK; k++) {
-        note_plan(s, (uint32_t)(s->nplans + k), errors[k].text);
-        if (s->journal && !known[k])
-            status = journal_add(s->journal, &s->items[items[k]].layout,
-                                 &s->plans[s->nplans + k].plan, err);
+    for (size_t k = 0; k < b.n && status == SHD_OK; k++) {
+        note_plan(s, (uint32_t)(s->nplans + k), b.errors[k].text);
+        if (s->journal && !b.known[k])
+            status = journal_add(s->journal, layout_of(&b, k), &b.plans[k].plan, err);
     }
-    s->nplans += n;
+    s->nplans += b.n;
     return status;
 }
 
@@ -405,7 +464,7 @@ const struct search_plan *search_plan_item(struct search *s, size_t item)
     int status = SHD_OK;
 
     if (s->items[item].plan == UINT32_MAX)
-        status = plan_batch(s, &number, 1, 1, &err);
+        status = plan_batch(s, &number, 1, NULL, 1, &err);
     s->plans_s += now_s() - begin;
     if (status != SHD_OK)
         return NULL;
@@ -454,12 +513,15 @@ static int look_closer(struct search *s, const struct search_opts *opts, struct 
     uint32_t items[BOUND_BATCH];
     size_t n = take(s, items, opts);
     enum search_level level = (enum search_level)s->items[items[0]].level;
+    size_t before = s->nplans;
     double begin = now_s();
     int status;
 
     if (level == SEARCH_TIMED) {
         tell_plans(s, opts, s->items[items[0]].bound_s);
-        status = plan_batch(s, items, n, opts->nthreads, err);
+        status = plan_batch(s, items, n, opts->farm, opts->nthreads, err);
+        for (size_t k = s->nplans - before; k < n; k++)
+            push(s, items[k]); /* it was to stop */
         s->plans_s += now_s() - begin;
         return status;
     }

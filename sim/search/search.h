@@ -16,6 +16,7 @@
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
+#include "ranks/farm.h"
 #include "search/journal.h"
 #include "search/pieces.h"
 #include "search/plan.h"
@@ -56,6 +57,7 @@ struct search_opts {
     bool all;        /* plan every layout, whatever its bounds */
     double within_s; /* above 0: those of least memory whose steps take no longer are the best */
     int nthreads;
+    struct farm *farm;       /* ranks that build pieces and plan, too; NULL: this one alone */
     struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
     const int *stop;         /* ends it, with what there is; may be NULL */
     void (*progress)(void *arg, const struct search_progress *progress); /* may be NULL */

@@ -1,0 +1,144 @@
+#!/bin/sh
+# check and search on several ranks print, write and end as one process does; a search that was
+# interrupted goes on.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+. "${0%/*}/mpirun.sh"
+needs_mpi
+same_threads_as_scenarios
+
+# A launch takes half a second: each kind of work on some counts of ranks.
+few=2 some=3 many=4
+if [ "${SHD_TEST_SIZE:-}" = small ]; then
+    few='' many=''
+fi
+
+# on N ARGUMENT...: as shardsim(), on N ranks
+on() {
+    n=$1
+    shift
+    ranks "$n" "$shardsim" "$@" >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# same TEXT: the last run printed and ended as the one process did
+same() {
+    [ "$status" -eq "$one_status" ] && cmp "$tmp/out" "$tmp/one" | diag
+    [ "$status" -eq "$one_status" ] && cmp "$tmp/out" "$tmp/one" >/dev/null
+    result=$?
+    ok "$result" "$1"
+    [ "$result" -eq 0 ] || {
+        echo "status $status, not $one_status" | diag
+        head -n 5 "$tmp/err" | diag
+    }
+}
+
+# one ARGUMENT...: what one process does
+one() {
+    shardsim "$@"
+    cp "$tmp/out" "$tmp/one"
+    one_status=$status
+}
+
+test_farm() {
+    for n in $some $many; do
+        ranks "$n" "$top_builddir/tests/farm" >"$tmp/out" 2>"$tmp/err"
+        status=$?
+        [ "$status" -eq 0 ] && grep -q '^1\.\.' "$tmp/out" && ! grep -q '^not ok' "$tmp/out"
+        result=$?
+        ok "$result" "tests/farm on $n ranks"
+        grep '^not ok\|on rank' "$tmp/out" | sed 's/^# //' | diag
+    done
+}
+
+# A folder with all that can be said: scenarios of unequal size, a sweep, one that is wrong, one that
+# changed, one without a baseline, and a baseline without a scenario.
+make_folder() {
+    mkdir -p "$tmp/layouts" "$tmp/base"
+    for name in fsdp tensor_parallel strategies train_zero bad_layout ring; do
+        cp "$scenarios/$name.yaml" "$tmp/layouts"
+    done
+    ( unset CI && shardsim check -q --plan --update --baselines "$tmp/base" "$tmp/layouts" )
+    sed 's/tp: 8/tp: 4/' "$scenarios/tensor_parallel.yaml" >"$tmp/layouts/tensor_parallel.yaml"
+    echo "mesh: [" >"$tmp/layouts/broken.yaml"
+    cp "$scenarios/fsdp.yaml" "$tmp/layouts/new.yaml"
+    rm "$tmp/layouts/ring.yaml"
+}
+
+test_check() {
+    make_folder
+    one check --plan --baselines "$tmp/base" --junit "$tmp/one.xml" "$tmp/layouts"
+    [ "$one_status" -eq 1 ] && [ "$(grep -c '^not ok' "$tmp/one")" -ge 4 ]
+    ok $? "a folder with something of each"
+    for n in $few $some; do
+        on "$n" check --plan --baselines "$tmp/base" --junit "$tmp/junit.xml" "$tmp/layouts"
+        same "check --plan on $n ranks"
+        cmp "$tmp/junit.xml" "$tmp/one.xml" >/dev/null
+        ok $? "and the same JUnit XML"
+        says err "tasks on rank 0, .* on rank $((n - 1))" "and how many files each did"
+    done
+    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    one check "$tmp/layouts/absent"
+    on 2 check "$tmp/layouts/absent"
+    same "a folder that is not there"
+}
+
+# The scenarios are executed, and the baselines are written by rank 0.
+test_update() {
+    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    for name in broken strategies train_zero bad_layout; do
+        rm "$tmp/layouts/$name.yaml"
+    done
+    cp -r "$tmp/base" "$tmp/base_one"
+    unset CI
+    one check -q --update --prune --baselines "$tmp/base_one" "$tmp/layouts"
+    on 2 check -q --update --prune --baselines "$tmp/base" "$tmp/layouts"
+    sed "s|$tmp/base_one|$tmp/base|" "$tmp/one" >"$tmp/renamed" && mv "$tmp/renamed" "$tmp/one"
+    same "check --update, executed"
+    diff -r "$tmp/base_one" "$tmp/base" >/dev/null
+    ok $? "and the same baselines"
+}
+
+search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
+    --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1 --range recompute=none"
+
+# shellcheck disable=SC2086
+test_search() {
+    one $search --sensitivity --journal "$tmp/journal_one"
+    for n in $some $many; do
+        rm -f "$tmp/journal"
+        on "$n" $search --sensitivity --journal "$tmp/journal"
+        same "search --sensitivity on $n ranks, of this cluster and others"
+        cmp "$tmp/journal" "$tmp/journal_one" >/dev/null
+        ok $? "and the same journal"
+    done
+}
+
+# Ended by a signal to the launcher, as by Ctrl-C, and begun again from the journal.
+# shellcheck disable=SC2086
+test_interrupted() {
+    rm -f "$tmp/journal"
+    "$launcher" -n 2 "$shardsim" $search --journal "$tmp/journal" >"$tmp/cut" 2>"$tmp/cut.err" &
+    child=$!
+    for _ in $(seq 200); do
+        [ "$(wc -l 2>/dev/null <"$tmp/journal")" -ge 5 ] 2>/dev/null && break
+        sleep 0.02
+    done
+    kill -s INT $child 2>/dev/null
+    wait $child
+    cut=$?
+    one $search
+    lines=$(wc -l <"$tmp/journal")
+    on 2 $search --journal "$tmp/journal"
+    same "interrupted (status $cut, $lines lines there) and gone on with: the same answer"
+}
+
+test_farm
+test_check
+test_update
+test_search
+test_interrupted
+done_testing
