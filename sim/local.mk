@@ -773,6 +773,8 @@ libsim_la_SOURCES = \
 	%D%/search/stages.c \
 	%D%/search/stages.h \
 	%D%/search/subject.c \
+	%D%/search/task.c \
+	%D%/search/task.h \
 	%D%/search/tensors.c \
 	%D%/search/tensors.h \
 	%D%/search/timed.c \

@@ -7,37 +7,7 @@
 
 #include "base/pack.h"
 #include "search/pieces.h"
-
-/* What a task begins with. */
-struct head {
-    int64_t devices;
-    double links, memory; /* of a subject, as in subject_suppose() */
-    int32_t kind;         /* enum attempt_kind; WHOLE: to be planned */
-    uint32_t nlayouts;
-};
-
-void crew_ask(struct text *out, const struct subject *subject, enum attempt_kind kind, uint32_t n)
-{
-    const struct head head = {subject->space.devices, subject->links, subject->memory,
-                              (int32_t)kind, n};
-
-    pack_bytes(out, &head, sizeof head);
-}
-
-void crew_ask_plan(struct text *out, const struct subject *subject, const struct layout *layout)
-{
-    crew_ask(out, subject, ATTEMPT_WHOLE, 1);
-    pack_bytes(out, layout, sizeof *layout);
-}
-
-void crew_take_plan(const struct text *answer, struct plan *plan, struct shd_error *err)
-{
-    struct unpack from;
-
-    unpack_init(&from, text_get(answer), answer->length);
-    unpack_bytes(&from, plan, sizeof *plan);
-    unpack_bytes(&from, err, sizeof *err);
-}
+#include "search/task.h"
 
 static int plan_one(const struct subject *subject, struct unpack *from, struct text *answer)
 {
@@ -53,7 +23,7 @@ static int plan_one(const struct subject *subject, struct unpack *from, struct t
     return status;
 }
 
-static int build(const struct subject *subject, const struct head *head, struct unpack *from,
+static int build(const struct subject *subject, const struct task_head *head, struct unpack *from,
                  struct text *answer)
 {
     size_t n = head->nlayouts;
@@ -78,7 +48,7 @@ int crew_work(void *arg, const void *task, size_t bytes, struct text *answer)
     struct subject subject;
     struct shd_error err;
     struct unpack from;
-    struct head head;
+    struct task_head head;
     int status;
 
     if (!crew->trial)

@@ -9,7 +9,7 @@
 #include "base/pack.h"
 #include "cost/events.h"
 #include "cost/op_seconds.h"
-#include "search/crew.h"
+#include "search/task.h"
 
 /* All that a piece's ops depend on.  How far apart neighbours are says over which links they talk.
  */
@@ -628,7 +628,7 @@ static void ask_for_pieces(void *arg, size_t task, struct text *out)
 
     for (uint32_t i = first; i != UINT32_MAX; i = entries[i].next)
         n++;
-    crew_ask(out, f->pieces->subject, (enum attempt_kind)entries[first].key.kind, n);
+    task_ask(out, f->pieces->subject, (enum attempt_kind)entries[first].key.kind, n);
     for (uint32_t i = first; i != UINT32_MAX; i = entries[i].next)
         pack_bytes(out, &entries[i].layout, sizeof entries[i].layout);
 }

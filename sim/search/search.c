@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "search/bound.h"
-#include "search/crew.h"
+#include "search/task.h"
 
 /* Plans that are begun together: so many whatever the number of threads, for what is planned must
  * not depend on it. */
@@ -387,7 +387,7 @@ static void ask_for_plan(void *arg, size_t task, struct text *out)
 {
     const struct batch *b = arg;
 
-    crew_ask_plan(out, b->s->subject, layout_of(b, b->asked[task]));
+    task_ask_plan(out, b->s->subject, layout_of(b, b->asked[task]));
 }
 
 static int take_plan(void *arg, size_t task, int status, const struct text *answer)
@@ -397,7 +397,7 @@ static int take_plan(void *arg, size_t task, int status, const struct text *answ
 
     b->no_memory |= status != 0;
     if (status == 0)
-        crew_take_plan(answer, &b->plans[k].plan, &b->errors[k]);
+        task_take_plan(answer, &b->plans[k].plan, &b->errors[k]);
     return status;
 }
 
