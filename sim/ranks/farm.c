@@ -482,6 +482,17 @@ void farm_destroy(struct farm *farm, int exit_status)
     free(farm);
 }
 
+size_t farm_hands(struct farm *farm)
+{
+    size_t n = (size_t)farm->crew.nhands;
+
+    lock(farm);
+    for (int r = 1; r < farm->nranks; r++)
+        n += farm->ranks[r].nhands;
+    unlock(farm);
+    return n;
+}
+
 void farm_tell(const struct farm *farm, struct text *out)
 {
     for (int r = 0; r < farm->nranks; r++)

@@ -62,6 +62,9 @@ int farm_serve(struct farm *farm);
 /* Free it; rank 0 lets the others go, with an exit status. */
 void farm_destroy(struct farm *farm, int exit_status); /* NULL is allowed */
 
+/* Rank 0: hands of all ranks that are there by now. */
+size_t farm_hands(struct farm *farm);
+
 /* Rank 0: how many tasks each rank has done: "12 tasks on rank 0, 30 on rank 1". */
 void farm_tell(const struct farm *farm, struct text *out);
 

@@ -362,6 +362,8 @@ struct batch {
     bool known[BATCH]; /* from the journal */
     struct shd_error errors[BATCH];
     size_t asked[BATCH], nasked; /* of a farm */
+    uint32_t *next;              /* items whose turn comes next, if hands are idle */
+    size_t nnext;
     bool no_memory;
 };
 
@@ -383,22 +385,94 @@ static void plan_here(struct batch *b, int nthreads)
     b->no_memory |= no_memory;
 }
 
+/* ---- plans by a farm ----
+ *
+ * A batch is what one process begins together, however many hands there are.  Those that it has
+ * nothing for plan the layouts whose turn comes next, as it looks now: their plans are kept, and
+ * not noted before their turn has come. */
+
+static struct search_ahead *find_ahead(const struct search *s, uint32_t item)
+{
+    for (size_t i = 0; i < s->nahead; i++)
+        if (s->ahead[i].item == item)
+            return &s->ahead[i];
+    return NULL;
+}
+
+static bool is_known(const struct search *s, uint32_t item)
+{
+    return find_ahead(s, item) || journal_find(s->journal, &s->items[item].layout);
+}
+
+/* Find the next items of the queue that can be planned as they are, for so many hands.  False: no
+ * memory. */
+static bool look_ahead(struct batch *b, size_t nhands)
+{
+    struct search *s = b->s;
+    size_t n = 0, most = nhands > b->nasked ? nhands - b->nasked : 0;
+    struct search_ahead *ahead;
+
+    if (most == 0)
+        return true;
+    ahead = realloc(s->ahead, (s->nahead + most) * sizeof *ahead);
+    s->ahead = ahead ? ahead : s->ahead;
+    b->next = malloc(most * sizeof *b->next);
+    if (!ahead || !b->next)
+        return false;
+    while (n < most && s->nqueue > 0 && s->items[s->queue[0]].level == SEARCH_TIMED)
+        b->next[n++] = pop(s);
+    for (size_t i = 0; i < n; i++)
+        push(s, b->next[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!is_known(s, b->next[i]))
+            b->next[b->nnext++] = b->next[i];
+    return true;
+}
+
 static void ask_for_plan(void *arg, size_t task, struct text *out)
 {
     const struct batch *b = arg;
+    const struct layout *layout = task < b->nasked ? layout_of(b, b->asked[task])
+                                                   : &b->s->items[b->next[task - b->nasked]].layout;
 
-    task_ask_plan(out, b->s->subject, layout_of(b, b->asked[task]));
+    task_ask_plan(out, b->s->subject, layout);
 }
 
 static int take_plan(void *arg, size_t task, int status, const struct text *answer)
 {
     struct batch *b = arg;
-    size_t k = b->asked[task];
+    struct search *s = b->s;
 
     b->no_memory |= status != 0;
-    if (status == 0)
-        task_take_plan(answer, &b->plans[k].plan, &b->errors[k]);
-    return status;
+    if (status != 0)
+        return status;
+    if (task < b->nasked) {
+        task_take_plan(answer, &b->plans[b->asked[task]].plan, &b->errors[b->asked[task]]);
+    } else {
+        struct search_ahead *ahead = &s->ahead[s->nahead++];
+
+        ahead->item = b->next[task - b->nasked];
+        task_take_plan(answer, &ahead->plan, &ahead->err);
+    }
+    return 0;
+}
+
+/* Plans that are there move into the batch; the others are to be asked for. */
+static void take_ahead(struct batch *b)
+{
+    struct search *s = b->s;
+
+    for (size_t k = 0; k < b->n; k++) {
+        struct search_ahead *ahead = find_ahead(s, b->plans[k].item);
+
+        if (ahead) {
+            b->plans[k].plan = ahead->plan;
+            b->errors[k] = ahead->err;
+            *ahead = s->ahead[--s->nahead];
+        } else if (!b->known[k]) {
+            b->asked[b->nasked++] = k;
+        }
+    }
 }
 
 /* Ended before all were planned, the batch has those only that are before the first that is not. */
@@ -406,14 +480,20 @@ static void plan_by_farm(struct batch *b, struct farm *farm)
 {
     struct farm_round round = {.ask = ask_for_plan, .take = take_plan, .arg = b};
     struct shd_error err;
-    size_t ntaken;
+    size_t ntaken = 0;
 
-    for (size_t k = 0; k < b->n; k++)
-        if (!b->known[k])
-            b->asked[round.ntasks++] = k;
-    b->no_memory |= farm_run(farm, &round, &ntaken, &err) != SHD_OK;
-    if (ntaken < round.ntasks)
+    take_ahead(b);
+    if (b->nasked == 0)
+        return;
+    if (look_ahead(b, farm_hands(farm))) {
+        round.ntasks = b->nasked + b->nnext;
+        b->no_memory |= farm_run(farm, &round, &ntaken, &err) != SHD_OK;
+    } else {
+        b->no_memory = true;
+    }
+    if (ntaken < b->nasked)
         b->n = b->asked[ntaken];
+    free(b->next);
 }
 
 static void find_known(struct batch *b, const uint32_t *items)
@@ -596,5 +676,6 @@ void search_fini(struct search *search)
     free(search->queue);
     free(search->plans);
     free(search->best);
+    free(search->ahead);
     *search = (struct search){.subject = NULL};
 }

@@ -44,6 +44,13 @@ struct search_plan {
     uint32_t item; /* in items[] */
 };
 
+/* A plan that ranks made which had nothing else to do, of a layout whose turn may come. */
+struct search_ahead {
+    uint32_t item;
+    struct plan plan;
+    struct shd_error err;
+};
+
 struct search_progress {
     const char *what;
     size_t ndone, ntotal;
@@ -78,6 +85,8 @@ struct search {
     size_t nplans;
     uint32_t *best; /* plans that fit, by step or, within one, by memory; then by id */
     size_t nbest;
+    struct search_ahead *ahead; /* of layouts that are still in the queue */
+    size_t nahead;
     /* What was done. */
     size_t nlayouts, npieces;
     size_t ntoo_big, ntoo_slow, nrefused; /* that are known to be */
