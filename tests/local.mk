@@ -412,6 +412,7 @@ EXTRA_DIST += \
 	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/placement.py \
+	%D%/mpi.supp \
 	%D%/mpirun.sh \
 	%D%/program.sh \
 	%D%/query_mutate.py \

@@ -14,7 +14,8 @@ needs_mpi() {
 # Open MPI's plugins never free some of what they have, and are unloaded before leaks are looked for,
 # so that nothing tells theirs from ours.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-export ASAN_OPTIONS
+TSAN_OPTIONS=${TSAN_OPTIONS-}:suppressions=$top_srcdir/tests/mpi.supp
+export ASAN_OPTIONS TSAN_OPTIONS
 
 # ranks N COMMAND...: as any user, on any number of cores; each ends in time.  Both launchers take
 # what is not theirs as it is.

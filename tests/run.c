@@ -640,11 +640,13 @@ static int pull_main(struct shd_device *dev, void *arg, struct shd_error *err)
     int status = run_group_over_axes(&seat, dev, axes, 2, err);
 
     if (status == SHD_OK)
-        status = run_pull_phase(dev, seat, &mine, 1, "test", pull_all, &puller, &received, err);
+        status = run_pull_phase(dev, seat, &mine, sizeof mine, 1, "test", pull_all, &puller,
+                                &received, err);
     puller.flags->bad[d] += received != 3 * sizeof(int32_t);
     puller.fail = d == 1; /* who fails inside still lets the others finish */
     if (status == SHD_OK)
-        status = run_pull_phase(dev, seat, &mine, 2, "test", pull_all, &puller, NULL, err);
+        status = run_pull_phase(dev, seat, &mine, sizeof mine, 2, "test", pull_all, &puller, NULL,
+                                err);
     return d == 1 && status == SHD_EINVAL ? SHD_OK : status;
 }
 
