@@ -89,7 +89,7 @@ test_check() {
 # The scenarios are executed, and the baselines are written by rank 0.
 test_update() {
     [ "${SHD_TEST_SIZE:-}" != small ] || return 0
-    for name in broken strategies train_zero bad_layout; do
+    for name in broken strategies train_zero bad_layout fsdp; do
         rm "$tmp/layouts/$name.yaml"
     done
     cp -r "$tmp/base" "$tmp/base_one"
@@ -120,6 +120,7 @@ test_search() {
 # Ended by a signal to the launcher, as by Ctrl-C, and begun again from the journal.
 # shellcheck disable=SC2086
 test_interrupted() {
+    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
     rm -f "$tmp/journal"
     "$launcher" -n 2 "$shardsim" $search --journal "$tmp/journal" >"$tmp/cut" 2>"$tmp/cut.err" &
     child=$!
