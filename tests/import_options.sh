@@ -13,6 +13,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 received = d["received_bytes"]
 axes = sorted(received.pop("by_axis").values())  # of other names
+d["memory"].pop("breakdown", None)  # whose parts and transfers have names, too
 print([n for _, n in d["mesh"] if n > 1], received, axes, d["memory"], d["flops"])
 END
 

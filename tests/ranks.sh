@@ -95,6 +95,14 @@ test_said_once() {
     ranks 3 "$shardsim" run -q "$scenarios/none.yaml" >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && [ "$(grep -c 'none.yaml' "$tmp/err")" -eq 1 ]
     ok $? "bad input: told once, exit status 2"
+    ranks 2 "$shardsim" run -q - <"$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "cannot read one standard input" "$tmp/err"
+    ok $? "a scenario from standard input: told, exit status 2"
+    cp "$scenarios/dp_tp.yaml" "$tmp/here.yaml"
+    ranks 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 0 ] || set -- "$1" run -q nowhere.yaml
+        exec "$@"' sh "$shardsim" run -q "$tmp/here.yaml" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "another rank cannot read the scenarios" "$tmp/err"
+    ok $? "a file that one rank does not have: told, exit status 2"
     ranks 3 "$shardsim" plan -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err" &&
         "$shardsim" plan -q "$scenarios/dp_tp.yaml" | cmp -s - "$tmp/out"
     ok $? "plan: rank 0 does it alone"

@@ -323,7 +323,7 @@ static int run(int argc, char **argv)
     args_parse(&argp, argc, argv, &o);
     exit = cmd_check_output(o.path);
     if (exit == CMD_OK)
-        exit = work_prepare(&o.work);
+        exit = work_prepare_all(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);
     if (exit == CMD_OK) {

@@ -195,7 +195,7 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
-    exit = work_prepare(&o.work);
+    exit = mode == RECORD_PLANNED ? work_prepare(&o.work) : work_prepare_all(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);
     if (exit == CMD_OK) {

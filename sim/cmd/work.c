@@ -57,7 +57,8 @@ enum { KEY_SPREAD = 2000 }; /* no short form */
 static const struct argp_option spread_table[] = {
 #ifdef WITH_MPI
     {"spread", KEY_SPREAD, "AXIS", 0,
-     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if not "
+     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if "
+     "not "
      "given, devices that follow each other",
      0},
 #endif
@@ -230,6 +231,33 @@ int work_prepare(struct work *w)
         return CMD_INTERRUPTED;
     diag_write(&w->diag, stderr);
     return exit;
+}
+
+/* Standard input is that of rank 0. */
+static bool reads_input(const struct work *w)
+{
+    for (size_t i = 0; i < w->nnames; i++)
+        if (!strcmp(w->names[i], "-"))
+            return true;
+    return false;
+}
+
+int work_prepare_all(struct work *w)
+{
+    int64_t worst;
+    int exit;
+
+    if (ranks_count() > 1 && reads_input(w)) {
+        log_error(&w->log, "several ranks cannot read one standard input: expected a file");
+        return CMD_USAGE;
+    }
+    worst = exit = work_prepare(w);
+    ranks_merge(&worst, sizeof worst, RANKS_MOST);
+    if (exit == CMD_OK && worst != CMD_OK)
+        log_error(&w->log,
+                  "another rank cannot read the scenarios: they must be at the same path on "
+                  "all machines");
+    return (int)worst;
 }
 
 /* Whether devices can be spread so. */
