@@ -241,16 +241,23 @@ static int note_outcome(struct file_check *f, enum outcome_kind kind, const char
                         const struct diag *reasons)
 {
     struct outcome o;
-    bool ok = outcome_init(&o, f->path, f->suite, name);
+    bool there = outcome_init(&o, f->path, f->suite, name), ok = there;
+    size_t whole = f->answer->length;
 
     if (ok) {
         o.kind = kind;
         diag_append(&o.reasons, reasons);
         ok = !o.reasons.no_memory;
+    }
+    if (ok) {
         pack_uint(f->answer, NOTE_OUTCOME);
         outcome_pack(&o, f->answer);
-        outcome_fini(&o);
+        ok = !f->answer->failed;
     }
+    if (!ok)
+        f->answer->length = whole; /* what rank 0 tells is all of it */
+    if (there)
+        outcome_fini(&o);
     return ok ? CMD_OK : no_memory();
 }
 
