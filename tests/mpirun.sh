@@ -2,6 +2,7 @@
 # mpirun.sh - start the program, or a test program, on several ranks; sourced.
 #
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # program.sh sets the folders
 
 # Builds without MPI have no ranks.
 needs_mpi() {

@@ -99,6 +99,7 @@ test_said_once() {
     [ $? -eq 2 ] && grep -q "cannot read one standard input" "$tmp/err"
     ok $? "a scenario from standard input: told, exit status 2"
     cp "$scenarios/dp_tp.yaml" "$tmp/here.yaml"
+    # shellcheck disable=SC2016  # for the shell of each rank
     ranks 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 0 ] || set -- "$1" run -q nowhere.yaml
         exec "$@"' sh "$shardsim" run -q "$tmp/here.yaml" >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && grep -q "another rank cannot read the scenarios" "$tmp/err"

@@ -90,6 +90,7 @@ test_signals() {
 # What one rank cannot do ends all, each by itself: a limit on its address space.
 test_no_memory() {
     for n in 2 3; do
+        # shellcheck disable=SC2016  # for the shell of each rank
         ranks $n sh -c 'if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 1 ]; then ulimit -v 250000; fi
             exec "$@"' sh "$shardsim" run -q --set batch.seq=512 "$scenarios/tensor_parallel.yaml" \
             >"$tmp/out" 2>"$tmp/err"

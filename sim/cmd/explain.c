@@ -212,7 +212,7 @@ static int explain_scenario(int argc, char **argv)
         "    shardsim explain collective all-reduce --algorithm ring --devices "
         "4\n"
         "  Which ops are bound by memory, for a slide:\n"
-        "    shardsim explain scenarios/gpt2.yaml -s hardware=b200 --roofline -o "
+        "    shardsim explain scenarios/dp_tp.yaml -s hardware=b200 --roofline -o "
         "r.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
