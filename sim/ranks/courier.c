@@ -58,7 +58,7 @@ struct letter {
     MPI_Request request;
     int peer;
     uint64_t room; /* bytes behind the envelope that there is room for */
-    struct envelope envelope;
+    _Alignas(16) struct envelope envelope; /* with the data right behind it */
     _Alignas(16) char data[];
 };
 
