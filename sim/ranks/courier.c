@@ -553,17 +553,28 @@ static bool look_after_letters(void)
     return any;
 }
 
+/* What is done is taken from the end; its messages are done in any order. */
+static bool has_landed(struct flight *flight)
+{
+    while (flight->nleft > 0) {
+        int done;
+
+        MPI_Test(&flight->requests[flight->nleft - 1], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            return false;
+        flight->nleft--;
+    }
+    return true;
+}
+
 static bool look_after_flights(void)
 {
     bool any = false;
 
     for (struct flight **at = &courier.flights; *at;) {
         struct flight *flight = *at;
-        uint32_t n = (uint32_t)((flight->parcel->bytes + MESSAGE_BYTES - 1) / MESSAGE_BYTES);
-        int done;
 
-        MPI_Testall((int)n, flight->requests, &done, MPI_STATUSES_IGNORE);
-        if (!done) {
+        if (!has_landed(flight)) {
             at = &flight->next;
             continue;
         }
