@@ -57,6 +57,11 @@ one() {
 }
 
 test_scenarios() {
+    if [ "${SHD_TEST_SIZE:-}" = small ]; then
+        one fsdp_tp
+        same 3 fsdp_tp
+        return
+    fi
     for name in tensor_parallel fsdp_tp train_pipeline experts ring bad_layout block_64_devices; do
         one $name
         same 3 $name
@@ -120,7 +125,9 @@ test_alone() {
 
 # each PROGRAM TEXT: a test program on several ranks
 each() {
-    for n in 2 3 4; do
+    numbers="2 3 4"
+    [ "${SHD_TEST_SIZE:-}" = small ] && numbers=3
+    for n in $numbers; do
         ranks "$n" "$top_builddir/tests/$1" >"$tmp/out" 2>"$tmp/err" &&
             ! grep '^not ok' "$tmp/out" && grep -q '^1\.\.' "$tmp/out"
         result=$?

@@ -83,7 +83,7 @@ PY
 
 test_signals() {
     python3 "$tmp/ends.py" "$launcher" "$shardsim" "$scenarios/fsdp_tp.yaml" "$tmp" \
-        "${SHD_RANKS_MOMENTS:-4}"
+        "${SHD_RANKS_MOMENTS:-2}"
     ok $? "a killed and a stopped rank end the job, which names them"
 }
 
