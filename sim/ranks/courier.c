@@ -1,4 +1,11 @@
-/* The courier: the thread of a rank that calls MPI, and what the others ask of it.
+/* The courier: what a rank's threads ask of MPI, and the thread that sees to it while none of them
+ * waits.
+ *
+ * Whoever holds the wheel may call MPI.  A thread that asks for something takes it, if it is free,
+ * for long enough to start that; a thread that waits for another rank takes it for each of its
+ * looks, so that what it waits for need not be handed from thread to thread, which would take
+ * longer than a short message does.  The courier looks while nobody waits, and for all who wait
+ * besides the one that looks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +33,12 @@
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
 /* While somebody waits: so many looks with the core given away between them, then sleeps that
- * become longer, from the first to the last. */
+ * become longer, from the first to the last.  Who looks for itself looks longer, as it would do
+ * nothing else; where each rank has a core it first keeps that for some microseconds, which is less
+ * than it takes to get it back. */
 #define EAGER_LOOKS 50
+#define OWN_EAGER_LOOKS 1000
+#define OWN_BUSY_LOOKS 20
 #define FIRST_SLEEP_NS 20000
 #define LAST_SLEEP_NS 500000
 /* While nobody does. */
@@ -40,6 +51,8 @@
 #define START_NS (INT64_C(60) * 1000000000)
 /* How long what a rank said before it left may take to arrive. */
 #define LEFT_NS (INT64_C(1000) * 1000000)
+/* The clock is read at each of so many looks. */
+#define LOOKS_A_CLOCK 16
 /* What passes between two looks counts up to this much as silence: more, and the whole machine
  * stood still. */
 #define LOOK_MAX_NS (INT64_C(200) * 1000000)
@@ -85,7 +98,9 @@ static struct courier {
     pthread_t thread;
     int count, me;
     struct name *names;
+    bool has_core; /* no fewer cores than ranks on this machine */
 
+    pthread_mutex_t wheel; /* whoever holds it may call MPI; taken before the lock */
     pthread_mutex_t lock;
     struct asked asked;
     struct letter *spare; /* to be used again */
@@ -93,7 +108,7 @@ static struct courier {
     uint64_t session;
     ranks_deliver_fn deliver;
     void *deliver_arg;
-    bool delivering;
+    bool delivering, closing;
 
     void *merge_data; /* the merge that is asked for; NULL: none */
     uint64_t merge_bytes;
@@ -103,14 +118,17 @@ static struct courier {
     _Atomic uint32_t event;   /* something is asked */
     _Atomic uint32_t arrived; /* a parcel or a merge is done, or a delivery */
     _Atomic int nexpect;
+    _Atomic bool driven; /* a thread that waits looks for itself */
     _Atomic uint32_t next_tag;
     _Atomic bool ending; /* this rank wants to leave */
 
-    /* The courier's own: */
+    /* Guarded by the wheel: */
     struct letter *sending;
     struct flight *flights;
+    _Atomic bool busy; /* there are any of these two */
     MPI_Request merge_request;
     int64_t looked_ns, beat_ns;
+    uint32_t nlooks;
     int64_t *silent_ns, *left_ns; /* by rank: since it was heard, since it left */
     bool *left;
     int nleft;
@@ -118,7 +136,12 @@ static struct courier {
     bool started; /* MPI runs */
     int told;     /* the standard error that the rank began with, which it may have closed since */
 } courier = {
-    .count = 1, .told = 2, .lock = PTHREAD_MUTEX_INITIALIZER, .merge_request = MPI_REQUEST_NULL};
+    .count = 1,
+    .told = 2,
+    .wheel = PTHREAD_MUTEX_INITIALIZER,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .merge_request = MPI_REQUEST_NULL,
+};
 
 int ranks_count(void)
 {
@@ -157,6 +180,8 @@ static void lose(int rank, const char *how)
 }
 
 /* ---- asking ---- */
+
+static void push(void);
 
 static void lock(void)
 {
@@ -232,7 +257,7 @@ int ranks_post(int to, uint64_t session, const struct ranks_part *parts, uint32_
     *courier.asked.letters_end = letter;
     courier.asked.letters_end = &letter->next;
     unlock();
-    wait_signal(&courier.event);
+    push();
     return SHD_OK;
 }
 
@@ -246,22 +271,18 @@ void ranks_start(struct ranks_parcel *parcel)
     *courier.asked.parcels_end = parcel;
     courier.asked.parcels_end = &parcel->next;
     unlock();
-    wait_signal(&courier.event);
+    push();
 }
 
 void ranks_finish(const struct ranks_parcel *parcel)
 {
-    if (atomic_load(&parcel->done))
-        return;
-    ranks_expect();
     for (;;) {
         uint32_t seen = atomic_load(&courier.arrived);
 
         if (atomic_load(&parcel->done))
             break;
-        wait_event(&courier.arrived, seen, -1);
+        ranks_wait(&courier.arrived, seen, -1);
     }
-    ranks_expect_no_more();
 }
 
 uint32_t ranks_new_tags(void)
@@ -275,13 +296,12 @@ void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how)
 
     if (courier.count == 1 || bytes == 0)
         return;
-    ranks_expect();
     lock();
     courier.merge_data = data;
     courier.merge_bytes = bytes;
     courier.merge_how = how;
     unlock();
-    wait_signal(&courier.event);
+    push();
     while (!done) {
         uint32_t seen = atomic_load(&courier.arrived);
 
@@ -289,9 +309,8 @@ void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how)
         done = courier.merge_data == NULL;
         unlock();
         if (!done)
-            wait_event(&courier.arrived, seen, -1);
+            ranks_wait(&courier.arrived, seen, -1);
     }
-    ranks_expect_no_more();
 }
 
 void ranks_expect(void)
@@ -319,7 +338,8 @@ static void hand_over(struct letter *letter)
     letter_done(letter);
     lock();
     courier.delivering = false;
-    wait_signal(&courier.arrived);
+    if (courier.closing)
+        wait_signal(&courier.arrived);
 }
 
 static bool is_for(const struct letter *letter, uint64_t session)
@@ -370,6 +390,7 @@ void ranks_close(void)
 {
     lock();
     courier.deliver = NULL;
+    courier.closing = true;
     while (courier.delivering) {
         uint32_t seen = atomic_load(&courier.arrived);
 
@@ -377,6 +398,7 @@ void ranks_close(void)
         wait_event(&courier.arrived, seen, 1000000);
         lock();
     }
+    courier.closing = false;
     unlock();
 }
 
@@ -496,7 +518,7 @@ static void start_merge(void *data, uint64_t bytes, enum ranks_merge how)
             how == RANKS_SUM ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, &courier.merge_request);
 }
 
-static bool do_what_is_asked(void)
+static bool start_what_is_asked(void)
 {
     struct letter *letters;
     struct ranks_parcel *parcels;
@@ -511,7 +533,6 @@ static bool do_what_is_asked(void)
     courier.asked.parcels_end = &courier.asked.parcels;
     if (courier.merge_data && !courier.merging)
         merges = courier.merging = true;
-    hand_over_early();
     unlock();
     any = letters || parcels || merges;
     while (letters) {
@@ -664,22 +685,118 @@ static void look_for_silence(void)
             say(r, WORD_BEAT, 0);
 }
 
+/* ---- looking ---- */
+
+/* At the wheel: start what was asked, and see what is done. */
+static bool look_after_own(void)
+{
+    bool any = start_what_is_asked();
+
+    any |= look_after_letters();
+    any |= look_after_flights();
+    any |= look_after_merge();
+    atomic_store(&courier.busy, courier.sending || courier.flights);
+    return any;
+}
+
+/* Nothing is delivered here, as who asks may hold what a listener wants. */
+static void push(void)
+{
+    if (pthread_mutex_trylock(&courier.wheel)) {
+        wait_signal(&courier.event); /* whoever holds it looks again, or the courier does */
+        return;
+    }
+    (void)look_after_own();
+    pthread_mutex_unlock(&courier.wheel);
+}
+
+void ranks_go_on(void)
+{
+    if (atomic_load(&courier.busy))
+        wait_signal(&courier.event);
+}
+
+/* Whether anything was done; not if another thread is looking right now. */
+static bool look(void)
+{
+    bool any;
+
+    if (pthread_mutex_trylock(&courier.wheel))
+        return false;
+    any = look_after_own();
+    lock();
+    hand_over_early();
+    unlock();
+    while (look_for_letter())
+        any = true;
+    if (courier.nlooks++ % LOOKS_A_CLOCK == 0)
+        look_for_silence();
+    pthread_mutex_unlock(&courier.wheel);
+    return any;
+}
+
+/* The sleep after so many looks in vain. */
+static int64_t sleep_after(uint32_t nidle)
+{
+    int64_t sleep_ns = FIRST_SLEEP_NS * (int64_t)(1 + nidle / 16);
+
+    return sleep_ns < LAST_SLEEP_NS ? sleep_ns : LAST_SLEEP_NS;
+}
+
+static void drive(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
+{
+    int64_t end_ns = limit_ns < 0 ? INT64_MAX : wait_clock_ns() + limit_ns;
+    uint32_t nidle = 0;
+
+    while (atomic_load(event) == seen && (limit_ns < 0 || wait_clock_ns() < end_ns)) {
+        uint32_t asked = atomic_load(&courier.event);
+
+        if (look())
+            nidle = 0;
+        else if (++nidle < OWN_BUSY_LOOKS && courier.has_core)
+            continue;
+        else if (nidle < OWN_EAGER_LOOKS)
+            sched_yield();
+        else
+            wait_event(&courier.event, asked, sleep_after(nidle - OWN_EAGER_LOOKS));
+    }
+}
+
+/* One thread looks for itself, and so for all who wait; when it has what it waited for, the courier
+ * looks for those that are left. */
+void ranks_wait(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
+{
+    bool drives;
+
+    atomic_fetch_add(&courier.nexpect, 1);
+    drives = !atomic_exchange(&courier.driven, true);
+    if (drives) {
+        drive(event, seen, limit_ns);
+        atomic_store(&courier.driven, false);
+    } else {
+        wait_event(event, seen, limit_ns);
+    }
+    if (atomic_fetch_sub(&courier.nexpect, 1) > 1 && drives)
+        wait_signal(&courier.event);
+}
+
 /* ---- the thread ---- */
 
-static void rest(uint32_t seen, uint32_t nidle)
+/* Returns how many looks in vain there were since something was asked. */
+static uint32_t rest(uint32_t seen, uint32_t nidle)
 {
+    bool waited_for = atomic_load(&courier.nexpect) > 0;
     int64_t sleep_ns = IDLE_SLEEP_NS;
 
-    if (atomic_load(&courier.nexpect) > 0) {
-        if (nidle < EAGER_LOOKS) {
+    if (!atomic_load(&courier.driven) && (waited_for || atomic_load(&courier.busy))) {
+        if (waited_for && nidle < EAGER_LOOKS) {
             sched_yield();
-            return;
+            return nidle;
         }
-        sleep_ns = FIRST_SLEEP_NS * (int64_t)(1 + (nidle - EAGER_LOOKS) / 16);
-        if (sleep_ns > LAST_SLEEP_NS)
-            sleep_ns = LAST_SLEEP_NS;
+        sleep_ns = sleep_after(nidle < EAGER_LOOKS ? 0 : nidle - EAGER_LOOKS);
     }
     wait_event(&courier.event, seen, sleep_ns);
+    return atomic_load(&courier.event) == seen ? nidle : 0;
 }
 
 static bool all_has_gone(void)
@@ -691,7 +808,7 @@ static bool all_has_gone(void)
     lock();
     asked = courier.asked.letters != NULL;
     unlock();
-    return !asked && !courier.sending && !courier.flights;
+    return !asked && !atomic_load(&courier.busy);
 }
 
 static void work(void)
@@ -700,17 +817,11 @@ static void work(void)
 
     while (!all_has_gone()) {
         uint32_t seen = atomic_load(&courier.event);
-        bool any = do_what_is_asked();
 
-        any |= look_after_letters();
-        any |= look_after_flights();
-        any |= look_after_merge();
-        while (look_for_letter())
-            any = true;
-        look_for_silence();
-        nidle = any ? 0 : nidle + 1;
-        if (!any)
-            rest(seen, nidle);
+        if (look())
+            nidle = 0;
+        else
+            nidle = rest(seen, nidle + 1);
     }
 }
 
@@ -738,14 +849,18 @@ static void *courier_main(void *ready)
 {
     int level;
 
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_size(MPI_COMM_WORLD, &courier.count);
     MPI_Comm_rank(MPI_COMM_WORLD, &courier.me);
     prctl(PR_SET_TIMERSLACK, 1000UL);
     prctl(PR_SET_NAME, "courier"); /* as debuggers and tests see it */
+    if (level < MPI_THREAD_SERIALIZED)
+        ranks_abort("this MPI library cannot be called by several threads, one at a time: it must "
+                    "offer MPI_THREAD_SERIALIZED");
     if (!allocate())
         ranks_abort("no memory for the table of ranks");
     learn_names();
+    courier.has_core = sysconf(_SC_NPROCESSORS_ONLN) >= ranks_here();
     courier.looked_ns = courier.beat_ns = wait_clock_ns();
     courier.started = true;
     wait_signal(ready);

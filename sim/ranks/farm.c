@@ -367,7 +367,6 @@ static struct task *next_task(struct farm *farm)
     struct task *task = NULL;
     bool over = false;
 
-    ranks_expect();
     while (!task && !over) {
         uint32_t seen = atomic_load(&farm->event);
 
@@ -382,9 +381,8 @@ static struct task *next_task(struct farm *farm)
         }
         unlock(farm);
         if (!task && !over)
-            wait_event(&farm->event, seen, LOOK_NS);
+            ranks_wait(&farm->event, seen, LOOK_NS);
     }
-    ranks_expect_no_more();
     return task;
 }
 

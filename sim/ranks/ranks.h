@@ -3,12 +3,13 @@
  * `mpirun -n 4 shardsim ...` starts four processes, the ranks 0 to 3.  Without a launcher, and in
  * builds without MPI, there is one rank, and nothing here does anything.
  *
- * One thread of each rank, the courier, is the only one that calls MPI.  It looks for what arrives,
- * gives its core away between looks while somebody waits, and sleeps between them while nobody
- * does: threads that compute keep their cores.  There are three ways to say something:
+ * One thread of a rank at a time calls MPI: one that waits for something, or else the courier, a
+ * thread that is there for it.  It looks for what arrives, gives its core away between looks while
+ * somebody waits, then sleeps between them: threads that compute keep their cores.  There are three
+ * ways to say something:
  *
  *   letters   small, copied, sent at once; they arrive in order from each rank, and are handed to
- *             whoever listens to their session, in the courier's thread
+ *             whoever listens to their session, in whichever thread looks
  *   parcels   large, read from and written to the caller's own memory, of any length
  *   merges    all ranks at once: what each has of an array becomes what all have
  *
@@ -101,6 +102,14 @@ enum ranks_merge {
 void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how);
 
 /* ---- while somebody waits ---- */
+
+/* wait_event() (threads/wait.h) for an event that another rank's letter or parcel will move: this
+ * thread may look for it itself.  It must hold nothing that a listener takes. */
+void ranks_wait(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
+
+/* What this thread posted is on its way, and it will not wait for an answer: the courier sees to
+ * it. */
+void ranks_go_on(void);
 
 /* Between the two, the courier looks often. */
 void ranks_expect(void);

@@ -51,6 +51,17 @@ static struct message *wait_for(struct shd_device *dev, struct run_group *group,
     }
 }
 
+static struct message *wait_for_rank(struct shd_device *dev, struct run_group *group,
+                                     const struct message_tag *tag)
+{
+    struct message *m;
+
+    ranks_expect();
+    m = wait_for(dev, group, tag);
+    ranks_expect_no_more();
+    return m;
+}
+
 static int copy_out(struct shd_device *dev, int32_t from, const struct message *m, void *out,
                     uint64_t bytes, uint64_t *received, struct shd_error *err)
 {
@@ -79,7 +90,8 @@ int channel_take(struct shd_device *dev, int32_t from, struct message_tag tag, v
         status = run_group_of_channel(&call.seat, dev, from, dev->position, err);
     if (status != SHD_OK)
         return status;
-    m = wait_for(dev, call.seat.group, &tag);
+    m = dev->run->devices[from].here ? wait_for(dev, call.seat.group, &tag)
+                                     : wait_for_rank(dev, call.seat.group, &tag);
     if (!m)
         return run_give_up(dev, &call, err);
     status = copy_out(dev, from, m, out, bytes, received, err);

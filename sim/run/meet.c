@@ -419,7 +419,6 @@ static bool wait_for_bundles(struct span *s, struct shd_device *dev)
 
     if (all)
         return true;
-    ranks_expect();
     for (;;) {
         uint32_t seen = atomic_load(&s->event);
 
@@ -430,9 +429,8 @@ static bool wait_for_bundles(struct span *s, struct shd_device *dev)
             all = !give_up(s);
             break;
         }
-        wait_event(&s->event, seen, -1);
+        ranks_wait(&s->event, seen, -1);
     }
-    ranks_expect_no_more();
     return all;
 }
 

@@ -78,6 +78,7 @@ void remote_message(const struct run *run, int32_t from, int32_t to, struct mess
         remote_post(run, run->spread->rank_of[to], parts, 2);
         at += n;
     } while (at < bytes);
+    ranks_go_on();
 }
 
 void remote_tell_ended(const struct shd_device *dev, int state)

@@ -7,7 +7,7 @@
  * row find that all are blocked, that none has gone on between, and that every letter that was sent
  * was delivered, none can ever go on.
  *
- * Thread class: as each says; letters are delivered in the courier's thread.
+ * Thread class: as each says; letters are delivered in the thread that looks for them (ranks.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
