@@ -149,16 +149,60 @@ static struct range needed(const struct span *s, const struct coll_call *call, e
 
 /* ---- operands in a row ---- */
 
-/* Where a range of a member's operand lies in a row; NULL: it does not. */
-static const void *in_a_row(const struct coll_call *call, struct range range)
+/* Where a range of a view lies in a row; NULL: it does not. */
+static void *in_a_row(const struct coll_view *view, size_t elem_bytes, struct range range)
 {
     struct view_cursor at;
     uint64_t n;
-    const void *place;
+    void *place;
 
-    view_cursor_init(&at, &call->in, elem_bytes_of(call), range.at);
+    view_cursor_init(&at, view, elem_bytes, range.at);
     place = view_cursor_span(&at, &n);
     return n >= range.end - range.at ? place : NULL;
+}
+
+/* The first member on this rank that gets all that the rank needs of the operand of `source`, which
+ * it does need; COLL_NOBODY: each gets a part. */
+static uint32_t first_to_get(const struct span *s, enum coll_kind kind,
+                             const struct coll_shape *shape, uint32_t source)
+{
+    switch (kind) {
+    case COLL_ALL_GATHER:
+    case COLL_BROADCAST:
+        return s->here[0];
+    case COLL_GATHER:
+        return shape->root;
+    case COLL_SEND_RECV:
+        return 1;
+    case COLL_PERMUTE:
+        for (uint32_t i = 0; i < s->nhere; i++)
+            if (shape->source[s->here[i]] == source)
+                return s->here[i];
+        return COLL_NOBODY;
+    default: /* chunks */
+        return s->nhere == 1 ? s->here[0] : COLL_NOBODY;
+    }
+}
+
+/* Where `range` of the operand of another rank's member is to be in an OUT of this rank: it may come
+ * to there at once, and from there to the other OUTs.  NULL: to be received aside, for more than one
+ * OUT has parts of it, or they do not lie in a row. */
+static void *place_in_out(const struct span *s, enum way way, const struct coll_shape *shape,
+                          uint32_t source, struct range range)
+{
+    const struct coll_call *call;
+    uint64_t n = range.end - range.at, at = 0;
+    uint32_t dest;
+
+    if (way != IN_PIECES || n == 0)
+        return NULL;
+    call = s->group->calls[s->here[0]];
+    dest = first_to_get(s, call->kind, shape, source);
+    if (dest == COLL_NOBODY)
+        return NULL;
+    if (call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER || call->kind == COLL_ALL_TO_ALL)
+        at = source * n;
+    return in_a_row(&s->group->calls[dest]->out, elem_bytes_of(call), (struct range){at, at + n});
 }
 
 static void pack(void *to, const struct coll_call *call, struct range range)
@@ -189,7 +233,8 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
             continue;
         if (way != FROM_MEMBERS) {
             range = needed(s, call, way, &shape, m, s->me);
-            there = span_grow(&p->in, &p->in_room, (range.end - range.at) * size);
+            there = place_in_out(s, way, &shape, m, range) ||
+                    span_grow(&p->in, &p->in_room, (range.end - range.at) * size);
         }
         if (!walks)
             continue;
@@ -213,7 +258,8 @@ static bool reserve_packed(struct span *s, enum way way)
         for (uint32_t k = 0; k < s->nranks; k++) {
             struct range range = needed(s, call, way, &shape, s->here[i], s->ranks[k]);
 
-            if (s->ranks[k] != s->me && range.end > range.at && !in_a_row(call, range))
+            if (s->ranks[k] != s->me && range.end > range.at &&
+                !in_a_row(&call->in, elem_bytes_of(call), range))
                 bytes += (range.end - range.at) * elem_bytes_of(call);
         }
     }
@@ -554,7 +600,7 @@ static void send_operand(struct span *s, uint32_t member, enum way way, char **p
 
         if (s->ranks[k] == s->me || bytes == 0)
             continue;
-        data = in_a_row(call, range);
+        data = in_a_row(&call->in, elem_bytes_of(call), range);
         if (!data) {
             pack(*packed, call, range);
             data = *packed;
@@ -571,13 +617,18 @@ static void receive_operand(struct span *s, uint32_t member, enum way way)
     struct range range = needed(s, &p->call, way, &shape, member, s->me);
     uint64_t bytes = (range.end - range.at) * elem_bytes_of(&p->call);
     int rank = span_rank_of(s, member);
+    void *place;
 
     if (bytes == 0)
         return;
-    if (!span_grow(&p->in, &p->in_room, bytes)) /* shards of an exchange may differ */
-        ranks_abort("no memory for an operand of another rank");
-    p->call.in = (struct coll_view){.base = p->in, .skip = range.at};
-    span_receive(s, rank, s->tags[rank], p->in, bytes);
+    place = place_in_out(s, way, &shape, member, range);
+    if (!place) {
+        if (!span_grow(&p->in, &p->in_room, bytes)) /* shards of an exchange may differ */
+            ranks_abort("no memory for an operand of another rank");
+        place = p->in;
+    }
+    p->call.in = (struct coll_view){.base = place, .skip = range.at};
+    span_receive(s, rank, s->tags[rank], place, bytes);
 }
 
 static void move_operands(struct span *s, enum way way)
