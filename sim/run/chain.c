@@ -13,9 +13,6 @@
 #include "run/move.h"
 #include "run/span.h"
 
-/* A block is long beside what it takes to start a message, and short enough that several are on
- * their way at once. */
-#define BLOCK_BYTES (256 << 10)
 /* Blocks of a segment that are received ahead or not sent yet. */
 #define DEPTH 4
 
@@ -31,7 +28,7 @@ struct block {
 /* A segment of this rank. */
 struct place {
     uint32_t segment;
-    char *sums; /* [DEPTH][BLOCK_BYTES] */
+    char *sums; /* [DEPTH][CHAIN_BLOCK_BYTES] */
     struct ranks_parcel came[DEPTH], goes[DEPTH];
     uint64_t nasked; /* blocks whose parcel from the segment before was started */
 };
@@ -83,7 +80,7 @@ static bool make_places(struct chain *c, const struct span *s)
         if (!is_mine(s, k))
             continue;
         c->places[i].segment = k;
-        c->places[i].sums = malloc((size_t)DEPTH * BLOCK_BYTES);
+        c->places[i].sums = malloc((size_t)DEPTH * CHAIN_BLOCK_BYTES);
         if (!c->places[i++].sums)
             return false;
     }
@@ -111,7 +108,7 @@ static void take_call(struct chain *c, const struct span *s)
     c->call = s->group->calls[s->here[0]];
     c->job = (struct fused_job){.shape = move_shape(c->call)};
     c->elem_bytes = shd_dtype_size(c->call->dtype);
-    c->per_block = BLOCK_BYTES / c->elem_bytes;
+    c->per_block = CHAIN_BLOCK_BYTES / c->elem_bytes;
     c->npieces = fused_npieces(c->call->kind, &c->job.shape);
     c->nblocks = 0;
     for (uint64_t p = 0; p < c->npieces; p++)
@@ -334,7 +331,7 @@ static void take_results(struct chain *c)
 
 static char *sum_at(const struct place *p, uint64_t i)
 {
-    return p->sums + i % DEPTH * BLOCK_BYTES;
+    return p->sums + i % DEPTH * CHAIN_BLOCK_BYTES;
 }
 
 /* Ask for the blocks from the segment before, ahead of block i, as far as there is room: one whose

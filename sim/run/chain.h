@@ -15,6 +15,10 @@
 
 #include <stdbool.h>
 
+/* A block is long beside what it takes to start a message, and short enough that several are on
+ * their way at once. */
+#define CHAIN_BLOCK_BYTES (256 << 10)
+
 struct chain;
 struct span;
 

@@ -16,6 +16,8 @@
 
 /* Operands of all members that together take no more are in the bundles. */
 #define LETTER_BYTES (64 << 10)
+/* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
+#define ASIDE_BYTES (32 << 20)
 /* In place of an algorithm. */
 #define NO_ALGO UINT32_MAX
 
@@ -24,7 +26,7 @@ enum way {
     IN_LETTER,    /* with the bundle */
     WHOLE,        /* all of each */
     IN_PIECES,    /* what a rank needs of each */
-    FROM_MEMBERS, /* reduced on the way */
+    FROM_MEMBERS, /* reduced on the way, by chain */
 };
 
 struct bundle_head {
@@ -65,6 +67,47 @@ static bool every_rank_walks(const struct run_group *group, const struct coll_ca
     return group->devices[0]->run->opts.fuse_bytes < 0 || !fused_serves(call->algo);
 }
 
+static uint32_t members_on(const struct span *s, int rank)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < s->nsegments; k++)
+        if (s->segments[k].rank == rank)
+            n += s->segments[k].end - s->segments[k].first;
+    return n;
+}
+
+/* Operands that come to a rank if each goes to where it is reduced: of a reduce-scatter, parts that
+ * are as much as so many. */
+static double operands_to(const struct span *s, const struct coll_call *call, int rank)
+{
+    uint32_t n = s->group->nmembers;
+    double here = members_on(s, rank);
+
+    if (call->kind == COLL_REDUCE && span_rank_of(s, call->root) != rank)
+        return 0;
+    return (n - here) * (call->kind == COLL_REDUCE_SCATTER ? here / n : 1);
+}
+
+/* Whether operands are added on the way from rank to rank, block by block: few bytes, but one block
+ * after the other, and one rank.  Otherwise all go at once to where they are reduced.  What is
+ * shorter depends on how many members a rank has, and on how many blocks follow each other. */
+static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
+{
+    uint64_t block = bytes < CHAIN_BLOCK_BYTES ? bytes : CHAIN_BLOCK_BYTES;
+    uint32_t hops = call->kind == COLL_ALL_REDUCE ? s->nsegments + s->nranks - 2 : s->nsegments;
+    double chained = (double)hops * (double)block + (double)(bytes - block);
+    double most = 0;
+
+    for (uint32_t k = 0; k < s->nranks; k++) {
+        double operands = operands_to(s, call, s->ranks[k]);
+
+        most = operands > most ? operands : most;
+    }
+    most *= (double)bytes;
+    return most > ASIDE_BYTES || most > chained;
+}
+
 static enum way way_of(const struct run_group *group, const struct coll_call *call)
 {
     struct coll_shape shape = move_shape(call);
@@ -81,7 +124,9 @@ static enum way way_of(const struct run_group *group, const struct coll_call *ca
         return IN_LETTER;
     if (every_rank_walks(group, call))
         return WHOLE;
-    return call->algo->reduces ? FROM_MEMBERS : IN_PIECES;
+    if (call->algo->reduces && goes_by_chain(group->span, call, largest * elem_bytes_of(call)))
+        return FROM_MEMBERS;
+    return IN_PIECES;
 }
 
 struct range {
@@ -128,11 +173,13 @@ static struct range needed(const struct span *s, const struct coll_call *call, e
         needs = false;
         break;
     case COLL_ALL_TO_ALL:
+    case COLL_REDUCE_SCATTER:
         return chunks_for(s, shape, rank);
     case COLL_BROADCAST:
         needs = source == shape->root;
         break;
     case COLL_GATHER:
+    case COLL_REDUCE:
         needs = span_rank_of(s, shape->root) == rank;
         break;
     case COLL_PERMUTE:
@@ -186,7 +233,7 @@ static uint32_t first_to_get(const struct span *s, enum coll_kind kind,
 
 /* Where `range` of the operand of another rank's member is to be in an OUT of this rank: it may come
  * to there at once, and from there to the other OUTs.  NULL: to be received aside, for more than one
- * OUT has parts of it, or they do not lie in a row. */
+ * OUT has parts of it, they do not lie in a row, or it is to be reduced. */
 static void *place_in_out(const struct span *s, enum way way, const struct coll_shape *shape,
                           uint32_t source, struct range range)
 {
@@ -197,6 +244,8 @@ static void *place_in_out(const struct span *s, enum way way, const struct coll_
     if (way != IN_PIECES || n == 0)
         return NULL;
     call = s->group->calls[s->here[0]];
+    if (call->algo->reduces)
+        return NULL;
     dest = first_to_get(s, call->kind, shape, source);
     if (dest == COLL_NOBODY)
         return NULL;
