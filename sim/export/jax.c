@@ -154,14 +154,34 @@ static int write_reduce(const struct graph *graph, const struct graph_node *node
     return SHD_OK;
 }
 
+/* By spans and positions: what a later part goes on from is a tuple, which only attention reads. */
+static void add_seen(const struct graph *graph, const struct graph_node *node, struct text *out)
+{
+    text_add(out, "attention_to_seen(");
+    for (int i = 0; i < 5; i++) {
+        add_variable(out, graph, node->inputs[i]);
+        text_add(out, ", ");
+    }
+    if (node->attr.attention.goes_on)
+        add_variable(out, graph, node->inputs[5]);
+    else
+        text_add(out, "None");
+    text_addf(out, ", scale=%.17g, blocks=%u, more=%s)", node->attr.attention.scale,
+              node->attr.attention.blocks, node->attr.attention.more ? "True" : "False");
+}
+
 static int write_attention(const struct graph *graph, const struct graph_node *node,
                            struct text *out, struct shd_error *err)
 {
+    if (node->attr.attention.sight) {
+        add_seen(graph, node, out);
+        return SHD_OK;
+    }
     if (node->attr.attention.goes_on || node->attr.attention.more ||
-        node->attr.attention.blocks > 1 || node->attr.attention.sight)
+        node->attr.attention.blocks > 1)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.100s' is attention by blocks or of packed documents, for which no "
-                             "JAX code is written; export a strategy without `context`",
+                             "'%.100s' is attention by blocks without positions, for which no JAX "
+                             "code is written; export a strategy without `context`",
                              node->name);
     text_add(out, "attention(");
     for (int i = 0; i < 3; i++) {
@@ -173,21 +193,25 @@ static int write_attention(const struct graph *graph, const struct graph_node *n
     return SHD_OK;
 }
 
+/* The rotation back is that by the negative positions. */
 static int write_rope(const struct graph *graph, const struct graph_node *node, struct text *out,
                       struct shd_error *err)
 {
-    uint32_t at = place_of(node, node->attr.rope.position_dim);
+    long long first = node->attr.rope.position0;
 
-    if (node->ninputs > 1 || node->attr.rope.inverse)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.100s' rotates by given positions, for which no JAX code is "
-                             "written",
-                             node->name);
+    (void)err;
     text_add(out, "rope(");
     add_variable(out, graph, node->inputs[0]);
-    text_addf(out, ", axis=%u, pairs=%u, first=%lld, theta=%.17g, interleaved=%s)", at,
-              place_of(node, node->attr.rope.pair_dim), (long long)node->attr.rope.position0,
-              node->attr.rope.theta, node->attr.rope.interleaved ? "True" : "False");
+    text_add(out, node->attr.rope.inverse ? ", -" : ", ");
+    if (node->ninputs > 1)
+        add_variable(out, graph, node->inputs[1]);
+    else
+        text_addf(out, "jnp.arange(%lld, %lld)", first,
+                  first + (long long)graph->dims[node->attr.rope.position_dim].size);
+    text_addf(out, ", axis=%u, pairs=%u, theta=%.17g, interleaved=%s)",
+              place_of(node, node->attr.rope.position_dim),
+              place_of(node, node->attr.rope.pair_dim), node->attr.rope.theta,
+              node->attr.rope.interleaved ? "True" : "False");
     return SHD_OK;
 }
 
@@ -372,9 +396,39 @@ static const char helpers[] =
     "        scores = jnp.where(ahead, -jnp.inf, scores)\n"
     "    return jnp.einsum(\"bhqk,bkhd->bqhd\", jax.nn.softmax(scores, axis=-1), v)\n"
     "\n\n"
-    "def rope(x, axis, pairs, first, theta, interleaved):\n"
+    "def attention_to_seen(q, k, v, spans, positions, before, scale, blocks, more):\n"
+    "    \"\"\"Queries of a block see those of its keys whose positions are in their spans.\n"
+    "\n"
+    "    before: sums, weights and maxima of other keys, which this goes on from; so is what\n"
+    "    comes of it if there are more.\"\"\"\n"
+    "    def cut(x, axis):\n"
+    "        return x.reshape(*x.shape[:axis], blocks, -1, *x.shape[axis + 1:])\n"
+    "    dtype, sums = q.dtype, jnp.promote_types(q.dtype, jnp.float32)\n"
+    "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
+    "    q, k, v = (cut(x, 1) for x in (q, k, v))\n"
+    "    spans = cut(spans if spans.ndim == 3 else spans[None], 1)[:, :, :, None, None]\n"
+    "    at = cut(positions, 0)[None, :, None, None, :]\n"
+    "    seen = (at >= spans[..., 0]) & (at <= spans[..., 1])\n"
+    "    scores = jnp.einsum(\"bnqhd,bnkhd->bnqhk\", q, k, preferred_element_type=sums) * scale\n"
+    "    scores = jnp.where(seen, scores, -1e30)\n"
+    "    most = jax.lax.stop_gradient(scores.max(axis=-1, keepdims=True))\n"
+    "    if before is not None:\n"
+    "        most = jnp.maximum(most, before[2])\n"
+    "    weights = jnp.where(seen, jnp.exp(scores - most), 0)\n"
+    "    o = jnp.einsum(\"bnqhk,bnkhd->bnqhd\", weights.astype(dtype), v, "
+    "preferred_element_type=sums)\n"
+    "    total = weights.sum(axis=-1, keepdims=True)\n"
+    "    if before is not None:\n"
+    "        kept = jnp.exp(before[2] - most)\n"
+    "        o, total = o + before[0] * kept, total + before[1] * kept\n"
+    "    if more:\n"
+    "        return o, total, most\n"
+    "    o = o / jnp.where(total > 0, total, 1)\n"
+    "    return o.reshape(o.shape[0], -1, *o.shape[3:]).astype(dtype)\n"
+    "\n\n"
+    "def rope(x, positions, axis, pairs, theta, interleaved):\n"
     "    n = x.shape[pairs] // 2\n"
-    "    angles = jnp.outer(first + jnp.arange(x.shape[axis]), theta ** (-jnp.arange(n) / n))\n"
+    "    angles = jnp.outer(positions, theta ** (-jnp.arange(n) / n))\n"
     "    shape = [1] * x.ndim\n"
     "    shape[axis], shape[pairs] = x.shape[axis], n\n"
     "    cos, sin = (f(angles).reshape(shape).astype(x.dtype) for f in (jnp.cos, jnp.sin))\n"
@@ -405,6 +459,10 @@ static const char main_part[] =
     "    for name, (shape, dtype, below, spec) in table.items():\n"
     "        values = random.integers(0, below, shape) if below else random.normal(0, 0.02, "
     "shape)\n"
+    "        if name in GIVEN:\n"
+    "            columns = [np.concatenate([first + by * np.arange(n) for first, by, n in runs])\n"
+    "                       for runs in GIVEN[name]]\n"
+    "            values = np.stack(columns, axis=-1).reshape(shape)\n"
     "        made[name] = jax.device_put(jnp.asarray(values, dtype), NamedSharding(mesh, spec))\n"
     "    return made\n"
     "\n\n"
@@ -478,6 +536,63 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
                   node->dtype == SHD_I32 ? node->source.modulus : 0);
         export_add_spec(out, export_sharding(layout, i));
         text_add(out, "),\n");
+    }
+    text_add(out, "}\n");
+}
+
+/* The element of an input of whole numbers that comes at an index of the whole array. */
+static long long value_at(const struct kern_source *source, int64_t index)
+{
+    const int64_t shape[] = {index + 1}, one[] = {1};
+    int32_t value;
+
+    kern_fill(source, SHD_I32, 1, shape, &index, one, &value);
+    return value;
+}
+
+/* Every `step`-th element from `at` on as (first, by, count) of runs that rise evenly. */
+static void add_runs(struct text *out, const struct kern_source *source, int64_t at, int64_t step,
+                     int64_t end)
+{
+    text_add(out, "[");
+    while (at < end) {
+        long long first = value_at(source, at), by = 0, count = 1;
+
+        at += step;
+        if (at < end)
+            by = value_at(source, at) - first;
+        for (; at < end && value_at(source, at) == first + by * count; at += step)
+            count++;
+        text_addf(out, "(%lld, %lld, %lld), ", first, by, count);
+    }
+    text_add(out, "]");
+}
+
+/* Positions and spans say what attention sees, so they are given as they are; spans by column. */
+static void add_given(struct text *out, const struct graph *graph)
+{
+    int64_t shape[GRAPH_RANK_MAX];
+
+    text_add(out, "# Inputs that are not random: of each column the runs (first, by, count).\n"
+                  "GIVEN = {\n");
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        int64_t columns, n = 1;
+
+        if (!export_is_leaf(node, GRAPH_INPUT) || !node->source.sight)
+            continue;
+        shape_of(shape, graph, node);
+        for (uint32_t d = 0; d < node->rank; d++)
+            n *= shape[d];
+        columns = node->source.sight_array == KERN_POSITIONS ? 1 : 2;
+        text_add(out, "    ");
+        export_add_string(out, node->name);
+        text_add(out, ": [");
+        for (int64_t c = 0; c < columns; c++) {
+            add_runs(out, &node->source, c, columns, n);
+            text_add(out, c + 1 < columns ? ",\n        " : "");
+        }
+        text_add(out, "],\n");
     }
     text_add(out, "}\n");
 }
@@ -625,6 +740,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
              "\n# Each array: its shape, its type, the limit of whole numbers, its sharding.\n");
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
     add_leaves(out, layout, "INPUTS", GRAPH_INPUT);
+    add_given(out, layout->graph);
     add_shards(out, layout);
     add_gradients(out, layout->graph);
     text_add(out, "# None: as the compiler finds best.\n");
