@@ -179,6 +179,7 @@ int main(void)
     unsigned long seed = from_env("SHD_TEST_SEED", SEED);
     unsigned long count = from_env("SHD_TEST_COUNT", small ? 100 : NPROGRAMS);
 
+    starts_no_threads();
     plan(0);
     diag("SHD_TEST_SEED=%lu, %lu programs of at most %d nodes each", seed, count, NODES_MAX);
     test_bounds(seed, count / 5 + 1);

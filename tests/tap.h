@@ -10,6 +10,10 @@
 #ifndef TAP_H
 #define TAP_H
 
+/* Ends a program whose test starts no threads under the thread sanitizer, which could find nothing in
+ * it and would take ten times as long; to be called first.  As in tap.sh. */
+void starts_no_threads(void);
+
 /* Promise `ntests` tests; 0: they are counted, and the number is told at the end. */
 void plan(int ntests);
 
