@@ -32,6 +32,7 @@ libsim_la_SOURCES = \
 	%D%/base/file_near.h \
 	%D%/base/foreign.c \
 	%D%/base/foreign.h \
+	%D%/base/hash.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
 	%D%/base/log.c \

@@ -109,6 +109,14 @@ test_said_once() {
         exec "$@"' sh "$shardsim" run -q "$tmp/here.yaml" >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && grep -q "another rank cannot read the scenarios" "$tmp/err"
     ok $? "a file that one rank does not have: told, exit status 2"
+    mkdir "$tmp/0" "$tmp/1"
+    cp "$scenarios/dp_tp.yaml" "$tmp/0/here.yaml"
+    { cat "$scenarios/dp_tp.yaml" && echo '# another'; } >"$tmp/1/here.yaml"
+    # shellcheck disable=SC2016
+    ranks 2 sh -c 'cd "$2/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" && exec "$1" run -q here.yaml' \
+        sh "$(realpath "$shardsim")" "$tmp" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ "$(grep -c "different scenarios" "$tmp/err")" -eq 1 ]
+    ok $? "files that differ from rank to rank: told once, exit status 2"
     ranks 3 "$shardsim" plan -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err" &&
         "$shardsim" plan -q "$scenarios/dp_tp.yaml" | cmp -s - "$tmp/out"
     ok $? "plan: rank 0 does it alone"

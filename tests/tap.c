@@ -9,14 +9,25 @@
 static int promised;
 static int count;
 
-void starts_no_threads(void)
+/* Under the thread sanitizer. */
+static void leave_out(const char *why)
 {
     const char *sanitizer = getenv("SHD_SANITIZER");
 
     if (!sanitizer || strcmp(sanitizer, "thread") != 0)
         return;
-    puts("1..0 # SKIP it starts no threads, and nothing can race");
+    printf("1..0 # SKIP %s\n", why);
     exit(0);
+}
+
+void starts_no_threads(void)
+{
+    leave_out("it starts no threads, and nothing can race");
+}
+
+void same_threads_as_scenarios(void)
+{
+    leave_out("devices run here as they do in tests/scenarios.sh");
 }
 
 void plan(int ntests)

@@ -10,9 +10,10 @@
 #ifndef TAP_H
 #define TAP_H
 
-/* Ends a program whose test starts no threads under the thread sanitizer, which could find nothing in
- * it and would take ten times as long; to be called first.  As in tap.sh. */
+/* To be called first: under the thread sanitizer, which takes ten times as long, the program ends here,
+ * as nothing in it can race, or as its devices run as they do in tests/scenarios.sh.  As in tap.sh. */
 void starts_no_threads(void);
+void same_threads_as_scenarios(void);
 
 /* Promise `ntests` tests; 0: they are counted, and the number is told at the end. */
 void plan(int ntests);

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/nearest.h"
+#include "base/yaml.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
@@ -242,22 +245,55 @@ static bool reads_input(const struct work *w)
     return false;
 }
 
+/* Whether this rank has read what all others have.  (Hashes are merged bit by bit: what comes of it is
+ * everybody's own only if they are equal.) */
+static bool reads_alike(const struct work *w)
+{
+    uint64_t own = HASH_BEGIN, merged;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+
+    for (size_t i = 0; i < w->nnames; i++) {
+        text.length = 0;
+        if (file_read(&text, w->names[i], YAML_DOC_BYTES_MAX, &err) == SHD_OK)
+            own = hash_bytes(own, text_get(&text), text.length);
+    }
+    text_fini(&text);
+    merged = own;
+    ranks_merge(&merged, sizeof merged, RANKS_JOIN);
+    return merged == own;
+}
+
+/* The worst of all ranks' exit statuses. */
+static int worst_of_all(int exit)
+{
+    int64_t worst = exit;
+
+    ranks_merge(&worst, sizeof worst, RANKS_MOST);
+    return (int)worst;
+}
+
 int work_prepare_all(struct work *w)
 {
-    int64_t worst;
-    int exit;
+    int exit, worst;
 
     if (ranks_count() > 1 && reads_input(w)) {
         log_error(&w->log, "several ranks cannot read one standard input: expected a file");
         return CMD_USAGE;
     }
-    worst = exit = work_prepare(w);
-    ranks_merge(&worst, sizeof worst, RANKS_MOST);
+    exit = work_prepare(w);
+    worst = worst_of_all(exit);
     if (exit == CMD_OK && worst != CMD_OK)
         log_error(&w->log,
                   "another rank cannot read the scenarios: they must be at the same path on "
                   "all machines");
-    return (int)worst;
+    if (worst != CMD_OK || ranks_count() == 1)
+        return worst;
+    worst = worst_of_all(reads_alike(w) ? CMD_OK : CMD_USAGE);
+    if (worst != CMD_OK)
+        log_error(&w->log, "ranks have read different scenarios: the files must be the same on "
+                           "all machines");
+    return worst;
 }
 
 /* Whether devices can be spread so. */

@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
+#include "base/hash.h"
 
 /* The slot of a name, or the empty one where it would be: there is one. */
 static const char **slot_of(const struct graph_names *names, const char *name)
 {
-    uint32_t mask = names->nslots - 1, at = (uint32_t)hash_of(name) & mask;
+    uint32_t mask = names->nslots - 1, at = (uint32_t)hash_bytes(HASH_BEGIN, name, strlen(name)) & mask;
 
     while (names->slots[at] && strcmp(names->slots[at], name) != 0)
         at = (at + 1) & mask;

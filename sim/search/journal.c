@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 
 #define HEAD "shardsim search journal 2, scenario "
 #define BYTES_MAX ((size_t)1 << 30)
@@ -48,14 +49,9 @@ static double *field_of(struct modelled_figures *figures, size_t k)
     return (double *)(void *)((char *)figures + fields[k]);
 }
 
-/* FNV-1a. */
 static uint64_t hash_of(const char *text, size_t length)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return hash;
+    return hash_bytes(HASH_BEGIN, text, length);
 }
 
 /* ---- lines ---- */
