@@ -154,6 +154,9 @@ test_usage() {
     usage "unknown command" "there is no command 'rum'; did you mean 'run'" rum "$good"
     usage "no file" 'no scenario file' run
     usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
+    usage "a misspelt key" "'--hardwar'; a scenario says it: --set hardware=VALUE" plan --hardwar x "$good"
+    printf '#!/bin/sh\n[ a ] || {\n}\n' >"$tmp/script.sh"
+    usage "a file of another kind" "script.sh:1:1: error: this is no scenario" plan "$tmp/script.sh"
     usage "option without its value" 'requires an argument' run "$good" --set
     usage "query with an argument" 'standard input' query file
 }

@@ -277,7 +277,20 @@ test_several_files() {
     says out 'the base  *bytes received\|the base$' "several files: headings are there"
 }
 
+# A file and what was made of it have one name: by their files they are told apart.
+test_namesakes() {
+    cp "$scenarios/fsdp.yaml" "$tmp/mine.yaml"
+    sed 's/fsdp: 8/fsdp: 4/' "$tmp/mine.yaml" >"$tmp/best.yaml"
+    program=$(realpath "$shardsim")
+    (cd "$tmp" && "$program" compare --plan mine.yaml best.yaml --base best.yaml) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    is 0 "two files of one name: status 0"
+    says out "^best.yaml .* base " "two files of one name: the base by its file"
+    says out "^verdict: best.yaml " "two files of one name: the verdict names a file"
+}
+
 test_sweep() {
+    [ "${SHD_TEST_SIZE:-}" != small ] || return 0 # its forty runs are as those of tests/scenarios.sh
     shardsim compare --seconds 0 --json "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"
     holds "a sweep: 40 strategies on 8 to 64 devices, all right" <<'PY'
@@ -305,6 +318,7 @@ test_columns
 test_verdict
 test_output
 test_several_files
+test_namesakes
 test_limits
 test_sweep
 done_testing

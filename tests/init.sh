@@ -39,6 +39,10 @@ shardsim init --hardware h1000
 is 2 "a cluster that is not there"
 shardsim init --devices 0
 is 2 "no devices"
+shardsim init --devices 4 --seq 2k --batch 1k
+says out 'batch: {size: 1024, seq: 2048' "sizes as people say them"
+shardsim init --seq 4x
+is 2 "a size that is none"
 shardsim init extra
 is 2 "an argument"
 shardsim init -o nowhere/file.yaml

@@ -14,6 +14,7 @@
 #define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
 #define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
 #define FILE_FIRST_NS INT64_C(1000000000) /* the same where lines stay; the waits double then */
+#define PROGRESS_BYTES_MAX 320 /* of a line of progress, which is cut, too */
 #define LINE_BYTES_MAX 8192 /* of a message; it is cut, for it stands on the stack */
 
 static int64_t read_clock(void)
@@ -95,15 +96,26 @@ void log_progress_begin(struct log *log)
 
 void log_progress(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what)
 {
+    log_progress_line(log, "%.200s: %" PRIu64 "/%" PRIu64, what, ndone, ntotal);
+}
+
+void log_progress_line(struct log *log, const char *fmt, ...)
+{
+    char line[PROGRESS_BYTES_MAX];
+    int64_t elapsed_ns;
+    va_list args;
+
     if (log->quiet)
         return;
-    int64_t elapsed_ns = log->now() - log->began_ns;
+    elapsed_ns = log->now() - log->began_ns;
     if (elapsed_ns < log->next_ns)
         return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
     wipe(log);
     fputs("shardsim: ", log->file);
-    escape_put(log->file, what);
-    fprintf(log->file, ": %" PRIu64 "/%" PRIu64, ndone, ntotal);
+    escape_put(log->file, line);
     if (log->is_tty) {
         log->line_open = true;
         log->next_ns = elapsed_ns + TTY_NEXT_NS;

@@ -44,6 +44,7 @@ void log_put(FILE *file, const char *kind, const char *fmt, va_list args) SHD_PR
 /* Work begins, goes on (as often as you like), ends; the text says what is being done. */
 void log_progress_begin(struct log *log);
 void log_progress(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what);
+void log_progress_line(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3); /* in other words */
 void log_progress_end(struct log *log);
 
 #endif /* BASE_LOG_H */

@@ -76,8 +76,19 @@ static void refuse(const char *program, const char *what, const char *word, cons
     escape_put(stderr, word);
     fputs("'", stderr);
     escape_put(stderr, hint);
-    fprintf(stderr, "\nTry '%s --help' for more information.\n", program);
+    fprintf(stderr, "\nTry '%s --help'.\n", program);
     exit(CMD_USAGE);
+}
+
+/* Whether a word is the last part of a scenario's key, but for a letter. */
+static bool is_slip(const char *word, const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    struct nearest near;
+
+    nearest_init(&near, word);
+    nearest_add(&near, dot ? dot + 1 : key);
+    return near.best != NULL;
 }
 
 /* "; did you mean '--devices'?", or where a scenario says what the command has no option for, "; a
@@ -91,7 +102,7 @@ static const char *option_hint(const struct argp *argp, const struct nearest *ne
         snprintf(buf, OPTION_HINT_MAX, "; did you mean '--%s'?", near->best);
     else if (short_takes_value(argp, 's') &&
              *scenario_nearest_option(near->word, key, sizeof key) &&
-             foreign_means(near->word, key))
+             (foreign_means(near->word, key) || is_slip(near->word, key)))
         snprintf(buf, OPTION_HINT_MAX, "; a scenario says it: --set %s=VALUE", key);
     else
         buf[0] = '\0';
@@ -144,9 +155,11 @@ void args_error(const struct argp_state *state, const char *fmt, ...)
     text_addv(&raw, fmt, args);
     va_end(args);
     escape_add(&shown, text_get(&raw));
-    argp_error(state, "%s", shown.failed || raw.failed ? "no memory to say why" : text_get(&shown));
+    fprintf(stderr, "%s: %s\nTry '%s --help'.\n", state->name,
+            shown.failed || raw.failed ? "no memory to say why" : text_get(&shown), state->name);
     text_fini(&raw);
     text_fini(&shown);
+    exit(CMD_USAGE);
 }
 
 void args_parse(const struct argp *argp, int argc, char **argv, void *input)
@@ -174,6 +187,19 @@ long args_parse_count(const char *option, const char *arg, long least, long most
         args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld", option, arg,
                    least, most);
     return n;
+}
+
+long args_parse_size(const char *option, const char *arg, long least, long most,
+                     const struct argp_state *state)
+{
+    char *end;
+    long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
+
+    end += unit > 1;
+    if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)
+        args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
+                   option, arg, least, most);
+    return n * unit;
 }
 
 const char *args_parse_memory(const char *arg, const struct argp_state *state)

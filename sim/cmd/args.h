@@ -37,12 +37,16 @@
 /* Parse a command line; does not return when it is not good, nor after --help. */
 void args_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* argp_error(), with names shown as base/escape.h says. */
-void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
+/* Says what is wrong, with names shown as base/escape.h says, and ends the program. */
+_Noreturn void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* The value of --OPTION, a whole number of this range; does not return when it is none. */
 long args_parse_count(const char *option, const char *arg, long least, long most,
                       const struct argp_state *state);
+
+/* The same, where 4k is 4096. */
+long args_parse_size(const char *option, const char *arg, long least, long most,
+                     const struct argp_state *state);
 
 /* The value of --memory, held to what this program has; does not return when it has none of it. */
 const char *args_parse_memory(const char *arg, const struct argp_state *state);

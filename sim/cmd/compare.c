@@ -52,7 +52,8 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
-     "Compare with this strategy ('STRATEGY', or 'SCENARIO: STRATEGY'); otherwise with the first",
+     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); otherwise "
+     "with the first",
      0},
     {"columns", KEY_COLUMNS, "NAMES", 0,
      "The columns of the table, with commas between them: keys as CSV has them, headings such "
@@ -189,17 +190,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool is_name(const struct scenario *s, const char *name)
+/* "WHERE: STRATEGY", or WHERE alone for the strategy that has no name. */
+static bool is_name_in(const char *where, const struct scenario *s, const char *name)
 {
-    size_t length = strlen(s->name);
+    size_t length = strlen(where);
 
-    if (!strcmp(s->strategy, name))
-        return true;
-    if (strncmp(s->name, name, length) != 0)
+    if (strncmp(where, name, length) != 0)
         return false;
     return !strncmp(name + length, ": ", 2)
                ? !strcmp(name + length + 2, s->strategy)
                : !name[length] && !strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY);
+}
+
+static bool is_name(const struct scenario *s, const char *name)
+{
+    return !strcmp(s->strategy, name) || is_name_in(s->name, s, name) ||
+           is_name_in(s->place.file, s, name);
 }
 
 /* The base's item; false, with a message, when there is none of that name. */

@@ -60,10 +60,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->devices = args_parse_count("devices", arg, 1, SIZE_LIMIT, state);
         return 0;
     case KEY_BATCH:
-        o->batch = args_parse_count("batch", arg, 1, SIZE_LIMIT, state);
+        o->batch = args_parse_size("batch", arg, 1, SIZE_LIMIT, state);
         return 0;
     case KEY_SEQ:
-        o->seq = args_parse_count("seq", arg, 1, SIZE_LIMIT, state);
+        o->seq = args_parse_size("seq", arg, 1, SIZE_LIMIT, state);
         return 0;
     case 'o':
         o->output = arg;

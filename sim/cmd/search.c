@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
@@ -42,6 +43,7 @@ struct options {
     const char *tensors;
     uint64_t memory_bytes;
     struct farm *farm; /* of all ranks; NULL: there is one */
+    struct log *log;
 };
 
 /* No short form. */
@@ -244,17 +246,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void show_progress(void *arg, const struct search_progress *p)
 {
-    char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX];
+    char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX], found[3 * UNITS_TEXT_MAX] = "";
+    char speed[UNITS_TEXT_MAX] = "";
 
-    (void)arg;
-    fprintf(stderr, "shardsim: %zu of at most %zu %s", p->ndone, p->ntotal, p->what);
     if (p->best_s > 0)
-        fprintf(stderr, "; best %s, none left below %s",
-                units_print_seconds(best, sizeof best, p->best_s),
-                units_print_seconds(bound, sizeof bound, p->next_bound_s));
+        snprintf(found, sizeof found, "; best %s, none left below %s",
+                 units_print_seconds(best, sizeof best, p->best_s),
+                 units_print_seconds(bound, sizeof bound, p->next_bound_s));
     if (p->layouts_per_s > 0)
-        fprintf(stderr, "; %.0f layouts a second", p->layouts_per_s);
-    fputc('\n', stderr);
+        snprintf(speed, sizeof speed, "; %.0f layouts a second", p->layouts_per_s);
+    log_progress_line(arg, "%zu of at most %zu %s%s%s", p->ndone, p->ntotal, p->what, found, speed);
 }
 
 /* ---- what comes out ---- */
@@ -385,7 +386,8 @@ static int search(struct options *o)
                                .farm = o->farm,
                                .within_s = o->within_s,
                                .stop = &cmd_stop_request,
-                               .progress = o->quiet ? NULL : show_progress};
+                               .progress = show_progress,
+                               .arg = o->log};
     struct search found;
     struct shd_error err;
     int exit,
@@ -395,8 +397,10 @@ static int search(struct options *o)
         subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
+    log_progress_begin(o->log);
     if (status == SHD_OK)
         status = search_run(&found, &subject, &opts, &err);
+    log_progress_end(o->log);
     if (status != SHD_OK) {
         cmd_error("%s", err.text);
         exit = exit_of(status);
@@ -425,9 +429,15 @@ static int search_scaling(const struct options *o)
                                            .nthreads = o->nthreads,
                                            .farm = o->farm,
                                            .stop = &cmd_stop_request,
-                                           .progress = o->quiet ? NULL : show_progress}};
+                                           .progress = show_progress,
+                           .arg = o->log}};
 
-    return scaling_run(&asked);
+    int exit;
+
+    log_progress_begin(o->log);
+    exit = scaling_run(&asked);
+    log_progress_end(o->log);
+    return exit;
 }
 
 static int search_tensors(const struct options *o)
@@ -521,10 +531,13 @@ static int run(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each()};
+    struct log log;
+    struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each(), .log = &log};
     int exit;
 
+    log_init(&log, stderr);
     args_parse(&argp, argc, argv, &o);
+    log.quiet = o.quiet;
     pages_keep();
     exit = search_with_ranks(&o);
     chosen_fini(&o.chosen);

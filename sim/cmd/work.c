@@ -345,6 +345,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     }
     *result = (struct result){.scenario = s->name,
                               .strategy = s->strategy,
+                              .file = s->place.file,
                               .what = text_get(&item->what),
                               .memory_limit_bytes = s->memory_limit_bytes,
                               .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,

@@ -447,6 +447,22 @@ static bool has_failed(const struct compare_rows *rows)
     return false;
 }
 
+/* Whether scenarios of two files have one name, so that only the files tell them apart.  Results of a
+ * file follow each other. */
+static bool has_namesakes(const struct compare *compare)
+{
+    const struct result *all = compare->results;
+
+    for (size_t i = 1; i < compare->nresults; i++) {
+        if (!all[i].file || !all[i - 1].file || !strcmp(all[i].file, all[i - 1].file))
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(all[i].scenario, all[k].scenario) && strcmp(all[i].file, all[k].file) != 0)
+                return true;
+    }
+    return false;
+}
+
 int compare_rows_init(struct compare_rows *out, const struct compare *compare,
                       struct shd_error *err)
 {
@@ -463,6 +479,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
         out->several_scenarios |=
             strcmp(compare->results[i].scenario, compare->results[0].scenario) != 0;
     }
+    out->by_file = has_namesakes(compare);
     if (status != SHD_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
@@ -497,13 +514,14 @@ void compare_rows_fini(struct compare_rows *rows)
 void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out)
 {
     const struct result *r = &rows->compare->results[row];
+    const char *name = rows->by_file ? r->file : r->scenario;
 
-    if (!rows->several_scenarios)
+    if (!rows->several_scenarios && !rows->by_file)
         text_add(out, r->strategy);
     else if (!strcmp(r->strategy, "default"))
-        text_add(out, r->scenario);
+        text_add(out, name);
     else
-        text_addf(out, "%s: %s", r->scenario, r->strategy);
+        text_addf(out, "%s: %s", name, r->strategy);
 }
 
 bool compare_is_used(const struct compare_rows *rows, size_t column)

@@ -95,7 +95,7 @@ struct compare_row {
 struct compare_rows {
     const struct compare *compare;
     struct compare_row *rows; /* one a result */
-    bool several_scenarios;
+    bool several_scenarios, by_file; /* what a row is called besides its strategy */
     bool none_is_good;
     size_t *order; /* the rows that are printed, in order ... */
     size_t nshown; /* ... and how many */

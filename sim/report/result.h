@@ -13,6 +13,7 @@
 
 struct result {
     const char *scenario, *strategy;
+    const char *file; /* of the scenario; NULL: not known */
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
     uint64_t tokens; /* of a step; 0: not known */

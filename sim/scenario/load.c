@@ -206,6 +206,24 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
     sweep_fini(&all.sweep);
 }
 
+/* What is no YAML, and has no version, is some other file: that is said before where YAML ends. */
+static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text, size_t length,
+                      struct diag *diag)
+{
+    struct place first = {path, 1, 1};
+    struct diag own = DIAG_INIT;
+    int status = yaml_doc_parse(doc, first, text, length, &own);
+
+    if (status == SHD_EINVAL && memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
+        !memmem(text, length, "\nversion:", 9))
+        diag_error(diag, first,
+                   "this is no scenario: no line begins with 'version:'; expected YAML such as "
+                   "'shardsim init' writes");
+    diag_append(diag, &own);
+    diag_fini(&own);
+    return status;
+}
+
 static int parse(struct scenario_file **out, const char *path, const char *text, size_t length,
                  const char *const *sets, size_t nsets, struct scenario_choice choice,
                  struct diag *diag)
@@ -223,7 +241,7 @@ static int parse(struct scenario_file **out, const char *path, const char *text,
     }
     int status = SHD_EINVAL;
     if (!file_kind_refuse(diag, file->path, text, length, FILE_SCENARIO))
-        status = yaml_doc_parse(&doc, (struct place){file->path, 1, 1}, text, length, diag);
+        status = parse_yaml(&doc, file->path, text, length, diag);
     if (status == SHD_OK) {
         read_file(file, yaml_doc_root(doc), sets, nsets, choice, diag);
         yaml_doc_destroy(doc);
