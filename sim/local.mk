@@ -683,6 +683,8 @@ libsim_la_SOURCES = \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
+	%D%/run/owners.c \
+	%D%/run/owners.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
 	%D%/run/remote.c \

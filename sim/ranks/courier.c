@@ -29,6 +29,10 @@
 #define LETTER_TAG 0
 #define PARCEL_TAG 1
 
+/* A letter of at most so many bytes is copied by Open MPI at once; the 4 KiB that it has by default
+ * are less than most letters, and each longer one would be asked for and answered first. */
+#define EAGER_BYTES "32768"
+
 /* MPI counts in int: more bytes go as several messages. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
@@ -70,7 +74,7 @@ struct letter {
     struct letter *next;
     MPI_Request request;
     int peer;
-    uint64_t room; /* bytes behind the envelope that there is room for */
+    uint64_t room;                         /* bytes behind the envelope that there is room for */
     _Alignas(16) struct envelope envelope; /* with the data right behind it */
     _Alignas(16) char data[];
 };
@@ -849,6 +853,7 @@ static void *courier_main(void *ready)
 {
     int level;
 
+    setenv("OMPI_MCA_btl_vader_eager_limit", EAGER_BYTES, 0); /* the user's own setting stays */
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_size(MPI_COMM_WORLD, &courier.count);
     MPI_Comm_rank(MPI_COMM_WORLD, &courier.me);

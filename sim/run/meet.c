@@ -10,6 +10,7 @@
 #include "run/device.h"
 #include "run/mismatch.h"
 #include "run/move.h"
+#include "run/owners.h"
 #include "run/remote.h"
 #include "run/span.h"
 #include "run/view.h"
@@ -17,7 +18,9 @@
 /* Operands of all members that together take no more are in the bundles. */
 #define LETTER_BYTES (64 << 10)
 /* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
-#define ASIDE_BYTES (32 << 20)
+#define ASIDE_BYTES (64 << 20)
+/* How much longer it takes to bring bytes that are then read from memory once more. */
+#define AGAIN 1.5
 /* In place of an algorithm. */
 #define NO_ALGO UINT32_MAX
 
@@ -77,16 +80,16 @@ static uint32_t members_on(const struct span *s, int rank)
     return n;
 }
 
-/* Operands that come to a rank if each goes to where it is reduced: of a reduce-scatter, parts that
- * are as much as so many. */
-static double operands_to(const struct span *s, const struct coll_call *call, int rank)
+/* Operands that come to a rank if each goes to where it is reduced, and are read again; and, of an
+ * all-reduce, reduced chunks that come after that.  A part of an operand is such a part of one. */
+static double operands_to(const struct span *s, enum coll_kind kind, uint32_t root, int rank)
 {
     uint32_t n = s->group->nmembers;
-    double here = members_on(s, rank);
+    double here = members_on(s, rank), away = n - here;
 
-    if (call->kind == COLL_REDUCE && span_rank_of(s, call->root) != rank)
-        return 0;
-    return (n - here) * (call->kind == COLL_REDUCE_SCATTER ? here / n : 1);
+    if (kind == COLL_REDUCE)
+        return span_rank_of(s, root) == rank ? AGAIN * away : 0;
+    return AGAIN * away * here / n + (kind == COLL_ALL_REDUCE ? away / n : 0);
 }
 
 /* Whether operands are added on the way from rank to rank, block by block: few bytes, but one block
@@ -94,18 +97,19 @@ static double operands_to(const struct span *s, const struct coll_call *call, in
  * shorter depends on how many members a rank has, and on how many blocks follow each other. */
 static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
 {
-    uint64_t block = bytes < CHAIN_BLOCK_BYTES ? bytes : CHAIN_BLOCK_BYTES;
-    uint32_t hops = call->kind == COLL_ALL_REDUCE ? s->nsegments + s->nranks - 2 : s->nsegments;
-    double chained = (double)hops * (double)block + (double)(bytes - block);
-    double most = 0;
+    bool back = call->kind == COLL_ALL_REDUCE;
+    double block = bytes < CHAIN_BLOCK_BYTES ? (double)bytes : CHAIN_BLOCK_BYTES;
+    double hops = back ? s->nsegments + s->nranks - 2 : s->nsegments, most = 0;
 
     for (uint32_t k = 0; k < s->nranks; k++) {
-        double operands = operands_to(s, call, s->ranks[k]);
+        double operands = operands_to(s, call->kind, call->root, s->ranks[k]);
 
         most = operands > most ? operands : most;
     }
     most *= (double)bytes;
-    return most > ASIDE_BYTES || most > chained;
+    if (back && s->nsegments > s->nranks) /* a rank's chunks do not follow each other */
+        return true;
+    return most > ASIDE_BYTES || most > hops * block + (back ? 2 : 1) * ((double)bytes - block);
 }
 
 static enum way way_of(const struct run_group *group, const struct coll_call *call)
@@ -129,26 +133,6 @@ static enum way way_of(const struct run_group *group, const struct coll_call *ca
     return IN_PIECES;
 }
 
-struct range {
-    uint64_t at, end; /* elements; none where they are equal */
-};
-
-/* From the first to the last element of the chunks for the members of a rank. */
-static struct range chunks_for(const struct span *s, const struct coll_shape *shape, int rank)
-{
-    uint32_t first = UINT32_MAX, last = 0;
-
-    for (uint32_t k = 0; k < s->nsegments; k++) {
-        if (s->segments[k].rank != rank)
-            continue;
-        first = first == UINT32_MAX ? s->segments[k].first : first;
-        last = s->segments[k].end - 1;
-    }
-    return (struct range){coll_chunk_at(shape->count, shape->nmembers, first),
-                          coll_chunk_at(shape->count, shape->nmembers, last) +
-                              coll_chunk_count(shape->count, shape->nmembers, last)};
-}
-
 static bool reads(const struct span *s, const struct coll_shape *shape, int rank, uint32_t source)
 {
     for (uint32_t m = 0; m < shape->nmembers; m++)
@@ -158,10 +142,10 @@ static bool reads(const struct span *s, const struct coll_shape *shape, int rank
 }
 
 /* What a rank needs of the operand of `source`. */
-static struct range needed(const struct span *s, const struct coll_call *call, enum way way,
-                           const struct coll_shape *shape, uint32_t source, int rank)
+static struct span_range needed(const struct span *s, const struct coll_call *call, enum way way,
+                                const struct coll_shape *shape, uint32_t source, int rank)
 {
-    struct range whole = {0, in_count(call, shape, source)};
+    struct span_range whole = {0, in_count(call, shape, source)};
     bool needs = true;
 
     if (way != IN_PIECES)
@@ -169,12 +153,13 @@ static struct range needed(const struct span *s, const struct coll_call *call, e
     switch (call->kind) {
     case COLL_SCATTER:
         if (source == shape->root)
-            return chunks_for(s, shape, rank);
+            return span_chunks(s, shape->count, rank);
         needs = false;
         break;
     case COLL_ALL_TO_ALL:
     case COLL_REDUCE_SCATTER:
-        return chunks_for(s, shape, rank);
+    case COLL_ALL_REDUCE: /* those that the rank reduces, for all */
+        return span_chunks(s, shape->count, rank);
     case COLL_BROADCAST:
         needs = source == shape->root;
         break;
@@ -191,13 +176,13 @@ static struct range needed(const struct span *s, const struct coll_call *call, e
     default:
         break;
     }
-    return needs ? whole : (struct range){0, 0};
+    return needs ? whole : (struct span_range){0, 0};
 }
 
 /* ---- operands in a row ---- */
 
 /* Where a range of a view lies in a row; NULL: it does not. */
-static void *in_a_row(const struct coll_view *view, size_t elem_bytes, struct range range)
+static void *in_a_row(const struct coll_view *view, size_t elem_bytes, struct span_range range)
 {
     struct view_cursor at;
     uint64_t n;
@@ -231,11 +216,11 @@ static uint32_t first_to_get(const struct span *s, enum coll_kind kind,
     }
 }
 
-/* Where `range` of the operand of another rank's member is to be in an OUT of this rank: it may come
- * to there at once, and from there to the other OUTs.  NULL: to be received aside, for more than one
- * OUT has parts of it, they do not lie in a row, or it is to be reduced. */
+/* Where `range` of the operand of another rank's member is to be in an OUT of this rank: it may
+ * come to there at once, and from there to the other OUTs.  NULL: to be received aside, for more
+ * than one OUT has parts of it, they do not lie in a row, or it is to be reduced. */
 static void *place_in_out(const struct span *s, enum way way, const struct coll_shape *shape,
-                          uint32_t source, struct range range)
+                          uint32_t source, struct span_range range)
 {
     const struct coll_call *call;
     uint64_t n = range.end - range.at, at = 0;
@@ -251,10 +236,11 @@ static void *place_in_out(const struct span *s, enum way way, const struct coll_
         return NULL;
     if (call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER || call->kind == COLL_ALL_TO_ALL)
         at = source * n;
-    return in_a_row(&s->group->calls[dest]->out, elem_bytes_of(call), (struct range){at, at + n});
+    return in_a_row(&s->group->calls[dest]->out, elem_bytes_of(call),
+                    (struct span_range){at, at + n});
 }
 
-static void pack(void *to, const struct coll_call *call, struct range range)
+static void pack(void *to, const struct coll_call *call, struct span_range range)
 {
     struct coll_view view = {.base = to};
     struct view_cursor src, dst;
@@ -276,7 +262,7 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
 
     for (uint32_t m = 0; m < s->group->nmembers && there; m++) {
         struct span_proxy *p = &s->proxies[m];
-        struct range range;
+        struct span_range range;
 
         if (s->group->devices[m]->here)
             continue;
@@ -305,7 +291,7 @@ static bool reserve_packed(struct span *s, enum way way)
         struct coll_shape shape = move_shape(call);
 
         for (uint32_t k = 0; k < s->nranks; k++) {
-            struct range range = needed(s, call, way, &shape, s->here[i], s->ranks[k]);
+            struct span_range range = needed(s, call, way, &shape, s->here[i], s->ranks[k]);
 
             if (s->ranks[k] != s->me && range.end > range.at &&
                 !in_a_row(&call->in, elem_bytes_of(call), range))
@@ -313,6 +299,12 @@ static bool reserve_packed(struct span *s, enum way way)
         }
     }
     return span_grow(&s->packed, &s->packed_room, bytes);
+}
+
+/* Whether ranks reduce for each other. */
+static bool is_by_owners(const struct coll_call *call, enum way way)
+{
+    return way == IN_PIECES && call->kind == COLL_ALL_REDUCE;
 }
 
 static int reserve(struct span *s, enum way way)
@@ -325,6 +317,8 @@ static int reserve(struct span *s, enum way way)
         !span_room_for_parcels(s, nparcels))
         return SHD_ENOMEM;
     if (way == FROM_MEMBERS && !chain_reserve(&s->chain, s))
+        return SHD_ENOMEM;
+    if (is_by_owners(call, way) && !owners_reserve(s))
         return SHD_ENOMEM;
     return SHD_OK;
 }
@@ -405,7 +399,7 @@ static uint64_t write_letter(const struct span *s, enum way way, int status, uin
     for (uint32_t i = 0; i < s->nhere && way == IN_LETTER; i++) {
         const struct coll_call *call = s->group->calls[s->here[i]];
         struct coll_shape shape = move_shape(call);
-        struct range range = {0, in_count(call, &shape, s->here[i])};
+        struct span_range range = {0, in_count(call, &shape, s->here[i])};
 
         if (range.end > 0)
             pack(at, call, range);
@@ -643,7 +637,7 @@ static void send_operand(struct span *s, uint32_t member, enum way way, char **p
     struct coll_shape shape = move_shape(call);
 
     for (uint32_t k = 0; k < s->nranks; k++) {
-        struct range range = needed(s, call, way, &shape, member, s->ranks[k]);
+        struct span_range range = needed(s, call, way, &shape, member, s->ranks[k]);
         uint64_t bytes = (range.end - range.at) * elem_bytes_of(call);
         const void *data;
 
@@ -663,7 +657,7 @@ static void receive_operand(struct span *s, uint32_t member, enum way way)
 {
     struct span_proxy *p = &s->proxies[member];
     struct coll_shape shape = move_shape(&p->call);
-    struct range range = needed(s, &p->call, way, &shape, member, s->me);
+    struct span_range range = needed(s, &p->call, way, &shape, member, s->me);
     uint64_t bytes = (range.end - range.at) * elem_bytes_of(&p->call);
     int rank = span_rank_of(s, member);
     void *place;
@@ -728,5 +722,9 @@ enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
     }
     if (way != IN_LETTER)
         move_operands(s, way);
+    if (is_by_owners(call, way)) {
+        owners_run(s);
+        return MEET_DONE;
+    }
     return call->kind == CALL_EXCHANGE ? MEET_DONE : MEET_READY;
 }

@@ -106,10 +106,25 @@ void span_destroy(struct span *span)
     free(span->here);
     free(span->segments);
     free(span->packed);
+    free(span->aside);
     free(span->parcels);
     free(span->letter);
     pthread_mutex_destroy(&span->lock);
     free(span);
+}
+
+struct span_range span_chunks(const struct span *span, uint64_t count, int rank)
+{
+    uint32_t n = span->group->nmembers, first = UINT32_MAX, last = 0;
+
+    for (uint32_t k = 0; k < span->nsegments; k++) {
+        if (span->segments[k].rank != rank)
+            continue;
+        first = first == UINT32_MAX ? span->segments[k].first : first;
+        last = span->segments[k].end - 1;
+    }
+    return (struct span_range){coll_chunk_at(count, n, first),
+                               coll_chunk_at(count, n, last) + coll_chunk_count(count, n, last)};
 }
 
 /* ---- room ---- */

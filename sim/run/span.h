@@ -67,6 +67,8 @@ struct span {
     uint64_t number; /* of the call at hand */
     void *packed;    /* operands in a row, to be sent */
     uint64_t packed_room;
+    void *aside; /* an OUT in a row, where an all-reduce needs that (owners.h) */
+    uint64_t aside_room;
     struct ranks_parcel *parcels;
     uint32_t nparcels, parcels_room;
     char *letter; /* to be sent */
@@ -93,6 +95,13 @@ void span_poke(struct span *span);
 
 /* The rank of a member. */
 int span_rank_of(const struct span *span, uint32_t member);
+
+struct span_range {
+    uint64_t at, end; /* elements; none where they are equal */
+};
+
+/* From the first to the last element of the chunks for the members of a rank, of `count`. */
+struct span_range span_chunks(const struct span *span, uint64_t count, int rank);
 
 /* In a pull phase, when no member will read what `member` of another rank published any more: free
  * the memory that stands for it. */
