@@ -183,6 +183,7 @@ static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
 static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
 {
     struct run_group *group = a->group;
+    uint32_t nthreads;
 
     switch (meet_ranks(group, a->dev)) {
     case MEET_GIVEN_UP:
@@ -190,7 +191,9 @@ static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
     case MEET_DONE:
         return 0;
     default:
-        return do_call(group, ntasks);
+        nthreads = do_call(group, ntasks);
+        meet_finish(group);
+        return nthreads;
     }
 }
 

@@ -683,7 +683,14 @@ static void move_operands(struct span *s, enum way way)
             receive_operand(s, m, way);
     for (uint32_t i = 0; i < s->nhere; i++)
         send_operand(s, s->here[i], way, &packed);
-    span_finish(s);
+    span_finish_receives(s);
+}
+
+/* Whether results that this rank stores leave as it is what it sends: where each rank gets what it
+ * needs of an operand, OUT may be only that part of IN which is not sent (coll.h, 'In place'). */
+static bool keeps_operands(const struct coll_call *call, enum way way)
+{
+    return way == IN_PIECES && call->kind != CALL_EXCHANGE;
 }
 
 /* ---- meeting ---- */
@@ -726,5 +733,12 @@ enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
         owners_run(s);
         return MEET_DONE;
     }
+    if (!keeps_operands(call, way))
+        span_finish(s);
     return call->kind == CALL_EXCHANGE ? MEET_DONE : MEET_READY;
+}
+
+void meet_finish(struct run_group *group)
+{
+    span_finish(group->span);
 }

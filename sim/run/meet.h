@@ -22,4 +22,7 @@ enum meeting {
 /* Meet the other ranks.  All members of this one are there, and wait. */
 enum meeting meet_ranks(struct run_group *group, struct shd_device *dev);
 
+/* After MEET_READY, before members go on, who may write over what others still read. */
+void meet_finish(struct run_group *group);
+
 #endif /* RUN_MEET_H */

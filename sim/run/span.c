@@ -188,6 +188,13 @@ void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_
                     .peer = rank, .sends = false, .tag = tag, .data = data, .bytes = bytes});
 }
 
+void span_finish_receives(struct span *span)
+{
+    for (uint32_t i = 0; i < span->nparcels; i++)
+        if (!span->parcels[i].sends)
+            ranks_finish(&span->parcels[i]);
+}
+
 void span_finish(struct span *span)
 {
     for (uint32_t i = 0; i < span->nparcels; i++)

@@ -107,9 +107,10 @@ struct span_range span_chunks(const struct span *span, uint64_t count, int rank)
  * the memory that stands for it. */
 void span_forget(struct span *span, uint32_t member);
 
-/* Start a parcel of the call at hand, and wait for all that were started. */
+/* Start a parcel of the call at hand; wait for those that come to this rank, or for all. */
 void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes);
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes);
+void span_finish_receives(struct span *span);
 void span_finish(struct span *span);
 
 /* Room for so many parcels, and for bytes; false: no memory. */
