@@ -113,8 +113,7 @@ static void check(const struct options *o, const struct argp_state *state)
         args_error(state, "%s is for rules: of easydel, eformer, t5x; %s says that in its file",
                    o->of_rules, o->source->name);
     if (o->source->read_rules == import_t5x &&
-        (o->request.names != NAMES_EASYDEL ||
-         o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
+        (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
         args_error(state, "%s is for rules with patterns: of easydel and eformer", o->of_rules);
 }
 
@@ -263,8 +262,10 @@ static int run(int argc, char **argv)
         "  The layout of a command:\n"
         "    shardsim import --from megatron pretrain.sh -o job.yaml\n"
         "  Partition rules of EasyDeL for Llama 3 8B on 16 devices:\n"
-        "    shardsim import --from easydel rules.py --model llama3-8b --devices 16 "
-        "-o rules.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim import --from easydel examples/partition_rules.py --model llama3-8b --devices "
+        "16\n"
+        "  A run of T5X:\n"
+        "    shardsim import --from t5x examples/t5x.gin --devices 16 -o t5.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};

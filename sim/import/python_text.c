@@ -136,7 +136,9 @@ static bool read_one(struct text *out, struct source *s)
         }
     }
     diag_error(s->diag, open, "a string that does not end; expected %s behind it",
-               nquotes == 3 ? "three quotes" : quote == '"' ? "\"" : "'");
+               nquotes == 3   ? "three quotes"
+               : quote == '"' ? "\""
+                              : "'");
     return false;
 }
 

@@ -121,7 +121,8 @@ static void fill_mesh(struct import_rules *rules, struct place place, struct dia
     for (size_t a = 0; a < rules->naxes; a++)
         open |= rules->sizes[a] < 0;
     if (devices == 0 && open) {
-        diag_error(diag, place, "how many devices? the mesh leaves that open; expected --devices N");
+        diag_error(diag, place,
+                   "how many devices? the mesh leaves that open; expected --devices N");
         return;
     }
     if (devices == 0) {
@@ -174,8 +175,8 @@ int import_rules_axis(const struct import_rules *rules, const char *name, struct
         text_addf(&all, "%s%s", a ? ", " : "", rules->axes[a]);
     }
     diag_error(diag, place,
-               "the mesh has no axis '%.60s'; expected one of %s, or another mesh by --mesh%s", name,
-               text_get(&all), nearest_hint(&near, hint, sizeof hint));
+               "the mesh has no axis '%.60s'; expected one of %s, or another mesh by --mesh%s",
+               name, text_get(&all), nearest_hint(&near, hint, sizeof hint));
     text_fini(&all);
     return -1;
 }

@@ -57,10 +57,10 @@ struct import_rules {
     struct import_rule *list;
     struct shd_partition_axis *partition_axis; /* NULL: of T5X */
     struct text batch_axes, seq_axes;          /* as scenarios write them, "[fsdp, dp]" */
-    struct text model; /* a map as scenarios have it; empty: not known */
-    int64_t batch, seq, source, microbatches; /* 0: not said */
-    struct text told;                         /* lines of comments */
-    struct place end;                         /* where what is missing is reported */
+    struct text model;                         /* a map as scenarios have it; empty: not known */
+    int64_t batch, seq, source, microbatches;  /* 0: not said */
+    struct text told;                          /* lines of comments */
+    struct place end;                          /* where what is missing is reported */
 };
 
 void import_rules_init(struct import_rules *rules, const struct import_request *request);

@@ -149,6 +149,8 @@ static void read_partition_axis(struct reader *r)
     status = shd_partition_axis_create(&r->rules->partition_axis, overrides, n, &err);
     if (status != SHD_OK)
         diag_failure(r->diag, call ? call->place : r->rules->end, status, "%s", err.text);
+    if (unread.failed)
+        diag_no_memory(r->diag);
     text_fini(&unread);
 }
 
@@ -172,13 +174,15 @@ static void read_rule(struct reader *r, const struct value *item)
         status = shd_rules_add(r->rules->patterns, pair[0]->text, made, &err);
     shd_spec_destroy(made);
     if (status != SHD_OK)
-        diag_failure(r->diag, pair[0]->place, status, "%s", err.text);
+        diag_failure(
+            r->diag, pair[0]->place, status,
+            "'%.60s' is not a pattern: %s; expected a regular expression as Python's re has",
+            pair[0]->text, err.text);
 }
 
 static void read_rules(struct reader *r)
 {
-    const struct value *list =
-        rules_list_find(&r->statements, EXAMPLE, r->rules->end, r->diag);
+    const struct value *list = rules_list_find(&r->statements, EXAMPLE, r->rules->end, r->diag);
     struct shd_error err;
 
     if (!list || !rules_list_check(list, r->diag))

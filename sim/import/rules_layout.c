@@ -21,6 +21,8 @@ struct finder {
     const char *unmatched; /* the first parameter without a rule, and how many have none */
     size_t nunmatched;
     struct shd_regex **patterns; /* those of the rules, for rules that others come before */
+    size_t *firsts;              /* parameters, the first of each kind and spec */
+    size_t nfirsts;
 };
 
 /* A parameter as it is there: a dimension is some of ours, the first the major one. */
@@ -366,6 +368,28 @@ static void add_theirs(struct text *out, const struct array *a, const char *thei
         text_addf(out, "%s%s%s", d ? ", " : " (", a->axes[d], d + 1 < a->rank ? "" : ")");
 }
 
+/* Find those that a parameter, the last, is the same as but for the layer.  There are few kinds, so
+ * that a list of the first of each kind and spec is short. */
+static void find_alike(struct finder *f, struct rules_layout *out)
+{
+    size_t last = out->count - 1;
+    struct rules_layout_param *param = &out->list[last];
+
+    param->kind = param->alike = last;
+    for (size_t i = 0; i < f->nfirsts; i++) {
+        const struct rules_layout_param *first = &out->list[f->firsts[i]];
+
+        if (strcmp(first->any, param->any) != 0)
+            continue;
+        param->kind = first->kind;
+        if (!strcmp(first->spec, param->spec))
+            param->alike = f->firsts[i];
+    }
+    out->list[param->alike].nalike++;
+    if (param->alike == last)
+        f->firsts[f->nfirsts++] = last;
+}
+
 /* All texts of a parameter, made at once.  False without memory. */
 static bool keep(struct rules_layout_param *out, struct text *any, struct text *theirs,
                  struct text *spec, const char *ours)
@@ -394,9 +418,9 @@ static void find_param(struct finder *f, struct rules_layout *out, const struct 
     if (row) {
         add_dims(&a, row, f->rules->logical ? is_joined(f->rules->logical) : true);
         add_name(&name, row->theirs, a.node->name);
-        spec = f->rules->logical ? find_by_axes(f, &a, text_get(&any), &place)
-                                 : find_by_name(f, &a, text_get(&name), text_get(&any),
-                                                &param->small, &place);
+        spec = f->rules->logical
+                   ? find_by_axes(f, &a, text_get(&any), &place)
+                   : find_by_name(f, &a, text_get(&name), text_get(&any), &param->small, &place);
     }
     for (size_t d = 0; spec && d < a.rank && d < shd_spec_nentries(spec); d++)
         if (!place_axes(&found, f, &a, d, spec, place))
@@ -405,9 +429,11 @@ static void find_param(struct finder *f, struct rules_layout *out, const struct 
         add_theirs(&theirs, &a, row->theirs);
         print_found(&printed, f->rules, &found, a.node->rank);
         param->part = row->part;
-        if (!keep(param, &any, &theirs, &printed, a.node->name))
-            diag_no_memory(f->diag);
         out->count++;
+        if (keep(param, &any, &theirs, &printed, a.node->name))
+            find_alike(f, out);
+        else
+            diag_no_memory(f->diag);
     }
     if (any.failed || name.failed)
         diag_no_memory(f->diag);
@@ -427,7 +453,8 @@ void rules_layout_init(struct rules_layout *out, struct import_rules *rules,
     *out = (struct rules_layout){0, calloc((size_t)graph->nnodes + 1, sizeof *out->list)};
     if (rules->patterns)
         f.patterns = calloc(rules->nrules + 1, sizeof *f.patterns);
-    if (!out->list || (rules->patterns && !f.patterns))
+    f.firsts = calloc((size_t)graph->nnodes + 1, sizeof *f.firsts);
+    if (!out->list || !f.firsts || (rules->patterns && !f.patterns))
         diag_no_memory(diag);
     for (uint32_t node = 0; node < graph->nnodes && !diag->no_memory && !diag_is_full(diag);
          node++) {
@@ -446,6 +473,7 @@ void rules_layout_init(struct rules_layout *out, struct import_rules *rules,
     for (size_t r = 0; f.patterns && r < rules->nrules; r++)
         shd_regex_destroy(f.patterns[r]);
     free(f.patterns);
+    free(f.firsts);
 }
 
 void rules_layout_fini(struct rules_layout *layout)

@@ -15,12 +15,15 @@
 #include "import/rules.h"
 
 struct rules_layout_param {
-    char *ours;   /* its name; free with rules_layout_fini() as all here */
-    char *any;    /* the same with '*' for the number of a layer */
-    char *theirs; /* its name there, with '*', and behind it its logical axes of T5X */
-    char *spec;   /* as scenarios write it, "[null, tp]" */
-    bool small;   /* replicated, as it has too few elements for a rule to count */
+    char *ours;       /* its name; free with rules_layout_fini() as all here */
+    char *any;        /* the same with '*' for the number of a layer */
+    char *theirs;     /* its name there, with '*', and behind it its logical axes of T5X */
+    char *spec;       /* as scenarios write it, "[null, tp]" */
+    bool small;       /* replicated, as it has too few elements for a rule to count */
     const char *part; /* what else is in their array, or NULL */
+    size_t kind;      /* the first of those that are the same but for the layer */
+    size_t alike;     /* the first of these that has the same spec, */
+    size_t nalike;    /* and there how many have it */
 };
 
 struct rules_layout {

@@ -10,8 +10,8 @@
 #include "import/rules.h"
 #include "import/statements.h"
 
-/* The list of pairs that a file binds, returns, or gives a call.  NULL with a report: there is none,
- * or more than one.  `example` is a pair, for messages. */
+/* The list of pairs that a file binds, returns, or gives a call.  NULL with a report: there is
+ * none, or more than one.  `example` is a pair, for messages. */
 const struct value *rules_list_find(const struct statements *statements, const char *example,
                                     struct place end, struct diag *diag);
 

@@ -15,13 +15,13 @@ const char *const names_systems[NAMES_NSYSTEMS] = {
 /* ---- EasyDeL: modules of Flax named as Hugging Face names them ---- */
 
 #define L "model/layers/*/"
-#define ROW(ours, theirs, dims)         \
-    {                                   \
-        ours, theirs, dims, NULL, NULL  \
+#define ROW(ours, theirs, dims)        \
+    {                                  \
+        ours, theirs, dims, NULL, NULL \
     }
-#define PART(ours, theirs, dims, part)  \
-    {                                   \
-        ours, theirs, dims, NULL, part  \
+#define PART(ours, theirs, dims, part) \
+    {                                  \
+        ours, theirs, dims, NULL, part \
     }
 #define END ROW(NULL, NULL, NULL)
 
@@ -137,7 +137,7 @@ static const struct names_row gpt2_rows[] = {
     {                                  \
         ours, theirs, dims, axes, NULL \
     }
-#define ATTENTION(ours, theirs)                                               \
+#define ATTENTION(ours, theirs)                                                    \
     AXES(ours "/q/kernel", theirs "/query/kernel", "0 12", "embed joined_kv"),     \
         AXES(ours "/k/kernel", theirs "/key/kernel", "0 12", "embed joined_kv"),   \
         AXES(ours "/v/kernel", theirs "/value/kernel", "0 12", "embed joined_kv"), \
@@ -147,10 +147,10 @@ static const struct names_row gpt2_rows[] = {
         AXES(ours "/v/bias", theirs "/value/bias", "01", "joined_kv"),             \
         AXES(ours "/o/bias", theirs "/out/bias", "0", "embed")
 /* wi where there is one, as of a plain mlp; of a gated one wi_0 is the gate. */
-#define MLP(ours, theirs)                                                 \
-    AXES(ours "/gate/kernel", theirs "/wi_0/kernel", "0 1", "embed mlp"), \
+#define MLP(ours, theirs)                                                   \
+    AXES(ours "/gate/kernel", theirs "/wi_0/kernel", "0 1", "embed mlp"),   \
         AXES(ours "/up/kernel", theirs "/wi_1/kernel", "0 1", "embed mlp"), \
-        AXES(ours "/up/bias", theirs "/wi/bias", "0", "mlp"),             \
+        AXES(ours "/up/bias", theirs "/wi/bias", "0", "mlp"),               \
         AXES(ours "/down/kernel", theirs "/wo/kernel", "0 1", "mlp embed"), \
         AXES(ours "/down/bias", theirs "/wo/bias", "0", "embed")
 #define SCALE(ours, theirs) AXES(ours "/scale", theirs "/scale", "0", "embed")
@@ -187,8 +187,8 @@ static const struct names_row decoder_rows[] = {
     ATTENTION("layers/*/attn", "decoder/layers_*/self_attention"),
     NORM("layers/*/norm2", "decoder/layers_*/pre_mlp_layer_norm"),
     MLP("layers/*/mlp", "decoder/layers_*/mlp"),
-    AXES("layers/*/moe/router/kernel", "decoder/layers_*/mlp/router/router_weights/w/kernel",
-         "0 1", "embed unmodeled"),
+    AXES("layers/*/moe/router/kernel", "decoder/layers_*/mlp/router/router_weights/w/kernel", "0 1",
+         "embed unmodeled"),
     AXES("layers/*/moe/gate/kernel", "decoder/layers_*/mlp/expert/wi_0/kernel", "0 1 2",
          "expert embed expert_mlp"),
     AXES("layers/*/moe/up/kernel", "decoder/layers_*/mlp/expert/wi_1/kernel", "0 1 2",

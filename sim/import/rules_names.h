@@ -29,7 +29,8 @@ extern const char *const names_systems[NAMES_NSYSTEMS];
 struct names_row {
     const char *ours;
     const char *theirs;
-    const char *dims; /* "0 12": theirs 0 is ours 0, theirs 1 is ours 1 and 2, the first the major */
+    const char
+        *dims; /* "0 12": theirs 0 is ours 0, theirs 1 is ours 1 and 2, the first the major */
     const char *axes; /* of T5X: the logical names of their dimensions, "embed joined_kv" */
     const char *part; /* not NULL: what else is in their array, for a comment */
 };

@@ -19,7 +19,7 @@
 
 struct printer {
     struct import_rules *rules;
-    struct scenario_file *file;       /* a scenario of the model alone */
+    struct scenario_file *file;         /* a scenario of the model alone */
     const struct scenario_model *model; /* in it */
     struct graph *graph;
     struct rules_layout layout;
@@ -29,8 +29,8 @@ struct printer {
 
 /* ---- the model ---- */
 
-/* Faults in what --model says are told at their place in it. */
-static void append_faults(struct diag *diag, const struct diag *own, struct place end)
+/* Faults in what --model says are told at their place in it, those of the file's model at `end`. */
+static void append_faults(struct diag *diag, const struct diag *own, bool asked, struct place end)
 {
     static const int before = (int)sizeof "model: " - 1;
 
@@ -38,7 +38,7 @@ static void append_faults(struct diag *diag, const struct diag *own, struct plac
         const struct diag_message *m = &own->messages[i];
         struct place place = {"--model", 1, m->column > before ? m->column - before : 1};
 
-        diag_error(diag, m->line == 1 ? place : end, "%s", m->text);
+        diag_error(diag, asked && m->line == 1 ? place : end, "%s", m->text);
     }
     if (own->no_memory)
         diag_no_memory(diag);
@@ -59,7 +59,7 @@ static void load_model(struct printer *p)
     else if (scenario_parse(&p->file, "--model", text_get(&text), text.length, NULL, 0, &own) ==
              SHD_OK)
         p->model = &p->file->scenarios[0].model;
-    append_faults(p->diag, &own, r->end);
+    append_faults(p->diag, &own, r->request.model != NULL, r->end);
     diag_fini(&own);
     text_fini(&text);
 }
@@ -76,10 +76,11 @@ static void choose_model(struct import_rules *rules, struct diag *diag)
     if (rules->model.failed)
         diag_no_memory(diag);
     else if (rules->model.length == 0)
-        diag_error(diag, rules->end,
-                   "no model, whose parameters the rules are for; expected --model with a published "
-                   "one such as llama3-8b ('shardsim show options' lists them at model.size), or a "
-                   "map such as --model '{size: llama3-8b, layers: 4}'");
+        diag_error(
+            diag, rules->end,
+            "no model, whose parameters the rules are for; expected --model with a published "
+            "one such as llama3-8b ('shardsim show options' lists them at model.size), or a "
+            "map such as --model '{size: llama3-8b, layers: 4}'");
 }
 
 static void choose_sizes(struct import_rules *r, const struct scenario_model *model)
@@ -107,24 +108,44 @@ static void choose_sizes(struct import_rules *r, const struct scenario_model *mo
 
 /* ---- comments ---- */
 
+#define COMMENT_WIDTH 100
+
+/* The names that a rule gave something, as many in a line as go. */
+static void add_given(struct text *out, const char *given, size_t used)
+{
+    while (*given) {
+        size_t n = strcspn(given, ",") + (strchr(given, ',') != NULL);
+
+        if (used + 1 + n > COMMENT_WIDTH && used > 8) {
+            text_add(out, "\n#       ");
+            used = 8;
+        }
+        text_add_char(out, ' ');
+        text_add_bytes(out, given, n);
+        used += 1 + n;
+        given += n + (given[n] == ' ');
+    }
+}
+
 static void add_rule_comment(struct text *out, const struct import_rules *rules,
                              const struct import_rule *rule)
 {
     bool pattern = rules->patterns != NULL;
+    size_t from = out->length;
 
     if (rule->place.line > 0)
         text_addf(out, "#   line %d: '", rule->place.line);
     else
         text_add(out, "#   standard: '");
     escape_add(out, rule->name);
-    text_addf(out, pattern ? "' -> P(%s): " : "' -> %s: ", rule->spec);
+    text_addf(out, pattern ? "' -> P(%s):" : "' -> %s:", rule->spec);
     if (rule->given.length > 0)
-        text_add(out, text_get(&rule->given));
+        add_given(out, text_get(&rule->given), out->length - from);
     else if (pattern)
-        text_add(out, rule->found ? "nothing, as rules before it match the same names"
-                                  : "nothing, as no name of the model has it");
+        text_add(out, rule->found ? " nothing, as rules before it match the same names"
+                                  : " nothing, as no name of the model has it");
     else
-        text_add(out, "nothing of the parameters");
+        text_add(out, " nothing of the parameters");
     text_add(out, "\n");
 }
 
@@ -144,30 +165,19 @@ static void add_comments(const struct printer *p)
 
 /* ---- rules ---- */
 
-/* The most frequent spec of the parameters that are one but for the layer; whether there are more.
- */
-static const struct rules_layout_param *find_usual(const struct rules_layout *l, size_t first,
+/* The parameter that has the most frequent spec of a kind; whether there are more specs. */
+static const struct rules_layout_param *find_usual(const struct rules_layout *l, size_t kind,
                                                    bool *others)
 {
-    const struct rules_layout_param *usual = NULL;
-    size_t most = 0;
+    const struct rules_layout_param *usual = &l->list[kind];
 
     *others = false;
-    for (size_t i = first; i < l->count; i++) {
-        size_t n = 0;
-
-        if (strcmp(l->list[i].any, l->list[first].any) != 0)
+    for (size_t i = kind + 1; i < l->count; i++) {
+        if (l->list[i].kind != kind || l->list[i].alike != i)
             continue;
-        *others |= strcmp(l->list[i].spec, l->list[first].spec) != 0;
-        if (usual && !*others)
-            continue;
-        for (size_t j = first; j < l->count; j++)
-            n += !strcmp(l->list[j].any, l->list[i].any) &&
-                 !strcmp(l->list[j].spec, l->list[i].spec);
-        if (n > most) {
-            most = n;
+        *others = true;
+        if (l->list[i].nalike > usual->nalike)
             usual = &l->list[i];
-        }
     }
     return usual;
 }
@@ -191,14 +201,6 @@ static void add_param(const struct printer *p, const char *name,
     text_add(p->out, "\n");
 }
 
-static bool seen_before(const struct rules_layout *l, size_t param)
-{
-    for (size_t i = 0; i < param; i++)
-        if (!strcmp(l->list[i].any, l->list[param].any))
-            return true;
-    return false;
-}
-
 static void add_params(const struct printer *p)
 {
     const struct rules_layout *l = &p->layout;
@@ -208,11 +210,11 @@ static void add_params(const struct printer *p)
         const struct rules_layout_param *usual;
         bool others;
 
-        if (seen_before(l, i))
+        if (l->list[i].kind != i)
             continue;
         usual = find_usual(l, i, &others);
         for (size_t j = i; others && j < l->count; j++)
-            if (!strcmp(l->list[j].any, usual->any) && strcmp(l->list[j].spec, usual->spec) != 0)
+            if (l->list[j].kind == i && l->list[j].alike != usual->alike)
                 add_param(p, l->list[j].ours, &l->list[j]);
         add_param(p, usual->any, usual);
     }

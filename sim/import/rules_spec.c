@@ -108,10 +108,11 @@ static bool add_word(struct reader *r, const char *word, size_t length, struct p
            (strlen(words[w].word) != length || strncmp(words[w].word, word, length) != 0))
         w++;
     if (w == sizeof words / sizeof *words || !r->rules->partition_axis) {
-        diag_error(r->diag, place,
-                   "the name '%.*s' is not known; expected the name of a mesh axis in quotes, None, "
-                   "or a word of eformer such as TP, FSDP or EMPTY",
-                   (int)(length < 60 ? length : 60), word);
+        diag_error(
+            r->diag, place,
+            "the name '%.*s' is not known; expected the name of a mesh axis in quotes, None, "
+            "or a word of eformer such as TP, FSDP or EMPTY",
+            (int)(length < 60 ? length : 60), word);
         return false;
     }
     if (!words[w].field)
@@ -221,10 +222,11 @@ static bool read_spec(struct reader *r, const struct value *v)
     if (read_kind(r, v, &is_kind))
         return true;
     if (!is_kind)
-        diag_error(r->diag, v->place,
-                   "%s is not a spec; expected PartitionSpec(...) with an entry for each dimension, "
-                   "or one of eformer's kinds such as ColumnWise, RowWise or Replicated",
-                   value_describe(v, found, sizeof found));
+        diag_error(
+            r->diag, v->place,
+            "%s is not a spec; expected PartitionSpec(...) with an entry for each dimension, "
+            "or one of eformer's kinds such as ColumnWise, RowWise or Replicated",
+            value_describe(v, found, sizeof found));
     return false;
 }
 

@@ -129,7 +129,8 @@ static void report_dims(const struct reader *r, int64_t of_activations, int stat
     diag_failure(r->diag, v ? v->place : r->rules->end, status, "%s", err->text);
 }
 
-/* The standard rules, in which the axes data and model are meant; `more` are in the list already. */
+/* The standard rules, in which the axes data and model are meant; `more` are in the list already.
+ */
 static void add_standard(struct reader *r, const struct shd_logical_rules *more)
 {
     int64_t of_params = find_count(r, "standard_logical_axis_rules", "parameter_partitioning_dims");
@@ -154,8 +155,7 @@ static void add_standard(struct reader *r, const struct shd_logical_rules *more)
         struct place place = i < nstandard ? (struct place){NULL, 0, 0} : own[i - nstandard].place;
         struct place axes = i < nstandard ? r->rules->end : own[i - nstandard].spec_place;
 
-        if (!import_rules_add(r->rules, place, axes,
-                              shd_logical_rules_name(r->rules->logical, i),
+        if (!import_rules_add(r->rules, place, axes, shd_logical_rules_name(r->rules->logical, i),
                               shd_logical_rules_axes(r->rules->logical, i), 1, r->diag))
             break;
     }
@@ -240,11 +240,16 @@ static void read_rules(struct reader *r)
 static const struct {
     const char *file, *size;
 } known[] = {
-    {"t5_1_1/small.gin", "t5-v1.1-small"}, {"t5_1_1/base.gin", "t5-v1.1-base"},
-    {"t5_1_1/large.gin", "t5-v1.1-large"}, {"t5_1_1/xl.gin", "t5-v1.1-xl"},
-    {"t5_1_1/xxl.gin", "t5-v1.1-xxl"},     {"t5_1_0/small.gin", "t5-small"},
-    {"t5_1_0/base.gin", "t5-base"},        {"t5_1_0/large.gin", "t5-large"},
-    {"t5_1_0/3B.gin", "t5-3b"},            {"t5_1_0/11B.gin", "t5-11b"},
+    {"t5_1_1/small.gin", "t5-v1.1-small"},
+    {"t5_1_1/base.gin", "t5-v1.1-base"},
+    {"t5_1_1/large.gin", "t5-v1.1-large"},
+    {"t5_1_1/xl.gin", "t5-v1.1-xl"},
+    {"t5_1_1/xxl.gin", "t5-v1.1-xxl"},
+    {"t5_1_0/small.gin", "t5-small"},
+    {"t5_1_0/base.gin", "t5-base"},
+    {"t5_1_0/large.gin", "t5-large"},
+    {"t5_1_0/3B.gin", "t5-3b"},
+    {"t5_1_0/11B.gin", "t5-11b"},
 };
 
 static const char *read_includes(struct reader *r)
@@ -262,7 +267,8 @@ static const char *read_includes(struct reader *r)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
             size_t n = strlen(v->text), m = strlen(known[k].file);
 
-            if (n > m && v->text[n - m - 1] == '/' && !strcmp(v->text + n - m, known[k].file))
+            if (n >= m && (n == m || v->text[n - m - 1] == '/') &&
+                !strcmp(v->text + n - m, known[k].file))
                 size = known[k].size;
         }
     }
@@ -275,8 +281,8 @@ static const char *activation_of(const struct value *v)
     const char *first = v->kind == VALUE_LIST && v->nitems > 0 && v->items[0]->kind == VALUE_TEXT
                             ? v->items[0]->text
                             : "";
-    bool gated = v->nitems == 2 && v->items[1]->kind == VALUE_TEXT &&
-                 !strcmp(v->items[1]->text, "linear");
+    bool gated =
+        v->nitems == 2 && v->items[1]->kind == VALUE_TEXT && !strcmp(v->items[1]->text, "linear");
 
     if (!strcmp(first, "gelu"))
         return gated ? "geglu" : v->nitems == 1 ? "gelu" : NULL;

@@ -6,6 +6,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
+#define QUOTED_MAX 24 /* bytes of a text that are shown */
+
 static bool is_letter(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
@@ -65,11 +69,12 @@ void source_unexpected(struct source *s, const char *expected)
 {
     size_t n = strcspn(s->at, "\r\n");
 
-    if (*s->at == '\0')
-        diag_error(s->diag, s->place, "the text ends here; expected %s", expected);
+    if (n == 0)
+        diag_error(s->diag, s->place, "the %s ends here; expected %s", *s->at ? "line" : "text",
+                   expected);
     else
         diag_error(s->diag, s->place,
                    "'%.*s' cannot be read here; expected %s; only literals are read and no Python "
                    "is run: write the value out, as print() shows it",
-                   (int)(n < 24 ? n : 24), n ? s->at : "the end of a line", expected);
+                   (int)utf8_cut(s->at, n, QUOTED_MAX), s->at, expected);
 }

@@ -136,13 +136,13 @@ static const char *find_word(const struct source *s, const char *const *words)
 
 static bool read_statement(struct reader *r)
 {
-    static const char *const passed[] = {"import", "from",   "pass",   "raise",
-                                         "assert", "global", "del",    NULL};
+    static const char *const passed[] = {"import", "from",   "pass", "raise",
+                                         "assert", "global", "del",  NULL};
     static const char *const heads[] = {"def", "class", "async", NULL};
     static const char *const given[] = {"return", "include", NULL};
-    static const char *const refused[] = {"if",   "elif", "else",   "for",   "while", "with",
-                                          "try",  "except", "finally", "match", "yield", "lambda",
-                                          "not",  "await", NULL};
+    static const char *const refused[] = {"if",    "elif",   "else",   "for",     "while",
+                                          "with",  "try",    "except", "finally", "match",
+                                          "yield", "lambda", "not",    "await",   NULL};
     struct source *s = &r->source, start = *s;
     const char *word;
     struct text name = TEXT_INIT;
