@@ -118,7 +118,7 @@ mesh = create_mesh(axis_dims=(2, 2, 2, 1), axis_names=("dp", "fsdp", "tp", "sp")
 rules = (
     ("\d+/mlp/up_proj"
      "/kernel$", jax.sharding.NamedSharding(mesh, up)), (r'layers/[02]/mlp', P(None, "tp",)),
-    ("mlp", [None, ["tp", "fsdp"]]), ('norm', pm.resolve(axes=[FSDP], mode=MODE_TRAIN)), (".*", P()),
+    ("\x6d\154\u0070", [None, ["tp", "fsdp"]]), ('norm', pm.resolve(axes=[FSDP], mode=MODE_TRAIN)), (".*", P()),
 );
 END
 shardsim import --from eformer "$tmp/layers.py" --min-elements 0 \

@@ -228,7 +228,8 @@ static int run(int argc, char **argv)
         {"from", KEY_FROM, SOURCES, 0, "The system whose options or rules these are", 0},
         {"mesh", KEY_MESH, "AXES", 0,
          "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of "
-         "--devices",
+         "the "
+         "devices",
          0},
         {"min-elements", KEY_MIN, "N", 0,
          "Of rules with patterns: smaller arrays are replicated, as eformer has it (16384, which "
@@ -262,10 +263,10 @@ static int run(int argc, char **argv)
         "  The layout of a command:\n"
         "    shardsim import --from megatron pretrain.sh -o job.yaml\n"
         "  Partition rules of EasyDeL for Llama 3 8B on 16 devices:\n"
-        "    shardsim import --from easydel examples/partition_rules.py --model llama3-8b --devices "
-        "16\n"
+        "    shardsim import --from easydel rules.py --model llama3-8b --devices 16\n"
         "  A run of T5X:\n"
-        "    shardsim import --from t5x examples/t5x.gin --devices 16 -o t5.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim import --from t5x examples/t5x.gin --devices 16 -o "
+        "t5.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};

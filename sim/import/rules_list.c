@@ -17,13 +17,12 @@ static bool is_pair(const struct statements *statements, const struct value *v)
     return statements_resolve(statements, v->items[0])->kind == VALUE_TEXT;
 }
 
+/* A name stands for what is looked at where it is bound. */
 static void look_at(struct search *s, const struct value *v)
 {
-    v = statements_resolve(s->statements, v);
     if (v->kind == VALUE_CALL)
         for (size_t i = 0; i < v->nitems; i++)
-            if (v->items[i]->kind != VALUE_NAME)
-                look_at(s, v->items[i]);
+            look_at(s, v->items[i]);
     if (v->kind != VALUE_LIST || v->nitems == 0 || v == s->found)
         return;
     if (is_pair(s->statements, v->items[0])) {

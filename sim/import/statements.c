@@ -61,6 +61,12 @@ static bool add(struct reader *r, const char *name, bool include, struct place p
 
     if (list)
         all->list = list;
+    if (all->count == STATEMENTS_MAX && list && copy) {
+        diag_error(r->source.diag, place, "over %d statements", STATEMENTS_MAX);
+        free(copy);
+        value_destroy(value);
+        return false;
+    }
     if (!list || !copy) {
         free(copy);
         value_destroy(value);

@@ -17,6 +17,8 @@
 
 #include "import/value.h"
 
+#define STATEMENTS_MAX 10000 /* far above what people write */
+
 struct statement {
     char *name; /* "" of a value without one; with the scope left out */
     bool include;
