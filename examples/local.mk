@@ -8,4 +8,7 @@ noinst_PROGRAMS += \
 examples_own_graph_LDADD = libshdsim.la libshd.la -lm
 examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
 
-EXTRA_DIST += %D%/step.hlo.txt
+EXTRA_DIST += \
+	%D%/partition_rules.py \
+	%D%/step.hlo.txt \
+	%D%/t5x.gin

@@ -357,8 +357,29 @@ libsim_la_SOURCES = \
 	%D%/import/job_print.c \
 	%D%/import/list.c \
 	%D%/import/megatron.c \
+	%D%/import/python_text.c \
+	%D%/import/python_text.h \
+	%D%/import/rules.c \
+	%D%/import/rules.h \
+	%D%/import/rules_easydel.c \
+	%D%/import/rules_layout.c \
+	%D%/import/rules_layout.h \
+	%D%/import/rules_list.c \
+	%D%/import/rules_list.h \
+	%D%/import/rules_names.c \
+	%D%/import/rules_names.h \
+	%D%/import/rules_print.c \
+	%D%/import/rules_spec.c \
+	%D%/import/rules_spec.h \
+	%D%/import/rules_t5x.c \
 	%D%/import/safetensors.c \
+	%D%/import/source.c \
+	%D%/import/source.h \
+	%D%/import/statements.c \
+	%D%/import/statements.h \
 	%D%/import/torchtitan.c \
+	%D%/import/value.c \
+	%D%/import/value.h \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \

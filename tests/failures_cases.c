@@ -108,6 +108,19 @@
     "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 "        \
     "--seq-length 4 --max-position-embeddings 4 --vocab-size 16 --micro-batch-size 1 --global-batch-size 4 "       \
     "--tensor-model-parallel-size 2 --log-interval 10\n"
+#define RULES_PY                                                                              \
+    "both = ('fsdp', 'sp')  # axes\n"                                                         \
+    "paxis = PartitionAxis(batch_axis='fsdp', decode_batch_axis=None)\n"                      \
+    "def rules():\n"                                                                          \
+    "    return ((r'up_proj/\\w+', P(both, 'tp')), ('bias', m.resolve(Replicated)),\n"        \
+    "            ('0/self_attn', [None, 'tp']), ('.*', P()))\n"                               \
+    "mesh = create_mesh(axis_dims=(1, -1, 2, 1))\n"
+#define RULES_GIN                                                                             \
+    "include 't5_1_1/small.gin'\n"                                                            \
+    "PjitPartitioner:\n  num_partitions = %N\n"                                               \
+    "N = 2\n"                                                                                 \
+    "T5Config.num_encoder_layers = 1\nT5Config.num_decoder_layers = 1\n"                      \
+    "standard_logical_axis_rules.additional_rules = [('a', 'data')]\n"
 #define HF_CONFIG                                                                                \
     "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 8," \
     " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
@@ -230,6 +243,14 @@ const struct failure_case failure_cases[] = {
     {"export refused", "export --to megatron a.yaml", A_IS(MLP), .exit = 2},
     {"import", "import --from megatron a.sh --devices 4 -o o.yaml", .inputs = {{"a.sh", JOB, 0}},
      .outputs = {"o.yaml"}},
+    {"import rules",
+     "import --from easydel r.py --devices 4 --min-elements 0 -o o.yaml --model "
+     "{kind:\tblock,layers:\t2,d_model:\t8,d_ff:\t8,heads:\t2,activation:\tswiglu}",
+     .inputs = {{"r.py", RULES_PY, 0}}, .outputs = {"o.yaml"}},
+    {"import rules of logical axes", "import --from t5x r.gin --devices 4",
+     .inputs = {{"r.gin", RULES_GIN, 0}}},
+    {"import bad rules", "import --from eformer r.py --devices 2 --model llama3-8b",
+     .inputs = {{"r.py", "[('a', P('b')), (f'')]\n", 0}}, .exit = 2},
     {"import another file", "import --from megatron a.yaml", A_IS(MLP), .exit = 2},
     {"replay", "replay a.hlo --mesh dp=2", .inputs = {{"a.hlo", MODULE, 0}}},
     {"replay --json", "replay a.hlo --json --hardware h100-sxm",

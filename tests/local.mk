@@ -331,6 +331,7 @@ test_scripts = \
 	%D%/layers.sh \
 	%D%/links.sh \
 	%D%/import_options.sh \
+	%D%/import_rules.sh \
 	%D%/init.sh \
 	%D%/lint.sh \
 	%D%/manual.sh \
@@ -396,6 +397,7 @@ EXTRA_DIST += \
 	%D%/fuzz/graph_text_fuzz.c \
 	%D%/fuzz/hardware_fuzz.c \
 	%D%/fuzz/hlo_fuzz.c \
+	%D%/fuzz/import_rules_fuzz.c \
 	%D%/fuzz/pattern_fuzz.c \
 	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \

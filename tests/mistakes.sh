@@ -186,7 +186,9 @@ test_others() {
     no "did you mean 'pytorch'?" export --to torch "$good"
     no "expected --to jax, megatron, pytorch or torchtitan" export "$good"
     no "expected transformer, gpt2, llama3 or mixtral" export --to megatron "$good"
-    no "expected --from megatron or --from torchtitan" import job.sh
+    no "expected --from with one of easydel|eformer|megatron" import job.sh
+    no "did you mean 'easydel'?" import --from easydell job.sh
+    no "--mesh is for rules: of easydel, eformer, t5x" import --from megatron --mesh dp:2 job.sh
     no "did you mean '--tensor-model-parallel-size'?" import --from megatron --devices 4 job.sh
     no "has 6 devices, and examples/step.hlo.txt has 4" replay examples/step.hlo.txt --mesh dp=3,tp=2
     no "expected axes as 'dp=2,tp=4'" replay examples/step.hlo.txt --mesh 2,2

@@ -18,6 +18,7 @@ static const struct {
     [FILE_CLUSTER] = {"the file of a cluster", "a scenario names it: 'hardware: FILE'"},
     [FILE_CONFIG] = {"the config.json of a model",
                      "a scenario names it: 'model: {kind: llama3, from: FILE}'"},
+    [FILE_GIN] = {"a gin file of T5X", "'shardsim import --from t5x FILE' makes a scenario of it"},
     [FILE_MEGATRON] = {"a command with options of Megatron-LM",
                        "'shardsim import --from megatron FILE' makes a scenario of it"},
     [FILE_MODULE] = {"the text of a compiled XLA module", "'shardsim replay FILE' reads it"},
@@ -26,6 +27,8 @@ static const struct {
     [FILE_PYTHON] = {"a Python program", "python3 runs it"},
     [FILE_RESULT] = {"a result that --json printed",
                      "for results that can be compared use --save and 'shardsim runs'"},
+    [FILE_RULES] = {"a list of partition rules",
+                    "'shardsim import --from easydel FILE' makes a scenario of it"},
     [FILE_RUNS] = {"a database of kept runs",
                    "'shardsim runs --file=FILE' reads it, and --save=FILE, with '=', adds to it"},
     [FILE_SCENARIO] = {"a scenario", "'shardsim plan FILE' reads it"},
@@ -100,6 +103,10 @@ static enum file_kind guess_lines(struct head head)
         return FILE_CLUSTER;
     if (has_any_line(head, of_torchtitan))
         return FILE_TORCHTITAN;
+    if (has_line(head, "from __gin__") || has(head, "PjitPartitioner"))
+        return FILE_GIN;
+    if (has(head, "get_partition_rules") || has(head, "partition_rules ="))
+        return FILE_RULES;
     if (has_any_line(head, of_python))
         return FILE_PYTHON;
     return has(head, "--tensor-model-parallel-size") || has(head, "--num-layers") ? FILE_MEGATRON

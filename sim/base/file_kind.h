@@ -20,12 +20,14 @@ enum file_kind {
     FILE_UNKNOWN,
     FILE_CLUSTER,  /* a hardware file */
     FILE_CONFIG,   /* config.json of a published model */
+    FILE_GIN,      /* bindings, as T5X has them */
     FILE_MEGATRON, /* a command with options of Megatron-LM */
     FILE_MODULE,   /* the text of a compiled XLA module */
     FILE_NCCL,     /* the output of nccl-tests */
     FILE_PAGE,     /* HTML */
     FILE_PYTHON,
     FILE_RESULT, /* what --json printed */
+    FILE_RULES,  /* a list of partition rules, as EasyDeL has them */
     FILE_RUNS,   /* the database of --save */
     FILE_SCENARIO,
     FILE_STEPS,      /* steps that were measured, for calibrate */

@@ -1,4 +1,4 @@
-/* shardsim import - the layout that other systems' options tell, as a scenario.
+/* shardsim import - the layout that other systems' options or rules tell, as a scenario.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,30 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shd/match.h>
+
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "import/job.h"
+#include "import/rules.h"
 #include "store/write.h"
 
+/* A system: one of the two readers is its. */
 static const struct source {
     const char *name;
     enum file_kind kind;
-    void (*read)(struct import_job *job, struct place first, const char *text, struct diag *diag);
+    void (*read_job)(struct import_job *job, struct place first, const char *text,
+                     struct diag *diag);
+    void (*read_rules)(struct import_rules *rules, struct place first, const char *text,
+                       size_t length, struct diag *diag);
 } sources[] = {
-    {"megatron", FILE_MEGATRON, import_megatron},
-    {"torchtitan", FILE_TORCHTITAN, import_torchtitan},
+    {"easydel", FILE_RULES, NULL, import_easydel},
+    {"eformer", FILE_RULES, NULL, import_easydel},
+    {"megatron", FILE_MEGATRON, import_megatron, NULL},
+    {"t5x", FILE_GIN, NULL, import_t5x},
+    {"torchtitan", FILE_TORCHTITAN, import_torchtitan, NULL},
 };
+
+#define SOURCES "easydel|eformer|megatron|t5x|torchtitan"
+#define NAMES "easydel|easydel-apart|shardsim"
 
 struct options {
     const struct source *source;
-    const char *path, *output, *model;
-    int64_t devices;
+    const char *path, *output;
+    const char *of_rules; /* the first option that only rules have, or NULL */
+    struct import_request request;
 };
 
-enum { KEY_DEVICES = 4300, KEY_FROM, KEY_MODEL };
+enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ };
+
+#define SIZE_LIMIT (1L << 30)
 
 static void parse_source(struct options *o, const char *arg, const struct argp_state *state)
 {
@@ -45,8 +61,60 @@ static void parse_source(struct options *o, const char *arg, const struct argp_s
         nearest_add(&near, sources[i].name);
     }
     if (!o->source)
-        args_error(state, "no source '%s'; expected megatron or torchtitan%s", arg,
+        args_error(state, "no source '%s'; expected one of %s%s", arg, SOURCES,
                    nearest_hint(&near, hint, sizeof hint));
+}
+
+static void parse_names(struct options *o, const char *arg, const struct argp_state *state)
+{
+    size_t i = 0;
+
+    while (i < NAMES_T5X && strcmp(names_systems[i], arg) != 0)
+        i++;
+    if (i == NAMES_T5X)
+        args_error(state, "no names '%s'; expected one of %s", arg, NAMES);
+    o->request.names = (enum names_system)i;
+}
+
+/* The options that only rules have. */
+static bool parse_of_rules(struct options *o, int key, const char *arg,
+                           const struct argp_state *state)
+{
+    const char *name = key == KEY_BATCH   ? "--batch"
+                       : key == KEY_MESH  ? "--mesh"
+                       : key == KEY_MIN   ? "--min-elements"
+                       : key == KEY_NAMES ? "--names"
+                       : key == KEY_SEQ   ? "--seq"
+                                          : NULL;
+
+    if (!name)
+        return false;
+    o->of_rules = name;
+    if (key == KEY_BATCH)
+        o->request.batch = args_parse_size("batch", arg, 1, SIZE_LIMIT, state);
+    else if (key == KEY_SEQ)
+        o->request.seq = args_parse_size("seq", arg, 1, SIZE_LIMIT, state);
+    else if (key == KEY_MIN)
+        o->request.min_elements = args_parse_size("min-elements", arg, 0, SIZE_LIMIT, state);
+    else if (key == KEY_MESH)
+        o->request.mesh = arg;
+    else
+        parse_names(o, arg, state);
+    return true;
+}
+
+static void check(const struct options *o, const struct argp_state *state)
+{
+    if (!o->source)
+        args_error(state, "from what? expected --from with one of %s", SOURCES);
+    if (!o->path)
+        args_error(state, "no file given; - is standard input");
+    if (o->of_rules && !o->source->read_rules)
+        args_error(state, "%s is for rules: of easydel, eformer, t5x; %s says that in its file",
+                   o->of_rules, o->source->name);
+    if (o->source->read_rules == import_t5x &&
+        (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
+        args_error(state, "%s is for rules with patterns: of easydel and eformer", o->of_rules);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -58,10 +126,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_source(o, arg, state);
         return 0;
     case KEY_DEVICES:
-        o->devices = args_parse_count("devices", arg, 1, INT32_MAX, state);
+        o->request.devices = args_parse_count("devices", arg, 1, INT32_MAX, state);
         return 0;
     case KEY_MODEL:
-        o->model = arg;
+        o->request.model = arg;
         return 0;
     case 'o':
         o->output = arg;
@@ -72,13 +140,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->path = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!o->source)
-            args_error(state, "from what? expected --from megatron or --from torchtitan");
-        if (!o->path)
-            args_error(state, "no file given; - is standard input");
+        check(o, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_of_rules(o, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -94,25 +159,60 @@ static int put(const struct options *o, const struct text *out)
     return CMD_CANNOT;
 }
 
+static void convert_job(const struct options *o, const struct text *file, struct text *out,
+                        struct diag *diag)
+{
+    struct import_job job;
+
+    import_job_init(&job);
+    job.size = o->request.model;
+    job.devices = o->request.devices;
+    o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
+    import_job_print(&job, o->source->name, out, diag);
+    import_job_fini(&job);
+}
+
+static void convert_rules(const struct options *o, const struct text *file, struct text *out,
+                          struct diag *diag)
+{
+    struct import_rules rules;
+
+    import_rules_init(&rules, &o->request);
+    rules.request.from = o->source->name;
+    o->source->read_rules(&rules, (struct place){o->path, 1, 1}, text_get(file), file->length,
+                          diag);
+    import_rules_print(&rules, out, diag);
+    import_rules_fini(&rules);
+}
+
+/* Rules are in any Python. */
+static bool refuse(const struct options *o, const struct text *file, struct diag *diag)
+{
+    if (o->source->read_rules) {
+        enum file_kind kind = file_kind_guess(text_get(file), file->length);
+
+        if (kind == FILE_PYTHON || kind == FILE_RULES || kind == FILE_GIN)
+            return false;
+    }
+    return file_kind_refuse(diag, o->path, text_get(file), file->length, o->source->kind);
+}
+
 static int convert(const struct options *o, const struct text *file)
 {
     struct diag diag = DIAG_INIT;
     struct text out = TEXT_INIT;
-    struct import_job job;
     int status;
 
-    import_job_init(&job);
-    job.size = o->model;
-    job.devices = o->devices;
-    if (!file_kind_refuse(&diag, o->path, text_get(file), file->length, o->source->kind)) {
-        o->source->read(&job, (struct place){o->path, 1, 1}, text_get(file), &diag);
-        import_job_print(&job, o->source->name, &out, &diag);
+    if (!refuse(o, file, &diag)) {
+        if (o->source->read_rules)
+            convert_rules(o, file, &out, &diag);
+        else
+            convert_job(o, file, &out, &diag);
     }
     if (out.failed)
         diag_no_memory(&diag);
     diag_write(&diag, stderr);
     status = diag.nerrors ? cmd_exit_of_input(&diag) : put(o, &out);
-    import_job_fini(&job);
     text_fini(&out);
     diag_fini(&diag);
     return status;
@@ -121,11 +221,30 @@ static int convert(const struct options *o, const struct text *file)
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
+        {"batch", KEY_BATCH, "N", 0,
+         "Of rules: sequences of a step, on all devices, where the file does not say (8 a device)",
+         0},
         {"devices", KEY_DEVICES, "N", 0, "Of the job, where the file does not say", 0},
-        {"from", KEY_FROM, "megatron|torchtitan", 0, "The system whose options these are", 0},
-        {"model", KEY_MODEL, "SIZE", 0,
-         "A published model, as model.size of scenarios, instead of the file's", 0},
+        {"from", KEY_FROM, SOURCES, 0, "The system whose options or rules these are", 0},
+        {"mesh", KEY_MESH, "AXES", 0,
+         "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of "
+         "the "
+         "devices",
+         0},
+        {"min-elements", KEY_MIN, "N", 0,
+         "Of rules with patterns: smaller arrays are replicated, as eformer has it (16384, which "
+         "is MIN_SHARDING_SIZE; later releases: 0)",
+         0},
+        {"model", KEY_MODEL, "MODEL", 0,
+         "A published model, as model.size of scenarios, instead of the file's; of rules also a "
+         "map, as '{size: llama3-8b, layers: 4}'",
+         0},
+        {"names", KEY_NAMES, NAMES, 0,
+         "Of rules with patterns: whose names of parameters they are for (easydel; easydel-apart "
+         "where each expert has arrays of its own)",
+         0},
         {"output", 'o', "FILE", 0, "Write to this file", 0},
+        {"seq", KEY_SEQ, "N", 0, "Of rules: tokens of a sequence, where the file does not say", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
@@ -133,16 +252,25 @@ static int run(int argc, char **argv)
         "FILE",
         "Read the options of a training job, a command of Megatron-LM or a TOML file of "
         "torchtitan, and write the scenario of its layout: the mesh, the model, the batch, what "
-        "tensor parallelism shards, stages, context, ZeRO and recomputation.\v"
+        "tensor parallelism shards, stages, context, ZeRO and recomputation.\n\n"
+        "Or read rules: the lists of patterns and PartitionSpecs of EasyDeL and eformer, or the "
+        "logical axis rules of T5X, in gin or Python, and write the scenario of what they say of "
+        "a model's parameters, looked up by the names that these have there.\v"
         "Options that say nothing of the layout are left out, and named in a comment; those that "
-        "a scenario cannot say are errors.\n\n"
+        "a scenario cannot say are errors. Of Python only literals are read, and none is run; "
+        "what each rule gave, and which gave nothing, is a comment on top.\n\n"
         "Examples:\n"
         "  The layout of a command:\n"
-        "    shardsim import --from megatron pretrain.sh -o job.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim import --from megatron pretrain.sh -o job.yaml\n"
+        "  Partition rules of EasyDeL for Llama 3 8B on 16 devices:\n"
+        "    shardsim import --from easydel rules.py --model llama3-8b --devices 16\n"
+        "  A run of T5X:\n"
+        "    shardsim import --from t5x examples/t5x.gin --devices 16 -o "
+        "t5.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};
-    struct options o = {.source = NULL};
+    struct options o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}};
     struct text file = TEXT_INIT;
     struct shd_error err;
     int status;
@@ -159,4 +287,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd cmd_import = {"import", "other systems' options as a scenario", run};
+const struct cmd cmd_import = {"import", "other systems' options and rules as a scenario", run};

@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo graph_text hardware scenario query
+[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo import_rules graph_text hardware scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
 sanitize=-fsanitize=fuzzer-no-link,address,undefined
@@ -34,6 +34,11 @@ seed() {
     pattern) printf 'attention|mlp->data,hidden->model.sp' ;;
     query) printf '{"id":1,"op":"re.search","in":{"pattern":"a","string":"b"}}' ;;
     safetensors) printf '{"a.b":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}' ;;
+    import_rules)
+        printf 'axis_dims = (1, -1, 2, 1)\nreturn (\n'
+        printf '    (r"q_proj/\\w+", P(("fsdp", "sp"), "tp")), ("norm|bias", pm.resolve(Replicated)),\n'
+        printf '    (".*", PartitionSpec(None)),\n)\n'
+        ;;
     *) ;;
     esac
 }
@@ -48,6 +53,7 @@ for name in "$@"; do
     seed "$name" >"corpus/$name/seed"
     [ "$name" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$name"
     [ "$name" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
+    [ "$name" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
     [ "$name" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
     echo "fuzz: $name, $seconds s"
     "./${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
