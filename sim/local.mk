@@ -94,6 +94,8 @@ libsim_la_SOURCES = \
 	%D%/capture/torch_arrays.h \
 	%D%/capture/torch_chakra.c \
 	%D%/capture/torch_chakra.h \
+	%D%/capture/torch_groups.c \
+	%D%/capture/torch_groups.h \
 	%D%/capture/torch_nest.c \
 	%D%/capture/torch_ops.c \
 	%D%/capture/torch_ops.h \
@@ -104,6 +106,7 @@ libsim_la_SOURCES = \
 	%D%/capture/traces.c \
 	%D%/capture/traces.h \
 	%D%/capture/traces_join.c \
+	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/bench.c \

@@ -33,8 +33,9 @@ static const struct {
                     "'shardsim calibrate --steps FILE' reads it"},
     [FILE_TORCHTITAN] = {"a file of options of torchtitan",
                          "'shardsim import --from torchtitan FILE' makes a scenario of it"},
-    [FILE_TRACE] = {"a trace", "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' counts the "
-                               "collectives of one that PyTorch wrote"},
+    [FILE_TRACE] = {"a trace",
+                    "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' counts the "
+                    "collectives of one that PyTorch wrote"},
 };
 
 /* The part of a text that is looked at. */

@@ -204,7 +204,8 @@ static bool is_mesh(const struct strides *s, int64_t ndevices)
     return s->n - 1 <= SHD_MESH_AXES_MAX && s->values[s->n - 1] == ndevices;
 }
 
-/* A name that an axis can have, of "mesh_dp" as PyTorch calls the groups along an axis of its mesh. */
+/* A name that an axis can have, of "mesh_dp" as PyTorch calls the groups along an axis of its mesh.
+ */
 static bool axis_name(char *out, size_t size, const char *groups_name)
 {
     static const char prefix[] = "mesh_";

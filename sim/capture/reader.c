@@ -38,8 +38,7 @@ struct format {
 
 static int read_hlo(struct reading *r, const char *file, const char *text, size_t length)
 {
-    const struct hlo_request request = {.devices = r->request->devices,
-                                        .trips = r->request->trips};
+    const struct hlo_request request = {.devices = r->request->devices, .trips = r->request->trips};
 
     return hlo_read(r->out, file, text, length, &request, r->diag);
 }
@@ -77,11 +76,12 @@ static int refuse(struct reading *r, const char *file, const char *text, size_t 
     if (length >= 2 && !memcmp(text, "\x1f\x8b", 2))
         diag_error(r->diag, place, "this is compressed; decompress it first: gunzip -k %s", file);
     else if (!file_kind_refuse(r->diag, file, text, length, FILE_MODULE))
-        diag_error(r->diag, place,
-                   "not a program that can be replayed; expected the text of a compiled XLA module, "
-                   "which begins with 'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a "
-                   "trace of PyTorch (export_chrome_trace() of its profiler, or its "
-                   "ExecutionTraceObserver)");
+        diag_error(
+            r->diag, place,
+            "not a program that can be replayed; expected the text of a compiled XLA module, "
+            "which begins with 'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a "
+            "trace of PyTorch (export_chrome_trace() of its profiler, or its "
+            "ExecutionTraceObserver)");
     return SHD_EINVAL;
 }
 

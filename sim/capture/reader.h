@@ -21,7 +21,10 @@ struct reader_request {
     int64_t step;    /* as traces_request has it */
 };
 
-#define READER_REQUEST_INIT {.step = TRACES_NO_STEP}
+#define READER_REQUEST_INIT    \
+    {                          \
+        .step = TRACES_NO_STEP \
+    }
 
 /* Read the files of one program into a capture, which capture_init() has made: a module, or a trace
  * a rank.  Of a folder all files in it that are of a known format are read.  Faults go to `diag`;

@@ -1,8 +1,9 @@
 /* spread.h - what ranks without a trace do, taken from those with one.
  *
  * A rank is taken to do what the nearest traced rank before it does, in the groups that it is in
- * along the same axes of a mesh; ranks before the first are like the first.  So one trace stands for
- * a job whose ranks are alike, and one a stage for a pipeline whose stages are the slowest axis.
+ * along the same axes of a mesh; ranks before the first are like the first.  So one trace stands
+ * for a job whose ranks are alike, and one a stage for a pipeline whose stages are the slowest
+ * axis.
  *
  * Thread class: pure functions; the capture is written to.
  *

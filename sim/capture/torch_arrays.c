@@ -21,8 +21,7 @@ static struct torch_argument *argument(struct torch_arrays *arrays, uint32_t i,
     if (i >= TORCH_ARGUMENTS_MAX)
         return spare;
     for (; arrays->n <= i; arrays->n++)
-        arrays->arguments[arrays->n] =
-            (struct torch_argument){.element_bytes = TORCH_UNKNOWN};
+        arrays->arguments[arrays->n] = (struct torch_argument){.element_bytes = TORCH_UNKNOWN};
     return &arrays->arguments[i];
 }
 

@@ -14,11 +14,11 @@
 #define TORCH_ARGUMENTS_MAX 12 /* of one op: those behind them tell nothing here */
 
 struct torch_argument {
-    bool is_array;          /* or a list of them */
-    bool is_bytes;          /* elements are bytes, of whatever type */
-    int64_t elements;       /* of all its arrays */
+    bool is_array;    /* or a list of them */
+    bool is_bytes;    /* elements are bytes, of whatever type */
+    int64_t elements; /* of all its arrays */
     int64_t narrays;
-    int64_t element_bytes;  /* TORCH_UNKNOWN, and 0 for a type that is not known, as torch_call */
+    int64_t element_bytes; /* TORCH_UNKNOWN, and 0 for a type that is not known, as torch_call */
     bool is_number;
     int64_t number;
     struct json_piece word; /* a string, or the first of a list; a number as it is written */
@@ -29,9 +29,9 @@ struct torch_arrays {
     uint32_t n;
 };
 
-/* Take the profiler's lists, one entry an argument: "Input Dims" ([[8, 16], [[4], [4]], []]), "Input
- * type" (["float", "TensorList", ""]) and "Concrete Inputs" (["", "1", "False"]).  False: `j` does
- * not stand before an array. */
+/* Take the profiler's lists, one entry an argument: "Input Dims" ([[8, 16], [[4], [4]], []]),
+ * "Input type" (["float", "TensorList", ""]) and "Concrete Inputs" (["", "1", "False"]).  False:
+ * `j` does not stand before an array. */
 bool torch_arrays_read_dims(struct torch_arrays *arrays, struct json_text *j);
 bool torch_arrays_read_types(struct torch_arrays *arrays, struct json_text *j);
 bool torch_arrays_read_scalars(struct torch_arrays *arrays, struct json_text *j);

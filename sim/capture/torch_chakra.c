@@ -348,8 +348,8 @@ static void find_ends(struct reader *r)
     if (r->nnodes)
         qsort(r->nodes, r->nnodes, sizeof *r->nodes, by_id);
     for (size_t i = r->nnodes; i-- > 0;) {
-        struct node *parent = r->nodes[i].parent < r->nodes[i].id ? find(r, r->nodes[i].parent)
-                                                                  : NULL;
+        struct node *parent =
+            r->nodes[i].parent < r->nodes[i].id ? find(r, r->nodes[i].parent) : NULL;
 
         if (parent && parent->end < r->nodes[i].end)
             parent->end = r->nodes[i].end;

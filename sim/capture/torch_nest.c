@@ -107,7 +107,8 @@ static void sweep(struct nest *n)
 
 static int by_record(const void *a, const void *b)
 {
-    const struct torch_call *x = *(struct torch_call *const *)a, *y = *(struct torch_call *const *)b;
+    const struct torch_call *x = *(struct torch_call *const *)a,
+                            *y = *(struct torch_call *const *)b;
 
     return (x->record > y->record) - (x->record < y->record);
 }
@@ -136,7 +137,8 @@ static bool join_records(struct torch_trace *trace)
 
 /* ---- which kind of record counts ---- */
 
-/* Labels count where there is neither op nor group call, kernels where there are no labels either. */
+/* Labels count where there is neither op nor group call, kernels where there are no labels either.
+ */
 static void drop_echoes(struct torch_trace *trace)
 {
     enum torch_role last = TORCH_KERNEL;

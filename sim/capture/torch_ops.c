@@ -9,7 +9,8 @@
 
 #define ALL_REDUCE "all-reduce", COLL_ALL_REDUCE, TORCH_INPUT, .sends = false
 #define ALL_GATHER "all-gather", COLL_ALL_GATHER, TORCH_INPUT, .sends = false
-#define REDUCE_SCATTER "reduce-scatter", COLL_REDUCE_SCATTER, TORCH_INPUT_OR_SCATTERED, .sends = false
+#define REDUCE_SCATTER \
+    "reduce-scatter", COLL_REDUCE_SCATTER, TORCH_INPUT_OR_SCATTERED, .sends = false
 #define ALL_TO_ALL "all-to-all", COLL_ALL_TO_ALL, TORCH_INPUT, .sends = false
 #define BROADCAST "broadcast", COLL_BROADCAST, TORCH_INPUT, .sends = false
 #define REDUCE "reduce", COLL_REDUCE, TORCH_INPUT, .sends = false

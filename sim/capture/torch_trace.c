@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/torch_groups.h"
+
 void torch_trace_init(struct torch_trace *trace, const char *file, struct traces *traces,
                       struct diag *diag)
 {
@@ -25,8 +27,8 @@ void torch_trace_fini(struct torch_trace *trace)
     *trace = (struct torch_trace){.file = NULL};
 }
 
-/* Room for one more item of `size` bytes behind the first n. */
-static bool grow(struct torch_trace *trace, void **items, uint32_t *room, uint32_t n, size_t size)
+bool torch_trace_grow(struct torch_trace *trace, void **items, uint32_t *room, uint32_t n,
+                      size_t size)
 {
     uint32_t wanted = *room ? *room * 2 : 64;
     void *more;
@@ -43,10 +45,17 @@ static bool grow(struct torch_trace *trace, void **items, uint32_t *room, uint32
     return true;
 }
 
+bool torch_trace_failed(struct torch_trace *trace, int status, const struct shd_error *err)
+{
+    if (status != SHD_OK)
+        diag_failure(trace->diag, (struct place){trace->file, 0, 0}, status, "%s", err->text);
+    return status != SHD_OK;
+}
+
 bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *event)
 {
-    if (!grow(trace, (void **)&trace->events, &trace->events_room, trace->nevents,
-              sizeof *trace->events))
+    if (!torch_trace_grow(trace, (void **)&trace->events, &trace->events_room, trace->nevents,
+                          sizeof *trace->events))
         return false;
     trace->events[trace->nevents++] = *event;
     return true;
@@ -55,8 +64,8 @@ bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *
 bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *call,
                           struct torch_event *event)
 {
-    if (!grow(trace, (void **)&trace->calls, &trace->calls_room, trace->ncalls,
-              sizeof *trace->calls))
+    if (!torch_trace_grow(trace, (void **)&trace->calls, &trace->calls_room, trace->ncalls,
+                          sizeof *trace->calls))
         return false;
     event->call = trace->ncalls;
     trace->calls[trace->ncalls] = *call;
@@ -126,250 +135,6 @@ bool torch_role_of(enum torch_role *role, struct json_piece name, bool is_scope)
     return true;
 }
 
-/* ---- process groups ---- */
-
-static bool read_group(struct torch_trace *trace, struct json_text *j)
-{
-    struct torch_group group = {.size = TORCH_UNKNOWN};
-    struct json_piece key;
-
-    if (!json_text_open(j, '{'))
-        return json_text_skip(j);
-    while (json_text_key(j, &key)) {
-        const char *from = json_text_peek(j) ? j->at : NULL;
-        bool taken = false;
-
-        if (json_piece_is(key, "pg_name"))
-            taken = json_text_string(j, &group.name);
-        else if (json_piece_is(key, "pg_desc"))
-            taken = json_text_string(j, &group.description);
-        else if (json_piece_is(key, "backend_id"))
-            taken = json_text_number(j, &group.id);
-        else if (json_piece_is(key, "pg_size") || json_piece_is(key, "group_size"))
-            taken = json_text_int(j, &group.size);
-        else if (json_piece_is(key, "ranks")) {
-            taken = json_text_string(j, &group.ranks) || json_text_skip(j);
-            if (taken && !group.ranks.at)
-                group.ranks = (struct json_piece){from, (size_t)(j->at - from)};
-        }
-        if (!taken)
-            (void)json_text_skip(j);
-    }
-    if (j->fault || !grow(trace, (void **)&trace->groups, &trace->groups_room, trace->ngroups,
-                          sizeof *trace->groups))
-        return false;
-    trace->groups[trace->ngroups++] = group;
-    return true;
-}
-
-bool torch_trace_read_groups(struct torch_trace *trace, struct json_text *j)
-{
-    if (!json_text_open(j, '['))
-        return json_text_skip(j);
-    while (json_text_item(j))
-        if (!read_group(trace, j))
-            return false;
-    return !j->fault;
-}
-
-bool torch_trace_read_groups_of_string(struct torch_trace *trace, struct json_piece string)
-{
-    struct json_text j;
-    size_t n = 0;
-
-    if (trace->description)
-        return true; /* the profiler was begun again: the groups are the same */
-    trace->description = malloc(string.length + 1);
-    if (!trace->description) {
-        diag_no_memory(trace->diag);
-        return false;
-    }
-    for (size_t i = 0; i < string.length; i++) {
-        i += string.at[i] == '\\' && i + 1 < string.length;
-        trace->description[n++] = string.at[i];
-    }
-    json_text_init(&j, trace->description, n);
-    return torch_trace_read_groups(trace, &j) || !trace->diag->no_memory;
-}
-
-/* ---- which ranks a group has ---- */
-
-struct ranks {
-    int32_t *ids;
-    uint32_t n, room;
-};
-
-static bool add_rank(struct torch_trace *trace, struct ranks *ranks, int64_t rank)
-{
-    if (rank < 0 || rank >= CAPTURE_DEVICES_MAX)
-        return false;
-    if (!grow(trace, (void **)&ranks->ids, &ranks->room, ranks->n, sizeof *ranks->ids))
-        return false;
-    ranks->ids[ranks->n++] = (int32_t)rank;
-    return true;
-}
-
-static bool add_ranks(struct torch_trace *trace, struct ranks *ranks, int64_t start, int64_t stride,
-                      int64_t size)
-{
-    if (size < 1 || size > CAPTURE_DEVICES_MAX || start < 0 || start >= CAPTURE_DEVICES_MAX ||
-        stride < 1 || stride >= CAPTURE_DEVICES_MAX)
-        return false;
-    ranks->n = 0;
-    for (int64_t i = 0; i < size; i++)
-        if (!add_rank(trace, ranks, start + i * stride))
-            return false;
-    return true;
-}
-
-/* "[0, 1, 2, 3]"; "[0, 2, ...]" and "[0, 2, ..., 62]" go on as they begin, to so many. */
-static bool parse_ranks(struct torch_trace *trace, struct ranks *ranks, struct json_piece text,
-                        int64_t size)
-{
-    const char *at = text.at, *end = text.at + text.length;
-    bool cut = false;
-
-    ranks->n = 0;
-    while (at < end) {
-        int64_t rank = 0;
-
-        if (*at == '.') {
-            cut = true;
-            break;
-        }
-        if (*at < '0' || *at > '9') {
-            at++;
-            continue;
-        }
-        for (; at < end && *at >= '0' && *at <= '9' && rank < CAPTURE_DEVICES_MAX; at++)
-            rank = rank * 10 + (*at - '0');
-        if (!add_rank(trace, ranks, rank))
-            return false;
-    }
-    if (!cut)
-        return ranks->n > 0;
-    if (ranks->n < 2)
-        return false;
-    for (uint32_t i = 2; i < ranks->n; i++)
-        if (ranks->ids[i] - ranks->ids[i - 1] != ranks->ids[1] - ranks->ids[0])
-            return false;
-    return add_ranks(trace, ranks, ranks->ids[0], ranks->ids[1] - ranks->ids[0], size);
-}
-
-static bool failed(struct torch_trace *trace, int status, const struct shd_error *err)
-{
-    if (status != SHD_OK)
-        diag_failure(trace->diag, (struct place){trace->file, 0, 0}, status, "%s", err->text);
-    return status != SHD_OK;
-}
-
-static bool is_twice(const struct traces_group *group)
-{
-    for (uint32_t i = 1; i < group->n; i++)
-        if (group->ids[i] == group->ids[i - 1])
-            return true;
-    return false;
-}
-
-/* Add the group to the traces.  False: a rank is in it twice, or no memory. */
-static bool keep_ranks(uint32_t *out, struct torch_trace *trace, const struct ranks *ranks,
-                       struct json_piece description)
-{
-    struct shd_error err;
-    uint32_t name = 0;
-    int status = SHD_OK;
-
-    if (description.length && !json_piece_is(description, "undefined"))
-        status = traces_add_word(&name, trace->traces, description, &err);
-    if (status == SHD_OK)
-        status = traces_add_group(out, trace->traces, ranks->ids, ranks->n, name, &err);
-    return !failed(trace, status, &err) && !is_twice(&trace->traces->groups[*out]);
-}
-
-/* Of a group that the trace describes.  False: its ranks are not told, or memory ran out. */
-static bool described_group(uint32_t *out, struct torch_trace *trace, struct torch_group *group,
-                            struct ranks *ranks)
-{
-    if (!group->group) {
-        /* No ranks: all there are. */
-        if (!parse_ranks(trace, ranks, group->ranks, group->size) &&
-            (ranks->n || !add_ranks(trace, ranks, 0, 1, group->size)))
-            return false;
-        if (!keep_ranks(&group->group, trace, ranks, group->description))
-            return false;
-        group->group++;
-    }
-    *out = group->group - 1;
-    return true;
-}
-
-static struct torch_group *find_group(struct torch_trace *trace, struct json_piece name)
-{
-    for (uint32_t i = 0; i < trace->ngroups && name.length; i++) {
-        struct torch_group *group = &trace->groups[i];
-
-        if ((group->name.length == name.length &&
-             !memcmp(group->name.at, name.at, name.length)) ||
-            (group->id.length == name.length && !memcmp(group->id.at, name.at, name.length)))
-            return group;
-    }
-    return NULL;
-}
-
-/* What a group's size must be, as the arrays of the call tell; TORCH_UNKNOWN. */
-static int64_t told_size(const struct torch_call *call)
-{
-    int64_t in = call->in_elements, out = call->out_elements;
-
-    if (call->group_size > 0)
-        return call->group_size;
-    if (in > 0 && out > 0 && call->op->kind == COLL_ALL_GATHER && out % in == 0)
-        return out / in;
-    if (in > 0 && out > 0 && call->op->kind == COLL_REDUCE_SCATTER && in % out == 0)
-        return in / out;
-    return TORCH_UNKNOWN;
-}
-
-/* The first of the described groups that a call may be of, which does not say. */
-static bool guessed_group(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
-                          struct ranks *ranks)
-{
-    int64_t size = told_size(call);
-    struct torch_group *first = NULL;
-    uint32_t fit = 0;
-
-    for (uint32_t i = 0; i < trace->ngroups; i++)
-        if (size == TORCH_UNKNOWN || trace->groups[i].size == size) {
-            first = first ? first : &trace->groups[i];
-            fit++;
-        }
-    trace->traces->nguessed += fit > 1;
-    if (first)
-        return described_group(out, trace, first, ranks);
-    if (trace->ngroups && size != trace->world)
-        return false;
-    size = trace->world > 0 ? trace->world : size;
-    return add_ranks(trace, ranks, 0, 1, size) &&
-           keep_ranks(out, trace, ranks, (struct json_piece){NULL, 0});
-}
-
-static bool group_of(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
-                     struct ranks *ranks)
-{
-    static const struct json_piece no_name = {NULL, 0};
-    struct torch_group *group = find_group(trace, call->group_name);
-
-    if (group && described_group(out, trace, group, ranks))
-        return true;
-    if (call->group_ranks.length &&
-        parse_ranks(trace, ranks, call->group_ranks, call->group_size))
-        return keep_ranks(out, trace, ranks, group ? group->description : no_name);
-    if (call->group_stride > 0 && call->group_start >= 0)
-        return add_ranks(trace, ranks, call->group_start, call->group_stride, call->group_size) &&
-               keep_ranks(out, trace, ranks, no_name);
-    return guessed_group(out, trace, call, ranks);
-}
-
 /* ---- bytes ---- */
 
 static bool times(uint64_t *out, int64_t n, int64_t bytes)
@@ -428,7 +193,7 @@ static bool keep_place(uint32_t *out, struct torch_trace *trace, struct json_pie
                          : traces_add_word(out, trace->traces,
                                            (struct json_piece){text_get(&text), text.length}, &err);
     text_fini(&text);
-    return !failed(trace, status, &err);
+    return !torch_trace_failed(trace, status, &err);
 }
 
 /* Who is at the other end of a message; -1: it does not say. */
@@ -493,11 +258,11 @@ static bool add_call(struct torch_trace *trace, const struct torch_call *call, u
         added.other = (int32_t)other;
     }
     return (!call->where.length || keep_place(&added.where, trace, call->where)) &&
-           !failed(trace, traces_add_call(trace->traces, &added, &err), &err);
+           !torch_trace_failed(trace, traces_add_call(trace->traces, &added, &err), &err);
 }
 
 /* Of the calls that count: those of names that are not known, and the groups of the others. */
-static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct ranks *ranks)
+static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
 {
     struct shd_error err;
 
@@ -509,13 +274,15 @@ static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct rank
         if (!call->op) {
             call->counted = false;
             trace->traces->nunknown++;
-            if (failed(trace,
-                       traces_add_word(&trace->traces->unknown, trace->traces, call->name, &err),
-                       &err))
+            if (torch_trace_failed(
+                    trace,
+                    traces_add_word(&trace->traces->unknown, trace->traces, call->name, &err),
+                    &err))
                 return false;
-        } else if (!group_of(&groups[i], trace, call, ranks)) {
+        } else if (!torch_group_of(&groups[i], trace, call, ranks)) {
             if (!trace->diag->no_memory)
-                refuse(trace, call, "which ranks its process group has is not told, or a rank twice");
+                refuse(trace, call,
+                       "which ranks its process group has is not told, or a rank twice");
             return false;
         }
     }
@@ -533,14 +300,14 @@ static bool tells_own(const struct torch_call *call)
 }
 
 /* The one rank that all described groups have; TORCH_UNKNOWN: there are several. */
-static int64_t common_rank(struct torch_trace *trace, struct ranks *ranks)
+static int64_t common_rank(struct torch_trace *trace, struct torch_ranks *ranks)
 {
     const struct traces_group *least = NULL;
     int64_t found = TORCH_UNKNOWN;
     uint32_t number;
 
     for (uint32_t i = 0; i < trace->ngroups; i++)
-        if (described_group(&number, trace, &trace->groups[i], ranks) &&
+        if (torch_group_described(&number, trace, &trace->groups[i], ranks) &&
             (!least || trace->traces->groups[number].n < least->n))
             least = &trace->traces->groups[number];
     for (uint32_t i = 0; least && i < least->n; i++) {
@@ -575,7 +342,7 @@ static int64_t rank_in_name(const char *file)
     return number;
 }
 
-static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct ranks *ranks)
+static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct torch_ranks *ranks)
 {
     for (uint32_t i = 0; i < trace->ncalls && trace->rank < 0; i++) {
         const struct torch_call *call = &trace->calls[i];
@@ -650,19 +417,31 @@ static int by_begin(const void *a, const void *b)
     return (x->at.at > y->at.at) - (x->at.at < y->at.at);
 }
 
-static void finish(struct torch_trace *trace, uint32_t *groups, struct ranks *ranks)
+/* All that the trace describes, also those of which nothing was called: they tell of the mesh. */
+static bool keep_described(struct torch_trace *trace, struct torch_ranks *ranks)
+{
+    uint32_t number;
+
+    for (uint32_t i = 0; i < trace->ngroups; i++)
+        if (!torch_group_described(&number, trace, &trace->groups[i], ranks) &&
+            trace->diag->no_memory)
+            return false;
+    return true;
+}
+
+static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
 {
     struct shd_error err;
 
     if (trace->ncalls)
         qsort(trace->calls, trace->ncalls, sizeof *trace->calls, by_begin);
-    if (!find_groups(trace, groups, ranks))
+    if (!find_groups(trace, groups, ranks) || !keep_described(trace, ranks))
         return;
     find_rank(trace, groups, ranks);
     find_world(trace);
     if (!check_job(trace) ||
-        failed(trace, traces_add_rank(trace->traces, trace->file, (int32_t)trace->rank, &err),
-               &err))
+        torch_trace_failed(
+            trace, traces_add_rank(trace->traces, trace->file, (int32_t)trace->rank, &err), &err))
         return;
     for (uint32_t i = 0; i < trace->ncalls; i++) {
         const struct traces_group *group = &trace->traces->groups[groups[i]];
@@ -683,7 +462,7 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct ranks *ra
 
 void torch_trace_finish(struct torch_trace *trace)
 {
-    struct ranks ranks = {.n = 0};
+    struct torch_ranks ranks = {.n = 0};
     uint32_t *groups = calloc((size_t)trace->ncalls + 1, sizeof *groups);
 
     if (groups && torch_nest(trace))

@@ -1,5 +1,5 @@
-/* torch_trace.h - the trace of one rank of a PyTorch job, as a reader of either format finds it: what
- * ran when inside of what, and what the calls of collectives say of themselves.
+/* torch_trace.h - the trace of one rank of a PyTorch job, as a reader of either format finds it:
+ * what ran when inside of what, and what the calls of collectives say of themselves.
  *
  * The same collective is told several times: as an op (`c10d::allreduce_`), by the process group
  * inside of it (`record_param_comms`), as a label (`nccl:all_reduce`) and as a kernel.  Counted is
@@ -87,6 +87,14 @@ void torch_trace_init(struct torch_trace *trace, const char *file, struct traces
                       struct diag *diag);
 void torch_trace_fini(struct torch_trace *trace);
 
+/* Room for one more item of `size` bytes behind the first n.  False: no memory, which is reported.
+ */
+bool torch_trace_grow(struct torch_trace *trace, void **items, uint32_t *room, uint32_t n,
+                      size_t size);
+
+/* Whether a call failed, which is reported. */
+bool torch_trace_failed(struct torch_trace *trace, int status, const struct shd_error *err);
+
 /* A call of which nothing is known but its name. */
 struct torch_call torch_call_named(struct json_piece name, enum torch_role role);
 
@@ -101,7 +109,8 @@ bool torch_role_of(enum torch_role *role, struct json_piece name, bool is_scope)
 /* The collective that an event's name tells: "c10d::allreduce_", "nccl:all_reduce". */
 struct json_piece torch_op_name(struct json_piece name);
 
-/* Take an array of descriptions of process groups: [{"pg_name": "0", "ranks": [0, 1], ...}, ...]. */
+/* torch_groups.c: take an array of descriptions of process groups: [{"pg_name": "0", "ranks": [0,
+ * 1], ...}, ...]. */
 bool torch_trace_read_groups(struct torch_trace *trace, struct json_text *j);
 
 /* The same in a string, with its escapes. */
@@ -110,7 +119,8 @@ bool torch_trace_read_groups_of_string(struct torch_trace *trace, struct json_pi
 /* Add up what was found: the rank and its calls go to the traces. */
 void torch_trace_finish(struct torch_trace *trace);
 
-/* torch_nest.c: which calls count, and in which step, scope and phase each is.  False: no memory. */
+/* torch_nest.c: which calls count, and in which step, scope and phase each is.  False: no memory.
+ */
 bool torch_nest(struct torch_trace *trace);
 
 #endif /* CAPTURE_TORCH_TRACE_H */

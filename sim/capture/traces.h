@@ -84,6 +84,12 @@ struct traces_request {
     int64_t step;    /* the one to count; TRACES_NO_STEP: the commonest */
 };
 
+/* traces_steps.c: the step that is counted, and a note on it; TRACES_NO_STEP: all that was traced,
+ * as one.  SHD_EINVAL (there is no such step as is wanted), SHD_ENOMEM. */
+SHD_MUST_CHECK int traces_choose_step(int64_t *out, struct capture *capture,
+                                      const struct traces *traces, int64_t wanted,
+                                      struct shd_error *err);
+
 /* Fill a capture.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM. */
 SHD_MUST_CHECK int traces_join(struct capture *out, const struct traces *traces,
                                const struct traces_request *request, struct diag *diag);

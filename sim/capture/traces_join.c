@@ -50,144 +50,6 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* ---- a step ---- */
-
-struct step {
-    int64_t number;
-    uint64_t signature; /* of all calls, whatever their order */
-    uint64_t ncalls, nalike;
-};
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return hash_bytes(hash, &value, sizeof value);
-}
-
-static uint64_t call_hash(const struct traces_call *call)
-{
-    uint64_t hash = mix(mix(HASH_BEGIN, call->rank), call->group);
-
-    hash = mix(mix(hash, call->op->kind), call->bytes);
-    return mix(hash, (uint64_t)call->other);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct step *x = a, *y = b;
-
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static int by_signature(const void *a, const void *b)
-{
-    const struct step *x = a, *y = b;
-
-    return x->signature != y->signature ? compare(x->signature, y->signature) : by_step(a, b);
-}
-
-/* All steps that have calls, ascending, in *out. */
-static int find_steps(struct step **out, uint32_t *nsteps, const struct traces *traces,
-                      struct shd_error *err)
-{
-    struct step *steps = calloc((size_t)traces->ncalls + 1, sizeof *steps);
-    uint32_t n = 0, last = 0;
-
-    if (!steps)
-        return no_memory(err);
-    for (uint32_t i = 0; i < traces->ncalls; i++)
-        if (traces->calls[i].step != TRACES_NO_STEP)
-            steps[n++] = (struct step){.number = traces->calls[i].step,
-                                       .signature = call_hash(&traces->calls[i]),
-                                       .ncalls = 1};
-    qsort(steps, n, sizeof *steps, by_step);
-    for (uint32_t i = 1; i < n; i++) {
-        if (steps[i].number != steps[last].number) {
-            steps[++last] = steps[i];
-            continue;
-        }
-        steps[last].signature += steps[i].signature;
-        steps[last].ncalls++;
-    }
-    *out = steps;
-    *nsteps = n ? last + 1 : 0;
-    return SHD_OK;
-}
-
-/* The commonest, of several the last. */
-static const struct step *commonest(struct step *steps, uint32_t n)
-{
-    const struct step *best = NULL;
-
-    qsort(steps, n, sizeof *steps, by_signature);
-    for (uint32_t i = 0, begin = 0; i < n; i++) {
-        if (steps[i].signature != steps[begin].signature)
-            begin = i;
-        steps[i].nalike = i - begin + 1;
-        if (!best || steps[i].nalike > best->nalike ||
-            (steps[i].nalike == best->nalike && steps[i].number > best->number))
-            best = &steps[i];
-    }
-    return best;
-}
-
-static int note_step(struct join *j, const struct step *chosen, uint32_t nsteps, int64_t first,
-                     int64_t last)
-{
-    if (nsteps == 1)
-        return capture_note(j->capture, j->err, "One step is traced, ProfilerStep#%lld.",
-                            (long long)chosen->number);
-    if (chosen->nalike == nsteps)
-        return capture_note(
-            j->capture, j->err,
-            "%u steps are traced, ProfilerStep#%lld to #%lld, and all make the same calls: counts "
-            "are of one of them.",
-            nsteps, (long long)first, (long long)last);
-    return capture_note(
-        j->capture, j->err,
-        "%u steps are traced, ProfilerStep#%lld to #%lld, and they do not all make the same calls: "
-        "counted is #%lld, with the calls of %llu of them; --step=N counts another.",
-        nsteps, (long long)first, (long long)last, (long long)chosen->number,
-        (unsigned long long)chosen->nalike);
-}
-
-/* Which step is counted; TRACES_NO_STEP: all that was traced, as one. */
-static int choose_step(int64_t *out, struct join *j, int64_t wanted)
-{
-    const struct step *chosen = NULL;
-    struct step *steps = NULL;
-    uint32_t nsteps = 0;
-    int64_t first, last;
-    int status = find_steps(&steps, &nsteps, j->traces, j->err);
-
-    *out = TRACES_NO_STEP;
-    if (status != SHD_OK)
-        return status;
-    first = nsteps ? steps[0].number : 0;
-    last = nsteps ? steps[nsteps - 1].number : 0;
-    if (nsteps)
-        chosen = commonest(steps, nsteps);
-    for (uint32_t i = 0; i < nsteps && wanted != TRACES_NO_STEP; i++)
-        chosen = steps[i].number == wanted ? &steps[i] : chosen;
-    if (wanted != TRACES_NO_STEP && (!chosen || chosen->number != wanted))
-        status = nsteps ? shd_error_set(j->err, SHD_EINVAL,
-                                        "no collective is in ProfilerStep#%lld; those that have "
-                                        "some are #%lld to #%lld",
-                                        (long long)wanted, (long long)first, (long long)last)
-                        : shd_error_set(j->err, SHD_EINVAL,
-                                        "no step is marked (ProfilerStep#N), of which --step could "
-                                        "choose one; leave it out");
-    else if (chosen)
-        status = wanted == TRACES_NO_STEP ? note_step(j, chosen, nsteps, first, last) : SHD_OK;
-    else if (j->traces->ncalls)
-        status = capture_note(j->capture, j->err,
-                              "No steps are marked (ProfilerStep#N, as step() of the profiler "
-                              "does): all that was traced is counted as one step.");
-    if (chosen)
-        *out = chosen->number;
-    free(steps);
-    return status;
-}
-
 /* ---- the calls of the step, group by group ---- */
 
 /* Calls stand rank by rank, in their order, so that their addresses tell both. */
@@ -373,8 +235,7 @@ static int compare_items(const struct item *x, const struct item *y)
     int order = compare_calls(&x->joined, &y->joined);
 
     order = order ? order : compare(x->joined.times, y->joined.times);
-    order = order ? order
-                  : compare(x->joined.group == NO_GROUP, y->joined.group == NO_GROUP);
+    order = order ? order : compare(x->joined.group == NO_GROUP, y->joined.group == NO_GROUP);
     if (!order && x->joined.group != NO_GROUP)
         order = compare_groups(x->traces, x->joined.group, y->joined.group);
     return order;
@@ -439,8 +300,8 @@ static int add_groups(uint32_t *out, struct join *j, const struct item *items, u
     struct capture_groups *groups;
     const int32_t *ids;
     uint64_t hash;
-    int status = capture_add_groups(out, j->capture, n, (size_t)n * members(j, first, &ids),
-                                    j->err);
+    int status =
+        capture_add_groups(out, j->capture, n, (size_t)n * members(j, first, &ids), j->err);
 
     if (status != SHD_OK)
         return status;
@@ -458,7 +319,7 @@ static int add_groups(uint32_t *out, struct join *j, const struct item *items, u
         if (!groups->name)
             return no_memory(j->err);
     }
-    hash = hash_bytes(mix(HASH_BEGIN, name), groups->ids, at * sizeof *ids);
+    hash = hash_bytes(hash_bytes(HASH_BEGIN, &name, sizeof name), groups->ids, at * sizeof *ids);
     for (uint32_t i = 0; i < *out; i++)
         if (j->hashes[i] == hash && same_groups(&j->capture->groups[i], groups)) {
             capture_drop_groups(j->capture);
@@ -467,6 +328,35 @@ static int add_groups(uint32_t *out, struct join *j, const struct item *items, u
         }
     j->hashes[*out] = hash;
     return SHD_OK;
+}
+
+/* Groups along an axis of the job's own mesh, of which nothing was called: they tell the mesh. */
+static int add_mesh_groups(struct join *j)
+{
+    const struct traces *t = j->traces;
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < t->ngroups && status == SHD_OK; i++) {
+        const struct traces_group *group = &t->groups[i];
+        struct capture_groups *added;
+        bool known = !group->name || strncmp(t->words[group->name], "mesh_", 5) != 0;
+        uint32_t number;
+
+        for (uint32_t k = 0; k < j->capture->ngroups && !known; k++)
+            known = j->capture->groups[k].name &&
+                    !strcmp(j->capture->groups[k].name, t->words[group->name]);
+        if (known)
+            continue;
+        status = capture_add_groups(&number, j->capture, 1, group->n, j->err);
+        if (status != SHD_OK)
+            return status;
+        added = &j->capture->groups[number];
+        added->first[1] = group->n;
+        memcpy(added->ids, group->ids, group->n * sizeof *group->ids);
+        added->name = strdup(t->words[group->name]);
+        status = added->name ? SHD_OK : no_memory(j->err);
+    }
+    return status;
 }
 
 static int copy_word(char **out, const struct traces *traces, uint32_t word, struct shd_error *err)
@@ -561,7 +451,8 @@ static int note_ranks(struct join *j)
     uint32_t n = j->traces->nranks;
 
     if ((int32_t)n == capture->ndevices)
-        return capture_note(capture, j->err, "The traces of all %u ranks were read.", n);
+        return n == 1 ? SHD_OK
+                      : capture_note(capture, j->err, "The traces of all %u ranks were read.", n);
     capture->traced = calloc(n, sizeof *capture->traced);
     if (!capture->traced)
         return no_memory(j->err);
@@ -650,7 +541,7 @@ static int join(struct join *j, const struct traces_request *request)
     int status = make_room(j, (size_t)j->capture->ndevices);
 
     if (status == SHD_OK)
-        status = choose_step(&step, j, request->step);
+        status = traces_choose_step(&step, j->capture, j->traces, request->step, j->err);
     if (status != SHD_OK)
         return status;
     for (uint32_t i = 0; i < j->traces->nranks; i++)
@@ -661,6 +552,8 @@ static int join(struct join *j, const struct traces_request *request)
     join_groups(j);
     count(j);
     status = add_collectives(j);
+    if (status == SHD_OK)
+        status = add_mesh_groups(j);
     if (status == SHD_OK)
         status = note_ranks(j);
     return status == SHD_OK ? note_counts(j) : status;

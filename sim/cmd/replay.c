@@ -218,7 +218,8 @@ static int run(int argc, char **argv)
         "The text is what JAX gives for a function f and its arguments:\n"
         "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n"
         "A trace is what export_chrome_trace() of PyTorch's profiler writes, or its "
-        "ExecutionTraceObserver.  Ranks whose traces are not given are taken to be like those whose "
+        "ExecutionTraceObserver.  Ranks whose traces are not given are taken to be like those "
+        "whose "
         "traces are.\n\n"
         "Examples:\n"
         "  What does the compiled step communicate, on the mesh it was written for?\n"
@@ -252,4 +253,5 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd cmd_replay = {"replay", "collectives of XLA's and PyTorch's programs, counted", run};
+const struct cmd cmd_replay = {"replay", "collectives of XLA's and PyTorch's programs, counted",
+                               run};
