@@ -8,4 +8,10 @@ noinst_PROGRAMS += \
 examples_own_graph_LDADD = libshdsim.la libshd.la -lm
 examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
 
-EXTRA_DIST += %D%/step.hlo.txt
+EXTRA_DIST += \
+	%D%/step.hlo.txt \
+	%D%/torch.yaml \
+	%D%/torch/rank-0.json \
+	%D%/torch/rank-1.json \
+	%D%/torch/rank-2.json \
+	%D%/torch/rank-3.json

@@ -352,6 +352,7 @@ test_scripts = \
 	%D%/ranks_ends.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
+	%D%/replay_torch.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \
 	%D%/runs.sh \

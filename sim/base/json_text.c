@@ -99,7 +99,7 @@ bool json_text_string(struct json_text *j, struct json_piece *out)
         c += *c == '\\' && c + 1 < j->end && (unsigned char)c[1] >= ' ';
     }
     if (c >= j->end)
-        return fail(j, "a string that does not end");
+        return fail(j, "a string that does not end; is this the whole of the file?");
     *out = (struct json_piece){j->at + 1, (size_t)(c - j->at - 1)};
     j->at = c + 1;
     return true;
@@ -259,7 +259,7 @@ struct place json_text_place(const struct json_text *j, const char *file)
 void json_text_report(const struct json_text *j, const char *file, struct diag *diag)
 {
     diag_error(diag, json_text_place(j, file), "%s%s", j->fault ? j->fault : "expected other JSON",
-               j->at == j->end ? ", and the file ends: is this the whole of it?" : "");
+               j->at == j->end ? ", and the file ends; is this the whole of it?" : "");
 }
 
 bool json_piece_is(struct json_piece piece, const char *text)

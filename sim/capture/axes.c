@@ -279,8 +279,10 @@ int axes_infer(struct shd_mesh **out, const struct capture *capture, struct shd_
 
     if (status == SHD_OK)
         status = add_stride(&s, capture->ndevices, err);
+    /* Of a few ranks' messages the pairs do not tell how far an axis reaches. */
     for (uint32_t i = 0; i < capture->ngroups && status == SHD_OK; i++)
-        status = add_list(&s, &capture->groups[i], capture->ndevices, err);
+        if (!capture->groups[i].pairs || !capture->ntraced)
+            status = add_list(&s, &capture->groups[i], capture->ndevices, err);
     if (status == SHD_OK && !is_mesh(&s, capture->ndevices)) {
         s.n = 0;
         status = add_stride(&s, 1, err);

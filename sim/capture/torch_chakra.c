@@ -39,7 +39,7 @@ struct reader {
 /* A node, before its parts are looked at. */
 struct fields {
     struct json_piece name;
-    int64_t id, parent, thread, scope, record;
+    int64_t id, parent, thread, scope;
     struct json_text at, inputs, outputs, attributes;
     bool has_inputs, has_outputs, has_attributes;
 };
@@ -81,8 +81,6 @@ static void read_own_attributes(struct fields *f)
             (void)json_text_int(&value, &f->thread);
         else if (json_piece_is(name, "scope"))
             (void)json_text_int(&value, &f->scope);
-        else if (json_piece_is(name, "rf_id"))
-            (void)json_text_int(&value, &f->record);
     }
 }
 
@@ -240,7 +238,6 @@ static bool add_call(struct reader *r, struct torch_event *event, const struct f
 
     read_values(&in, f->has_inputs, f->inputs);
     call.at = f->at;
-    call.record = f->record;
     if (event->role == TORCH_GROUP_CALL) {
         call.op = NULL;
         read_group_call(&call, f, &in);

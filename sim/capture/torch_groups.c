@@ -219,6 +219,14 @@ static bool guessed_group(uint32_t *out, struct torch_trace *trace, const struct
            keep_ranks(out, trace, ranks, (struct json_piece){NULL, 0});
 }
 
+static bool has_digit(struct json_piece piece)
+{
+    for (size_t i = 0; i < piece.length; i++)
+        if (piece.at[i] >= '0' && piece.at[i] <= '9')
+            return true;
+    return false;
+}
+
 bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
                     struct torch_ranks *ranks)
 {
@@ -227,8 +235,9 @@ bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch
 
     if (group && torch_group_described(out, trace, group, ranks))
         return true;
-    if (call->group_ranks.length && parse_ranks(trace, ranks, call->group_ranks, call->group_size))
-        return keep_ranks(out, trace, ranks, group ? group->description : no_name);
+    if (has_digit(call->group_ranks))
+        return parse_ranks(trace, ranks, call->group_ranks, call->group_size) &&
+               keep_ranks(out, trace, ranks, group ? group->description : no_name);
     if (call->group_stride > 0 && call->group_start >= 0)
         return add_ranks(trace, ranks, call->group_start, call->group_stride, call->group_size) &&
                keep_ranks(out, trace, ranks, no_name);

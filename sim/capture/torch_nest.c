@@ -105,31 +105,59 @@ static void sweep(struct nest *n)
 
 /* ---- labels of other threads ---- */
 
-static int by_record(const void *a, const void *b)
-{
-    const struct torch_call *x = *(struct torch_call *const *)a,
-                            *y = *(struct torch_call *const *)b;
+#define LABELS_AHEAD_MAX 1024 /* how many labels an op may be ahead of its own */
 
-    return (x->record > y->record) - (x->record < y->record);
+static int by_call_begin(const void *a, const void *b)
+{
+    const struct torch_call *x = *(struct torch_call *const *)a;
+    const struct torch_call *y = *(struct torch_call *const *)b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
-/* A label that another thread ends is recorded next after its op. */
-static bool join_records(struct torch_trace *trace)
+/* The first label from `from` on, of the same kind and size, that is no other op's. */
+static struct torch_call *own_label(struct torch_call **labels, uint32_t from, uint32_t n,
+                                    const struct torch_call *op)
 {
-    struct torch_call **sorted = calloc((size_t)trace->ncalls + 1, sizeof *sorted), *op = NULL;
-    uint32_t n = 0;
+    for (uint32_t i = from; i < n && i - from < LABELS_AHEAD_MAX; i++)
+        if (!labels[i]->taken && labels[i]->op->kind == op->op->kind &&
+            labels[i]->in_elements == op->in_elements)
+            return labels[i];
+    return NULL;
+}
+
+/* Gloo labels its work where it is done, on a thread of its own and later than the op that asked
+ * for it; of a list of arrays the label alone says the type. */
+static bool join_labels(struct torch_trace *trace)
+{
+    struct torch_call **sorted = calloc(2 * (size_t)trace->ncalls + 1, sizeof *sorted);
+    struct torch_call **labels = sorted ? sorted + trace->ncalls : NULL;
+    uint32_t n = 0, nlabels = 0, next = 0;
 
     if (!sorted)
         return false;
-    for (uint32_t i = 0; i < trace->ncalls; i++)
-        if (trace->calls[i].record > 0 && trace->calls[i].op &&
-            (trace->calls[i].role == TORCH_OP || trace->calls[i].role == TORCH_LABEL))
-            sorted[n++] = &trace->calls[i];
-    qsort(sorted, n, sizeof *sorted, by_record);
+    for (uint32_t i = 0; i < trace->ncalls; i++) {
+        struct torch_call *call = &trace->calls[i];
+
+        if (call->op && call->role == TORCH_LABEL)
+            labels[nlabels++] = call;
+        else if (call->op && call->role == TORCH_OP)
+            sorted[n++] = call;
+    }
+    qsort(sorted, n, sizeof *sorted, by_call_begin);
+    qsort(labels, nlabels, sizeof *labels, by_call_begin);
     for (uint32_t i = 0; i < n; i++) {
-        if (sorted[i]->role == TORCH_LABEL && op)
-            take_sizes(op, sorted[i]);
-        op = sorted[i]->role == TORCH_OP ? sorted[i] : NULL;
+        struct torch_call *label;
+
+        while (next < nlabels && labels[next]->begin < sorted[i]->begin)
+            next++;
+        label = own_label(labels, next, nlabels, sorted[i]);
+        if (label) {
+            label->taken = true;
+            take_sizes(sorted[i], label);
+        }
     }
     free(sorted);
     return true;
@@ -216,5 +244,5 @@ bool torch_nest(struct torch_trace *trace)
     sweep(&nest);
     free(nest.stack);
     drop_echoes(trace);
-    return join_records(trace) && find_steps(trace);
+    return join_labels(trace) && find_steps(trace);
 }

@@ -83,8 +83,6 @@ static bool read_args(struct torch_call *call, struct torch_arrays *arrays, stru
                 call->name = name;
                 call->op = torch_op_find(name);
             }
-        } else if (json_piece_is(key, "Record function id")) {
-            taken = json_text_int(&j, &call->record);
         } else if (json_piece_is(key, "Input Dims")) {
             taken = torch_arrays_read_dims(arrays, &j);
         } else if (json_piece_is(key, "Input type")) {

@@ -56,10 +56,9 @@ struct torch_call {
     int64_t own;   /* its rank in the group */
     int64_t other; /* the other of a message: by rank, */
     int64_t other_in_group;
-    int64_t record; /* number of the record: ascending as calls begin */
     bool async;
     /* As torch_nest() finds them: */
-    bool counted, backward;
+    bool counted, backward, taken; /* taken: a label that is an op's */
     int64_t step;
     struct json_piece where;
 };

@@ -34,6 +34,7 @@ struct join {
     int32_t *used_to;
     bool *traced;     /* by device */
     bool *sends;      /* by trace: it has messages that it sent */
+    bool *messages;   /* by group of the traces: some are sent in it */
     uint32_t *begins; /* by trace, of a group: its calls */
     uint32_t ncalls, njoined, nhashes;
     uint64_t nuneven, ndiffering;
@@ -330,31 +331,50 @@ static int add_groups(uint32_t *out, struct join *j, const struct item *items, u
     return SHD_OK;
 }
 
-/* Groups along an axis of the job's own mesh, of which nothing was called: they tell the mesh. */
-static int add_mesh_groups(struct join *j)
+/* A list of one group, of which no collective is. */
+static int add_hint(struct join *j, const struct traces_group *group)
+{
+    struct capture_groups *added;
+    uint32_t number;
+    int status = capture_add_groups(&number, j->capture, 1, group->n, j->err);
+
+    if (status != SHD_OK)
+        return status;
+    added = &j->capture->groups[number];
+    added->first[1] = group->n;
+    memcpy(added->ids, group->ids, group->n * sizeof *group->ids);
+    if (group->name) {
+        added->name = strdup(j->traces->words[group->name]);
+        status = added->name ? SHD_OK : no_memory(j->err);
+    }
+    return status;
+}
+
+static bool is_known(const struct join *j, const struct traces_group *group)
+{
+    for (uint32_t i = 0; i < j->capture->ngroups; i++)
+        if (j->capture->groups[i].name && group->name &&
+            !strcmp(j->capture->groups[i].name, j->traces->words[group->name]))
+            return true;
+    return false;
+}
+
+/* What tells of the mesh though no collective is of it: the groups along an axis of the job's own
+ * mesh, and those that messages were sent in. */
+static int add_hints(struct join *j)
 {
     const struct traces *t = j->traces;
     int status = SHD_OK;
 
+    for (uint32_t i = 0; i < t->ncalls; i++)
+        if (t->calls[i].op->sends && j->capture->ntraced)
+            j->messages[t->calls[i].group] = true;
     for (uint32_t i = 0; i < t->ngroups && status == SHD_OK; i++) {
         const struct traces_group *group = &t->groups[i];
-        struct capture_groups *added;
-        bool known = !group->name || strncmp(t->words[group->name], "mesh_", 5) != 0;
-        uint32_t number;
+        bool on_mesh = group->name && !strncmp(t->words[group->name], "mesh_", 5);
 
-        for (uint32_t k = 0; k < j->capture->ngroups && !known; k++)
-            known = j->capture->groups[k].name &&
-                    !strcmp(j->capture->groups[k].name, t->words[group->name]);
-        if (known)
-            continue;
-        status = capture_add_groups(&number, j->capture, 1, group->n, j->err);
-        if (status != SHD_OK)
-            return status;
-        added = &j->capture->groups[number];
-        added->first[1] = group->n;
-        memcpy(added->ids, group->ids, group->n * sizeof *group->ids);
-        added->name = strdup(t->words[group->name]);
-        status = added->name ? SHD_OK : no_memory(j->err);
+        if ((on_mesh || j->messages[i]) && !is_known(j, group))
+            status = add_hint(j, group);
     }
     return status;
 }
@@ -515,10 +535,11 @@ static int make_room(struct join *j, size_t ndevices)
     j->used = calloc(ndevices, sizeof *j->used);
     j->used_to = calloc(ndevices, sizeof *j->used_to);
     j->traced = calloc(ndevices, sizeof *j->traced);
+    j->messages = calloc((size_t)j->traces->ngroups + 1, sizeof *j->messages);
     j->sends = calloc((size_t)j->traces->nranks + 1, sizeof *j->sends);
     j->begins = calloc((size_t)j->traces->nranks + 1, sizeof *j->begins);
     return j->calls && j->joined && j->hashes && j->used && j->used_to && j->traced && j->sends &&
-                   j->begins
+                   j->messages && j->begins
                ? SHD_OK
                : no_memory(j->err);
 }
@@ -532,6 +553,7 @@ static void free_room(struct join *j)
     free(j->used_to);
     free(j->traced);
     free(j->sends);
+    free(j->messages);
     free(j->begins);
 }
 
@@ -553,9 +575,9 @@ static int join(struct join *j, const struct traces_request *request)
     count(j);
     status = add_collectives(j);
     if (status == SHD_OK)
-        status = add_mesh_groups(j);
-    if (status == SHD_OK)
         status = note_ranks(j);
+    if (status == SHD_OK)
+        status = add_hints(j);
     return status == SHD_OK ? note_counts(j) : status;
 }
 

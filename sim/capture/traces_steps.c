@@ -109,7 +109,7 @@ static int note_step(struct capture *capture, const struct step *chosen, uint32_
     return capture_note(
         capture, err,
         "%u steps are traced, ProfilerStep#%lld to #%lld, and they do not all make the same calls: "
-        "counted is #%lld, with the calls of %llu of them; --step=N counts another.",
+        "counted is #%lld, as %llu of them are; --step=N counts another.",
         nsteps, (long long)first, (long long)last, (long long)chosen->number,
         (unsigned long long)chosen->nalike);
 }
@@ -141,8 +141,11 @@ int traces_choose_step(int64_t *out, struct capture *capture, const struct trace
                                         "no step is marked (ProfilerStep#N), of which --step could "
                                         "choose one; leave it out");
     else if (chosen)
-        status = wanted == TRACES_NO_STEP ? note_step(capture, chosen, nsteps, first, last, err)
-                                          : SHD_OK;
+        status =
+            wanted == TRACES_NO_STEP
+                ? note_step(capture, chosen, nsteps, first, last, err)
+                : capture_note(capture, err, "Counted is ProfilerStep#%lld, of %u that are traced.",
+                               (long long)wanted, nsteps);
     else if (traces->ncalls)
         status = capture_note(capture, err,
                               "No steps are marked (ProfilerStep#N, as step() of the profiler "
