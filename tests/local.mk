@@ -45,6 +45,7 @@ check_PROGRAMS += \
 	%D%/heap \
 	%D%/import \
 	%D%/json_out \
+	%D%/json_text \
 	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_experts \
@@ -405,6 +406,7 @@ EXTRA_DIST += \
 	%D%/fuzz/scenario_fuzz.c \
 	%D%/failures.jsonl \
 	%D%/fuzz/spec_fuzz.c \
+	%D%/fuzz/torch_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
 	%D%/book.py \
