@@ -10,7 +10,6 @@ examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
 
 EXTRA_DIST += \
 	%D%/step.hlo.txt \
-	%D%/torch.yaml \
 	%D%/torch/rank-0.json \
 	%D%/torch/rank-1.json \
 	%D%/torch/rank-2.json \

@@ -79,7 +79,7 @@ PY
     sed '/"program"/d;/"name"/d;/"line"/d;/"notes": /,$d' "$tmp/all" >"$tmp/all.cut"
     cmp -s "$tmp/one.cut" "$tmp/all.cut"
     ok $? "a real job, one rank: counted as all four are"
-    shardsim replay "$example" --hardware h100-sxm --beside "$top_srcdir/examples/torch.yaml"
+    shardsim replay "$example" --hardware h100-sxm --beside "$top_srcdir/bench/torch_traces.yaml"
     is 0 "a real job, timed, beside our own program"
     says out "^modelled    204 us on h100-sxm" "a real job: timed"
     says out "^  reduce-scatter      2  16.0 KiB          2      16.0 KiB" "a real job: what FSDP and we do alike"

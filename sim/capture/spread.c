@@ -221,12 +221,15 @@ static int note(struct spread *s)
         text_addf(&ranks, "%s%d", i ? ", " : "", c->traced[i]);
     if (c->ntraced > 8)
         text_addf(&ranks, " and %u more", c->ntraced - 8);
-    status =
-        capture_note(s->capture, s->err,
-                     "%s %s of %d %s read; each other rank is taken to do what the nearest of "
-                     "these before it does, in its own groups along the same axes of the mesh.",
-                     c->ntraced == 1 ? "The trace of rank" : "The traces of ranks",
-                     text_get(&ranks), c->ndevices, c->ntraced == 1 ? "was" : "were");
+    if (ranks.failed)
+        status = no_memory(s->err);
+    else
+        status = capture_note(
+            s->capture, s->err,
+            "%s %s of %d %s read; each other rank is taken to do what the nearest of these before "
+            "it does, in its own groups along the same axes of the mesh.",
+            c->ntraced == 1 ? "The trace of rank" : "The traces of ranks", text_get(&ranks),
+            c->ndevices, c->ntraced == 1 ? "was" : "were");
     text_fini(&ranks);
     if (status == SHD_OK && s->nleft)
         status =
