@@ -11,4 +11,8 @@ examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
 EXTRA_DIST += \
 	%D%/partition_rules.py \
 	%D%/step.hlo.txt \
-	%D%/t5x.gin
+	%D%/t5x.gin \
+	%D%/torch/rank-0.json \
+	%D%/torch/rank-1.json \
+	%D%/torch/rank-2.json \
+	%D%/torch/rank-3.json

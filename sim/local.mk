@@ -35,6 +35,8 @@ libsim_la_SOURCES = \
 	%D%/base/hash.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
+	%D%/base/json_text.c \
+	%D%/base/json_text.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/nearest.c \
@@ -80,10 +82,31 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo_ops.h \
 	%D%/capture/hlo_text.c \
 	%D%/capture/hlo_text.h \
+	%D%/capture/reader.c \
+	%D%/capture/reader.h \
 	%D%/capture/rows.c \
 	%D%/capture/rows.h \
+	%D%/capture/spread.c \
+	%D%/capture/spread.h \
 	%D%/capture/sums.c \
 	%D%/capture/sums.h \
+	%D%/capture/torch_arrays.c \
+	%D%/capture/torch_arrays.h \
+	%D%/capture/torch_chakra.c \
+	%D%/capture/torch_chakra.h \
+	%D%/capture/torch_groups.c \
+	%D%/capture/torch_groups.h \
+	%D%/capture/torch_nest.c \
+	%D%/capture/torch_ops.c \
+	%D%/capture/torch_ops.h \
+	%D%/capture/torch_profiler.c \
+	%D%/capture/torch_profiler.h \
+	%D%/capture/torch_trace.c \
+	%D%/capture/torch_trace.h \
+	%D%/capture/traces.c \
+	%D%/capture/traces.h \
+	%D%/capture/traces_join.c \
+	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/bench.c \

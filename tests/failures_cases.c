@@ -104,6 +104,27 @@
     "  ROOT %r = f32[4]{0} all-reduce(f32[4]{0} %p), channel_id=1, "         \
     "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add\n"                                \
     "}\n"
+/* A call in each of two steps, of one rank of four; an op that says less, and nothing else. */
+#define PROFILED                                                                                  \
+    "{\"distributedInfo\": {\"rank\": 1, \"world_size\": 4, \"pg_config\": [{\"pg_name\": \"1\", "     \
+    "\"pg_desc\": \"mesh_tp\", \"pg_size\": 2, \"ranks\": [0, 1]}]}, \"traceEvents\": [\n"           \
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"ts\": 1, "         \
+    "\"dur\": 9},\n"                                                                             \
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"block 7\", \"ts\": 2, \"dur\": 5},\n" \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"ts\": 3, \"dur\": 1, "  \
+    "\"args\": {\"Collective name\": \"send\", \"In msg nelems\": 8, \"Out msg nelems\": 8, "         \
+    "\"dtype\": \"Half\", \"Group size\": 4, \"Process Group Ranks\": \"[0, 1, 2, 3]\", "             \
+    "\"Dst Rank\": 3}},\n"                                                                       \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"c10d::allreduce_\", \"ts\": 5, \"dur\": 1, "    \
+    "\"args\": {\"Input Dims\": [[[8]]], \"Input type\": [\"TensorList\"]}},\n"                     \
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"gloo:all_reduce\", \"ts\": 6, "        \
+    "\"tid\": 9, \"dur\": 1, \"args\": {\"Input Dims\": [[8]], \"Input type\": [\"float\"]}}]}\n"
+#define CHAKRA                                                                                    \
+    "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"id\": 2, \"name\": "                       \
+    "\"## process_group:init ##\", \"ctrl_deps\": 1, \"inputs\": {\"values\": "                     \
+    "[\"[{\\\"pg_name\\\": \\\"0\\\", \\\"ranks\\\": [], \\\"group_size\\\": 2}]\"]}},\n"           \
+    "{\"id\": 3, \"name\": \"c10d::allreduce_\", \"ctrl_deps\": 1, \"inputs\": {\"values\": "       \
+    "[[[1, 1, 0, 8, 4, \"cpu\"]], \"<Object>\", false, -1]}}]}\n"
 #define JOB                                                                                   \
     "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 "        \
     "--seq-length 4 --max-position-embeddings 4 --vocab-size 16 --micro-batch-size 1 --global-batch-size 4 "       \
@@ -255,6 +276,8 @@ const struct failure_case failure_cases[] = {
     {"replay", "replay a.hlo --mesh dp=2", .inputs = {{"a.hlo", MODULE, 0}}},
     {"replay --json", "replay a.hlo --json --hardware h100-sxm",
      .inputs = {{"a.hlo", MODULE, 0}}},
+    {"replay of a profiler's trace", "replay a.json", .inputs = {{"a.json", PROFILED, 0}}},
+    {"replay of a trace of Chakra", "replay 0.json --json", .inputs = {{"0.json", CHAKRA, 0}}},
     {"replay another file", "replay a.yaml", A_IS(MLP), .exit = 2},
     {"runs of no file", "runs list --file=none.db", NO_FILES, .exit = 3},
     {"plan no file", "plan -q b.yaml", A_IS(MLP), .exit = 2},

@@ -45,6 +45,7 @@ check_PROGRAMS += \
 	%D%/heap \
 	%D%/import \
 	%D%/json_out \
+	%D%/json_text \
 	%D%/kern_attention \
 	%D%/kern_einsum \
 	%D%/kern_experts \
@@ -353,6 +354,7 @@ test_scripts = \
 	%D%/ranks_ends.sh \
 	%D%/readme.sh \
 	%D%/replay.sh \
+	%D%/replay_torch.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \
 	%D%/runs.sh \
@@ -406,6 +408,7 @@ EXTRA_DIST += \
 	%D%/fuzz/scenario_fuzz.c \
 	%D%/failures.jsonl \
 	%D%/fuzz/spec_fuzz.c \
+	%D%/fuzz/torch_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
 	%D%/book.py \

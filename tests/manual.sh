@@ -62,7 +62,8 @@ for file in dp_tp fsdp fsdp_tp llama3 strategies sweep tensor_parallel; do
     cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
     cp "$top_srcdir/results/baselines/scenarios/$file.yaml" "$tmp/here/results/baselines/scenarios"
 done
-cp "$top_srcdir/examples/step.hlo.txt" "$top_srcdir/examples/t5x.gin" "$tmp/here/examples"
+cp -r "$top_srcdir/examples/step.hlo.txt" "$top_srcdir/examples/torch" "$top_srcdir/examples/t5x.gin" \
+    "$tmp/here/examples"
 cp "$top_srcdir/examples/partition_rules.py" "$tmp/here/rules.py"
 chmod -R u+w "$tmp/here"
 cp -r "$tmp/here/scenarios" "$tmp/here/layouts"

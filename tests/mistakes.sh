@@ -96,7 +96,7 @@ test_files() {
     no "a scenario names it: 'hardware: FILE'" plan scenarios/hardware/h100-sxm.yaml
     no "'shardsim import --from megatron FILE' makes a scenario of it" plan job.sh
     no "'shardsim plan FILE' reads it" replay "$good"
-    no "expected it to begin with 'HloModule'" replay plan.txt
+    no "which begins with 'HloModule'" replay plan.txt
     no "'shardsim plan FILE' reads it" import --from megatron "$good"
     no "'shardsim import --from megatron FILE'" import --from torchtitan job.sh
     no "this is a scenario; expected the file of a cluster" plan "$good" -s hardware="./$good"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # replay: what a compiled module says of its collectives, in every notation of groups, in loops,
 # branches and asynchronous pairs; which axes they lie along; how long they take; faults by line.
-# The answers of XLA's own modules are golden.sh's.
+# The answers of XLA's own modules are golden.sh's, and traces of PyTorch are replay_torch.sh's.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -222,7 +222,7 @@ test_faults() {
     printf 'version: 1\n' >"$tmp/m"
     shardsim replay "$tmp/m"
     is 2 "a scenario"
-    says err "begin with 'HloModule'" "a scenario: what was expected"
+    says err "begins with 'HloModule'" "a scenario: what was expected"
     head -n 15 "$example" >"$tmp/m"
     shardsim replay "$tmp/m"
     is 2 "half a module"
@@ -232,6 +232,9 @@ test_faults() {
     says err "has 8 devices, and .* has 4" "a mesh of other devices: said"
     shardsim replay "$example" --devices 8
     is 2 "other devices than the module's"
+    shardsim replay "$example" "$example"
+    is 2 "two modules"
+    says err "step.hlo.txt:1:1: error: .*expected one module" "two modules: said"
     shardsim replay
     is 2 "no file"
     says err "which program" "no file: what is expected"

@@ -36,7 +36,9 @@ static const struct {
                     "'shardsim calibrate --steps FILE' reads it"},
     [FILE_TORCHTITAN] = {"a file of options of torchtitan",
                          "'shardsim import --from torchtitan FILE' makes a scenario of it"},
-    [FILE_TRACE] = {"a trace", "https://ui.perfetto.dev opens it"},
+    [FILE_TRACE] = {"a trace",
+                    "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' counts the "
+                    "collectives of one that PyTorch wrote"},
 };
 
 /* The part of a text that is looked at. */
@@ -84,7 +86,7 @@ static enum file_kind guess_json(struct head head)
 {
     if (has(head, "\"schema\": \"shardsim."))
         return FILE_RESULT;
-    if (has(head, "\"traceEvents\""))
+    if (has(head, "\"traceEvents\"") || has(head, "-chakra."))
         return FILE_TRACE;
     return has(head, "\"model_type\"") || has(head, "\"hidden_size\"") ? FILE_CONFIG : FILE_UNKNOWN;
 }

@@ -17,6 +17,8 @@
 
 #include "base/text.h"
 
+#define AXIS_NAME_MAX 32
+
 static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
 {
     return groups->first[g + 1] - groups->first[g];
@@ -202,18 +204,71 @@ static bool is_mesh(const struct strides *s, int64_t ndevices)
     return s->n - 1 <= SHD_MESH_AXES_MAX && s->values[s->n - 1] == ndevices;
 }
 
-static int make_mesh(struct shd_mesh **out, const struct strides *s, struct shd_error *err)
+/* A name that an axis can have, of "mesh_dp" as PyTorch calls the groups along an axis of its mesh.
+ */
+static bool axis_name(char *out, size_t size, const char *groups_name)
 {
-    char names[SHD_MESH_AXES_MAX][32];
+    static const char prefix[] = "mesh_";
+    const char *name = groups_name ? groups_name : "";
+
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return false;
+    name += sizeof prefix - 1;
+    for (const char *c = name; *c; c++)
+        if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && *c != '_' &&
+            !(c > name && *c >= '0' && *c <= '9'))
+            return false;
+    return *name && snprintf(out, size, "%s", name) < (int)size;
+}
+
+static bool is_name(char names[][AXIS_NAME_MAX], size_t naxes, const char *name)
+{
+    for (size_t a = 0; a < naxes; a++)
+        if (!strcmp(names[a], name))
+            return true;
+    return false;
+}
+
+/* Axes are called as the groups along them are, where these have a name. */
+static void take_names(char names[][AXIS_NAME_MAX], const struct capture *capture,
+                       const struct shd_mesh *mesh)
+{
+    size_t naxes = shd_mesh_naxes(mesh);
+
+    for (uint32_t i = 0; i < capture->ngroups; i++) {
+        char name[AXIS_NAME_MAX];
+        uint32_t axes;
+        bool follow;
+
+        if (!axis_name(name, sizeof name, capture->groups[i].name) || is_name(names, naxes, name))
+            continue;
+        axes = axes_of(&capture->groups[i], mesh, &follow);
+        for (size_t a = 0; a < naxes; a++)
+            if (axes == UINT32_C(1) << a && !strcmp(names[a], shd_mesh_axis_name(mesh, a)))
+                memcpy(names[a], name, sizeof name);
+    }
+}
+
+static int make_mesh(struct shd_mesh **out, const struct capture *capture, const struct strides *s,
+                     struct shd_error *err)
+{
+    char names[SHD_MESH_AXES_MAX][AXIS_NAME_MAX];
     const char *pointers[SHD_MESH_AXES_MAX];
     int32_t sizes[SHD_MESH_AXES_MAX];
     size_t naxes = s->n - 1;
+    struct shd_mesh *unnamed;
+    int status;
 
     for (size_t i = 0; i < naxes; i++) {
         snprintf(names[i], sizeof names[i], "axis%zu", i);
         pointers[i] = names[i];
         sizes[i] = (int32_t)(s->values[naxes - i] / s->values[naxes - i - 1]);
     }
+    status = shd_mesh_create(&unnamed, pointers, sizes, naxes, err);
+    if (status != SHD_OK)
+        return status;
+    take_names(names, capture, unnamed);
+    shd_mesh_destroy(unnamed);
     return shd_mesh_create(out, pointers, sizes, naxes, err);
 }
 
@@ -224,8 +279,10 @@ int axes_infer(struct shd_mesh **out, const struct capture *capture, struct shd_
 
     if (status == SHD_OK)
         status = add_stride(&s, capture->ndevices, err);
+    /* Of a few ranks' messages the pairs do not tell how far an axis reaches. */
     for (uint32_t i = 0; i < capture->ngroups && status == SHD_OK; i++)
-        status = add_list(&s, &capture->groups[i], capture->ndevices, err);
+        if (!capture->groups[i].pairs || !capture->ntraced)
+            status = add_list(&s, &capture->groups[i], capture->ndevices, err);
     if (status == SHD_OK && !is_mesh(&s, capture->ndevices)) {
         s.n = 0;
         status = add_stride(&s, 1, err);
@@ -233,7 +290,7 @@ int axes_infer(struct shd_mesh **out, const struct capture *capture, struct shd_
             status = add_stride(&s, capture->ndevices, err);
     }
     if (status == SHD_OK)
-        status = make_mesh(out, &s, err);
+        status = make_mesh(out, capture, &s, err);
     free(s.values);
     return status;
 }

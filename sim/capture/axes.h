@@ -17,8 +17,8 @@
 uint32_t axes_of(const struct capture_groups *groups, const struct shd_mesh *mesh, bool *follow);
 
 /* A mesh of the devices in which groups lie along axes, as far as one can be told from them: axes
- * "axis0", "axis1", ... from the slowest to the fastest; one axis if none can.  Free it with
- * shd_mesh_destroy().  SHD_ENOMEM. */
+ * "axis0", "axis1", ... from the slowest to the fastest, or as the groups along them are called
+ * ("mesh_tp": "tp"); one axis if none can.  Free it with shd_mesh_destroy().  SHD_ENOMEM. */
 SHD_MUST_CHECK int axes_infer(struct shd_mesh **out, const struct capture *capture,
                               struct shd_error *err);
 

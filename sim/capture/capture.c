@@ -18,6 +18,7 @@ static void free_groups(struct capture_groups *groups)
     free(groups->first);
     free(groups->ids);
     free(groups->spelled);
+    free(groups->name);
 }
 
 void capture_fini(struct capture *capture)
@@ -33,6 +34,7 @@ void capture_fini(struct capture *capture)
     free(capture->groups);
     free(capture->collectives);
     free(capture->notes);
+    free(capture->traced);
     free(capture->title);
     capture_init(capture);
 }

@@ -1,12 +1,12 @@
 /* capture.h - what a program of another system communicates: its collectives, as they were
- * compiled, whoever chose them.
+ * compiled or called, whoever chose them.
  *
- * A capture has no arrays and no shardings, only groups of devices and bytes; hlo.h fills one,
- * and what is asked of it (sums.h, axes.h, rows.h) does not know where it came from.
+ * A capture has no arrays and no shardings, only groups of devices and bytes; readers (reader.h)
+ * fill one, and what is asked of it (sums.h, axes.h, rows.h) does not know where it came from.
  *
  * Bytes received are those of the default algorithms (coll.h).  Another system's text does not say
  * how an array is cut into chunks, so that the members of a group share its bytes evenly: what does
- * not divide goes to the first of them, a byte each.
+ * not divide goes to the first of them, a byte each.  A root is taken to be the first of its group.
  *
  * Thread class: owned by one thread while it is filled, immutable afterwards.
  *
@@ -38,6 +38,7 @@ struct capture_groups {
     int32_t *ids;
     bool pairs;
     char *spelled; /* as the text has it, by which equal ones are found; NULL: by their ids */
+    char *name;    /* as the program calls them, "mesh_tp"; owned; NULL: it does not */
 };
 
 enum capture_phase { CAPTURE_FORWARD, CAPTURE_BACKWARD, CAPTURE_NPHASES };
@@ -63,6 +64,8 @@ struct capture {
     uint32_t ngroups, groups_room;
     struct capture_collective *collectives; /* in the order of the text */
     uint32_t ncollectives, collectives_room;
+    int32_t *traced; /* devices that have told what they do, ascending; NULL: all have */
+    uint32_t ntraced;
     char **notes; /* what was assumed, sentences; owned */
     uint32_t nnotes, notes_room;
 };

@@ -16,7 +16,7 @@ static bool same_text(const char *a, const char *b)
 
 static bool alike(const struct capture_collective *a, const struct capture_collective *b)
 {
-    return a->op == b->op && a->groups == b->groups && a->phase == b->phase &&
+    return !strcmp(a->op, b->op) && a->groups == b->groups && a->phase == b->phase &&
            a->bytes == b->bytes && a->npieces == b->npieces && same_text(a->where, b->where);
 }
 

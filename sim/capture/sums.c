@@ -71,50 +71,56 @@ static uint128 share(uint128 bytes, uint32_t n, uint32_t i)
     return bytes / n + (i < bytes % n ? 1 : 0);
 }
 
-/* Whether the first of a group sends and the others receive; else all receive from all. */
-static bool is_from_first(enum coll_kind kind)
+/* All receive from all; the first sends and the others receive; or they send and it receives. */
+enum flow { FLOW_EVEN, FLOW_FROM_FIRST, FLOW_TO_FIRST, NFLOWS };
+
+static enum flow flow_of(enum coll_kind kind)
 {
-    return kind == COLL_PERMUTE || kind == COLL_BROADCAST;
+    if (kind == COLL_PERMUTE || kind == COLL_BROADCAST || kind == COLL_SCATTER)
+        return FLOW_FROM_FIRST;
+    return kind == COLL_GATHER || kind == COLL_REDUCE ? FLOW_TO_FIRST : FLOW_EVEN;
 }
 
 /* What member `to` of n receives of the group's bytes, and how much of that from member `from`. */
-static uint128 received(bool from_first, uint128 bytes, uint32_t n, uint32_t to)
+static uint128 received(enum flow flow, uint128 bytes, uint32_t n, uint32_t to)
 {
-    if (!from_first)
+    if (flow == FLOW_EVEN)
         return share(bytes, n, to);
+    if (flow == FLOW_TO_FIRST)
+        return to == 0 ? bytes : 0;
     return to == 0 ? 0 : share(bytes, n - 1, to - 1);
 }
 
-static uint128 received_from(bool from_first, uint128 bytes, uint32_t n, uint32_t to, uint32_t from)
+static uint128 received_from(enum flow flow, uint128 bytes, uint32_t n, uint32_t to, uint32_t from)
 {
-    uint128 all = received(from_first, bytes, n, to);
+    uint128 all = received(flow, bytes, n, to);
 
     if (to == from)
         return 0;
-    if (from_first)
+    if (flow == FLOW_FROM_FIRST)
         return from == 0 ? all : 0;
     return share(all, n - 1, from < to ? from : from - 1);
 }
 
 /* What a group of n receives in all collectives of one list of groups that flow in one way. */
-static uint128 list_bytes(const struct capture *capture, uint32_t list, bool from_first, uint32_t n)
+static uint128 list_bytes(const struct capture *capture, uint32_t list, enum flow flow, uint32_t n)
 {
     uint128 sum = 0;
 
     for (uint32_t i = 0; i < capture->ncollectives; i++) {
         const struct capture_collective *c = &capture->collectives[i];
 
-        if (c->groups == list && is_from_first(c->kind) == from_first)
+        if (c->groups == list && flow_of(c->kind) == flow)
             sum += group_bytes(c->kind, c->bytes, n) * c->times;
     }
     return sum;
 }
 
 typedef void (*group_fn)(uint128 *out, const struct capture *capture, const int32_t *ids,
-                         uint32_t n, uint128 bytes, bool from_first);
+                         uint32_t n, uint128 bytes, enum flow flow);
 
 /* Bytes of one list are added up before they are shared: that is quick, and as even as can be. */
-static void each_group(uint128 *out, const struct capture *capture, uint32_t list, bool from_first,
+static void each_group(uint128 *out, const struct capture *capture, uint32_t list, enum flow flow,
                        group_fn add)
 {
     const struct capture_groups *groups = &capture->groups[list];
@@ -127,36 +133,35 @@ static void each_group(uint128 *out, const struct capture *capture, uint32_t lis
         if (!receives(groups, g))
             continue;
         if (n != last)
-            bytes = list_bytes(capture, list, from_first, n);
+            bytes = list_bytes(capture, list, flow, n);
         last = n;
         if (bytes)
-            add(out, capture, groups->ids + groups->first[g], n, bytes, from_first);
+            add(out, capture, groups->ids + groups->first[g], n, bytes, flow);
     }
 }
 
 static void each(uint128 *out, const struct capture *capture, group_fn add)
 {
-    for (uint32_t list = 0; list < capture->ngroups; list++) {
-        each_group(out, capture, list, false, add);
-        each_group(out, capture, list, true, add);
-    }
+    for (uint32_t list = 0; list < capture->ngroups; list++)
+        for (enum flow flow = 0; flow < NFLOWS; flow++)
+            each_group(out, capture, list, flow, add);
 }
 
 static void add_received(uint128 *out, const struct capture *capture, const int32_t *ids,
-                         uint32_t n, uint128 bytes, bool from_first)
+                         uint32_t n, uint128 bytes, enum flow flow)
 {
     (void)capture;
     for (uint32_t to = 0; to < n; to++)
-        out[ids[to]] += received(from_first, bytes, n, to);
+        out[ids[to]] += received(flow, bytes, n, to);
 }
 
 static void add_pairs(uint128 *out, const struct capture *capture, const int32_t *ids, uint32_t n,
-                      uint128 bytes, bool from_first)
+                      uint128 bytes, enum flow flow)
 {
     for (uint32_t to = 0; to < n; to++)
         for (uint32_t from = 0; from < n; from++)
             out[(size_t)ids[to] * (size_t)capture->ndevices + (size_t)ids[from]] +=
-                received_from(from_first, bytes, n, to, from);
+                received_from(flow, bytes, n, to, from);
 }
 
 void sums_by_device(uint128 *out, const struct capture *capture)

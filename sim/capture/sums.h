@@ -22,7 +22,8 @@ uint128 sums_count(const struct capture *capture, const char *op);
 void sums_by_device(uint128 *out, const struct capture *capture);
 
 /* The same by sender: out[receiver][source], zeros before.  Members of a group receive evenly from
- * each other; of a broadcast each receives from the first. */
+ * each other; of a broadcast or scatter each receives from the first, of a gather or reduce the
+ * first from each. */
 void sums_matrix(uint128 *out, const struct capture *capture);
 
 #endif /* CAPTURE_SUMS_H */

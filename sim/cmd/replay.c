@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/file_kind.h"
 #include "capture/axes.h"
-#include "capture/hlo.h"
+#include "capture/reader.h"
+#include "capture/spread.h"
 #include "cmd/args.h"
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
@@ -20,17 +19,30 @@
 #include "cmd/replay_report.h"
 #include "cmd/show.h"
 
-#define TEXT_MAX_BYTES ((size_t)1 << 30) /* of a module: the largest that were dumped are less */
-
 struct options {
     struct canvas canvas;
-    const char *file, *mesh, *hardware, *beside, *strategy;
-    int32_t devices;
-    uint64_t trips;
+    char **files; /* of argv */
+    size_t nfiles, files_room;
+    const char *mesh, *hardware, *beside, *strategy;
+    struct reader_request request;
     bool json, matrix;
 };
 
-enum { KEY_BESIDE = 4100, KEY_DEVICES, KEY_HARDWARE, KEY_MATRIX, KEY_TRIPS };
+enum { KEY_BESIDE = 4100, KEY_DEVICES, KEY_HARDWARE, KEY_MATRIX, KEY_STEP, KEY_TRIPS };
+
+static void add_file(struct options *o, char *file, struct argp_state *state)
+{
+    if (o->nfiles == o->files_room) {
+        size_t room = o->files_room * 2 + 8;
+        char **more = reallocarray(o->files, room, sizeof *more);
+
+        if (!more)
+            args_error(state, "no memory for %zu files", room);
+        o->files = more;
+        o->files_room = room;
+    }
+    o->files[o->nfiles++] = file;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -53,7 +65,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->beside = arg;
         return 0;
     case KEY_DEVICES:
-        o->devices = (int32_t)args_parse_count("devices", arg, 1, CAPTURE_DEVICES_MAX, state);
+        o->request.devices =
+            (int32_t)args_parse_count("devices", arg, 1, CAPTURE_DEVICES_MAX, state);
         return 0;
     case KEY_HARDWARE:
         o->hardware = arg;
@@ -61,18 +74,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_MATRIX:
         o->matrix = true;
         return 0;
+    case KEY_STEP:
+        o->request.step = (int64_t)args_parse_count("step", arg, 0, INT32_MAX, state);
+        return 0;
     case KEY_TRIPS:
-        o->trips = (uint64_t)args_parse_count("trips", arg, 1, UINT32_MAX, state);
+        o->request.trips = (uint64_t)args_parse_count("trips", arg, 1, UINT32_MAX, state);
         return 0;
     case ARGP_KEY_ARG:
-        if (o->file)
-            args_error(state, "one file at a time; '%s' is a second", arg);
-        o->file = arg;
+        add_file(o, arg, state);
         return 0;
     case ARGP_KEY_END:
-        if (!o->file)
+        if (!o->nfiles)
             args_error(state, "which program? expected the file of a compiled XLA module, as "
-                              "compiled.as_text() of JAX gives it");
+                              "compiled.as_text() of JAX gives it, or traces of PyTorch");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -81,23 +95,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int read_capture(struct capture *out, const struct options *o)
 {
-    const struct hlo_request request = {.devices = o->devices, .trips = o->trips};
     struct diag diag = DIAG_INIT;
-    struct text text = TEXT_INIT;
-    struct shd_error err;
-    int status = file_read(&text, o->file, TEXT_MAX_BYTES, &err);
+    int status = reader_read(out, o->files, o->nfiles, &o->request, &diag);
 
-    if (status != SHD_OK)
-        diag_failure(&diag, (struct place){o->file, 0, 0}, status, "%s", err.text);
-    else if (file_kind_refuse(&diag, o->file, text_get(&text), text.length, FILE_MODULE))
-        status = SHD_EINVAL;
-    else if (!hlo_is_module(text_get(&text), text.length))
-        diag_error(&diag, (struct place){o->file, 1, 1},
-                   "not the text of a compiled XLA module; expected it to begin with 'HloModule', "
-                   "as what jax.jit(f).lower(...).compile().as_text() gives");
-    else
-        status = hlo_read(out, o->file, text_get(&text), text.length, &request, &diag);
-    text_fini(&text);
     diag_write(&diag, stderr);
     status = status == SHD_OK && !diag.nerrors ? CMD_OK : cmd_exit_of_input(&diag);
     diag_fini(&diag);
@@ -116,7 +116,7 @@ static int find_mesh(struct shd_mesh **out, const struct options *o, const struc
     if (status != CMD_OK || shd_mesh_size(*out) == capture->ndevices)
         return status;
     cmd_error("mesh '%s' has %d devices, and %s has %d; expected as many", o->mesh,
-              shd_mesh_size(*out), o->file, capture->ndevices);
+              shd_mesh_size(*out), o->files[0], capture->ndevices);
     return CMD_USAGE;
 }
 
@@ -156,7 +156,7 @@ static int tell(const struct replay_report *report, const struct options *o)
     return status;
 }
 
-static int replay(const struct options *o, const struct capture *capture, struct chosen *chosen)
+static int replay(const struct options *o, struct capture *capture, struct chosen *chosen)
 {
     struct replay_report report = {.capture = capture,
                                    .mesh_is_inferred = !o->mesh,
@@ -168,6 +168,8 @@ static int replay(const struct options *o, const struct capture *capture, struct
     struct rows rows;
     int status = find_mesh(&mesh, o, capture);
 
+    if (status == CMD_OK && spread_over(capture, mesh, &err) != SHD_OK)
+        status = show_failure("cannot tell the other ranks", &err);
     if (status == CMD_OK && o->hardware)
         status = cluster_find(&hardware, o->hardware, mesh, capture->ndevices, NULL);
     if (status == CMD_OK) {
@@ -198,6 +200,8 @@ static int run(int argc, char **argv)
          "Your mesh, e.g. dp=2,tp=4, the last axis the fastest; if not given, one is inferred from "
          "the groups",
          0},
+        {"step", KEY_STEP, "N", 0,
+         "Of traces: count the step ProfilerStep#N; if not given, the commonest is", 0},
         {"strategy", 'S', "NAME", 0, "The strategy of --beside, where it has several", 0},
         {"trips", KEY_TRIPS, "N", 0, "How often loops go round whose text does not tell", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
@@ -205,23 +209,31 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "FILE",
-        "Count the collectives of a program that XLA compiled, from the text of its module: which "
-        "there are, how often a step does each (those in loops, too), along which axes of the mesh "
-        "their groups lie, and what every device receives.\v"
+        "FILE...",
+        "Count the collectives of another system's program: which there are, how often a step does "
+        "each, along which axes of the mesh their groups lie, and what every device receives.  The "
+        "program is one that XLA compiled, given as the text of its module, or one that PyTorch "
+        "ran, given as the traces of its ranks: files, or folders of them.  What a file is, its "
+        "content tells.\v"
         "The text is what JAX gives for a function f and its arguments:\n"
-        "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n\n"
+        "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n"
+        "A trace is what export_chrome_trace() of PyTorch's profiler writes, or its "
+        "ExecutionTraceObserver.  Ranks whose traces are not given are taken to be like those "
+        "whose "
+        "traces are.\n\n"
         "Examples:\n"
         "  What does the compiled step communicate, on the mesh it was written for?\n"
         "    shardsim replay examples/step.hlo.txt --mesh dp=2,tp=2\n"
         "  How long does that take on H100s?\n"
         "    shardsim replay examples/step.hlo.txt --hardware h100-sxm\n"
         "  Who sends how much to whom?\n"
-        "    shardsim replay examples/step.hlo.txt --matrix\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim replay examples/step.hlo.txt --matrix\n"
+        "  What did four ranks of a PyTorch job communicate?\n"
+        "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};
-    struct options o = {.file = NULL};
+    struct options o = {.request = READER_REQUEST_INIT};
     struct chosen chosen = {.path = NULL};
     struct capture capture;
     int status;
@@ -237,7 +249,9 @@ static int run(int argc, char **argv)
     if (o.beside)
         chosen_fini(&chosen);
     capture_fini(&capture);
+    free(o.files);
     return status;
 }
 
-const struct cmd cmd_replay = {"replay", "a compiled XLA program's collectives, counted", run};
+const struct cmd cmd_replay = {"replay", "collectives of XLA's and PyTorch's programs, counted",
+                               run};

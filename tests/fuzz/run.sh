@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo import_rules graph_text hardware scenario query
+[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch import_rules graph_text hardware scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
 sanitize=-fsanitize=fuzzer-no-link,address,undefined
@@ -43,6 +43,19 @@ seed() {
     esac
 }
 
+# A profiler's trace of two ranks, and one of Chakra, short enough to be changed.
+torch_seeds() {
+    call='{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 7, "tid": 7, "ts": 10.5, "dur": 5, "args": {"Collective name": "all_gather", "In msg nelems": 8, "Out msg nelems": 16, "dtype": "Float", "Group size": 2, "Process Group Ranks": "[0, 1]"}}'
+    step='{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 1, "dur": 50}'
+    op='{"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 7, "tid": 7, "ts": 20, "dur": 5, "args": {"Input Dims": [[[8, 2]], []], "Input type": ["TensorList", ""]}}'
+    for rank in 0 1; do
+        printf '{"distributedInfo": {"rank": %s, "world_size": 4, "pg_config": [{"pg_name": "1", "pg_desc": "mesh_dp", "pg_size": 2, "ranks": [0, 1]}]}, "traceEvents": [%s, %s, %s]}\0' \
+            "$rank" "$step" "$call" "$op"
+    done >corpus/torch/profiler
+    sed -n '1p;4p;5p;/"c10d::_allgather_base_"/{s/,$/]}/p;q;}' "$src/examples/torch/rank-0.json" >corpus/torch/chakra
+    cp "$src/examples/torch/rank-1.json" corpus/torch
+}
+
 for name in "$@"; do
     # shellcheck disable=SC2086  # libs are words
     "$CLANG" -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
@@ -52,6 +65,7 @@ for name in "$@"; do
     mkdir -p "corpus/$name"
     seed "$name" >"corpus/$name/seed"
     [ "$name" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$name"
+    [ "$name" != torch ] || torch_seeds
     [ "$name" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
     [ "$name" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
     [ "$name" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "capture/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/file_kind.h"
+#include "capture/hlo.h"
+#include "capture/torch_chakra.h"
+#include "capture/torch_profiler.h"
+
+#define TEXT_MAX_BYTES ((size_t)1 << 30) /* of standard input: a file is mapped */
+
+struct reading {
+    struct capture *out;
+    struct traces traces;
+    const struct reader_request *request;
+    struct diag *diag;
+    const struct format *format; /* of the first file */
+    uint32_t nfiles;
+    char *first_file; /* owned */
+};
+
+/* ---- formats ---- */
+
+struct format {
+    const char *what;
+    bool (*is)(const char *text, size_t length);
+    int (*read)(struct reading *r, const char *file, const char *text, size_t length);
+    bool is_of_rank; /* one file a rank */
+};
+
+static int read_hlo(struct reading *r, const char *file, const char *text, size_t length)
+{
+    const struct hlo_request request = {.devices = r->request->devices, .trips = r->request->trips};
+
+    return hlo_read(r->out, file, text, length, &request, r->diag);
+}
+
+static int read_profiler(struct reading *r, const char *file, const char *text, size_t length)
+{
+    return torch_profiler_read(&r->traces, file, text, length, r->diag);
+}
+
+static int read_chakra(struct reading *r, const char *file, const char *text, size_t length)
+{
+    return torch_chakra_read(&r->traces, file, text, length, r->diag);
+}
+
+static const struct format formats[] = {
+    {"the text of a compiled XLA module", hlo_is_module, read_hlo, false},
+    {"a trace of PyTorch's profiler", torch_profiler_is, read_profiler, true},
+    {"an execution trace of PyTorch", torch_chakra_is, read_chakra, true},
+};
+
+static const struct format *find_format(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (formats[i].is(text, length))
+            return &formats[i];
+    return NULL;
+}
+
+/* ---- a file ---- */
+
+static int refuse(struct reading *r, const char *file, const char *text, size_t length)
+{
+    struct place place = {file, 1, 1};
+
+    if (length >= 2 && !memcmp(text, "\x1f\x8b", 2))
+        diag_error(r->diag, place, "this is compressed; decompress it first: gunzip -k %s", file);
+    else if (!file_kind_refuse(r->diag, file, text, length, FILE_MODULE))
+        diag_error(
+            r->diag, place,
+            "not a program that can be replayed; expected the text of a compiled XLA module, "
+            "which begins with 'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a "
+            "trace of PyTorch (export_chrome_trace() of its profiler, or its "
+            "ExecutionTraceObserver)");
+    return SHD_EINVAL;
+}
+
+/* A text of a known format; of a folder, others are passed over. */
+static int read_text(struct reading *r, const char *file, const char *text, size_t length,
+                     bool of_folder)
+{
+    const struct format *format = find_format(text, length);
+
+    if (!format && of_folder && !(length >= 2 && !memcmp(text, "\x1f\x8b", 2)))
+        return SHD_OK;
+    if (!format)
+        return refuse(r, file, text, length);
+    if (r->format && !(r->format->is_of_rank && format->is_of_rank)) {
+        diag_error(r->diag, (struct place){file, 1, 1},
+                   "this is %s, and '%s' is %s; expected one module, or traces of the ranks of one "
+                   "job",
+                   format->what, r->first_file, r->format->what);
+        return SHD_EINVAL;
+    }
+    if (!r->format) {
+        r->format = format;
+        r->first_file = strdup(file);
+        if (!r->first_file) {
+            diag_no_memory(r->diag);
+            return SHD_ENOMEM;
+        }
+    }
+    r->nfiles++;
+    return format->read(r, file, text, length);
+}
+
+static int read_mapped(struct reading *r, const char *file, bool of_folder)
+{
+    const uint8_t *bytes;
+    uint64_t nbytes;
+    struct shd_error err;
+    int status = file_map(&bytes, &nbytes, file, &err);
+
+    if (status != SHD_OK) {
+        diag_failure(r->diag, (struct place){file, 0, 0}, status, "%s", err.text);
+        return status;
+    }
+    status = read_text(r, file, bytes ? (const char *)bytes : "", nbytes, of_folder);
+    file_unmap(bytes, nbytes);
+    return status;
+}
+
+static int read_file(struct reading *r, const char *file)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status = file_read(&text, file, TEXT_MAX_BYTES, &err);
+
+    if (status == SHD_OK)
+        status = read_text(r, file, text_get(&text), text.length, false);
+    else
+        diag_failure(r->diag, (struct place){file, 0, 0}, status, "%s", err.text);
+    text_fini(&text);
+    return status;
+}
+
+/* ---- folders ---- */
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int read_entry(struct reading *r, const char *folder, const char *name)
+{
+    struct text path = TEXT_INIT;
+    struct stat info;
+    int status = SHD_OK;
+
+    text_addf(&path, "%s/%s", folder, name);
+    if (path.failed) {
+        diag_no_memory(r->diag);
+        status = SHD_ENOMEM;
+    } else if (!stat(text_get(&path), &info) && S_ISREG(info.st_mode)) {
+        status = read_mapped(r, text_get(&path), true);
+    }
+    text_fini(&path);
+    return status;
+}
+
+static int read_folder(struct reading *r, const char *folder)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_shown, alphasort), status = SHD_OK;
+    uint32_t before = r->nfiles;
+
+    if (n < 0) {
+        if (errno == ENOMEM)
+            diag_no_memory(r->diag);
+        else
+            diag_error(r->diag, (struct place){folder, 0, 0}, "cannot read this folder: %s",
+                       strerror(errno));
+        return diag_status(r->diag, 0);
+    }
+    for (int i = 0; i < n; i++) {
+        if (status == SHD_OK)
+            status = read_entry(r, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == SHD_OK && r->nfiles == before) {
+        diag_error(r->diag, (struct place){folder, 0, 0},
+                   "no file of this folder is a trace of PyTorch or a compiled XLA module");
+        status = SHD_EINVAL;
+    }
+    return status;
+}
+
+static int read_path(struct reading *r, const char *path)
+{
+    struct stat info;
+
+    if (strcmp(path, "-") != 0 && !stat(path, &info)) {
+        if (S_ISDIR(info.st_mode))
+            return read_folder(r, path);
+        if (S_ISREG(info.st_mode))
+            return read_mapped(r, path, false);
+    }
+    return read_file(r, path);
+}
+
+/* ---- the whole ---- */
+
+static size_t trimmed(const char *path)
+{
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n;
+}
+
+/* Of traces: the last part of the path, and how many more were given. */
+static int make_title(struct reading *r, const char *path, size_t npaths)
+{
+    size_t n = trimmed(path), begin = n;
+    struct text title = TEXT_INIT;
+
+    while (begin && path[begin - 1] != '/')
+        begin--;
+    text_addf(&title, "%.*s", (int)(n - begin), path + begin);
+    if (npaths > 1)
+        text_addf(&title, " and %zu more", npaths - 1);
+    r->out->title = text_take(&title);
+    text_fini(&title);
+    if (r->out->title)
+        return SHD_OK;
+    diag_no_memory(r->diag);
+    return SHD_ENOMEM;
+}
+
+static int finish(struct reading *r, char *const *paths, size_t npaths)
+{
+    const struct traces_request request = {.devices = r->request->devices,
+                                           .step = r->request->step};
+    int status;
+
+    if (!r->format->is_of_rank)
+        return SHD_OK;
+    status = make_title(r, paths[0], npaths);
+    return status == SHD_OK ? traces_join(r->out, &r->traces, &request, r->diag) : status;
+}
+
+int reader_read(struct capture *out, char *const *paths, size_t npaths,
+                const struct reader_request *request, struct diag *diag)
+{
+    struct reading r = {.out = out, .request = request, .diag = diag};
+    int status = SHD_OK;
+
+    traces_init(&r.traces);
+    for (size_t i = 0; i < npaths && status == SHD_OK; i++)
+        status = read_path(&r, paths[i]);
+    if (status == SHD_OK)
+        status = finish(&r, paths, npaths);
+    traces_fini(&r.traces);
+    free(r.first_file);
+    return status;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "capture/torch_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- process groups ---- */
+
+static bool read_group(struct torch_trace *trace, struct json_text *j)
+{
+    struct torch_group group = {.size = TORCH_UNKNOWN};
+    struct json_piece key;
+
+    if (!json_text_open(j, '{'))
+        return json_text_skip(j);
+    while (json_text_key(j, &key)) {
+        const char *from = json_text_peek(j) ? j->at : NULL;
+        bool taken = false;
+
+        if (json_piece_is(key, "pg_name"))
+            taken = json_text_string(j, &group.name);
+        else if (json_piece_is(key, "pg_desc"))
+            taken = json_text_string(j, &group.description);
+        else if (json_piece_is(key, "backend_id"))
+            taken = json_text_number(j, &group.id);
+        else if (json_piece_is(key, "pg_size") || json_piece_is(key, "group_size"))
+            taken = json_text_int(j, &group.size);
+        else if (json_piece_is(key, "ranks")) {
+            taken = json_text_string(j, &group.ranks) || json_text_skip(j);
+            if (taken && !group.ranks.at)
+                group.ranks = (struct json_piece){from, (size_t)(j->at - from)};
+        }
+        if (!taken)
+            (void)json_text_skip(j);
+    }
+    if (j->fault || !torch_trace_grow(trace, (void **)&trace->groups, &trace->groups_room,
+                                      trace->ngroups, sizeof *trace->groups))
+        return false;
+    trace->groups[trace->ngroups++] = group;
+    return true;
+}
+
+bool torch_trace_read_groups(struct torch_trace *trace, struct json_text *j)
+{
+    if (!json_text_open(j, '['))
+        return json_text_skip(j);
+    while (json_text_item(j))
+        if (!read_group(trace, j))
+            return false;
+    return !j->fault;
+}
+
+bool torch_trace_read_groups_of_string(struct torch_trace *trace, struct json_piece string)
+{
+    struct json_text j;
+    size_t n = 0;
+
+    if (trace->description)
+        return true; /* the profiler was begun again: the groups are the same */
+    trace->description = malloc(string.length + 1);
+    if (!trace->description) {
+        diag_no_memory(trace->diag);
+        return false;
+    }
+    for (size_t i = 0; i < string.length; i++) {
+        i += string.at[i] == '\\' && i + 1 < string.length;
+        trace->description[n++] = string.at[i];
+    }
+    json_text_init(&j, trace->description, n);
+    return torch_trace_read_groups(trace, &j) || !trace->diag->no_memory;
+}
+
+/* ---- which ranks a group has ---- */
+
+static bool add_rank(struct torch_trace *trace, struct torch_ranks *ranks, int64_t rank)
+{
+    if (rank < 0 || rank >= CAPTURE_DEVICES_MAX)
+        return false;
+    if (!torch_trace_grow(trace, (void **)&ranks->ids, &ranks->room, ranks->n, sizeof *ranks->ids))
+        return false;
+    ranks->ids[ranks->n++] = (int32_t)rank;
+    return true;
+}
+
+static bool add_ranks(struct torch_trace *trace, struct torch_ranks *ranks, int64_t start,
+                      int64_t stride, int64_t size)
+{
+    if (size < 1 || size > CAPTURE_DEVICES_MAX || start < 0 || start >= CAPTURE_DEVICES_MAX ||
+        stride < 1 || stride >= CAPTURE_DEVICES_MAX)
+        return false;
+    ranks->n = 0;
+    for (int64_t i = 0; i < size; i++)
+        if (!add_rank(trace, ranks, start + i * stride))
+            return false;
+    return true;
+}
+
+/* "[0, 1, 2, 3]"; "[0, 2, ...]" and "[0, 2, ..., 62]" go on as they begin, to so many. */
+static bool parse_ranks(struct torch_trace *trace, struct torch_ranks *ranks,
+                        struct json_piece text, int64_t size)
+{
+    const char *at = text.at, *end = text.at + text.length;
+    bool cut = false;
+
+    ranks->n = 0;
+    while (at < end) {
+        int64_t rank = 0;
+
+        if (*at == '.') {
+            cut = true;
+            break;
+        }
+        if (*at < '0' || *at > '9') {
+            at++;
+            continue;
+        }
+        for (; at < end && *at >= '0' && *at <= '9' && rank < CAPTURE_DEVICES_MAX; at++)
+            rank = rank * 10 + (*at - '0');
+        if (!add_rank(trace, ranks, rank))
+            return false;
+    }
+    if (!cut)
+        return ranks->n > 0;
+    if (ranks->n < 2)
+        return false;
+    for (uint32_t i = 2; i < ranks->n; i++)
+        if (ranks->ids[i] - ranks->ids[i - 1] != ranks->ids[1] - ranks->ids[0])
+            return false;
+    return add_ranks(trace, ranks, ranks->ids[0], ranks->ids[1] - ranks->ids[0], size);
+}
+
+static bool is_twice(const struct traces_group *group)
+{
+    for (uint32_t i = 1; i < group->n; i++)
+        if (group->ids[i] == group->ids[i - 1])
+            return true;
+    return false;
+}
+
+/* Add the group to the traces.  False: a rank is in it twice, or no memory. */
+static bool keep_ranks(uint32_t *out, struct torch_trace *trace, const struct torch_ranks *ranks,
+                       struct json_piece description)
+{
+    struct shd_error err;
+    uint32_t name = 0;
+    int status = SHD_OK;
+
+    if (description.length && !json_piece_is(description, "undefined"))
+        status = traces_add_word(&name, trace->traces, description, &err);
+    if (status == SHD_OK)
+        status = traces_add_group(out, trace->traces, ranks->ids, ranks->n, name, &err);
+    return !torch_trace_failed(trace, status, &err) && !is_twice(&trace->traces->groups[*out]);
+}
+
+bool torch_group_described(uint32_t *out, struct torch_trace *trace, struct torch_group *group,
+                           struct torch_ranks *ranks)
+{
+    if (!group->group) {
+        /* No ranks: all there are. */
+        if (!parse_ranks(trace, ranks, group->ranks, group->size) &&
+            (ranks->n || !add_ranks(trace, ranks, 0, 1, group->size)))
+            return false;
+        if (!keep_ranks(&group->group, trace, ranks, group->description))
+            return false;
+        group->group++;
+    }
+    *out = group->group - 1;
+    return true;
+}
+
+static struct torch_group *find_group(struct torch_trace *trace, struct json_piece name)
+{
+    for (uint32_t i = 0; i < trace->ngroups && name.length; i++) {
+        struct torch_group *group = &trace->groups[i];
+
+        if ((group->name.length == name.length && !memcmp(group->name.at, name.at, name.length)) ||
+            (group->id.length == name.length && !memcmp(group->id.at, name.at, name.length)))
+            return group;
+    }
+    return NULL;
+}
+
+/* What a group's size must be, as the arrays of the call tell; TORCH_UNKNOWN. */
+static int64_t told_size(const struct torch_call *call)
+{
+    int64_t in = call->in_elements, out = call->out_elements;
+
+    if (call->group_size > 0)
+        return call->group_size;
+    if (in > 0 && out > 0 && call->op->kind == COLL_ALL_GATHER && out % in == 0)
+        return out / in;
+    if (in > 0 && out > 0 && call->op->kind == COLL_REDUCE_SCATTER && in % out == 0)
+        return in / out;
+    return TORCH_UNKNOWN;
+}
+
+/* The first of the described groups that a call may be of, which does not say. */
+static bool guessed_group(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
+                          struct torch_ranks *ranks)
+{
+    int64_t size = told_size(call);
+    struct torch_group *first = NULL;
+    uint32_t fit = 0;
+
+    for (uint32_t i = 0; i < trace->ngroups; i++)
+        if (size == TORCH_UNKNOWN || trace->groups[i].size == size) {
+            first = first ? first : &trace->groups[i];
+            fit++;
+        }
+    trace->traces->nguessed += fit > 1;
+    if (first)
+        return torch_group_described(out, trace, first, ranks);
+    if (trace->ngroups && size != trace->world)
+        return false;
+    size = trace->world > 0 ? trace->world : size;
+    return add_ranks(trace, ranks, 0, 1, size) &&
+           keep_ranks(out, trace, ranks, (struct json_piece){NULL, 0});
+}
+
+static bool has_digit(struct json_piece piece)
+{
+    for (size_t i = 0; i < piece.length; i++)
+        if (piece.at[i] >= '0' && piece.at[i] <= '9')
+            return true;
+    return false;
+}
+
+bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
+                    struct torch_ranks *ranks)
+{
+    static const struct json_piece no_name = {NULL, 0};
+    struct torch_group *group = find_group(trace, call->group_name);
+
+    if (group && torch_group_described(out, trace, group, ranks))
+        return true;
+    if (has_digit(call->group_ranks))
+        return parse_ranks(trace, ranks, call->group_ranks, call->group_size) &&
+               keep_ranks(out, trace, ranks, group ? group->description : no_name);
+    if (call->group_stride > 0 && call->group_start >= 0)
+        return add_ranks(trace, ranks, call->group_start, call->group_stride, call->group_size) &&
+               keep_ranks(out, trace, ranks, no_name);
+    return guessed_group(out, trace, call, ranks);
+}

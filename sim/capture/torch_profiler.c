@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "capture/torch_profiler.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "capture/torch_arrays.h"
+#include "capture/torch_trace.h"
+
+#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: its first events are there */
+
+bool torch_profiler_is(const char *text, size_t length)
+{
+    struct json_piece head = {text, length < LOOKED_AT_MAX ? length : LOOKED_AT_MAX};
+    struct json_text j;
+    char c;
+
+    json_text_init(&j, text, length);
+    c = json_text_peek(&j);
+    return (c == '{' || c == '[') &&
+           (json_piece_has(head, "\"traceEvents\"") || json_piece_has(head, "\"ph\"") ||
+            json_piece_has(head, "\"distributedInfo\""));
+}
+
+/* What an event has, before its `args` are looked at. */
+struct fields {
+    struct json_piece phase, category, name, ts, dur;
+    uint64_t thread;
+    struct json_text at, args; /* where it stands, and they */
+    bool has_args;
+};
+
+/* ---- what a call tells ---- */
+
+/* What process groups tell. */
+static bool read_group_arg(struct torch_call *call, struct json_piece key, struct json_text *j)
+{
+    struct json_piece piece;
+
+    if (json_piece_is(key, "In msg nelems"))
+        return json_text_int(j, &call->in_elements);
+    if (json_piece_is(key, "Out msg nelems"))
+        return json_text_int(j, &call->out_elements);
+    if (json_piece_is(key, "Group size"))
+        return json_text_int(j, &call->group_size);
+    if (json_piece_is(key, "Global rank start"))
+        return json_text_int(j, &call->group_start);
+    if (json_piece_is(key, "Global rank stride"))
+        return json_text_int(j, &call->group_stride);
+    if (json_piece_is(key, "Rank"))
+        return json_text_int(j, &call->own);
+    if (json_piece_is(key, "Src Rank") || json_piece_is(key, "Dst Rank"))
+        return json_text_int(j, &call->other);
+    if (json_piece_is(key, "Process Group Name"))
+        return json_text_string(j, &call->group_name);
+    if (json_piece_is(key, "Process Group Ranks"))
+        return json_text_string(j, &call->group_ranks);
+    if (json_piece_is(key, "Is asynchronized op")) {
+        call->async = json_text_true(j);
+        return call->async;
+    }
+    if (!json_piece_is(key, "dtype") || !json_text_string(j, &piece))
+        return false;
+    call->element_bytes = (int64_t)torch_element_bytes(piece);
+    return true;
+}
+
+static bool read_args(struct torch_call *call, struct torch_arrays *arrays, struct json_text j)
+{
+    struct json_piece key, name;
+    bool named = false;
+
+    if (!json_text_open(&j, '{'))
+        return false;
+    while (json_text_key(&j, &key)) {
+        bool taken = false;
+
+        if (json_piece_is(key, "Collective name")) {
+            taken = named = json_text_string(&j, &name);
+            if (named) {
+                call->name = name;
+                call->op = torch_op_find(name);
+            }
+        } else if (json_piece_is(key, "Input Dims")) {
+            taken = torch_arrays_read_dims(arrays, &j);
+        } else if (json_piece_is(key, "Input type")) {
+            taken = torch_arrays_read_types(arrays, &j);
+        } else if (json_piece_is(key, "Concrete Inputs")) {
+            taken = torch_arrays_read_scalars(arrays, &j);
+        } else {
+            taken = read_group_arg(call, key, &j);
+        }
+        if (!taken)
+            (void)json_text_skip(&j);
+    }
+    return named;
+}
+
+static bool add_call(struct torch_trace *trace, struct torch_event *event,
+                     const struct fields *fields)
+{
+    struct torch_arrays arrays = {.n = 0};
+    struct torch_call call = torch_call_named(torch_op_name(event->name), event->role);
+    bool named = fields->has_args && read_args(&call, &arrays, fields->args);
+
+    call.at = fields->at;
+    if (event->role == TORCH_GROUP_CALL || event->role == TORCH_KERNEL) {
+        /* A record without a name says less than the op around it; one that only waits nothing. */
+        if (!named || (call.op && !call.op->op))
+            return true;
+        if (call.op && (call.op->sends || call.op->receives))
+            call.other_in_group = call.own;
+    } else {
+        if (call.op && !call.op->op)
+            return true;
+        torch_arrays_of_call(&arrays, &call);
+    }
+    if (call.element_bytes == 0) {
+        diag_error(trace->diag, json_text_place(&call.at, trace->file),
+                   "'%.*s' has elements of a type that is not known here",
+                   (int)(call.name.length < 60 ? call.name.length : 60), call.name.at);
+        return false;
+    }
+    return torch_trace_add_call(trace, &call, event);
+}
+
+/* ---- events ---- */
+
+/* Numbers or strings: only whether two are the same matters. */
+static uint64_t read_thread(struct json_text *j, uint64_t thread)
+{
+    struct json_piece piece;
+
+    if (json_text_string(j, &piece) || json_text_number(j, &piece))
+        return hash_bytes(thread, piece.at, piece.length);
+    (void)json_text_skip(j);
+    return thread;
+}
+
+static bool read_fields(struct fields *f, struct json_text *j)
+{
+    struct json_piece key;
+    uint64_t process = HASH_BEGIN, thread = HASH_BEGIN;
+
+    *f = (struct fields){.has_args = false};
+    (void)json_text_peek(j);
+    f->at = json_text_again(j);
+    if (!json_text_open(j, '{'))
+        return json_text_skip(j);
+    while (json_text_key(j, &key)) {
+        bool taken = true;
+
+        if (json_piece_is(key, "ph"))
+            taken = json_text_string(j, &f->phase);
+        else if (json_piece_is(key, "cat"))
+            taken = json_text_string(j, &f->category);
+        else if (json_piece_is(key, "name"))
+            taken = json_text_string(j, &f->name);
+        else if (json_piece_is(key, "ts"))
+            taken = json_text_number(j, &f->ts);
+        else if (json_piece_is(key, "dur"))
+            taken = json_text_number(j, &f->dur);
+        else if (json_piece_is(key, "pid"))
+            process = read_thread(j, process);
+        else if (json_piece_is(key, "tid"))
+            thread = read_thread(j, thread);
+        else
+            taken = false;
+        if (!taken && json_piece_is(key, "args") && json_text_peek(j)) {
+            f->args = json_text_again(j);
+            f->has_args = true;
+        }
+        if (!taken)
+            (void)json_text_skip(j);
+    }
+    f->thread = hash_bytes(process, &thread, sizeof thread);
+    return !j->fault;
+}
+
+/* What matters of an event.  False: nothing. */
+static bool role_of(enum torch_role *role, const struct fields *f)
+{
+    if (!json_piece_is(f->phase, "X") || json_piece_begins(f->category, "gpu_"))
+        return false;
+    if (json_piece_is(f->category, "kernel")) {
+        *role = TORCH_KERNEL;
+        return json_piece_begins(f->name, "nccl");
+    }
+    if (!json_piece_is(f->category, "cpu_op") && !json_piece_is(f->category, "user_annotation"))
+        return false;
+    return torch_role_of(role, f->name, json_piece_is(f->category, "user_annotation"));
+}
+
+static bool read_event(struct torch_trace *trace, struct json_text *j)
+{
+    struct torch_event event = {.call = 0};
+    struct fields f;
+    int64_t dur = 0;
+
+    if (!read_fields(&f, j))
+        return false;
+    if (!role_of(&event.role, &f) || event.role == TORCH_FUNCTIONAL)
+        return true;
+    event.thread = f.thread;
+    event.name = f.name;
+    /* In ns; the times themselves are in us. */
+    if (!json_piece_thousandths(f.ts, &event.begin) ||
+        (f.dur.length && !json_piece_thousandths(f.dur, &dur)) || dur < 0 ||
+        __builtin_add_overflow(event.begin, dur, &event.end)) {
+        diag_error(trace->diag, json_text_place(&f.at, trace->file),
+                   "an event without a time; expected its 'ts' and 'dur' in microseconds");
+        return false;
+    }
+    return event.role < TORCH_OP ? torch_trace_add_event(trace, &event)
+                                 : add_call(trace, &event, &f);
+}
+
+static bool read_events(struct torch_trace *trace, struct json_text *j)
+{
+    if (!json_text_open(j, '['))
+        return json_text_skip(j);
+    while (json_text_item(j))
+        if (!read_event(trace, j))
+            return false;
+    return !j->fault;
+}
+
+/* {"backend": "nccl", "rank": 0, "world_size": 8, "pg_config": [...]} */
+static bool read_job(struct torch_trace *trace, struct json_text *j)
+{
+    struct json_piece key;
+
+    if (!json_text_open(j, '{'))
+        return json_text_skip(j);
+    while (json_text_key(j, &key)) {
+        bool taken = false;
+
+        if (json_piece_is(key, "rank"))
+            taken = json_text_int(j, &trace->rank);
+        else if (json_piece_is(key, "world_size"))
+            taken = json_text_int(j, &trace->world);
+        else if (json_piece_is(key, "pg_config"))
+            taken = torch_trace_read_groups(trace, j);
+        if (!taken)
+            (void)json_text_skip(j);
+    }
+    return !j->fault;
+}
+
+static bool read_top(struct torch_trace *trace, struct json_text *j)
+{
+    struct json_piece key;
+
+    if (json_text_peek(j) == '[')
+        return read_events(trace, j);
+    if (!json_text_open(j, '{'))
+        return json_text_skip(j);
+    while (json_text_key(j, &key)) {
+        bool good = json_piece_is(key, "traceEvents")       ? read_events(trace, j)
+                    : json_piece_is(key, "distributedInfo") ? read_job(trace, j)
+                                                            : json_text_skip(j);
+
+        if (!good)
+            return false;
+    }
+    return !j->fault;
+}
+
+int torch_profiler_read(struct traces *out, const char *file, const char *text, size_t length,
+                        struct diag *diag)
+{
+    struct torch_trace trace;
+    struct json_text j;
+    size_t before = diag->nerrors;
+
+    torch_trace_init(&trace, file, out, diag);
+    json_text_init(&j, text, length);
+    if (read_top(&trace, &j) && json_text_end(&j))
+        torch_trace_finish(&trace);
+    else if (j.fault && diag->nerrors == before)
+        json_text_report(&j, file, diag);
+    torch_trace_fini(&trace);
+    return diag_status(diag, before);
+}

@@ -1,0 +1,398 @@
+#!/bin/sh
+# replay of PyTorch's traces: what ranks called, by the profiler's trace and by Chakra's; each call once
+# however often it is told; which groups; steps; ranks that were not traced; faults by place.
+# examples/torch is of a real job (bench/torch_traces.py); calls of NCCL are written here, in the fields
+# that PyTorch documents.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+starts_no_threads
+example=$top_srcdir/examples/torch
+
+# What stands in a trace, one event a line; the last is an event that nothing looks at, without a comma.
+begin() {
+    printf '{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": %s, "world_size": %s, "pg_config": [%s]},\n' \
+        "$1" "$2" "$3"
+    printf '"traceEvents": [\n'
+}
+
+end() {
+    printf '{"ph": "M", "name": "process_name", "ts": 0, "pid": 7, "tid": 0, "args": {"name": "python"}}\n]}\n'
+}
+
+# event CATEGORY NAME BEGIN DUR [THREAD [ARGS]]
+event() {
+    printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": 7, "tid": %s, "ts": %s, "dur": %s, "args": {%s}},\n' \
+        "$1" "$2" "${5:-7}" "$3" "$4" "$6"
+}
+
+# told NAME IN OUT TYPE SIZE RANKS [MORE]: what a process group says of a call
+told() {
+    printf '"Collective name": "%s", "In msg nelems": %s, "Out msg nelems": %s, "dtype": "%s", ' "$1" "$2" "$3" "$4"
+    printf '"Group size": %s, "Process Group Ranks": "%s", "In split size": "[]"%s' "$5" "$6" "$7"
+}
+
+# call BEGIN NAME IN OUT TYPE SIZE RANKS [MORE]
+call() {
+    at=$1
+    shift
+    event cpu_op record_param_comms "$at" 5 7 "$(told "$@")"
+}
+
+# replayed TEXT BYTES AXES [ARGUMENT...]: of $tmp/t.json
+replayed() {
+    text=$1 bytes=$2 axes=$3
+    shift 3
+    shardsim replay --json "$tmp/t.json" "$@"
+    is 0 "$text: read"
+    holds "$text: $bytes bytes along $axes" <<PY
+assert r["received_bytes"]["total"] == $bytes, r["received_bytes"]
+assert sum(r["received_bytes"]["per_device"]) == $bytes
+assert [c["axes"] for c in r["collectives"]] == [$axes], r["collectives"]
+PY
+}
+
+# What four processes did, and said: the docstring of bench/torch_traces.py counts it.
+test_example() {
+    shardsim replay --json "$example"
+    is 0 "a real job, all ranks"
+    holds "a real job: each collective of a step" <<'PY'
+assert r["mesh"] == [["dp", 2], ["tp", 2]], r["mesh"]
+found = [(c["phase"], c["op"], c["axes"], c["groups"], c["count"], c["operand_bytes"]) for c in r["collectives"]]
+assert found == [
+    ("forward", "all-gather", ["dp"], 2, 2, 2048),
+    ("forward", "all-reduce", ["tp"], 2, 2, 512),
+    ("backward", "all-gather", ["dp"], 2, 2, 2048),
+    ("backward", "all-reduce", ["tp"], 2, 1, 512),
+    ("backward", "reduce-scatter", ["dp"], 2, 2, 4096),
+], found
+assert r["received_bytes"]["total"] == 4 * (4 * 2048 + 3 * 512 + 2 * 2048)
+assert r["collectives"][0]["where"] == "FSDP::all_gather (*)"
+PY
+    cp "$tmp/out" "$tmp/all"
+    shardsim replay --json "$example/rank-2.json"
+    is 0 "a real job, one rank"
+    says out "The trace of rank 2 of 4 was read; each other rank" "a real job, one rank: how others are taken"
+    sed '/"program"/d;/"name"/d;/"line"/d;/"notes": /,$d' "$tmp/out" >"$tmp/one.cut"
+    sed '/"program"/d;/"name"/d;/"line"/d;/"notes": /,$d' "$tmp/all" >"$tmp/all.cut"
+    cmp -s "$tmp/one.cut" "$tmp/all.cut"
+    ok $? "a real job, one rank: counted as all four are"
+    shardsim replay "$example" --hardware h100-sxm --beside "$top_srcdir/bench/torch_traces.yaml"
+    is 0 "a real job, timed, beside our own program"
+    says out "^modelled    204 us on h100-sxm" "a real job: timed"
+    says out "^  reduce-scatter      2  16.0 KiB          2      16.0 KiB" "a real job: what FSDP and we do alike"
+    says out "^  all-gather          4  32.0 KiB          4      16.0 KiB" "a real job: what FSDP gathers twice"
+    shardsim replay "$example" --matrix --ascii
+    is 0 "a real job, drawn"
+    says out "54.0 KiB in total" "a real job, drawn: the total"
+}
+
+# One all-reduce is told five times over, in each of three steps.
+echoes() {
+    begin 0 8 '{"pg_name": "4", "pg_desc": "mesh_tp", "pg_size": 2, "ranks": [0, 1]}'
+    for step in 3 4 5; do
+        event user_annotation "ProfilerStep#$step" "${step}000.5" 900
+        event cpu_op c10d::allreduce_ "${step}100.000" 50 7 '"Input Dims": [[[16]], [], []], "Input type": ["TensorList", "", ""]'
+        call "${step}110.25" allreduce 16 16 Float 2 "[0, 1]"
+        event user_annotation nccl:all_reduce "${step}112" 2
+        event kernel 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)' "${step}130" 40 20 \
+            "$(told allreduce 16 16 Float 2 "[0, 1]")"
+        event gpu_user_annotation nccl:all_reduce "${step}130" 40 20
+        event cpu_op record_param_comms "${step}200" 3 7 '"Collective name": "wait", "In msg nelems": 0, "Out msg nelems": 0, "dtype": "Byte", "Group size": 1, "Process Group Ranks": "[]"'
+    done
+    end
+}
+
+test_once() {
+    echoes >"$tmp/t.json"
+    replayed "what is told five times" 512 '["tp"]'
+    says out "3 steps are traced, ProfilerStep#3 to #5" "what is told five times: in each of three steps"
+    holds "what is told five times: once a step" <<'PY'
+assert [(c["count"], c["groups"]) for c in r["collectives"]] == [(1, 4)]
+PY
+    grep -v 'record_param_comms' "$tmp/t.json" >"$tmp/u.json" && mv "$tmp/u.json" "$tmp/t.json"
+    replayed "ops and labels" 512 '["tp"]'
+    says out "do not say the type of their elements" "ops and labels: a type that nobody tells"
+    grep -v 'c10d::' "$tmp/t.json" | sed 's/\("nccl:all_reduce".*\)"args": {}/\1"args": {"Input Dims": [[16]], "Input type": ["float"]}/' >"$tmp/u.json"
+    mv "$tmp/u.json" "$tmp/t.json"
+    replayed "labels" 512 '["tp"]'
+    grep -v '"nccl:' "$tmp/t.json" >"$tmp/u.json" && mv "$tmp/u.json" "$tmp/t.json"
+    replayed "kernels" 512 '["tp"]'
+    # a list of arrays whose type gloo's label alone tells, on another thread
+    {
+        begin 0 2 ''
+        event cpu_op c10d::allreduce_ 1 1 7 '"Input Dims": [[[8], [8]], [], []], "Input type": ["TensorList", "", ""]'
+        event user_annotation gloo:all_reduce 9 5 8 '"Input Dims": [[8], [8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]'
+        end
+    } >"$tmp/t.json"
+    replayed "a label of another thread" 64 '["axis0"]'
+    # a call that is made of calls
+    {
+        begin 0 2 ''
+        event cpu_op record_param_comms 1 50 7 "$(told all_gather 8 16 Float 2 "[0, 1]")"
+        call 2 _broadcast_oop 8 8 Float 2 "[0, 1]"
+        call 10 _broadcast_oop 8 8 Float 2 "[0, 1]"
+        end
+    } >"$tmp/t.json"
+    replayed "a call that is made of calls" 64 '["axis0"]'
+}
+
+# Every name and what its numbers are, on a group of 4: NAME IN OUT TYPE BYTES OP
+test_names() {
+    while read -r name in out type bytes op; do
+        {
+            begin 0 4 ''
+            call 1 "$name" "$in" "$out" "$type" 4 "[0, 1, 2, 3]"
+            end
+        } >"$tmp/$name.json"
+        shardsim replay --json "$tmp/$name.json"
+        holds "$name of $type: $op, $bytes bytes" <<PY
+assert [c["op"] for c in r["collectives"]] == ["$op"], r["collectives"]
+assert r["received_bytes"]["total"] == $bytes, r["received_bytes"]
+PY
+    done <<'LIST'
+allreduce 16 16 Float 384 all-reduce
+all_reduce 16 16 Half 192 all-reduce
+allreduce_coalesced 16 16 BFloat16 192 all-reduce
+all_gather 16 64 Double 1536 all-gather
+_allgather_base 16 64 Float 768 all-gather
+all_gather_single 16 64 Byte 192 all-gather
+allgather_into_tensor_coalesced 16 64 Float8_e4m3fn 192 all-gather
+reduce_scatter 64 16 Float 768 reduce-scatter
+_reduce_scatter_base 64 16 BFloat16 384 reduce-scatter
+reduce_scatter_tensor_coalesced 64 16 Float 768 reduce-scatter
+all_to_all 64 64 Long 1536 all-to-all
+all_to_allv 64 64 Float 768 all-to-all
+broadcast 16 16 Bool 48 broadcast
+reduce 16 16 Float 192 reduce
+gather 16 64 Float 192 gather
+scatter 64 16 Float 192 scatter
+barrier 0 0 Byte 0 barrier
+LIST
+    {
+        begin 0 4 ''
+        call 1 fancy_reduce 16 16 Float 4 "[0, 1, 2, 3]"
+        end
+    } >"$tmp/t.json"
+    shardsim replay "$tmp/t.json"
+    is 0 "a name that is not known"
+    says out "'fancy_reduce', and are not counted" "a name that is not known: noted"
+}
+
+# Which ranks: by name, listed, cut short, by start and stride, all.
+test_groups() {
+    config='{"pg_name": "9", "pg_desc": "mesh_dp", "pg_size": 4, "ranks": [0, 2, 4, 6]}'
+    for told in '"[]", "Process Group Name": "9"' '"[0, 2, 4, 6]"' '"[0, 2, ...]"' '"[0, 2, ..., 6]"' \
+        '"", "Global rank start": 0, "Global rank stride": 2'; do
+        {
+            begin 0 8 "$config"
+            event cpu_op record_param_comms 1 5 7 \
+                "\"Collective name\": \"allreduce\", \"In msg nelems\": 16, \"Out msg nelems\": 16, \"dtype\": \"Float\", \"Group size\": 4, \"Process Group Ranks\": $told"
+            end
+        } >"$tmp/t.json"
+        replayed "group $told" 768 '["dp"]'
+    done
+    {
+        begin 5 8 ''
+        call 1 allreduce 16 16 Float 3 "[1, 5, 6]"
+        end
+    } >"$tmp/t.json"
+    replayed "a group that follows no mesh" 256 'None'
+    says out "those of other ranks are not known" "a group that follows no mesh: said"
+    {
+        begin 5 8 ''
+        call 1 _allgather_base 16 32 Float 2 "[5, 7]"
+        call 9 _allgather_base 16 64 Float 4 "[4, 5, 6, 7]"
+        end
+    } >"$tmp/t.json"
+    replayed "a mesh that is given" 2048 '["b"], ["b", "c"]' --mesh a=2,b=2,c=2
+}
+
+# A pipeline of two stages, each of two ranks: one trace a stage stands for both.
+stage() {
+    begin "$1" 4 ''
+    event user_annotation ProfilerStep#1 1 100
+    [ "$1" -ge 2 ] || call 5 send 16 16 Float 2 "[$1, $(($1 + 2))]" ", \"Dst Rank\": $(($1 + 2))"
+    [ "$1" -ge 2 ] || call 15 recv 16 16 Float 2 "[$1, $(($1 + 2))]" ", \"Src Rank\": $(($1 + 2))"
+    [ "$1" -lt 2 ] || call 5 recv 16 16 Float 2 "[$(($1 - 2)), $1]" ", \"Src Rank\": $(($1 - 2))"
+    [ "$1" -lt 2 ] || call 15 send 16 16 Float 2 "[$(($1 - 2)), $1]" ", \"Rank\": 0"
+    [ "$1" -lt 2 ] || call 25 allreduce 8 8 Float 2 "[2, 3]"
+    end
+}
+
+test_messages() {
+    mkdir "$tmp/stages" "$tmp/some"
+    for rank in 0 1 2 3; do
+        stage "$rank" >"$tmp/stages/$rank.json"
+    done
+    cp "$tmp/stages/0.json" "$tmp/stages/2.json" "$tmp/some"
+    for folder in stages some; do
+        shardsim replay --json "$tmp/$folder" --mesh pp=2,dp=2
+        is 0 "messages, $folder"
+        holds "messages, $folder: once each, and what one stage alone does" <<'PY'
+found = [(c["op"], c["axes"], c["groups"], c["received_bytes"]) for c in r["collectives"]]
+assert found == [("send", ["pp"], 4, 256), ("all-reduce", ["dp"], 1, 64)], found
+assert r["received_bytes"]["per_device"] == [64, 64, 96, 96], r["received_bytes"]
+PY
+    done
+    says out "ranks 0, 2 of 4 were read" "messages, some: which"
+    # a ring, of which one rank was traced
+    {
+        begin 1 4 ''
+        call 5 send 16 16 Float 4 "[0, 1, 2, 3]" ', "Dst Rank": 2'
+        call 15 recv 16 16 Float 4 "[0, 1, 2, 3]" ', "Src Rank": 0'
+        end
+    } >"$tmp/t.json"
+    replayed "a ring" 256 '["axis0"]'
+    holds "a ring: each receives once" <<'PY'
+assert r["received_bytes"]["per_device"] == [64] * 4, r["received_bytes"]
+PY
+    {
+        begin 1 4 ''
+        call 15 recv 16 16 Float 4 "[0, 1, 2, 3]" ''
+        end
+    } >"$tmp/t.json"
+    replayed "a message from nobody" 0 ''
+    says out "do not say whom they go to or come from" "a message from nobody: said"
+}
+
+test_steps() {
+    {
+        begin 0 2 ''
+        call 1 broadcast 4 4 Float 2 "[0, 1]"
+        for step in 1 2 3 4; do
+            event user_annotation "ProfilerStep#$step" "${step}00" 90
+            call "${step}10" allreduce 16 16 Float 2 "[0, 1]"
+        done
+        call 420 allreduce 1 1 Float 2 "[0, 1]"
+        event user_annotation ProfilerStep#5 500 0.5
+        end
+    } >"$tmp/t.json"
+    replayed "steps that differ" 128 '["axis0"]'
+    says out "counted is #3, as 3 of them are" "steps that differ: the commonest"
+    says out "1 calls were made outside of the steps" "steps that differ: what is in none"
+    replayed "a step by its number" 136 '["axis0"], ["axis0"]' --step 4
+    shardsim replay "$tmp/t.json" --step 5
+    is 2 "a step without collectives"
+    says err "those that have some are #1 to #4" "a step without collectives: which have some"
+}
+
+# Members that recorded different things, in size and in number.
+test_members() {
+    mkdir "$tmp/members"
+    for rank in 0 1; do
+        {
+            begin "$rank" 2 ''
+            call 1 all_to_allv "1$rank" 10 Float 2 "[0, 1]"
+            [ "$rank" = 1 ] || call 9 allreduce 16 16 Float 2 "[0, 1]"
+            end
+        } >"$tmp/members/$rank.json"
+    done
+    shardsim replay --json "$tmp/members"
+    is 0 "members that differ"
+    says out "1 collectives have operands of different sizes" "members that differ: in size"
+    says out "1 calls are not in the traces of all members" "members that differ: in number"
+    holds "members that differ: the mean" <<'PY'
+assert [c["operand_bytes"] for c in r["collectives"]] == [42, 64], r["collectives"]
+PY
+}
+
+# Chakra: what a call says by its position (the schema of 2024), and by attributes.
+test_chakra() {
+    cat >"$tmp/t.json" <<'JSON'
+{"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
+ {"id": 2, "name": "## process_group:init ##", "ctrl_deps": 1, "inputs": {"values": ["[{\"pg_name\": \"0\", \"backend_id\": 77, \"ranks\": [], \"group_size\": 2}]"]},
+  "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
+ {"id": 4, "name": "record_param_comms", "ctrl_deps": 3,
+  "inputs": {"values": [[[14, 15, 0, 10, 4, "cuda:0"]], 12, 77, 1, "all_gather", [], [], 2]},
+  "outputs": {"values": [[[[19, 20, 0, 10, 4, "cuda:0"], [5, 23, 0, 10, 4, "cuda:0"]]]]},
+  "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
+ {"id": 5, "name": "nccl:all_gather", "ctrl_deps": 4, "inputs": {"values": [[14, 15, 0, 10, 4, "cuda:0"]]},
+  "attrs": [{"name": "tid", "type": "uint64", "value": 1}, {"name": "scope", "type": "uint64", "value": 7}]},
+ {"id": 3, "name": "c10d::allgather_", "ctrl_deps": 1,
+  "inputs": {"values": [[[[19, 20, 0, 10, 4, "cuda:0"], [5, 23, 0, 10, 4, "cuda:0"]]], [[14, 15, 0, 10, 4, "cuda:0"]], "<Object>", -1]},
+  "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
+ {"id": 8, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [[], [3, false], ["0", "default_pg"], 1, "allreduce", [], [], 0, 1, 2]},
+  "attrs": [{"name": "tid", "value": 1}, {"name": "collective_name", "type": "string", "value": "allreduce"},
+   {"name": "dtype", "type": "string", "value": "BFloat16"}, {"name": "in_msg_nelems", "type": "uint64", "value": 100},
+   {"name": "out_msg_nelems", "type": "uint64", "value": 100}, {"name": "pg_name", "type": "string", "value": "0"},
+   {"name": "pg_size", "type": "uint64", "value": 2}]}
+]}
+JSON
+    replayed "a trace of Chakra" 480 '["axis0"], ["axis0"]'
+    says out "rank 1 of 2 was read" "a trace of Chakra: whose it is"
+}
+
+# faulty TEXT PLACE WORDS [FILE...]: of $tmp/t.json, if no files are given
+faulty() {
+    text=$1 place=$2 words=$3
+    shift 3
+    [ $# -gt 0 ] || set -- "$tmp/t.json"
+    shardsim replay "$@"
+    is 2 "$text: refused"
+    says err "$place: error: .*$words" "$text: where and what"
+    silent out "$text: nothing told"
+}
+
+# one EVENT-ARGUMENTS...: a trace of rank 0 of 4 with one call
+one() {
+    begin 0 4 ''
+    "$@"
+    end
+}
+
+test_faults() {
+    one call 1 allreduce 16 16 Float 4 "[0, 1, 2, 3]" >"$tmp/good.json"
+    head -c 420 "$tmp/good.json" >"$tmp/t.json"
+    faulty "half a trace" "t.json:4:13" "is this the whole of the file"
+    sed '3s/"ts": 1,/"ts": 1;/' "$tmp/good.json" >"$tmp/t.json"
+    faulty "no JSON" "t.json:3:87" "expected ',' or '}'"
+    one call 1 allreduce 16 16 Int3 4 "[0, 1, 2, 3]" >"$tmp/t.json"
+    faulty "a type that is not known" "t.json:3:1" "type that is not known"
+    one event cpu_op c10d::allreduce_ 1 5 >"$tmp/t.json"
+    faulty "no sizes" "t.json:3:1" "record_shapes=True"
+    one call 1 allreduce 9000000000000000000 1 Float 4 "[0, 1, 2, 3]" >"$tmp/t.json"
+    faulty "more bytes than can be" "t.json:3:1" "larger than can be counted"
+    one call 1 allreduce 16 16 Float 4 "[0, 1, 1, 3]" >"$tmp/t.json"
+    faulty "a rank twice" "t.json:3:1" "or a rank twice"
+    one call 1 allreduce 16 16 Float 4 "[0, 1, 2, 4]" >"$tmp/t.json"
+    faulty "a rank that is not there" "t.json:3:1" "that the job does not have"
+    one call 1 allreduce 16 16 Float 2 "[2, 3]" >"$tmp/t.json"
+    faulty "a group of others" "t.json:3:1" "not in its own process group"
+    one call 1 allreduce 16 16 Float 40 "[0, 1, 4, ...]" >"$tmp/t.json"
+    faulty "ranks that cannot be known" "t.json:3:1" "which ranks its process group has"
+    one event cpu_op c10d::barrier '"soon"' 5 >"$tmp/t.json"
+    faulty "no time" "t.json:3:1" "an event without a time"
+    sed 's/"rank": 0/"rank": 4/' "$tmp/good.json" >"$tmp/t.json"
+    faulty "a rank beyond the job" "t.json:1:1" "whose trace is this"
+    cp "$tmp/good.json" "$tmp/again.json"
+    faulty "a rank again" "again.json:1:1" "expected one trace of each rank" "$tmp/good.json" "$tmp/again.json"
+    sed 's/"rank": 0, "world_size": 4/"rank": 1, "world_size": 8/' "$tmp/good.json" >"$tmp/again.json"
+    faulty "ranks of another job" "again.json:1:1" "is of one of 4" "$tmp/good.json" "$tmp/again.json"
+    faulty "a trace and a module" "step.hlo.txt:1:1" "expected one module, or traces" "$tmp/good.json" \
+        "$top_srcdir/examples/step.hlo.txt"
+    gzip -c "$tmp/good.json" >"$tmp/t.json"
+    faulty "a compressed trace" "t.json:1:1" "gunzip -k"
+    mkdir "$tmp/nothing"
+    faulty "a folder without a trace" "nothing" "no file of this folder" "$tmp/nothing"
+    shardsim replay "$tmp/good.json" --devices 8
+    is 2 "other devices than the job's"
+    shardsim replay "$tmp/good.json" --step 1
+    is 2 "a step where none is marked"
+    shardsim plan "$tmp/good.json"
+    is 2 "a trace for a scenario"
+    says err "'shardsim replay FILE' counts" "a trace for a scenario: what reads it"
+}
+
+test_example
+test_once
+test_names
+test_groups
+test_messages
+test_steps
+test_members
+test_chakra
+test_faults
+done_testing
