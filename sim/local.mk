@@ -564,6 +564,8 @@ libsim_la_SOURCES = \
 	%D%/query/layout.h \
 	%D%/query/limits.c \
 	%D%/query/limits.h \
+	%D%/query/manual.c \
+	%D%/query/manual.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
 	%D%/query/op_easydel.c \
