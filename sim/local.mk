@@ -86,6 +86,8 @@ libsim_la_SOURCES = \
 	%D%/capture/sums.h \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
+	%D%/cmd/ask.c \
+	%D%/cmd/ask.h \
 	%D%/cmd/bench.c \
 	%D%/cmd/bench_hardware.c \
 	%D%/cmd/bench_hardware.h \
