@@ -15,6 +15,7 @@ dist_man_MANS = \
 	%D%/shardsim-init.1 \
 	%D%/shardsim-plan.1 \
 	%D%/shardsim-query.1 \
+	%D%/shardsim-query.7 \
 	%D%/shardsim-replay.1 \
 	%D%/shardsim-report.1 \
 	%D%/shardsim-run.1 \
@@ -25,7 +26,7 @@ dist_man_MANS = \
 	%D%/shardsim-trace.1 \
 	%D%/shardsim.1
 
-manual_sources = %D%/manual.awk %D%/manual.sh %D%/scenario.txt
+manual_sources = %D%/manual.awk %D%/manual.sh %D%/query.txt %D%/scenario.txt
 EXTRA_DIST += $(manual_sources)
 CLEANFILES += $(dist_man_MANS)
 

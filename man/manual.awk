@@ -4,7 +4,8 @@
 #       -v version='shardsim 0.1.0' -v see='shardsim(1), shardsim-scenario(5)' -f manual.awk
 #
 # Reads one help text, or several one behind the other: each after the first is a subsection.  Every
-# paragraph is to be one line but those without options, which are joined here.
+# paragraph is to be one line but those without options, which are joined here.  Ops of `query` are
+# subsections, too: man/manual.sh says what they look like.
 #
 # SPDX-License-Identifier: Apache-2.0
 
@@ -47,6 +48,21 @@ function option(text,    at) {
     if (at)
         return bold(substr(text, 1, at - 1)) "=" italic(substr(text, at + 1))
     return bold(text)
+}
+
+# JSON in lines of at most 72 bytes, broken behind commas and between words where that is possible.
+function fold(text,    line, at, indent) {
+    while (length(text) > 72 - length(indent)) {
+        line = substr(text, 1, 72 - length(indent))
+        at = match(line, /[, ][^, ]*$/)
+        if (!at)
+            at = length(line)
+        print roff(indent substr(text, 1, at))
+        text = substr(text, at + 1)
+        sub(/^ /, "", text)
+        indent = "  "
+    }
+    print roff(indent text)
 }
 
 # Close what is open: a paragraph that was collected, an example.
@@ -95,7 +111,7 @@ function synopsis(text,    at) {
 BEGIN {
     print ".\\\" Made of the program's help texts by man/manual.sh."
     printf ".TH %s %s %s \"%s\" \"%s\"\n", toupper(roff(name)), section, date, version,
-        section == 5 ? "File formats" : "User commands"
+        section == 5 ? "File formats" : section == 7 ? "Protocols" : "User commands"
     print ".SH NAME\n" roff(name) " \\- " roff(what)
 }
 
@@ -110,6 +126,25 @@ BEGIN {
     synopsis($0)
     in_synopsis = 1
     skipped = 0
+    next
+}
+
+# One of the ops of `query`: a subsection, and so are the parts below.
+/^Op: / {
+    flush()
+    nhelps = 2
+    in_ops = 1
+    ntexts = 0
+    place = ""
+    print ".SS " roff(substr($0, 5))
+    next
+}
+
+in_ops && /^(Output|Errors): / {
+    flush()
+    at = index($0, ":")
+    print ".PP\n" bold(substr($0, 1, at))
+    put(substr($0, at + 1))
     next
 }
 
@@ -161,13 +196,16 @@ skipped { next }
 # What an option with a long name means stands below it.
 in_options { put($0); next }
 
-place == "Examples" && /^    / {
+place ~ /^Examples?$/ && /^    / {
     if (!literal) {
         flush()
         print ".RS\n.nf"
     }
     literal = 1
-    print roff(substr($0, 5))
+    if (in_ops)
+        fold(substr($0, 5))
+    else
+        print roff(substr($0, 5))
     next
 }
 
@@ -177,7 +215,10 @@ place == "Examples" { flush(); text = $0; flush(); next }
 {
     line = substr($0, 3)
     at = match(line, /  +/)
-    item(bold(at ? substr(line, 1, at - 1) : line), at ? substr(line, at) : "")
+    term = at ? substr(line, 1, at - 1) : line
+    bracket = in_ops ? index(term, " (") : 0
+    term = bracket ? bold(substr(term, 1, bracket - 1)) roff(substr(term, bracket)) : bold(term)
+    item(term, at ? substr(line, at) : "")
 }
 
 END {

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 shardsim=$1
-page=${2%.[15]}
+page=${2%.[157]}
 section=${2##*.}
 date=$3
 here=$(dirname "$0")
@@ -38,20 +38,52 @@ print_functions() {
         END { print "  " term "  " about }'
 }
 
+# What every op of `query` takes and answers, likewise: a field's type in brackets.
+print_ops() {
+    # Names are words.
+    # shellcheck disable=SC2046
+    "$shardsim" query --list $("$shardsim" query --list) | awk '
+        /^[a-z0-9_]+\.[A-Za-z0-9_]+: / {
+            at = index($0, ": ")
+            print "Op: " substr($0, 1, at - 1) "\n" substr($0, at + 2)
+            next
+        }
+        /^  \{/ { print "  " $0; next }
+        /^  [^ ]/ { term = $0; next }
+        /^      / {
+            at = index(term, ": ")
+            sub(/^ */, "")
+            print substr(term, 1, at - 1) " (" substr(term, at + 2) ")  " $0
+            next
+        }
+        { print }'
+}
+
 see='shardsim(1), shardsim-scenario(5)'
-case $page in
-    shardsim)
+case $page.$section in
+    shardsim.1)
         what='run the layout of a model over many devices on one machine'
         see=$(names Commands | sed 's/.*/shardsim-&(1),/' | tr '\n' ' ')'shardsim-scenario(5)'
         ;;
-    shardsim-scenario) what='what shardsim executes and plans: a model and its layout' ;;
+    shardsim-query.7)
+        what='questions in JSON, and answers, for other languages'
+        see='shardsim(1), shardsim-query(1), shardsim-scenario(5)'
+        ;;
+    shardsim-scenario.5) what='what shardsim executes and plans: a model and its layout' ;;
     *) what=$("$shardsim" --help | sed -n "s/^  ${page#shardsim-}  *//p") ;;
+esac
+case $page.$section in
+    shardsim.1 | shardsim-query.1) see="$see, shardsim-query(7)" ;;
 esac
 
 {
-    case $page in
-        shardsim) "$shardsim" --help ;;
-        shardsim-scenario)
+    case $page.$section in
+        shardsim.1) "$shardsim" --help ;;
+        shardsim-query.7)
+            cat "$here/query.txt"
+            print_ops
+            ;;
+        shardsim-scenario.5)
             cat "$here/scenario.txt"
             print_options
             print_functions
@@ -60,13 +92,13 @@ esac
 Examples:\\
   Two layers of an MLP whose inner width is sharded over eight devices:"
             ;;
-        shardsim-show)
+        shardsim-show.1)
             "$shardsim" show --help
             for subject in $(names What show); do
                 "$shardsim" show "$subject" --help
             done
             ;;
-        shardsim-explain)
+        shardsim-explain.1)
             "$shardsim" explain --help
             "$shardsim" explain collective --help
             "$shardsim" explain reshard --help

@@ -109,6 +109,8 @@ libsim_la_SOURCES = \
 	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
+	%D%/cmd/ask.c \
+	%D%/cmd/ask.h \
 	%D%/cmd/bench.c \
 	%D%/cmd/bench_hardware.c \
 	%D%/cmd/bench_hardware.h \
@@ -608,6 +610,8 @@ libsim_la_SOURCES = \
 	%D%/query/layout.h \
 	%D%/query/limits.c \
 	%D%/query/limits.h \
+	%D%/query/manual.c \
+	%D%/query/manual.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
 	%D%/query/op_easydel.c \

@@ -47,4 +47,128 @@ shardsim init extra
 is 2 "an argument"
 shardsim init -o nowhere/file.yaml
 is 3 "a folder that is not there"
+
+# Questions, as a person at a terminal answers them.
+if ! command -v python3 >/dev/null; then
+    skip "questions" "no python3"
+    done_testing
+    exit 0
+fi
+cat >"$tmp/person.py" <<'PY'
+"""person.py PRINTED? SHARDSIM [ARGUMENT...]: answer the lines of stdin, one whenever it asks.  Prints
+what came to the terminal; exits as the program does.  Output goes to the terminal if PRINTED?."""
+import fcntl, os, pty, select, subprocess, sys, termios, time
+
+answers = sys.stdin.read().split("\n")[:-1]
+ours, theirs = pty.openpty()
+program = subprocess.Popen(
+    sys.argv[2:], stdin=theirs, stderr=theirs,
+    stdout=theirs if sys.argv[1] == "yes" else open("printed", "wb"), start_new_session=True,
+    preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+os.close(theirs)
+seen, answered, deadline = b"", 0, time.monotonic() + 120
+while time.monotonic() < deadline:
+    if select.select([ours], [], [], 1)[0]:
+        try:
+            more = os.read(ours, 65536)
+        except OSError: # the program has ended
+            break
+        if not more:
+            break
+        seen += more
+    if answered < len(answers) and seen.endswith(b"]: ") and seen.count(b"]: ") > answered:
+        line = answers[answered]
+        answered += 1
+        keys = {"^C": b"\x03", "^D": b"\x04"}.get(line, line.encode() + b"\n")
+        os.write(ours, keys)
+else:
+    program.kill()
+status = program.wait()
+sys.stdout.write(seen.decode().replace("\r\n", "\n"))
+if answered < len(answers):
+    sys.exit("only %d answers were asked for" % answered)
+sys.exit(status if status >= 0 else 128 - status)
+PY
+
+# person ANSWERS PRINTED? ARGUMENT...: sets status; what came to the terminal is in $tmp/out.  Answers
+# are as printf has them, a line each.
+person() {
+    rm -f printed
+    # shellcheck disable=SC2059
+    printf "$1" >answers
+    printed=$2
+    shift 2
+    timeout "$LIMIT" python3 "$tmp/person.py" "$printed" "$shardsim" init "$@" \
+        <answers >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# same TEXT: the files `printed` and `meant` are the same, and not empty
+same() {
+    [ -s meant ] && cmp -s printed meant
+    ok $? "$1"
+}
+
+test_defaults() {
+    "$shardsim" init >meant
+    person '\n\n\n\n\n' no
+    is 0 "Enter five times: status 0"
+    same "Enter five times: what it writes without questions"
+    says out '^Batch, in sequences of a step on all devices \[512\]: ' "the fallback of the batch is 8 a device"
+}
+
+test_answers() {
+    "$shardsim" init --model gpt2-small --devices 8 --hardware b200 --batch 1k --seq 512 >meant
+    person 'gpt2-smal\n gpt2-small \n0\nx\n8\nh1000\nb200\n12\n1k\n4x\n512\n' no
+    is 0 "answers: status 0"
+    same "answers: what it writes with these as options"
+    says out "did you mean 'gpt2-small'" "a bad model: what was meant, and it is asked again"
+    says out "'x' is not a whole number from 1 to" "a bad number is told"
+    says out "no hardware 'h1000'" "a bad cluster is told"
+    says out 'a batch of 12 sequences does not divide over 8 devices; expected a multiple of them, such as 16' \
+        "a bad batch: one that divides"
+    person '?\n\n\n?\n\n\n\n' no
+    is 0 "what there is: status 0"
+    says out '^  llama3-70b$' "what there is: models"
+    says out '^  h100-sxm, a device with 80.0 GiB' "what there is: clusters, with the memory of a device"
+}
+
+test_files() {
+    "$shardsim" init -o meant
+    sed -i 's/meant/printed/' meant
+    person '\n\n\n\n\n' no -o printed
+    is 0 "--output: status 0"
+    same "--output: the file"
+    : >there
+    person '\n\n\n\n\nthere\nnowhere/x\nnew.yaml\n' yes
+    is 0 "a terminal is asked for a file: status 0"
+    says out "'there' is there already" "a file that is there is not replaced"
+    says out "nowhere/x" "a folder that is not there is told"
+    [ ! -s there ] && grep -q '^model: {size: llama3-8b' new.yaml
+    ok $? "a terminal is asked for a file: it is written"
+    person '\n\n\n\n\n\n' yes
+    says out '^model: {size: llama3-8b' "no file: printed"
+}
+
+test_ends() {
+    person '\n8\n^D\n' no -o none.yaml
+    is 2 "the end of input: status 2"
+    says out 'not answered to the end' "the end of input: said"
+    [ ! -e none.yaml ]
+    ok $? "the end of input: nothing is written"
+    person '\n^C\n' no -o none.yaml
+    is 130 "Ctrl-C: status 130"
+    [ ! -e none.yaml ]
+    ok $? "Ctrl-C: nothing is written"
+    person '' no --devices 4
+    is 0 "with an option nothing is asked"
+    "$shardsim" init </dev/null >printed 2>err
+    [ -s printed ] && [ ! -s err ]
+    ok $? "without a terminal nothing is asked"
+}
+
+test_defaults
+test_answers
+test_files
+test_ends
 done_testing

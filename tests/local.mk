@@ -344,6 +344,7 @@ test_scripts = \
 	%D%/placement.sh \
 	%D%/price.sh \
 	%D%/program.sh \
+	%D%/query_manual.sh \
 	%D%/query_moe.sh \
 	%D%/query_mutated.sh \
 	%D%/query_ring.sh \
@@ -420,6 +421,7 @@ EXTRA_DIST += \
 	%D%/mpi.supp \
 	%D%/mpirun.sh \
 	%D%/program.sh \
+	%D%/query_manual.py \
 	%D%/query_mutate.py \
 	%D%/tap.sh
 

@@ -13,11 +13,11 @@ pages=$top_builddir/man
 [ -f "$pages/shardsim.1" ] || pages=$top_srcdir/man
 
 "$shardsim" --help | sed -n '/^Commands:$/,/^$/s/^  \([a-z]*\) .*/shardsim-\1.1/p' >"$tmp/names"
-printf 'shardsim.1\nshardsim-scenario.5\n' >>"$tmp/names"
+printf 'shardsim.1\nshardsim-query.7\nshardsim-scenario.5\n' >>"$tmp/names"
 sort "$tmp/names" >"$tmp/real"
-(cd "$pages" && ls ./*.[15]) | sed 's/^..//' | sort >"$tmp/shown"
+(cd "$pages" && ls ./*.[157]) | sed 's/^..//' | sort >"$tmp/shown"
 diff "$tmp/real" "$tmp/shown" >"$tmp/wrong"
-ok $? "a page for every command, and no other"
+ok $? "a page for every command, for scenarios and for questions, and no other"
 diag <"$tmp/wrong"
 
 while read -r page; do
@@ -37,6 +37,7 @@ while read -r page; do
             "$shardsim" show options | sed -n 's/^\([a-z_.]*\):.*/\1/p' >"$tmp/said"
             "$shardsim" show functions | sed -n 's/^\([a-z_]*\)(.*/\1/p' >>"$tmp/said"
             ;;
+        *.7) "$shardsim" query --list | sed 's/^/.SS /' >"$tmp/said" ;;
         shardsim.1) sed -n 's/^shardsim-\(.*\)\.1$/\1/p' "$tmp/names" >"$tmp/said" ;;
         *)
             # Word by word: there is one for each command.
@@ -46,7 +47,10 @@ while read -r page; do
     esac
     sed 's/\\-/-/g; s/\\f[BIR]//g' "$pages/$page" >"$tmp/text"
     lost=$(while read -r word; do
-        grep -q -w -e "$word" "$tmp/text" || echo "$word"
+        case $word in
+            .SS*) grep -q -x -F -e "$word" "$tmp/text" ;;
+            *) grep -q -w -e "$word" "$tmp/text" ;;
+        esac || echo "$word"
     done <"$tmp/said")
     for part in NAME SYNOPSIS DESCRIPTION EXAMPLES 'SEE ALSO'; do
         grep -q "^\.SH $part\$" "$tmp/text" || lost="$lost $part"

@@ -66,7 +66,7 @@ class Page:
     def section(self, strategy, part):
         """The section of one part of a strategy's."""
         for s in self.strategies[strategy].all("section"):
-            if s.attrs["aria-labelledby"] == "%s%d" % (part, strategy + 1):
+            if s.attrs["aria-labelledby"].split()[0] == "%s%d" % (part, strategy + 1):
                 return s
         raise KeyError(part)
 
@@ -84,9 +84,12 @@ class Page:
             assert href is None or href.startswith("#") or href == "data:,", href
             if href and href.startswith("#"):
                 assert href[1:] in ids, href
-            by = node.attrs.get("aria-labelledby")
-            assert by is None or by in ids, by
+            assert all(by in ids for by in node.attrs.get("aria-labelledby", "").split()), node.attrs
             assert not any(name.startswith("on") for name in node.attrs), node.attrs
+        texts = {n.attrs["id"]: n.text() for n in root.walk() if "id" in n.attrs}
+        labels = [" ".join(texts[by] for by in n.attrs["aria-labelledby"].split())
+                  for n in root.all("section")]
+        assert len(labels) == len(set(labels)), "two sections of one name"
         style = root.all("style")[0].text()
         assert "url(" not in style and "@import" not in style
         assert "prefers-color-scheme: dark" in style and ":focus-visible" in style

@@ -30,6 +30,42 @@ page() {
     [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
 }
 
+# The Python that has html5lib, if any has.
+html5lib=
+for python in python3 /usr/bin/python3; do
+    if [ -z "$html5lib" ] && "$python" -c 'import html5lib' 2>/dev/null; then
+        html5lib=$python
+    fi
+done
+
+# faults FILE: what validators say of it, to $tmp/wrong.  That a summary may hold a heading is younger
+# than this tidy.
+faults() {
+    {
+        tidy -q -e --show-warnings yes --drop-empty-elements no "$1" 2>&1 |
+            grep -v -e 'missing </summary> before <h2>' -e 'discarding unexpected </summary>'
+        "$html5lib" - "$1" <<'PY'
+import sys, html5lib
+parser = html5lib.HTMLParser()
+parser.parse(open(sys.argv[1], "rb"))
+for (line, column), fault, _ in parser.errors:
+    print("line %d column %d - %s" % (line, column, fault))
+PY
+    } >"$tmp/wrong" 2>&1
+}
+
+# valid TEXT: the page is HTML as the standard has it
+valid() {
+    if ! command -v tidy >/dev/null || [ -z "$html5lib" ]; then
+        skip "$1: valid HTML" "no tidy or no python3-html5lib"
+        return
+    fi
+    faults "$tmp/page.html"
+    [ ! -s "$tmp/wrong" ]
+    ok $? "$1: valid HTML"
+    head -n 3 "$tmp/wrong" | diag
+}
+
 # result COMMAND ARGUMENT...: what the figures of the page are to be
 result() {
     shardsim "$@" -q --json
@@ -67,6 +103,7 @@ test_executed() {
     is 0 "executed: status 0"
     silent out "executed: nothing on standard output"
     figures "executed"
+    valid "executed"
     page "executed: eight devices from device to device, over time, and in the mesh" <<'PY'
 for i in range(len(r)):
     _, cells = p.heat(i)
@@ -100,6 +137,7 @@ test_pipeline() {
     is 0 "pipelines, planned: status 0"
     cp "$tmp/page.html" "$tmp/first.html"
     figures "pipelines"
+    valid "pipelines"
     page "pipelines: a lane for each class, a picture for each rank, times as planned" <<'PY'
 for i, x in enumerate(r):
     mesh = dict(x["mesh"])
@@ -129,6 +167,7 @@ test_many() {
     [ "$(wc -c <"$tmp/page.html")" -lt 2000000 ]
     ok $? "1024 devices: less than 2 MB"
     figures "1024 devices"
+    valid "1024 devices"
     page "1024 devices: 64 by 64 cells, and every device in the mesh" <<'PY'
 _, cells = p.heat(0)
 assert len(cells) == 64 * 64
@@ -141,6 +180,7 @@ PY
         -s batch.size=4096 -s model.d_model=4096 -s model.d_ff=4096
     is 0 "4096 devices: status 0"
     figures "4096 devices, by classes"
+    valid "4096 devices"
     result plan "$scenarios/sweep.yaml"
     shardsim report -q --plan -o "$tmp/page.html" "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"
@@ -158,6 +198,7 @@ test_names() {
     shardsim report -q --plan -o "$tmp/page.html" "$tmp/names.yaml"
     is 0 "names like tags: status 0"
     figures "names like tags"
+    valid "names like tags"
     page "names like tags are text" <<'PY'
 assert len(p.root.all("script")) == 1 and not p.root.all("img")
 assert p.root.all("h1")[0].text() == "a<script>alert(1)</script>&amp;"
@@ -183,10 +224,23 @@ PY
     shardsim report -q --plan -o "$tmp/page.html" "$scenarios/tensor_parallel.yaml" \
         -s limits.memory=1MiB
     is 1 "what does not fit: status 1"
+    valid "what does not fit"
     page "what does not fit is told first" <<'PY'
 verdict = p.root.all("p", class_="verdict")[0].text()
 assert "Does not fit its memory limit: " in verdict, verdict
 PY
+}
+
+# Validators find what is wrong.
+test_invalid() {
+    if ! command -v tidy >/dev/null || [ -z "$html5lib" ]; then
+        skip "faults are found" "no tidy or no python3-html5lib"
+        return
+    fi
+    sed 's/<caption>/<caption><div>/; s/<h1>/<h1 align=left>/' "$tmp/page.html" >"$tmp/faults.html"
+    faults "$tmp/faults.html"
+    says wrong 'Warning: .*"align"' "an attribute that is no more is found"
+    says wrong ' - expected-\| - unexpected-' "a tag that is not ended is found"
 }
 
 test_errors() {
@@ -210,5 +264,6 @@ test_pipeline
 test_many
 test_names
 test_limits
+test_invalid
 test_errors
 done_testing

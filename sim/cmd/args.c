@@ -189,17 +189,27 @@ long args_parse_count(const char *option, const char *arg, long least, long most
     return n;
 }
 
-long args_parse_size(const char *option, const char *arg, long least, long most,
-                     const struct argp_state *state)
+bool args_read_size(long *out, const char *arg, long least, long most)
 {
     char *end;
     long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
 
     end += unit > 1;
     if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)
+        return false;
+    *out = n * unit;
+    return true;
+}
+
+long args_parse_size(const char *option, const char *arg, long least, long most,
+                     const struct argp_state *state)
+{
+    long n = least;
+
+    if (!args_read_size(&n, arg, least, most))
         args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
                    option, arg, least, most);
-    return n * unit;
+    return n;
 }
 
 const char *args_parse_memory(const char *arg, const struct argp_state *state)

@@ -15,6 +15,7 @@
 #define CMD_ARGS_H
 
 #include <argp.h>
+#include <stdbool.h>
 
 #include <shd/export.h>
 
@@ -47,6 +48,9 @@ long args_parse_count(const char *option, const char *arg, long least, long most
 /* The same, where 4k is 4096. */
 long args_parse_size(const char *option, const char *arg, long least, long most,
                      const struct argp_state *state);
+
+/* The same without an option and an end: false, and *out as it was, where it is none. */
+bool args_read_size(long *out, const char *arg, long least, long most);
 
 /* The value of --memory, held to what this program has; does not return when it has none of it. */
 const char *args_parse_memory(const char *arg, const struct argp_state *state);

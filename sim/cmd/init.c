@@ -1,5 +1,5 @@
-/* shardsim init - a first scenario of one's own, from a few options: it plans as it is, and says
- * what to change.
+/* shardsim init - a first scenario of one's own, from a few options or answers: it plans as it is,
+ * and says what to change.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,17 +7,23 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/units.h"
 #include "cmd/args.h"
+#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "hardware/hardware.h"
+#include "hardware/shipped.h"
 #include "scenario/scenario.h"
 #include "store/write.h"
 
 struct options {
     const char *model, *hardware, *output;
     long devices, batch, seq; /* 0: not given */
+    bool given;               /* something but the output: nothing is asked then */
+    char *answers[2];         /* the hardware and the output where these were answers */
 };
 
 enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
@@ -25,8 +31,9 @@ enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
 #define SEQ_DEFAULT 4096
+#define PRINTED "-" /* the answer that asks for no file */
 
-static const char *parse_model(const char *arg, const struct argp_state *state)
+static int read_model(struct options *o, const char *arg, struct shd_error *err)
 {
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
@@ -34,24 +41,40 @@ static const char *parse_model(const char *arg, const struct argp_state *state)
 
     nearest_init(&near, arg);
     for (size_t i = 0; (name = scenario_model_name(i)) != NULL; i++) {
-        if (!strcmp(arg, name))
-            return arg;
+        if (!strcmp(arg, name)) {
+            o->model = name;
+            return SHD_OK;
+        }
         nearest_add(&near, name);
     }
-    args_error(state,
-               "there is no published model '%s' ('shardsim show options' lists them at "
-               "model.size)%s",
-               arg, nearest_hint(&near, hint, sizeof hint));
-    return arg;
+    return shd_error_set(err, SHD_ENOTFOUND,
+                         "there is no published model '%.60s' ('shardsim show options' lists them "
+                         "at model.size)%s",
+                         arg, nearest_hint(&near, hint, sizeof hint));
+}
+
+/* Of the devices that there are. */
+static int check_batch(const struct options *o, long batch, struct shd_error *err)
+{
+    if (batch % o->devices == 0)
+        return SHD_OK;
+    return shd_error_set(err, SHD_EINDIVISIBLE,
+                         "a batch of %ld sequences does not divide over %ld devices; expected a "
+                         "multiple of them, such as %ld",
+                         batch, o->devices, (batch + o->devices - 1) / o->devices * o->devices);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
+    struct shd_error err;
 
+    o->given |= key == KEY_MODEL || key == KEY_HARDWARE || key == KEY_DEVICES || key == KEY_BATCH ||
+                key == KEY_SEQ;
     switch (key) {
     case KEY_MODEL:
-        o->model = parse_model(arg, state);
+        if (read_model(o, arg, &err) != SHD_OK)
+            args_error(state, "%s", err.text);
         return 0;
     case KEY_HARDWARE:
         o->hardware = arg;
@@ -74,11 +97,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!o->batch)
             o->batch = o->devices * BATCH_OF_DEVICE;
-        if (o->batch % o->devices)
-            args_error(state,
-                       "a batch of %ld sequences does not divide over %ld devices; expected a "
-                       "multiple of them, such as %ld",
-                       o->batch, o->devices, (o->batch + o->devices - 1) / o->devices * o->devices);
+        if (check_batch(o, o->batch, &err) != SHD_OK)
+            args_error(state, "%s", err.text);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -137,6 +157,147 @@ static int check_hardware(const char *name)
     return status;
 }
 
+/* ---- questions ---- */
+
+static bool told(const struct shd_error *err)
+{
+    cmd_error("%s", err->text);
+    return false;
+}
+
+/* '?' is answered with what there is, and the question asked again. */
+static bool take_model(void *arg, const char *answer)
+{
+    struct shd_error err;
+    const char *name;
+
+    if (!strcmp(answer, "?")) {
+        for (size_t i = 0; (name = scenario_model_name(i)) != NULL; i++)
+            fprintf(stderr, "  %s\n", name);
+        return false;
+    }
+    return read_model(arg, answer, &err) == SHD_OK || told(&err);
+}
+
+static void show_clusters(void)
+{
+    for (const struct shipped_file *file = shipped_files; file->name; file++) {
+        struct diag diag = DIAG_INIT;
+        struct hardware *hardware = NULL;
+        char memory[UNITS_TEXT_MAX];
+
+        if (hardware_find(&hardware, file->name, NULL, (struct place){NULL, 0, 0}, &diag) == SHD_OK)
+            fprintf(stderr, "  %s, a device with %s\n", file->name,
+                    units_print_bytes(memory, sizeof memory, (uint128)hardware->memory_bytes));
+        hardware_destroy(hardware);
+        diag_fini(&diag);
+    }
+}
+
+/* Keeps an answer until the end; false without memory, which is told. */
+static bool keep(char **kept, const char **out, const char *answer)
+{
+    char *copy = strdup(answer);
+
+    if (!copy) {
+        cmd_error("no memory for the answer");
+        return false;
+    }
+    free(*kept);
+    *out = *kept = copy;
+    return true;
+}
+
+static bool take_hardware(void *arg, const char *answer)
+{
+    struct options *o = arg;
+
+    if (!strcmp(answer, "?")) {
+        show_clusters();
+        return false;
+    }
+    return check_hardware(answer) == CMD_OK && keep(&o->answers[0], &o->hardware, answer);
+}
+
+static bool read_size(long *out, const char *answer)
+{
+    if (args_read_size(out, answer, 1, SIZE_LIMIT))
+        return true;
+    cmd_error("'%s' is not a whole number from 1 to %ld (4k is 4096)", answer, SIZE_LIMIT);
+    return false;
+}
+
+static bool take_devices(void *arg, const char *answer)
+{
+    struct options *o = arg;
+
+    return read_size(&o->devices, answer);
+}
+
+static bool take_batch(void *arg, const char *answer)
+{
+    struct options *o = arg;
+    struct shd_error err;
+    long batch;
+
+    if (!read_size(&batch, answer))
+        return false;
+    if (check_batch(o, batch, &err) != SHD_OK)
+        return told(&err);
+    o->batch = batch;
+    return true;
+}
+
+static bool take_seq(void *arg, const char *answer)
+{
+    struct options *o = arg;
+
+    return read_size(&o->seq, answer);
+}
+
+static bool take_output(void *arg, const char *answer)
+{
+    struct options *o = arg;
+
+    if (!strcmp(answer, PRINTED))
+        return true;
+    if (access(answer, F_OK) == 0) {
+        cmd_error("'%s' is there already; expected the name of a new file", answer);
+        return false;
+    }
+    return cmd_check_output(answer) == CMD_OK && keep(&o->answers[1], &o->output, answer);
+}
+
+static int ask_number(const char *question, long fallback, ask_take *take, struct options *o)
+{
+    char number[24];
+
+    snprintf(number, sizeof number, "%ld", fallback);
+    return ask(question, number, take, o);
+}
+
+/* All that can be given as options; the fallbacks are what counts without them. */
+static int ask_all(struct options *o)
+{
+    int status;
+
+    fputs("Enter takes what is in brackets, '?' shows what there is, Ctrl-C writes nothing.\n",
+          stderr);
+    status = ask("Model, a published one", o->model, take_model, o);
+    if (status == CMD_OK)
+        status = ask_number("Devices", o->devices, take_devices, o);
+    if (status == CMD_OK)
+        status = ask("Hardware, a cluster or its file", o->hardware, take_hardware, o);
+    if (status == CMD_OK)
+        status = ask_number("Batch, in sequences of a step on all devices",
+                            o->devices * BATCH_OF_DEVICE, take_batch, o);
+    if (status == CMD_OK)
+        status = ask_number("Sequence, in tokens", o->seq, take_seq, o);
+    if (status == CMD_OK && !o->output && isatty(STDOUT_FILENO))
+        status = ask("File to write, or - to print it", PRINTED, take_output, o);
+    return status;
+}
+
 static int put(const struct options *o, const struct text *text)
 {
     struct shd_error err;
@@ -166,7 +327,8 @@ static int run(int argc, char **argv)
         NULL,
         "Write a first scenario of your own, with a comment at what you may want to change: a "
         "published model in training on a cluster, its parameters sharded over all devices.  It "
-        "plans as it is; 'shardsim search' finds a better layout.\v"
+        "plans as it is; 'shardsim search' finds a better layout.  On a terminal, without these "
+        "options, it asks.\v"
         "Examples:\n"
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
@@ -181,13 +343,16 @@ static int run(int argc, char **argv)
     int status;
 
     args_parse(&argp, argc, argv, &o);
-    status = check_hardware(o.hardware);
+    status = !o.given && ask_can() ? ask_all(&o) : check_hardware(o.hardware);
     if (status == CMD_OK) {
         write_scenario(&text, &o);
         status = put(&o, &text);
     }
     text_fini(&text);
+    free(o.answers[0]);
+    free(o.answers[1]);
     return status;
 }
 
-const struct cmd cmd_init = {"init", "a first scenario of your own, from a few options", run};
+const struct cmd cmd_init = {"init", "a first scenario of your own, from options or questions",
+                             run};

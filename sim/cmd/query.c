@@ -13,44 +13,79 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/pages.h"
+#include "query/manual.h"
 
 enum { KEY_LIST = 4400 };
 
 #define OPS_MAX 1024 /* there are some eighty */
 
+struct options {
+    bool list;
+    const struct query_op *told[OPS_MAX]; /* those given by name, to tell of */
+    size_t ntold;
+};
+
+/* --list may stand behind names, so they are looked at in the end. */
+static void find_told(struct options *o, char *const *names, const struct argp_state *state)
+{
+    char message[SHD_ERROR_TEXT_MAX];
+
+    if (!o->list && *names)
+        args_error(state, "questions come on standard input, not as arguments");
+    for (; *names && o->ntold < OPS_MAX; names++) {
+        o->told[o->ntold] = query_op_find(*names);
+        if (!o->told[o->ntold++])
+            args_error(state, "%s", query_no_op(*names, message, sizeof message));
+    }
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    bool *list = state->input;
+    struct options *o = state->input;
 
     (void)arg;
-    if (key == KEY_LIST) {
-        *list = true;
+    switch (key) {
+    case KEY_LIST:
+        o->list = true;
         return 0;
-    }
-    if (key != ARGP_KEY_ARG)
+    case ARGP_KEY_ARGS:
+        find_told(o, state->argv + state->next, state);
+        return 0;
+    default:
         return ARGP_ERR_UNKNOWN;
-    args_error(state, "questions come on standard input, not as arguments");
-    return 0;
+    }
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp((*(const struct query_op *const *)a)->name,
+                  (*(const struct query_op *const *)b)->name);
 }
 
-/* The ops, by name, one a line. */
-static int list_ops(void)
+/* The names of all ops, sorted, one a line. */
+static void list_ops(struct text *text)
 {
-    const char *names[OPS_MAX];
-    struct text text = TEXT_INIT;
+    const struct query_op *ops[OPS_MAX];
     size_t n = 0;
+
+    while (n < OPS_MAX && (ops[n] = query_op_at(n)) != NULL)
+        n++;
+    qsort(ops, n, sizeof *ops, compare_names);
+    for (size_t i = 0; i < n; i++)
+        text_addf(text, "%s\n", ops[i]->name);
+}
+
+static int list(const struct options *o)
+{
+    struct text text = TEXT_INIT;
     int status;
 
-    while (n < OPS_MAX && (names[n] = query_op_name(n)) != NULL)
-        n++;
-    qsort(names, n, sizeof *names, compare_names);
-    for (size_t i = 0; i < n; i++)
-        text_addf(&text, "%s\n", names[i]);
+    if (o->ntold == 0)
+        list_ops(&text);
+    for (size_t i = 0; i < o->ntold; i++) {
+        text_add(&text, i > 0 ? "\n" : "");
+        manual_print(&text, o->told[i]);
+    }
     status = cmd_put(&text);
     text_fini(&text);
     return status;
@@ -59,33 +94,39 @@ static int list_ops(void)
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"list", KEY_LIST, NULL, 0, "List the ops that there are, and answer nothing", 0},
+        {"list", KEY_LIST, NULL, 0,
+         "List the ops that there are; with names of ops, tell what each takes and answers. "
+         "Nothing "
+         "is answered",
+         0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
         parse_option,
-        NULL,
+        "\n--list [OP...]",
         "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one "
         "object {\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard "
-        "output, in the same order.\v"
+        "output, in the same order. shardsim-query(7) tells of every op.\v"
         "A question, for the blocks of an array on two devices: {\"id\": 1, \"op\": "
         "\"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": "
         "[null, \"tp\"]}}.\n\n"
         "Examples:\n"
         "  What can be asked?\n"
         "    shardsim query --list\n"
+        "  What does an op take, and what does it answer?\n"
+        "    shardsim query --list sharding.shards\n"
         "  Answer a file of questions:\n"
         "    shardsim query <questions.jsonl >answers.jsonl\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};
+    struct options options = {.list = false};
     struct shd_error err;
-    bool list = false;
     int status;
 
-    args_parse(&argp, argc, argv, &list);
-    if (list)
-        return list_ops();
+    args_parse(&argp, argc, argv, &options);
+    if (options.list)
+        return list(&options);
     pages_keep();
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)

@@ -41,5 +41,24 @@ static int answer_get_partitions(const json_t *in, struct json_out *out, struct 
     return status == SHD_OK ? write_specs(out, variant, err) : status;
 }
 
-const struct query_op query_easydel_ops[] = {{"easydel.get_partitions", answer_get_partitions},
-                                             {NULL, NULL}};
+const struct query_op query_easydel_ops[] = {
+    {.name = "easydel.get_partitions",
+     .answer = answer_get_partitions,
+     .about = "The specs of attention's arrays as EasyDeL's get_partitions has them, over the axes "
+              "dp, fsdp, tp and sp.",
+     .in = QUERY_FIELDS({"jax_attn_format", "boolean", "true",
+                         "Dimensions are [batch, heads, sequence, head_dim]; else [batch, "
+                         "sequence, heads, head_dim]."},
+                        {"fsdp_on_batch", "boolean", "true",
+                         "The axis fsdp shards the batch; else the sequence."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"NAME_partition_spec", "spec", NULL,
+                          "One key for each array: query, generation_query, key, value, bias, "
+                          "generation_bias, attention."}),
+     .question = "{'jax_attn_format': false}",
+     .reply = "'out':{'query_partition_spec':['fsdp','sp',null,null],'generation_query_partition_"
+              "spec':[['dp','fsdp'],'tp',null,null],'key_partition_spec':['fsdp','sp',null,null],'"
+              "value_partition_spec':['fsdp','sp',null,null],'bias_partition_spec':['fsdp','sp',"
+              "null,null],'generation_bias_partition_spec':[['dp','fsdp'],null,null,null],'"
+              "attention_partition_spec':['fsdp','sp',null,null]}"},
+    {.name = NULL}};

@@ -255,8 +255,66 @@ static int answer_auto_shard(const json_t *in, struct json_out *out, struct shd_
 }
 
 const struct query_op query_eformer_auto_ops[] = {
-    {"eformer.analyze_pytree", answer_analyze},
-    {"eformer.auto_shard_pytree", answer_auto_shard},
-    {"eformer.create_partition_spec", answer_spec},
-    {"eformer.suggest_methods", answer_suggest},
-    {NULL, NULL}};
+    {.name = "eformer.analyze_pytree",
+     .answer = answer_analyze,
+     .about = "The distinct shapes of a tree, in the order of their first leaf, and the mesh axes "
+              "suggested for each.",
+     .in =
+         QUERY_FIELDS({"mesh", "mesh", NULL, "Suggestions use its axes named dp, fsdp, sp and tp."},
+                      {"tree", "tree", NULL, "Leaves are shapes."},
+                      {"min_shard_size", "whole number", "1024",
+                       "Read and checked as for eformer.auto_shard_pytree; has no effect here."},
+                      {"strict", "boolean", "false", "Read as there; has no effect here."}),
+     .gives = "list of objects",
+     .out = QUERY_FIELDS({"shape", "shape", NULL, "One of the shapes."},
+                         {"methods", "list", NULL, "Lists of axes to try on it, in this order."}),
+     .errors = "duplicate-axis",
+     .question =
+         "{'mesh': [['fsdp', 4], ['tp', 2]], 'tree': {'a': {'w': [64, 32]}, 'b': {'w': [64, 32]}}}",
+     .reply = "'out':[{'shape':[64,32],'methods':[['tp'],['fsdp']]}]"},
+    {.name = "eformer.auto_shard_pytree",
+     .answer = answer_auto_shard,
+     .about = "A spec for every array of a tree, from shapes alone.",
+     .in = QUERY_FIELDS(
+         {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},
+         {"tree", "tree", NULL, "Leaves are shapes; what is none is given back unchanged."},
+         {"min_shard_size", "whole number", "1024",
+          "Elements that a dimension needs to be sharded."},
+         {"strict", "boolean", "false",
+          "Shard by a pair of axes only what divides by each, and use no axis twice."}),
+     .gives = "object, by leaf",
+     .out = QUERY_FIELDS(
+         {"spec", "spec", NULL, "How the leaf is sharded."},
+         {"shard_shape", "shape", NULL, "What a device holds of it."},
+         {"unchanged", "anything", NULL, "Instead of these: a leaf that is no shape."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
+     .question =
+         "{'mesh': [['fsdp', 4], ['tp', 2]], 'tree': {'mlp': {'up': [2048, 8192]}, 'step': 7}}",
+     .reply = "'out':{'mlp/"
+              "up':{'spec':['tp','fsdp'],'shard_shape':[1024,2048]},'step':{'unchanged':7}}"},
+    {.name = "eformer.create_partition_spec",
+     .answer = answer_spec,
+     .about = "A spec for one shape, by trying lists of axes in order.",
+     .in = QUERY_FIELDS({"mesh", "mesh", NULL, "Axes of the device mesh."},
+                        {"shape", "shape", NULL, "Extents of the array."},
+                        {"methods", "list of lists of names", NULL,
+                         "At most 64 lists of axes, of one or two each."},
+                        {"min_shard_size", "whole number", "1024",
+                         "Elements that a dimension needs to be sharded."},
+                        {"strict", "boolean", "false", "As in eformer.auto_shard_pytree."}),
+     .gives = "spec",
+     .errors = "duplicate-axis, axis-not-in-mesh",
+     .question =
+         "{'mesh': [['fsdp', 4], ['tp', 2]], 'shape': [4096, 4096], 'methods': [['fsdp'], ['tp']]}",
+     .reply = "'out':['fsdp','tp']"},
+    {.name = "eformer.suggest_methods",
+     .answer = answer_suggest,
+     .about = "The lists of mesh axes that eformer suggests to try on a shape.",
+     .in =
+         QUERY_FIELDS({"mesh", "mesh", NULL, "Suggestions use its axes named dp, fsdp, sp and tp."},
+                      {"shape", "shape", NULL, "Extents of the array."}),
+     .gives = "list of lists of names",
+     .errors = "duplicate-axis",
+     .question = "{'mesh': [['fsdp', 4], ['tp', 2]], 'shape': [64, 32]}",
+     .reply = "'out':[['tp'],['fsdp']]"},
+    {.name = NULL}};

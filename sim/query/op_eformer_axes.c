@@ -312,13 +312,94 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
+#define AXES_FIELDS                                                                          \
+    {                                                                                        \
+        "axis_names", "name or names", NULL, "An axis of the mesh, or a list of at most 64." \
+    }
+
+#define CONTEXT_FIELDS                                                                          \
+    {                                                                                           \
+        "mesh", "mesh", "none", "Axes of the mesh in context; without it the error is no-mesh." \
+    }
+
 const struct query_op query_eformer_axes_ops[] = {
-    {"eformer.get_axes_size_in_mesh", answer_size},
-    {"eformer.get_incontext_mesh", answer_context_mesh},
-    {"eformer.get_mesh_axis_names", answer_axis_names},
-    {"eformer.get_mesh_axis_size", answer_size},
-    {"eformer.get_names_from_partition_spec", answer_spec_names},
-    {"eformer.get_submesh_device_index", answer_index},
-    {"eformer.names_in_current_mesh", answer_names_in_mesh},
-    {"eformer.with_sharding_constraint", answer_constraint},
-    {NULL, NULL}};
+    {.name = "eformer.get_axes_size_in_mesh",
+     .answer = answer_size,
+     .about = "The number of devices along axes: the product of their sizes.",
+     .in = QUERY_FIELDS(AXES_FIELDS, CONTEXT_FIELDS),
+     .gives = "whole number",
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': ['dp', 'tp'], 'mesh': [['dp', 2], ['tp', 4]]}",
+     .reply = "'out':8"},
+    {.name = "eformer.get_incontext_mesh",
+     .answer = answer_context_mesh,
+     .about = "The mesh in context, or the error no-mesh.",
+     .in = QUERY_FIELDS({"context_mesh", "mesh", "none", "The mesh in context."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"axis_names", "names", NULL, "Names of its axes."}),
+     .errors = "no-mesh, duplicate-axis",
+     .question = "{'context_mesh': [['dp', 2], ['tp', 4]]}",
+     .reply = "'out':{'axis_names':['dp','tp']}"},
+    {.name = "eformer.get_mesh_axis_names",
+     .answer = answer_axis_names,
+     .about = "The names of a mesh's axes.",
+     .in = QUERY_FIELDS(CONTEXT_FIELDS),
+     .gives = "names",
+     .errors = "no-mesh, duplicate-axis",
+     .question = "{'mesh': [['dp', 2], ['tp', 4]]}",
+     .reply = "'out':['dp','tp']"},
+    {.name = "eformer.get_mesh_axis_size",
+     .answer = answer_size,
+     .about = "The same as eformer.get_axes_size_in_mesh.",
+     .in = QUERY_FIELDS(AXES_FIELDS, CONTEXT_FIELDS),
+     .gives = "whole number",
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': 'tp', 'mesh': [['dp', 2], ['tp', 4]]}",
+     .reply = "'out':4"},
+    {.name = "eformer.get_names_from_partition_spec",
+     .answer = answer_spec_names,
+     .about =
+         "The names of axes in a spec or in any nesting of lists and objects, sorted, each once.",
+     .in = QUERY_FIELDS({"value", "anything", NULL, "A spec, a list or an object."},
+                        {"kind", "text", "\"spec\"",
+                         "What the value is: spec or dict, where an empty name is none; anything "
+                         "else takes names as they are."}),
+     .gives = "names",
+     .question = "{'value': ['tp', null, ['fsdp', 'dp']]}",
+     .reply = "'out':['dp','fsdp','tp']"},
+    {.name = "eformer.get_submesh_device_index",
+     .answer = answer_index,
+     .about = "The index of every device along axes, the first axis the most major.",
+     .in = QUERY_FIELDS(AXES_FIELDS, CONTEXT_FIELDS),
+     .gives = "list of whole numbers",
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': 'dp', 'mesh': [['dp', 2], ['tp', 2]]}",
+     .reply = "'out':[0,0,1,1]"},
+    {.name = "eformer.names_in_current_mesh",
+     .answer = answer_names_in_mesh,
+     .about = "Whether all names are axes of the mesh in context.",
+     .in = QUERY_FIELDS({"names", "names", NULL, "At most 64 names."},
+                        {"mesh", "mesh", "none", "The mesh in context, if there is one."}),
+     .gives = "boolean",
+     .errors = "duplicate-axis",
+     .question = "{'names': ['dp', 'ep'], 'mesh': [['dp', 2], ['tp', 2]]}",
+     .reply = "'out':false"},
+    {.name = "eformer.with_sharding_constraint",
+     .answer = answer_constraint,
+     .about = "Whether a sharding constraint has an effect.",
+     .in = QUERY_FIELDS(
+         {"spec", "spec", NULL, "The spec of the constraint."},
+         {"context_mesh", "mesh", "none", "The mesh in context."},
+         {"kind", "text", "\"spec\"", "spec, or named: the constraint is a NamedSharding."},
+         {"sharding_mesh", "mesh", "none", "The mesh of a NamedSharding."},
+         {"array", "text", "\"jax\"",
+          "What is constrained: jax, a device array; anything else is left as it is."},
+         {"strict", "boolean", "false",
+          "The NamedSharding's own mesh counts, and an axis that is not in it is an error."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"applied", "boolean", NULL, "Whether the constraint has an effect."},
+                         {"spec", "spec or null", NULL, "The spec; null where it has none."}),
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
+     .question = "{'spec': ['dp'], 'context_mesh': [['dp', 2], ['tp', 2]]}",
+     .reply = "'out':{'applied':true,'spec':['dp']}"},
+    {.name = NULL}};

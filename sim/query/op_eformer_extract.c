@@ -171,9 +171,55 @@ static int answer_specs(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
+#define LEAVES_FIELD                                                                          \
+    {                                                                                         \
+        "tree", "tree", NULL,                                                                 \
+            "Leaves are {\"leaf\": kind}: jax_named, sds_named and duck_pspec, which have a " \
+            "'spec' too; jax_single, int, float, bool, numpy, str, duck_none, sds, none."     \
+    }
+
 const struct query_op query_eformer_extract_ops[] = {
-    {"eformer.extract_sharding_structure", answer_structure},
-    {"eformer.extract_shardings", answer_shardings},
-    {"eformer.get_partition_spec", answer_specs},
-    {"eformer.get_shardings_with_structure", answer_structure},
-    {NULL, NULL}};
+    {.name = "eformer.extract_sharding_structure",
+     .answer = answer_structure,
+     .about = "The spec of each device array of a tree of values, null for what has none.",
+     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .gives = "object, by leaf",
+     .out = QUERY_FIELDS(
+         {"", "spec or null", NULL, "Only of jax_named: device arrays with a NamedSharding."}),
+     .question = "{'tree': {'w': {'leaf': 'jax_named', 'spec': ['tp']}, 'n': {'leaf': 'int'}}}",
+     .reply = "'out':{'n':null,'w':['tp']}"},
+    {.name = "eformer.extract_shardings",
+     .answer = answer_shardings,
+     .about = "The spec of each value that has a sharding; a bare spec is bound to the mesh.",
+     .in = QUERY_FIELDS(
+         LEAVES_FIELD,
+         {"mesh", "mesh", "none",
+          "The mesh that is given or in context; without it the error is no-mesh."},
+         {"mesh_argument_given", "boolean", "true", "Whether the mesh is an argument."},
+         {"context_mesh", "boolean", "false", "Whether the mesh is in context."}),
+     .gives = "object, by leaf",
+     .out = QUERY_FIELDS(
+         {"", "spec or null", NULL, "Of jax_named, sds_named and duck_pspec; null for others."}),
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
+     .question = "{'tree': {'w': {'leaf': 'duck_pspec', 'spec': ['tp']}, 'n': {'leaf': 'int'}}, "
+                 "'mesh': [['tp', 2]]}",
+     .reply = "'out':{'n':null,'w':['tp']}"},
+    {.name = "eformer.get_partition_spec",
+     .answer = answer_specs,
+     .about = "The spec of every value of a tree: that of a device array, [] for a number; for "
+              "anything else an error.",
+     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .gives = "object, by leaf",
+     .out = QUERY_FIELDS({"", "spec", NULL, "Its spec."}),
+     .question =
+         "{'tree': {'w': {'leaf': 'jax_named', 'spec': ['tp', null]}, 'n': {'leaf': 'int'}}}",
+     .reply = "'out':{'n':[],'w':['tp',null]}"},
+    {.name = "eformer.get_shardings_with_structure",
+     .answer = answer_structure,
+     .about = "The same as eformer.extract_sharding_structure.",
+     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .gives = "object, by leaf",
+     .out = QUERY_FIELDS({"", "spec or null", NULL, "Only of jax_named."}),
+     .question = "{'tree': {'w': {'leaf': 'jax_named', 'spec': ['tp']}, 'b': {'leaf': 'numpy'}}}",
+     .reply = "'out':{'b':null,'w':['tp']}"},
+    {.name = NULL}};

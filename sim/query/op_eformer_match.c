@@ -185,6 +185,46 @@ static int answer_pattern(const json_t *in, struct json_out *out, struct shd_err
 }
 
 const struct query_op query_eformer_match_ops[] = {
-    {"eformer.create_pattern_based_partition_spec", answer_pattern},
-    {"eformer.match_partition_rules", answer_match},
-    {NULL, NULL}};
+    {.name = "eformer.create_pattern_based_partition_spec",
+     .answer = answer_pattern,
+     .about = "Specs of names by one line of text, such as 'attention|mlp->data,hidden->model.sp': "
+              "rules between commas, regular expressions between bars, then an axis a dimension "
+              "between points.",
+     .in = QUERY_FIELDS(
+         {"pattern", "text", "\"\"", "The line."},
+         {"names", "names", "[]", "Names to find specs for."},
+         {"default_spec", "spec", "[]", "The spec of a name that no expression is found in."},
+         {"mesh", "mesh", "none", "The mesh in context; it is needed, and used only if strict."},
+         {"mesh_given", "boolean", "true", "Without 'mesh': whether there is a mesh all the same."},
+         {"strict", "boolean", "false",
+          "An expression that does not compile, a part without arrow, or an axis that is not in "
+          "the mesh is an error."}),
+     .gives = "object, by name",
+     .out = QUERY_FIELDS({"out", "spec", NULL, "Its spec."},
+                         {"err", "object", NULL, "Or 'kind' and 'message' of an error."}),
+     .errors = "no-mesh, duplicate-axis, axis-not-in-mesh, regex",
+     .question = "{'pattern': 'attention|mlp->data,embed->model.data', 'names': ['mlp/up', "
+                 "'embed', 'norm']}",
+     .reply =
+         "'out':{'mlp/up':{'out':['data']},'embed':{'out':['model','data']},'norm':{'out':[]}}"},
+    {.name = "eformer.match_partition_rules",
+     .answer = answer_match,
+     .about = "The spec of every array of a tree by rules on its path. Every array of rank 1 or "
+              "more must match a rule; scalars are replicated.",
+     .in = QUERY_FIELDS(
+         {"rules", "rules", NULL,
+          "Regular expressions with a spec each; the first that is found in a name counts."},
+         {"tree", "tree", NULL,
+          "Leaves are {\"$shape\": shape} or {\"$scalar\": number}; {\"$list\": [...]} is a list; "
+          "null stays null."},
+         {"min_sharding_size", "whole number", "16384", "Arrays of fewer elements are replicated."},
+         {"strict", "boolean", "false",
+          "A spec with more entries than the array has dimensions is an error, and is not cut."}),
+     .gives = "object, by path",
+     .out = QUERY_FIELDS(
+         {"", "spec or null", NULL, "The leaf's spec; keys of a path are joined with '/'."}),
+     .errors = "regex, spec-too-long, duplicate-axis",
+     .question = "{'rules': [['up/kernel', ['fsdp', 'tp']], ['.*', []]], 'tree': {'mlp': {'up': "
+                 "{'kernel': {'$shape': [256, 1024]}, 'bias': {'$shape': [1024]}}}}}",
+     .reply = "'out':{'mlp/up/bias':[],'mlp/up/kernel':['fsdp','tp']}"},
+    {.name = NULL}};

@@ -176,8 +176,56 @@ static int answer_host_shape(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
+#define CLUSTER_FIELDS                                                                          \
+    {"device_count", "whole number", "1", "Devices of all processes."},                         \
+        {"process_count", "whole number", "1", "Processes; more than one make a hybrid mesh."}, \
+        {"num_slices", "whole number or null", "0", "Slices that devices know of; 0: none."},   \
+    {                                                                                           \
+        "megascale_num_slices_env", "whole number or null", "0",                                \
+            "What MEGASCALE_NUM_SLICES says; 0: not set."                                       \
+    }
+
+#define GRID_FIELDS                                                           \
+    {"axis_names", "names", NULL, "Names of the axes."},                      \
+        {"shape", "list of whole numbers", NULL, "Their sizes."},             \
+    {                                                                         \
+        "device_ids", "list of whole numbers", NULL, "Device ids, row-major." \
+    }
+
 const struct query_op query_eformer_mesh_ops[] = {
-    {"eformer.calculate_host_mesh_shape", answer_host_shape},
-    {"eformer.create_mesh", answer_create},
-    {"eformer.parse_mesh_from_string", answer_parse},
-    {NULL, NULL}};
+    {.name = "eformer.calculate_host_mesh_shape",
+     .answer = answer_host_shape,
+     .about = "The part of a mesh that one process has.",
+     .in = QUERY_FIELDS(
+         {"global_mesh_shape", "list of whole numbers", NULL, "Sizes of the mesh's axes."},
+         {"local_device_count", "whole number", "1", "Devices of a process."},
+         {"num_processes", "whole number", "1", "Processes."}),
+     .gives = "list of whole numbers",
+     .errors = "indivisible",
+     .question = "{'global_mesh_shape': [8, 4], 'local_device_count': 4, 'num_processes': 8}",
+     .reply = "'out':[1,4]"},
+    {.name = "eformer.create_mesh",
+     .answer = answer_create,
+     .about = "The mesh that eformer's create_mesh makes.",
+     .in = QUERY_FIELDS(
+         {"axis_dims", "list of whole numbers", "[1, -1, 1, 1, 1]",
+          "Sizes of axes; -1: all the devices that remain."},
+         {"axis_names", "names", "[\"dp\", \"fsdp\", \"ep\", \"tp\", \"sp\"]", "As many names."},
+         {"dcn_mesh_dims", "list of whole numbers", "none", "Sizes over slices or processes."},
+         CLUSTER_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(GRID_FIELDS),
+     .errors = "indivisible",
+     .question = "{'device_count': 4, 'axis_dims': [2, -1], 'axis_names': ['dp', 'tp']}",
+     .reply = "'out':{'axis_names':['dp','tp'],'shape':[2,2],'device_ids':[0,1,2,3]}"},
+    {.name = "eformer.parse_mesh_from_string",
+     .answer = answer_parse,
+     .about = "The mesh of a text of sizes, as '2,-1', or of names with sizes, as 'dp:2,tp:-1'.",
+     .in = QUERY_FIELDS({"axis_dims", "text", "\"\"", "The text."},
+                        {"names", "names", NULL, "Names of the axes."}, CLUSTER_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(GRID_FIELDS),
+     .errors = "indivisible",
+     .question = "{'device_count': 4, 'axis_dims': 'tp:2,dp:-1', 'names': ['dp', 'tp']}",
+     .reply = "'out':{'axis_names':['tp','dp'],'shape':[2,2],'device_ids':[0,1,2,3]}"},
+    {.name = NULL}};

@@ -152,6 +152,39 @@ static int answer_spec(const json_t *in, struct json_out *out, struct shd_error 
 }
 
 const struct query_op query_eformer_partition_axis_ops[] = {
-    {"eformer.PartitionAxis", answer_axis},
-    {"eformer.resolve_spec", answer_spec},
-    {NULL, NULL}};
+    {.name = "eformer.PartitionAxis",
+     .answer = answer_axis,
+     .about = "A PartitionAxis with all its fields resolved: which mesh axes shard which axis of a "
+              "model.",
+     .in = QUERY_FIELDS({"FIELD", "null, name or names", "\"...\"",
+                         "Any field of the answer; '...' is its default, which follows the mesh "
+                         "axes named above it."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"data_parallel_axis", "name", NULL,
+          "The mesh axis; so are fully_sharded_data_parallel_axis, tensor_parallel_axis, "
+          "sequence_parallel_axis and expert_parallel_axis."},
+         {"batch_axis", "null, name or names", NULL, "What shards the batch."},
+         {"...", "null, name or names", NULL,
+          "The other 17: sequence_axis, query_sequence_axis, head_axis, key_sequence_axis, "
+          "hidden_state_axis, mlp_intermediate_axis, vocab_axis, expert_axis, expert_gate_axis, "
+          "attention_dim_axis, bias_head_sequence_axis, bias_key_sequence_axis, "
+          "generation_batch_axis, generation_query_sequence_axis, generation_head_axis, "
+          "generation_key_sequence_axis, generation_attention_dim_axis."}),
+     .question = "{'tensor_parallel_axis': 'model'}",
+     .reply = "'out':{'data_parallel_axis':'dp','fully_sharded_data_parallel_axis':'fsdp','tensor_"
+              "parallel_axis':'model',...,'batch_axis':['fsdp','dp'],...,'head_axis':'model',...}"},
+    {.name = "eformer.resolve_spec",
+     .answer = answer_spec,
+     .about = "The spec of an array from what its dimensions mean.",
+     .in = QUERY_FIELDS(
+         {"names", "list of names or null", NULL,
+          "For each dimension a field of PartitionAxis, with or without its '_axis'; null or '_': "
+          "not sharded."},
+         {"mode", "text", "\"training\"", "training or generation."},
+         {"partition_axis", "object", "{}", "Fields, as eformer.PartitionAxis takes them."}),
+     .gives = "spec",
+     .errors = "duplicate-axis, not-found",
+     .question = "{'names': ['batch', 'query_sequence', 'head', null]}",
+     .reply = "'out':[['fsdp','dp'],'sp','tp',null]"},
+    {.name = NULL}};

@@ -341,9 +341,80 @@ static int answer_sequence(const json_t *in, struct json_out *out, struct shd_er
     return status;
 }
 
+#define PROCESS_FIELDS                                                                             \
+    {"world_size", "whole number", "0", "Ranks of the world; 0: there is no world."},              \
+        {"rank", "whole number", "0", "The rank that asks."},                                      \
+    {                                                                                              \
+        "source_version", "text", "\"seed\"",                                                      \
+            "head: before initialization a tensor group of one rank is pretended; anything else: " \
+            "asking for it is an error."                                                           \
+    }
+
+#define SIZES_FIELDS                                                                   \
+    {"tensor_parallel_size", "whole number", "1", "Ranks of a tensor group."},         \
+        {"pipeline_parallel_size", "whole number", "1", "Ranks of a pipeline group."}, \
+    {                                                                                  \
+        "context_parallel_size", "whole number", "1", "Ranks of a context group."      \
+    }
+
+#define GROUPS_FIELDS                                                                            \
+    {"KIND_size", "whole number", NULL, "Ranks of a group; kinds are dp, tp, pp and cp."},       \
+        {"KIND_groups", "list of lists", NULL, "Ranks of each group."},                          \
+    {                                                                                            \
+        "ranks", "list of objects", NULL,                                                        \
+            "What each rank sees (of more than 16 only six are listed): rank, initialized, and " \
+            "for each kind the ranks of its group, its rank there and world_size; of tp also "   \
+            "src_rank."                                                                          \
+    }
+
 const struct query_op query_groups_ops[] = {
-    {"ezpz.initialize_tensor_parallel", answer_initialize},
-    {"ezpz.initialize_without_dist", answer_initialize}, /* there is no world in its question */
-    {"ezpz.sequence", answer_sequence},
-    {"ezpz.uninitialised_getter", answer_uninitialised},
-    {NULL, NULL}};
+    {.name = "ezpz.initialize_tensor_parallel",
+     .answer = answer_initialize,
+     .about = "The process groups of tensor, pipeline, context and data parallelism, as ezpz makes "
+              "them.",
+     .in = QUERY_FIELDS(PROCESS_FIELDS, SIZES_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(GROUPS_FIELDS),
+     .errors = "indivisible",
+     .question = "{'world_size': 4, 'tensor_parallel_size': 2}",
+     .reply = "'out':{'dp_size':2,'dp_groups':[[0,2],[1,3]],'tp_size':2,'tp_groups':[[0,1],[2,3]],."
+              "..,'ranks':[{'rank':0,'initialized':true,'dp':{'ranks':[0,2],'rank':0,'world_size':"
+              "2},...},...]}"},
+    {.name = "ezpz.initialize_without_dist",
+     .answer = answer_initialize,
+     .about = "The same as ezpz.initialize_tensor_parallel, asked without a world: an error unless "
+              "world_size is given.",
+     .in = QUERY_FIELDS(PROCESS_FIELDS, SIZES_FIELDS),
+     .gives = "as ezpz.initialize_tensor_parallel",
+     .errors = "indivisible",
+     .question = "{'tensor_parallel_size': 2}",
+     .reply = "'err':{'kind':'invalid','message':'the world of processes is not initialized'}"},
+    {.name = "ezpz.sequence",
+     .answer = answer_sequence,
+     .about = "Calls of one process, one after the other; where one fails, its error is its "
+              "answer, and the next is called.",
+     .in = QUERY_FIELDS(PROCESS_FIELDS, {"ops", "list of lists", "[]",
+                                         "[\"init\", tensor, pipeline, context], [\"destroy\"], or "
+                                         "[getter] as in ezpz.uninitialised_getter."}),
+     .gives = "list of objects",
+     .out = QUERY_FIELDS(
+         {"out", "anything", NULL, "What the call returns; null of init and destroy."},
+         {"err", "object", NULL, "Or 'kind', the name of Python's exception, and 'message'."}),
+     .question = "{'world_size': 4, 'rank': 3, 'ops': [['init', 2], ['get_tensor_parallel_rank'], "
+                 "['get_data_parallel_group'], ['destroy'], ['get_data_parallel_rank']]}",
+     .reply = "'out':[{'out':null},{'out':1},{'out':[1,3]},{'out':null},{'err':{'kind':'"
+              "AssertionError','message':'data parallel group is not initialized'}}]"},
+    {.name = "ezpz.uninitialised_getter",
+     .answer = answer_uninitialised,
+     .about = "What a getter returns before groups are initialized.",
+     .in = QUERY_FIELDS(
+         {"getter", "text", NULL,
+          "get_KIND_parallel_WHAT with KIND tensor, pipeline, context or data, WHAT group, ranks, "
+          "rank, world_size or (tensor only) src_rank; or tensor_parallel_is_initialized."},
+         PROCESS_FIELDS),
+     .gives = "whole number, boolean or list of ranks",
+     .errors = "no-mesh",
+     .question = "{'getter': 'get_tensor_parallel_rank', 'world_size': 8, 'rank': 5, "
+                 "'source_version': 'head'}",
+     .reply = "'out':0"},
+    {.name = NULL}};

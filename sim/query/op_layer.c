@@ -202,4 +202,47 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
-const struct query_op query_layer_ops[] = {{"layer.run", answer_run}, {NULL, NULL}};
+const struct query_op query_layer_ops[] = {
+    {.name = "layer.run",
+     .answer = answer_run,
+     .about = "Runs one layer, forward and backward, on device threads in float32, and gives its "
+              "outputs and gradients in numbers. The loss is the sum of output times ct, but of "
+              "xent its own.",
+     .in = QUERY_FIELDS(
+         {"kind", "text", NULL,
+          "mlp_gelu, mlp_swiglu, attention, block, rmsnorm, layernorm, rope, moe or xent."},
+         {"tensors", "object", NULL,
+          "Tensors by name: of mlp_gelu x, w1, w2, ct and perhaps b1, b2; of mlp_swiglu x, wg, wu, "
+          "w2, ct; of attention x, wq, wk, wv, wo, ct; of block also w1 (or wg, wu), w2, g1, g2; "
+          "of rmsnorm x, g, ct; of layernorm x, g, ct and perhaps b; of rope x, ct; of moe x, wr, "
+          "w1 (or wg, wu), w2, ct; of xent logits, or h and wv. Each is a tensor."},
+         {"labels", "object", "none",
+          "Of xent, besides: seed and mod (whole numbers below it), and values, a list of as many "
+          "entries as there are tokens, or attrs.tokens."},
+         {"mask", "object", "none",
+          "Of xent, besides: seed and mod, as labels; a token whose number is 0 is left out."},
+         {"attrs", "object", "{}",
+          "causal (true), rope [theta, \"half\" or \"interleaved\"] of attention; eps of norms "
+          "(1e-6, of layernorm 1e-5); theta (10000), convention ('half') and pos0 (0) of rope; "
+          "top_k (must be given) and renormalize (false) of moe; tokens of xent."},
+         {"mesh", "mesh", "one device", "The devices to run on."},
+         {"specs", "object", "{}",
+          "The spec of each tensor on the mesh; without one it is replicated."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"outputs", "object", NULL,
+          "For each output (out, loss; of moe router_probs, topk_index, gates, tokens_per_expert; "
+          "of xent per_token) its shape and values, row-major."},
+         {"grads", "object", NULL,
+          "For each tensor but ct, labels and mask its gradient: shape and values."},
+         {"devices", "whole number", NULL, "With a mesh: its devices."},
+         {"received_bytes", "whole number", NULL, "With a mesh: bytes received by all devices."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
+     .question = "{'kind': 'rmsnorm', 'tensors': {'x': {'shape': [1, 2, 2], 'seed': 1}, 'g': "
+                 "{'shape': [2], 'seed': 2}, 'ct': {'shape': [1, 2, 2], 'seed': 3}}, 'mesh': "
+                 "[['dp', 2]], 'specs': {'x': [null, 'dp'], 'ct': [null, 'dp']}}",
+     .reply = "'out':{'outputs':{'out':{'shape':[1,2,2],'values':[0.6881884,0.03835142,0.422575,0."
+              "1338373]},'loss':{'shape':[],'values':[-0.4037064]}},'grads':{'g':{'shape':[2],'"
+              "values':[0.9112505,0.4398633]},'x':{'shape':[1,2,2],'values':[0.04490751,0.1902094,"
+              "0.3357854,0.2502778]}},'devices':2,'received_bytes':24}"},
+    {.name = NULL}};

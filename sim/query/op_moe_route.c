@@ -376,4 +376,51 @@ static int answer_route(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
-const struct query_op query_moe_route_ops[] = {{"moe.route", answer_route}, {NULL, NULL}};
+const struct query_op query_moe_route_ops[] = {
+    {.name = "moe.route",
+     .answer = answer_route,
+     .about = "What a router of a mixture of experts decides of made-up scores: choices, places in "
+              "the queues of experts, and copies sent from rank to rank.",
+     .in = QUERY_FIELDS(
+         {"tokens", "whole number", NULL, "Tokens of all ranks; they divide by ranks."},
+         {"experts", "whole number", NULL, "Experts of all ranks; they divide by ranks."},
+         {"top_k", "whole number", NULL, "Experts that a token chooses."},
+         {"ranks", "whole number", NULL, "Ranks, at most 1024."},
+         {"capacity_factor", "number or null", "null",
+          "Slots of an expert are this times top_k * tokens / experts, rounded up; null: no token "
+          "is dropped."},
+         {"seed", "whole number", "0", "Of the scores, whose values are as those of a tensor."},
+         {"scale", "number", "1", "Of the scores."},
+         {"tie_quantum", "number or null", "null", "Scores are rounded to multiples of it."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"capacity", "whole number or null", NULL, "Slots of each expert."},
+         {"topk", "list of lists", NULL, "Experts that each token chooses, the best first."},
+         {"gate_renorm", "list of lists", NULL, "Probabilities of the choices, over their sum."},
+         {"softmax_prob", "list of lists", NULL, "Probabilities of the choices among all experts."},
+         {"tokens_per_expert_before_capacity", "list of whole numbers", NULL,
+          "Choices of each expert."},
+         {"token_major", "object", NULL,
+          "The queue in the order of tokens: tokens_per_expert kept; dropped_count; dropped, each "
+          "[token, expert, choice]; slot_in_expert of each choice, null if dropped; "
+          "a2a_send_counts, copies from rank to rank."},
+         {"slot_major", "object", NULL,
+          "The queue with all first choices before all second ones; keys as in token_major."},
+         {"a2a_send_counts_dropless", "list of lists", NULL,
+          "Copies from rank to rank if none is dropped."},
+         {"switch_aux_loss", "number", NULL,
+          "Experts times the sum of an expert's share of choices times its mean probability."},
+         {"imbalance_max_over_mean", "number", NULL,
+          "Choices of the most chosen expert over the mean."}),
+     .errors = "indivisible",
+     .question =
+         "{'tokens': 4, 'experts': 2, 'top_k': 1, 'ranks': 2, 'capacity_factor': 0.5, 'seed': 5}",
+     .reply = "'out':{'capacity':1,'topk':[[1],[1],[0],[0]],'gate_renorm':[[1.0],[1.0],[1.0],[1.0]]"
+              ",'softmax_prob':[[0.6497713],[0.6497713],[0.5943472],[0.5943472]],'tokens_per_"
+              "expert_before_capacity':[2,2],'token_major':{'tokens_per_expert':[1,1],'dropped_"
+              "count':2,'dropped':[[1,1,0],[3,0,0]],'slot_in_expert':[[0],[null],[0],[null]],'a2a_"
+              "send_counts':[[0,1],[1,0]]},'slot_major':{'tokens_per_expert':[1,1],'dropped_count':"
+              "2,'dropped':[[1,1,0],[3,0,0]],'slot_in_expert':[[0],[null],[0],[null]],'a2a_send_"
+              "counts':[[0,1],[1,0]]},'a2a_send_counts_dropless':[[0,2],[2,0]],'switch_aux_loss':1."
+              "0,'imbalance_max_over_mean':1.0}"},
+    {.name = NULL}};

@@ -154,4 +154,35 @@ static int answer_schedule(const json_t *in, struct json_out *out, struct shd_er
     return status;
 }
 
-const struct query_op query_pipeline_ops[] = {{"pipeline.schedule", answer_schedule}, {NULL, NULL}};
+const struct query_op query_pipeline_ops[] = {
+    {.name = "pipeline.schedule",
+     .answer = answer_schedule,
+     .about = "The order in which the ranks of a pipeline do forward and backward passes, and what "
+              "it comes to without communication.",
+     .in = QUERY_FIELDS({"schedule", "text", NULL,
+                         "GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, InterleavedZeroBubble, "
+                         "ZBVZeroBubble or DualPipeV."},
+                        {"pp", "whole number", "1", "Ranks of the pipeline."},
+                        {"stages_per_rank", "whole number", "1", "Stages of each rank."},
+                        {"microbatches", "whole number", "1", "Microbatches."},
+                        {"times", "object", "{}",
+                         "How long an action takes, in any unit: F forward (1), B backward (2), I "
+                         "backward of inputs (1), W backward of weights (1), FB a forward and a "
+                         "backward that overlap (their sum)."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"order", "list of lists", NULL,
+          "For each rank its actions: stage, letter, microbatch, as '1F0'; two that overlap as "
+          "'(0F1;0B0)OVERLAP_F_B'."},
+         {"makespan", "number", NULL, "The time until all is done."},
+         {"bubble_fraction", "number", NULL, "The share of that time in which ranks wait."},
+         {"peak_live_until_I_or_B", "list of whole numbers", NULL,
+          "For each rank the most microbatches kept from F to I or B."},
+         {"peak_live_until_W_or_B", "list of whole numbers", NULL,
+          "For each rank the most microbatches kept from F to W or B."}),
+     .errors = "not-found",
+     .question = "{'schedule': '1F1B', 'pp': 2, 'microbatches': 3}",
+     .reply = "'out':{'order':[['0F0','0F1','0B0','0F2','0B1','0B2'],['1F0','1B0','1F1','1B1','1F2'"
+              ",'1B2']],'makespan':12.0,'bubble_fraction':0.25,'peak_live_until_I_or_B':[2,1],'"
+              "peak_live_until_W_or_B':[2,1]}"},
+    {.name = NULL}};

@@ -135,4 +135,41 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
     return status;
 }
 
-const struct query_op query_plan_search_ops[] = {{"plan.search", answer}, {NULL, NULL}};
+const struct query_op query_plan_search_ops[] = {
+    {.name = "plan.search",
+     .answer = answer,
+     .about = "The best layouts of a scenario's model and batch on its cluster: the object of "
+              "'shardsim search --json'.",
+     .in = QUERY_FIELDS(
+         {"yaml", "text", NULL, "The text of a scenario with one strategy; shardsim-scenario(5)."},
+         {"devices", "whole number", "as many as the mesh has", "Devices to lay out over."},
+         {"range", "list of texts", "[]",
+          "Choices to keep to, such as 'tp=8' or 'pp=4..16', as the option --range of "
+          "shardsim-search(1) takes them."},
+         {"forbid", "list of texts", "[]", "Choices to leave out, such as 'zero=3'."},
+         {"top", "whole number", "10", "Layouts to find."},
+         {"plans", "whole number", "as many as it takes", "Layouts that are planned at most."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"best", "list of objects", NULL,
+          "The best layouts, the shortest step first: layout, the choices made; step_seconds; "
+          "memory_bytes of the fullest device; mfu, 0 to 1; and where the time goes."},
+         {"layouts", "whole number", NULL, "Layouts that divide the devices."},
+         {"plans", "whole number", NULL,
+          "Those that were planned; the others were ruled out by a bound."},
+         {"proven_seconds", "number", NULL,
+          "No layout that was not planned has a shorter step than this."},
+         {"neighbours", "list of objects", NULL,
+          "For each choice the best layout that makes another one, if it was planned."},
+         {"...", "anything", NULL,
+          "schema, hardware, devices, too_big (layouts that do not fit), refused, planned (all of "
+          "them), expected_error."}),
+     .errors = "not-found",
+     .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {dp: 4}\\nmodel: {kind: llama3, "
+                 "d_model: 64, d_ff: 128, layers: 2, heads: 4, vocab: 64}\\nbatch: {size: 8, seq: "
+                 "16}\\nhardware: h100-sxm\\nparams: [[.*, []]]\\nstep: [forward, backward, "
+                 "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
+     .reply =
+         "'out':{'schema':1,'hardware':'h100-sxm','devices':4,'layouts':210,...,'best':[{'layout':{"
+         "'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0.000399063,...}],...}"},
+    {.name = NULL}};

@@ -241,4 +241,41 @@ static int answer_device_mesh(const json_t *in, struct json_out *out, struct shd
 }
 
 const struct query_op query_rank_order_ops[] = {
-    {"groups.device_mesh", answer_device_mesh}, {"groups.megatron", answer_megatron}, {NULL, NULL}};
+    {.name = "groups.device_mesh",
+     .answer = answer_device_mesh,
+     .about = "Process groups along the dimensions of a PyTorch DeviceMesh.",
+     .in = QUERY_FIELDS(
+         {"mesh_dim_names", "names", NULL, "Names of the dimensions."},
+         {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},
+         {"mesh_row_major", "nested lists", "ranks in order", "The ranks of the mesh."}),
+     .gives = "object",
+     .out =
+         QUERY_FIELDS({"groups", "object", NULL,
+                       "For each dimension, and for each two that are neighbours (as 'dp_tp'), the "
+                       "ranks of each group."},
+                      {"coordinate_by_rank", "list of lists", NULL,
+                       "The coordinates of each rank; null for a rank that is not in the mesh."}),
+     .errors = "duplicate-axis",
+     .question = "{'mesh_dim_names': ['dp', 'tp'], 'mesh_shape': [2, 2]}",
+     .reply = "'out':{'groups':{'dp':[[0,2],[1,3]],'tp':[[0,1],[2,3]],'dp_tp':[[0,1,2,3]]},'"
+              "coordinate_by_rank':[[0,0],[0,1],[1,0],[1,1]]}"},
+    {.name = "groups.megatron",
+     .answer = answer_megatron,
+     .about = "Process groups by an order of parallelisms, as Megatron-core lays ranks out.",
+     .in = QUERY_FIELDS(
+         {"order", "text", "\"tp-cp-ep-dp-pp\"",
+          "Kinds of parallelism, that of neighbouring ranks first; those left out have size 1."},
+         {"tp", "whole number", "1", "Ranks of tensor parallelism."},
+         {"cp", "whole number", "1", "Ranks of context parallelism; it or ep must be 1."},
+         {"ep", "whole number", "1", "Ranks of expert parallelism."},
+         {"dp", "whole number", "1", "Ranks of data parallelism."},
+         {"pp", "whole number", "1", "Ranks of pipeline parallelism."},
+         {"rank_offset", "whole number", "0", "Added to each rank."},
+         {"tokens", "names", "none", "Kinds to give the groups of, several joined as 'tp-pp'."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"world_size", "whole number", NULL, "Ranks."},
+                         {"groups", "object", NULL, "For each token the ranks of each group."}),
+     .errors = "duplicate-axis",
+     .question = "{'order': 'tp-dp-pp', 'tp': 2, 'dp': 2, 'tokens': ['tp', 'dp']}",
+     .reply = "'out':{'world_size':4,'groups':{'tp':[[0,1],[2,3]],'dp':[[0,2],[1,3]]}}"},
+    {.name = NULL}};

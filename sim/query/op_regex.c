@@ -47,4 +47,16 @@ static int answer_search(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-const struct query_op query_regex_ops[] = {{"re.search", answer_search}, {NULL, NULL}};
+const struct query_op query_regex_ops[] = {
+    {.name = "re.search",
+     .answer = answer_search,
+     .about = "Searches as Python's re.search does, and says where the pattern was found.",
+     .in = QUERY_FIELDS({"pattern", "text", NULL, "The regular expression."},
+                        {"string", "text", NULL, "Where to look for it."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"found", "boolean", NULL, "Whether it was found."},
+                         {"span", "[start, end) or null", NULL, "Where, in characters."}),
+     .errors = "regex",
+     .question = "{'pattern': 'mlp/(up|down)', 'string': 'layers/0/mlp/up'}",
+     .reply = "'out':{'found':true,'span':[9,15]}"},
+    {.name = NULL}};

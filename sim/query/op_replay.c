@@ -97,4 +97,25 @@ static int answer_hlo(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
-const struct query_op query_replay_ops[] = {{"replay.hlo", answer_hlo}, {NULL, NULL}};
+const struct query_op query_replay_ops[] = {
+    {.name = "replay.hlo",
+     .answer = answer_hlo,
+     .about = "Counts the collectives of a compiled XLA module and the bytes that devices receive "
+              "in them.",
+     .in = QUERY_FIELDS(
+         {"text", "text", NULL, "The text of the module, after compilation."},
+         {"devices", "whole number", "as the module says", "Devices, at most 1024."},
+         {"trips", "whole number", "0",
+          "Rounds of a loop whose number the module does not say; 0: such a loop is an error."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"op_counts", "object", NULL,
+          "For each kind of collective how many run, those in loops times their rounds."},
+         {"received_bytes", "object", NULL, "total, and per_device."}),
+     .question =
+         "{'text': 'HloModule m, num_partitions=2\\n\\nENTRY %main (p: f32[256]) -> f32[512] {\\n  "
+         "%p = f32[256]{0} parameter(0)\\n  ROOT %all = f32[512]{0} all-gather(%p), channel_id=1, "
+         "replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true\\n}\\n'}",
+     .reply = "'out':{'op_counts':{'all-gather':1},'received_bytes':{'total':2048,'per_device':["
+              "1024,1024]}}"},
+    {.name = NULL}};

@@ -242,4 +242,51 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
 }
 
 const struct query_op query_reshard_ops[] = {
-    {"reshard.plan", answer_plan}, {"reshard.run", answer_run}, {NULL, NULL}};
+    {.name = "reshard.plan",
+     .answer = answer_plan,
+     .about = "How an array gets from one sharding to another, in as few bytes as possible; "
+              "planned, and executed.",
+     .in = QUERY_FIELDS(
+         {"mesh", "mesh", NULL, "Axes of the device mesh."},
+         {"shape", "shape", NULL, "Extents of the array."},
+         {"dtype", "dtype", "\"float32\"", "Type of its elements."},
+         {"from", "spec", NULL, "Its sharding before."},
+         {"to", "spec", NULL, "Its sharding after."},
+         {"partial", "names", "[]", "Mesh axes over which the array is still to be summed."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"received_bytes", "object", NULL, "total, and per_device, as planned."},
+         {"collectives", "list of objects", NULL,
+          "op, axes, count, received_bytes of all devices, where and why."},
+         {"executed_received_bytes", "whole number", NULL,
+          "Bytes of all devices when it is really executed, counted where they are copied."},
+         {"bound_bytes", "whole number", NULL,
+          "The least that any method must receive, all devices together."},
+         {"largest_sent_bytes", "whole number", NULL, "What the device that sends most sends."},
+         {"peak_bytes", "whole number", NULL, "The most memory that a device needs meanwhile."},
+         {"messages", "whole number", NULL, "Messages from device to device."},
+         {"steps", "list of texts", NULL, "The steps in words."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
+     .question = "{'mesh': [['a', 2]], 'shape': [4, 4], 'from': ['a'], 'to': [null, 'a']}",
+     .reply = "'out':{'received_bytes':{'total':32,'per_device':[16,16]},'collectives':[{'op':'all-"
+              "to-all','axes':['a'],'count':1,'received_bytes':32,'where':'reshard','why':'the "
+              "array is asked for in another "
+              "sharding'}],'executed_received_bytes':32,'bound_bytes':32,'largest_sent_bytes':16,'"
+              "peak_bytes':64,'messages':2,'steps':['all-to-all of dimension 0 to 1 over a to [{}, "
+              "{a}]: 32 B']}"},
+    {.name = "reshard.run",
+     .answer = answer_run,
+     .about =
+         "Really reshards an array that holds 0, 1, 2 and so on, row-major, and gives the shards.",
+     .in = QUERY_FIELDS({"mesh", "mesh", NULL, "Axes of the device mesh."},
+                        {"shape", "shape", NULL, "Extents of the array."},
+                        {"dtype", "dtype", "\"float32\"", "Only float32."},
+                        {"from", "spec", NULL, "Its sharding before."},
+                        {"to", "spec", NULL, "Its sharding after."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"shards", "list of lists", NULL, "For each device the numbers of its shard, row-major."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
+     .question = "{'mesh': [['a', 2]], 'shape': [2, 4], 'from': ['a'], 'to': [null, 'a']}",
+     .reply = "'out':{'shards':[[0.0,1.0,4.0,5.0],[2.0,3.0,6.0,7.0]]}"},
+    {.name = NULL}};

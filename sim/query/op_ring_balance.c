@@ -214,5 +214,31 @@ static int answer_balance(const json_t *in, struct json_out *out, struct shd_err
     return status;
 }
 
-const struct query_op query_ring_balance_ops[] = {{"ring_attention.balance", answer_balance},
-                                                  {NULL, NULL}};
+const struct query_op query_ring_balance_ops[] = {
+    {.name = "ring_attention.balance",
+     .answer = answer_balance,
+     .about = "How many pairs of query and key each rank has in each step of ring attention over a "
+              "causal sequence. In step t rank r has the keys of rank r - t, modulo ranks.",
+     .in = QUERY_FIELDS({"ranks", "whole number", NULL, "Ranks, at most 1024."},
+                        {"tokens", "whole number", NULL,
+                         "Tokens of the sequence; they must divide over the ranks, for zigzag over "
+                         "twice as many."},
+                        {"assignment", "text", "\"contiguous\"",
+                         "Which tokens a rank has: contiguous, zigzag or striped."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"pairs_by_rank", "list of whole numbers", NULL, "Pairs of each rank, in all steps."},
+         {"pairs_total", "whole number", NULL, "Of all ranks."},
+         {"max_over_mean_rank", "number", NULL, "Pairs of the busiest rank over the mean."},
+         {"step_max", "list of whole numbers", NULL, "Pairs of the busiest rank of each step."},
+         {"sum_of_step_max", "whole number", NULL, "Their sum."},
+         {"lockstep_efficiency", "number", NULL, "pairs_total over ranks times sum_of_step_max."},
+         {"pairs_by_rank_step", "list of lists", NULL, "Pairs of each rank in each step."},
+         {"positions_by_rank", "list of lists", NULL,
+          "Tokens of each rank; only of up to 4096 tokens."}),
+     .errors = "indivisible",
+     .question = "{'ranks': 2, 'tokens': 4, 'assignment': 'zigzag'}",
+     .reply = "'out':{'pairs_by_rank':[5,5],'pairs_total':10,'max_over_mean_rank':1.0,'step_max':["
+              "3,2],'sum_of_step_max':5,'lockstep_efficiency':1.0,'pairs_by_rank_step':[[3,2],[3,2]"
+              "],'positions_by_rank':[[0,3],[1,2]]}"},
+    {.name = NULL}};

@@ -126,4 +126,27 @@ static int answer_shards(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-const struct query_op query_sharding_ops[] = {{"sharding.shards", answer_shards}, {NULL, NULL}};
+const struct query_op query_sharding_ops[] = {
+    {.name = "sharding.shards",
+     .answer = answer_shards,
+     .about = "What each device holds of a sharded array.",
+     .in = QUERY_FIELDS({"mesh", "mesh", NULL, "Axes of the device mesh."},
+                        {"shape", "shape", NULL, "Extents of the array."},
+                        {"spec", "spec", NULL, "How it is sharded."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"shard_shape", "shape", NULL, "Extents of each shard."},
+         {"slices", "list of lists", NULL, "For each device and dimension [start, stop)."},
+         {"is_fully_replicated", "boolean", NULL, "Whether every device has all of it."},
+         {"replica_groups", "list of lists", NULL, "Groups of devices that hold the same shard."},
+         {"num_replica_groups", "whole number", NULL, "How many such groups there are."},
+         {"replica_ids", "list of whole numbers", NULL, "For each device its number in its group."},
+         {"num_devices", "whole number", NULL, "Devices of the mesh."},
+         {"canonical_spec", "spec", NULL,
+          "The spec as JAX prints it: one axis for a list of one, null for an empty list."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
+     .question = "{'mesh': [['dp', 2], ['tp', 2]], 'shape': [4, 6], 'spec': [null, 'tp']}",
+     .reply = "'out':{'shard_shape':[4,3],'slices':[[[0,4],[0,3]],[[0,4],[3,6]],[[0,4],[0,3]],[[0,"
+              "4],[3,6]]],'is_fully_replicated':false,'replica_groups':[[0,2],[1,3]],'num_replica_"
+              "groups':2,'replica_ids':[0,0,1,1],'num_devices':4,'canonical_spec':[null,'tp']}"},
+    {.name = NULL}};

@@ -169,8 +169,62 @@ static int answer_split(const json_t *in, struct json_out *out, struct shd_error
 }
 
 const struct query_op query_split_ops[] = {
-    {"ezpz.divide_and_check_no_remainder", answer_divide},
-    {"ezpz.ensure_divisibility", answer_ensure},
-    {"ezpz.split_tensor_along_last_dim", answer_split},
-    {"ezpz.vocab_range_from_global_vocab_size", answer_vocab},
-    {NULL, NULL}};
+    {.name = "ezpz.divide_and_check_no_remainder",
+     .answer = answer_divide,
+     .about = "A quotient, or the error indivisible.",
+     .in = QUERY_FIELDS({"numerator", "whole number", "0", "The number."},
+                        {"denominator", "whole number", "0", "What divides it; 0 is an error."}),
+     .gives = "whole number",
+     .errors = "indivisible",
+     .question = "{'numerator': 12, 'denominator': 4}",
+     .reply = "'out':3"},
+    {.name = "ezpz.ensure_divisibility",
+     .answer = answer_ensure,
+     .about = "Whether a number divides another without remainder.",
+     .in = QUERY_FIELDS({"numerator", "whole number", "0", "The number."},
+                        {"denominator", "whole number", "0", "What divides it; 0 is an error."}),
+     .gives = "null, or the error indivisible",
+     .errors = "indivisible",
+     .question = "{'numerator': 12, 'denominator': 5}",
+     .reply = "'err':{'kind':'indivisible','message':'12 is not divisible by 5'}"},
+    {.name = "ezpz.split_tensor_along_last_dim",
+     .answer = answer_split,
+     .about = "The chunks of a row-major array that is split along its last dimension. Figures are "
+              "lists with an entry for each chunk; for those on elements the array holds 0, 1, 2 "
+              "and so on.",
+     .in = QUERY_FIELDS(
+         {"shape", "shape", NULL, "Extents of the array."},
+         {"num_partitions", "whole number", "1", "Chunks."},
+         {"contiguous_split_chunks", "boolean", "false", "Chunks are copies without gaps."}),
+     .gives = "object",
+     .out =
+         QUERY_FIELDS({"count", "whole number", NULL, "Chunks."},
+                      {"shapes", "list of shapes", NULL, "Extents of each chunk."},
+                      {"element_offsets", "list of whole numbers", NULL,
+                       "Where a chunk begins in its storage, in elements."},
+                      {"strides", "list of lists", NULL,
+                       "Elements of the storage from one to the next along each dimension."},
+                      {"is_contiguous", "list of booleans", NULL, "Whether a chunk has no gaps."},
+                      {"first_elements", "list of whole numbers", NULL,
+                       "The first element of a chunk; null if it is empty."},
+                      {"last_elements", "list of whole numbers", NULL, "The last one."},
+                      {"sums", "list of numbers", NULL, "The sum of a chunk's elements."}),
+     .errors = "indivisible",
+     .question = "{'shape': [2, 4], 'num_partitions': 2}",
+     .reply = "'out':{'count':2,'shapes':[[2,2],[2,2]],'element_offsets':[0,2],'strides':[[4,1],[4,"
+              "1]],'is_contiguous':[false,false],'first_elements':[0,2],'last_elements':[5,7],'"
+              "sums':[10,18]}"},
+    {.name = "ezpz.vocab_range_from_global_vocab_size",
+     .answer = answer_vocab,
+     .about = "The entries of a vocabulary that a rank holds.",
+     .in = QUERY_FIELDS(
+         {"global_vocab_size", "whole number", "0", "Entries of the whole vocabulary."},
+         {"rank", "whole number", "0", "The rank."},
+         {"world_size", "whole number", "0",
+          "Ranks that the vocabulary is divided over; 0 is an error."},
+         {"strict", "boolean", "false", "A rank outside of the world is an error."}),
+     .gives = "[start, stop)",
+     .errors = "indivisible",
+     .question = "{'global_vocab_size': 12, 'rank': 1, 'world_size': 4}",
+     .reply = "'out':[3,6]"},
+    {.name = NULL}};

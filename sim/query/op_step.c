@@ -201,4 +201,42 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     return status;
 }
 
-const struct query_op query_step_ops[] = {{"step.plan", answer_plan}, {NULL, NULL}};
+const struct query_op query_step_ops[] = {
+    {.name = "step.plan",
+     .answer = answer_plan,
+     .about = "The communication of a layer's step under shardings that are asked for; planned, "
+              "and executed.",
+     .in = QUERY_FIELDS(
+         {"model", "text", NULL, "mlp, attn or block."},
+         {"mesh", "mesh", NULL, "Axes of the device mesh."},
+         {"mode", "text", "\"fwd\"",
+          "fwd, or fwd_bwd: the forward pass, the loss sum(y * ct), and the gradients."},
+         {"config", "object", NULL,
+          "batch, seq and d_model (1 each if not given), dtype ('float32'), mlp ('gelu' or "
+          "'swiglu'), causal (true)."},
+         {"param_shapes", "object", NULL,
+          "The shape of each parameter, names as in layer.run; what stands before a point in a "
+          "name is left out."},
+         {"param_specs", "object", "{}", "Specs of parameters."},
+         {"activation_specs", "object", "{}",
+          "Specs of x, mlp_in, attn_in, hidden, q, kv and out."},
+         {"result_spec", "spec", "none", "The spec of the result, and of ct."},
+         {"placement", "text", "\"search\"",
+          "search: what is not said is chosen for the fewest bytes; follow: it follows from what "
+          "is said."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"received_bytes", "object", NULL, "total, and per_device, as planned."},
+         {"collectives", "list of objects", NULL,
+          "op, axes, count, received_bytes of all devices, where and why."},
+         {"executed_received_bytes", "whole number", NULL,
+          "Bytes of all devices when it is really executed, counted where they are copied."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible, not-found",
+     .question = "{'model': 'mlp', 'mesh': [['tp', 2]], 'config': {'batch': 2, 'seq': 4, "
+                 "'d_model': 8}, 'param_shapes': {'w1': [8, 16], 'w2': [16, 8]}, 'param_specs': "
+                 "{'w1': [null, 'tp'], 'w2': ['tp']}, 'activation_specs': {'x': [], 'out': []}}",
+     .reply = "'out':{'received_bytes':{'total':512,'per_device':[256,256]},'collectives':[{'op':'"
+              "all-reduce','axes':['tp'],'count':1,'received_bytes':512,'where':'mlp/"
+              "out','why':'mlp/down sums over mlp, sharded over tp; mlp/out needs it "
+              "replicated'}],'executed_received_bytes':512}"},
+    {.name = NULL}};

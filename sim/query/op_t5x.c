@@ -386,11 +386,99 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
-const struct query_op query_t5x_ops[] = {{"t5x.get_mesh_axes", answer_mesh_axes},
-                                         {"t5x.global_mesh_defined", answer_defined},
-                                         {"t5x.logical_to_mesh_axes", answer_logical},
-                                         {"t5x.partitioner_init", answer_init},
-                                         {"t5x.standard_logical_axis_rules", answer_standard},
-                                         {"t5x.with_sharding_constraint", answer_constraint},
-                                         {"tree.mesh_axes", answer_params},
-                                         {NULL, NULL}};
+#define DIMS_FIELDS                                                   \
+    {"activation_partitioning_dims", "whole number", "1", "1 or 2."}, \
+    {                                                                 \
+        "parameter_partitioning_dims", "whole number", "1", "1 or 2." \
+    }
+
+const struct query_op query_t5x_ops[] = {
+    {.name = "t5x.get_mesh_axes",
+     .answer = answer_mesh_axes,
+     .about = "The spec of every array of a tree, from logical axes.",
+     .in =
+         QUERY_FIELDS({"tree", "tree", NULL, "Leaves are lists of logical axes, or null."},
+                      {"rules", "logical rules", "none", "Rules; without them the standard ones."},
+                      {"standard_rules", "[activations, parameters]", "[1, 1]",
+                       "Partitioning dimensions of the standard rules."}),
+     .gives = "object, by path",
+     .out = QUERY_FIELDS({"", "spec or null", NULL, "Its spec."}),
+     .errors = "duplicate-axis",
+     .question = "{'tree': {'mlp': {'wi': ['embed', 'mlp']}, 'scale': ['embed']}}",
+     .reply = "'out':{'mlp/wi':[null,'model'],'scale':[null]}"},
+    {.name = "t5x.global_mesh_defined",
+     .answer = answer_defined,
+     .about = "Whether there is a mesh in context.",
+     .in = QUERY_FIELDS(
+         {"inside_mesh_context", "boolean", "false", "Whether a mesh context was entered."}),
+     .gives = "boolean",
+     .question = "{'inside_mesh_context': true}",
+     .reply = "'out':true"},
+    {.name = "t5x.logical_to_mesh_axes",
+     .answer = answer_logical,
+     .about = "The spec of an array from its logical axes, by rules.",
+     .in = QUERY_FIELDS(
+         {"logical_axes", "list of names or null", "null",
+          "For each dimension its logical axis; null: the array has none, and no spec."},
+         {"rules", "logical rules", "[]",
+          "Rules in order. One applies if its name is among the axes, not assigned yet, and none "
+          "of its mesh axes is taken."}),
+     .gives = "spec or null",
+     .errors = "duplicate-axis",
+     .question = "{'logical_axes': ['batch', 'embed', 'mlp'], 'rules': [['batch', 'data'], ['mlp', "
+                 "'model'], ['embed', null]]}",
+     .reply = "'out':['data',null,'model']"},
+    {.name = "t5x.partitioner_init",
+     .answer = answer_init,
+     .about = "What a PjitPartitioner has after it is made.",
+     .in = QUERY_FIELDS(
+         {"num_partitions", "whole number", "0",
+          "Devices of a model-parallel submesh; or model_parallel_submesh."},
+         {"model_parallel_submesh", "list of whole numbers", "none", "Extents of the submesh."},
+         {"ici_mesh_shape", "list of whole numbers", "none", "With dcn_mesh_shape: a hybrid mesh."},
+         {"dcn_mesh_shape", "list of whole numbers", "none", "With ici_mesh_shape: a hybrid mesh."},
+         {"logical_axis_rules", "logical rules", "the standard ones", "Rules of the partitioner."},
+         {"strict", "boolean", "false",
+          "Partitions beside a submesh, or a submesh without 4 extents, are an error."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"data_axis", "null, name or names", NULL, "What shards the batch."},
+                         {"data_partition_spec", "spec", NULL, "The spec of a batch."},
+                         {"logical_axis_rules", "logical rules", NULL,
+                          "The rules; on a hybrid mesh batch is over replica and data."}),
+     .question =
+         "{'num_partitions': 2, 'logical_axis_rules': [['batch', 'data'], ['embed', null]]}",
+     .reply = "'out':{'data_axis':'data','data_partition_spec':['data'],'logical_axis_rules':[['"
+              "batch','data'],['embed',null]]}"},
+    {.name = "t5x.standard_logical_axis_rules",
+     .answer = answer_standard,
+     .about = "T5X's standard rules from logical axes to mesh axes.",
+     .in = QUERY_FIELDS(DIMS_FIELDS,
+                        {"additional_rules", "logical rules", "[]", "Rules to add behind them."}),
+     .gives = "logical rules",
+     .question = "{'additional_rules': [['expert', 'data']]}",
+     .reply = "'out':[['batch','data'],['vocab','model'],['embed',null],['mlp','model'],['heads','"
+              "model'],['kv',null],['joined_kv','model'],['relpos_buckets',null],['abspos_buckets',"
+              "null],['length',null],['layers',null],['stack',null],['mlp_activations',null],['"
+              "expert','data']]"},
+    {.name = "t5x.with_sharding_constraint",
+     .answer = answer_constraint,
+     .about = "Whether T5X's sharding constraint has an effect.",
+     .in = QUERY_FIELDS(
+         {"platform_of_first_device", "text", "\"cpu\"", "cpu, gpu or tpu; on cpu there is none."},
+         {"global_mesh_defined", "boolean", "false", "Whether there is a mesh."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"applied", "boolean", NULL, "Whether it has an effect."}),
+     .question = "{'platform_of_first_device': 'tpu', 'global_mesh_defined': true}",
+     .reply = "'out':{'applied':true}"},
+    {.name = "tree.mesh_axes",
+     .answer = answer_params,
+     .about = "The spec of every parameter of a list, from logical axes and the standard rules.",
+     .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
+                        {"logical_axes", "object", "{}", "Logical axes by name."}, DIMS_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS({"specs", "object", NULL, "The spec of each parameter."}),
+     .errors = "duplicate-axis",
+     .question = "{'params': [['wi', [512, 2048]], ['scale', [512]]], 'logical_axes': {'wi': "
+                 "['embed', 'mlp'], 'scale': ['embed']}}",
+     .reply = "'out':{'specs':{'wi':[null,'model'],'scale':[null]}}"},
+    {.name = NULL}};

@@ -341,12 +341,123 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-const struct query_op query_t5x_chunk_ops[] = {{"t5x.data_mesh_size", answer_mesh_size},
-                                               {"t5x.data_shard_id", answer_data_shard_id},
-                                               {"t5x.data_shards", answer_shards},
-                                               {"t5x.get_data_layout", answer_layout},
-                                               {"t5x.get_local_chunk_info", answer_chunk_info},
-                                               {"t5x.get_replica_id", answer_replica_id},
-                                               {"t5x.get_shard_id", answer_shard_id},
-                                               {"t5x.local_chunker", answer_chunker},
-                                               {NULL, NULL}};
+#define DATA_FIELDS                                                                   \
+    {"axis_names", "names", NULL, "Names of the mesh's axes."},                       \
+        {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},                \
+        {"process_of_device", "list of whole numbers", NULL,                          \
+         "The process of each device, row-major."},                                   \
+        {"process_index", "whole number", "0", "The process that asks."},             \
+        {"host_index", "whole number or null", "process_index",                       \
+         "The host whose view is asked for."},                                        \
+        {"logical_axis_rules", "logical rules or text", "\"default\"",                \
+         "Rules, of which those of batch count; a text or null: the standard ones."}, \
+        {"ici_and_dcn_given", "boolean", "false",                                     \
+         "The mesh is hybrid: data is over replica and data."},                       \
+    {                                                                                 \
+        "strict", "boolean", "false", "A negative batch is an error."                 \
+    }
+
+#define HOST_FIELDS                                                                                \
+    {"axis_names", "names", NULL, "Names of the mesh's axes."},                                    \
+        {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},                             \
+        {"process_of_device", "list of whole numbers", NULL,                                       \
+         "The process of each device, row-major."},                                                \
+        {"process_index", "whole number", "0", "The process that asks."},                          \
+    {                                                                                              \
+        "host_index", "whole number or null", "process_index", "The host whose view is asked for." \
+    }
+
+const struct query_op query_t5x_chunk_ops[] = {
+    {.name = "t5x.data_mesh_size",
+     .answer = answer_mesh_size,
+     .about = "The devices along the axes that shard the batch.",
+     .in = QUERY_FIELDS(DATA_FIELDS),
+     .gives = "whole number",
+     .errors = "duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1}",
+     .reply = "'out':2"},
+    {.name = "t5x.data_shard_id",
+     .answer = answer_data_shard_id,
+     .about = "Which shard of the data is the host's.",
+     .in = QUERY_FIELDS(DATA_FIELDS),
+     .gives = "whole number",
+     .errors = "duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1}",
+     .reply = "'out':1"},
+    {.name = "t5x.data_shards",
+     .answer = answer_shards,
+     .about = "The shards that hosts cut the data into.",
+     .in = QUERY_FIELDS(DATA_FIELDS),
+     .gives = "whole number",
+     .errors = "duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1}",
+     .reply = "'out':2"},
+    {.name = "t5x.get_data_layout",
+     .answer = answer_layout,
+     .about = "How a batch is divided over hosts.",
+     .in = QUERY_FIELDS(DATA_FIELDS, {"batch_size", "whole number or null", "null",
+                                      "Of all hosts; null: data_mesh_size."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"batch_size", "whole number or null", NULL, "Of all hosts."},
+         {"shard_id", "whole number", NULL, "The host's shard."},
+         {"num_shards", "whole number", NULL, "Shards."},
+         {"is_first_host_in_replica_set", "boolean", NULL,
+          "Whether no host before it has the same shard."},
+         {"data_mesh_size", "whole number or null", NULL,
+          "The answer of t5x.data_mesh_size; null if it is an error."},
+         {"data_shards", "whole number or null", NULL, "That of t5x.data_shards."},
+         {"data_shard_id", "whole number or null", NULL, "That of t5x.data_shard_id."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1, 'batch_size': 8}",
+     .reply = "'out':{'batch_size':8,'shard_id':1,'num_shards':2,'is_first_host_in_replica_set':"
+              "true,'data_mesh_size':2,'data_shards':2,'data_shard_id':1}"},
+    {.name = "t5x.get_local_chunk_info",
+     .answer = answer_chunk_info,
+     .about = "The part of an array that a host holds.",
+     .in = QUERY_FIELDS(HOST_FIELDS, {"global_shape", "shape", NULL, "Extents of the array."},
+                        {"mesh_axes", "spec", NULL, "Its spec."},
+                        {"strict", "boolean", "false",
+                         "A dimension that does not divide into chunks is an error."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"slice", "list", NULL, "For each dimension [start, stop), or null for all of it."},
+         {"replica_id", "whole number", NULL, "Which replica it is."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1, 'global_shape': [8, 6], 'mesh_axes': ['data']}",
+     .reply = "'out':{'slice':[[4,8],null],'replica_id':0}"},
+    {.name = "t5x.get_replica_id",
+     .answer = answer_replica_id,
+     .about = "Which replica a host has of an array that is sharded along axes.",
+     .in = QUERY_FIELDS(HOST_FIELDS, {"axes", "name or names", NULL, "The axes."}),
+     .gives = "whole number",
+     .errors = "duplicate-axis",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1, 'axes': 'model'}",
+     .reply = "'out':1"},
+    {.name = "t5x.get_shard_id",
+     .answer = answer_shard_id,
+     .about = "The host's number among the chunks along axes, the first axis the most major.",
+     .in = QUERY_FIELDS(HOST_FIELDS, {"axes", "name or names", NULL, "The axes."}),
+     .gives = "whole number",
+     .errors = "duplicate-axis, axis-not-in-mesh",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1, 'axes': ['data', 'model']}",
+     .reply = "'out':1"},
+    {.name = "t5x.local_chunker",
+     .answer = answer_chunker,
+     .about = "Into how many chunks hosts cut each axis of a mesh, and which of them a host has.",
+     .in = QUERY_FIELDS(HOST_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS({"num_chunks", "object", NULL, "Chunks along each axis."},
+                         {"chunk_ids", "object", NULL, "The host's among them."}),
+     .errors = "duplicate-axis",
+     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
+                 "0, 1, 1], 'process_index': 1}",
+     .reply = "'out':{'num_chunks':{'data':2,'model':1},'chunk_ids':{'data':1,'model':0}}"},
+    {.name = NULL}};

@@ -247,11 +247,128 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
     return status == SHD_OK ? answer_default(in, &topology, 1, out, err) : status;
 }
 
-const struct query_op query_t5x_mesh_ops[] = {{"t5x.bounds_from_last_device", answer_bounds},
-                                              {"t5x.default_mesh_hosts", answer_default_hosts},
-                                              {"t5x.default_mesh_hybrid", answer_default_hybrid},
-                                              {"t5x.default_mesh_tpu", answer_default_tpu},
-                                              {"t5x.get_coords", answer_coords},
-                                              {"t5x.get_mesh", answer_get_mesh},
-                                              {"t5x.get_mesh_hosts", answer_get_mesh_hosts},
-                                              {NULL, NULL}};
+#define HOSTS_FIELDS                                                          \
+    {"platform", "text", "\"cpu\"", "cpu, gpu or tpu."},                      \
+        {"process_count", "whole number", "1", "Processes."},                 \
+        {"local_device_count", "whole number", "1", "Devices of a process."}, \
+    {                                                                         \
+        "num_slices", "whole number or null", "0",                            \
+            "Slices that processes are split over; 0: devices know no slice." \
+    }
+
+#define SUBMESH_FIELDS                                                               \
+    {"model_parallel_submesh", "list of whole numbers", NULL,                        \
+     "Extents of the submesh that holds one copy of the model."},                    \
+        {"tile_by_host_if_needed", "boolean", "true",                                \
+         "Keep the devices of a host one box of the mesh."},                         \
+        {"local_process", "whole number", "0", "Whose devices are the local ones."}, \
+    {                                                                                \
+        "strict", "boolean", "false",                                                \
+            "The extents of a host are what they are, whichever process asks."       \
+    }
+
+#define MESH_FIELDS                                                           \
+    {"axis_names", "names", NULL, "Names of the axes."},                      \
+        {"shape", "list of whole numbers", NULL, "Their sizes."},             \
+    {                                                                         \
+        "device_ids", "list of whole numbers", NULL, "Device ids, row-major." \
+    }
+
+#define SHAPES_FIELDS                                                                       \
+    {"model_parallel_submesh", "list of whole numbers", "none", "Extents of the submesh."}, \
+        {"ici_mesh_shape", "list of whole numbers", "none",                                 \
+         "With dcn_mesh_shape a hybrid mesh: its sizes inside a slice."},                   \
+    {                                                                                       \
+        "dcn_mesh_shape", "list of whole numbers", "none",                                  \
+            "With ici_mesh_shape: its sizes over slices or processes."                      \
+    }
+
+const struct query_op query_t5x_mesh_ops[] = {
+    {.name = "t5x.bounds_from_last_device",
+     .answer = answer_bounds,
+     .about = "The extents of the hardware of which a device is the far corner.",
+     .in = QUERY_FIELDS(
+         {"device", "object", NULL, "coords and core_on_chip of a chip; or process_index and id."},
+         {"process_count", "whole number", "1", "Processes."},
+         {"local_device_count", "whole number", "1", "Devices of a process."}),
+     .gives = "list of whole numbers",
+     .question = "{'device': {'coords': [3, 1, 0], 'core_on_chip': 1}}",
+     .reply = "'out':[4,2,1,2]"},
+    {.name = "t5x.default_mesh_hosts",
+     .answer = answer_default_hosts,
+     .about = "The default mesh of processes and their devices.",
+     .in = QUERY_FIELDS(HOSTS_FIELDS,
+                        {"num_partitions", "whole number", "0",
+                         "Devices of a model-parallel submesh; or model_parallel_submesh."},
+                        SHAPES_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(MESH_FIELDS),
+     .errors = "indivisible",
+     .question =
+         "{'platform': 'gpu', 'process_count': 2, 'local_device_count': 2, 'num_partitions': 2}",
+     .reply = "'out':{'axis_names':['data','model'],'shape':[2,2],'device_ids':[0,1,2,3]}"},
+    {.name = "t5x.default_mesh_hybrid",
+     .answer = answer_default_hybrid,
+     .about = "The mesh (replica, data, model) with slices or processes on the slower links; "
+              "without both shapes the default mesh.",
+     .in = QUERY_FIELDS(HOSTS_FIELDS,
+                        {"num_partitions", "whole number", "1",
+                         "Devices of a model-parallel submesh; or model_parallel_submesh."},
+                        SHAPES_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(MESH_FIELDS),
+     .errors = "indivisible",
+     .question = "{'platform': 'gpu', 'process_count': 2, 'local_device_count': 2, 'num_slices': "
+                 "2, 'ici_mesh_shape': [1, 1, 2], 'dcn_mesh_shape': [2, 1, 1]}",
+     .reply =
+         "'out':{'axis_names':['replica','data','model'],'shape':[2,1,2],'device_ids':[0,1,2,3]}"},
+    {.name = "t5x.default_mesh_tpu",
+     .answer = answer_default_tpu,
+     .about = "The default mesh of TPU chips.",
+     .in = QUERY_FIELDS(
+         {"topology", "object", NULL,
+          "kind ('TPU v4'), bounds [x, y, z, cores] and host_layout, the box of one host."},
+         {"num_partitions", "whole number", "0",
+          "Devices of a model-parallel submesh; or model_parallel_submesh."},
+         SHAPES_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(MESH_FIELDS, {"coords", "list of lists", NULL,
+                                       "Coordinates and core of each chip, row-major."}),
+     .errors = "indivisible",
+     .question = "{'topology': {'kind': 'TPU v4', 'bounds': [2, 2, 1, 1], 'host_layout': [2, 2, 1, "
+                 "1]}, 'num_partitions': 2}",
+     .reply = "'out':{'axis_names':['data','model'],'shape':[2,2],'device_ids':[0,2,1,3],'coords':["
+              "[0,0,0,0],[0,1,0,0],[1,0,0,0],[1,1,0,0]]}"},
+    {.name = "t5x.get_coords",
+     .answer = answer_coords,
+     .about = "The coordinates and core of a device; or its process and its number there.",
+     .in = QUERY_FIELDS({"device", "object", NULL, "As in t5x.bounds_from_last_device."},
+                        {"local_device_count", "whole number", "1", "Devices of a process."}),
+     .gives = "list of whole numbers",
+     .question = "{'device': {'process_index': 1, 'id': 9}, 'local_device_count': 8}",
+     .reply = "'out':[1,1]"},
+    {.name = "t5x.get_mesh",
+     .answer = answer_get_mesh,
+     .about = "The mesh (data, model) of TPU chips for a model-parallel submesh.",
+     .in = QUERY_FIELDS(
+         {"topology", "object", NULL,
+          "kind ('TPU v4'), bounds [x, y, z, cores] and host_layout, the box of one host."},
+         SUBMESH_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(MESH_FIELDS, {"coords", "list of lists", NULL,
+                                       "Coordinates and core of each chip, row-major."}),
+     .errors = "indivisible",
+     .question = "{'topology': {'kind': 'TPU v4', 'bounds': [2, 2, 1, 1], 'host_layout': [2, 2, 1, "
+                 "1]}, 'model_parallel_submesh': [2, 1, 1, 1]}",
+     .reply = "'out':{'axis_names':['data','model'],'shape':[2,2],'device_ids':[0,1,2,3],'coords':["
+              "[0,0,0,0],[1,0,0,0],[0,1,0,0],[1,1,0,0]]}"},
+    {.name = "t5x.get_mesh_hosts",
+     .answer = answer_get_mesh_hosts,
+     .about = "The mesh (data, model) of processes and their devices for a model-parallel submesh.",
+     .in = QUERY_FIELDS(HOSTS_FIELDS, SUBMESH_FIELDS),
+     .gives = "object",
+     .out = QUERY_FIELDS(MESH_FIELDS),
+     .errors = "indivisible",
+     .question = "{'process_count': 2, 'local_device_count': 2, 'model_parallel_submesh': [1, 2]}",
+     .reply = "'out':{'axis_names':['data','model'],'shape':[2,2],'device_ids':[0,1,2,3]}"},
+    {.name = NULL}};

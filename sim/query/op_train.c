@@ -186,4 +186,50 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
-const struct query_op query_train_ops[] = {{"train.run", answer_run}, {NULL, NULL}};
+const struct query_op query_train_ops[] = {
+    {.name = "train.run",
+     .answer = answer_run,
+     .about = "Trains a decoder for some steps, really executed by device threads, and gives "
+              "losses and norms. Hidden states go through norm, attention, norm and MLP in each "
+              "layer; the loss is the mean cross-entropy of the next token.",
+     .in = QUERY_FIELDS(
+         {"config", "object", NULL,
+          "vocab and layers, which must be given; mlp ('gelu' or 'swiglu'), rope (0: none, else "
+          "theta), tied (false)."},
+         {"tensors", "object", NULL,
+          "Tensors by name: wte [vocab, embed], gf, head [embed, vocab] unless tied; of each layer "
+          "layers.0.g1, wq, wk, wv, wo, g2, w2, and w1, or wg and wu of swiglu. Each is a tensor."},
+         {"tokens", "tensor", NULL, "The shape is [steps, batch, sequence + 1]."},
+         {"optimizer", "object", "{}",
+          "kind ('sgd' or 'adamw'), lr (1e-3), weight_decay (0), momentum (0), betas ([0.9, "
+          "0.999]), eps (1e-8), clip (0: none), warmup (0, in steps), decay ('constant' or "
+          "'cosine')."},
+         {"layout", "object", NULL,
+          "mesh, which must be given; data and tensor, the axes of the batch and of heads, MLP and "
+          "vocabulary; sequence (false), to shard between layers over tensor, too; zero "
+          "{\"stage\": 0 to 3, \"axis\": name}; pipeline {\"axis\": \"pp\", \"schedule\": "
+          "\"1F1B\", \"stages_per_rank\": number}; microbatches (1); recompute ('none', "
+          "'selective' or 'full')."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"losses", "object", NULL, "shape and values: the loss of each step."},
+         {"grad_norms", "object", NULL,
+          "The norm of the gradient of each step, before it is clipped."},
+         {"param_norms", "object", NULL, "The norm of each parameter in the end, sorted by name."},
+         {"update_norms", "object", NULL, "The norm of what each parameter has changed."}),
+     .errors = "duplicate-axis, axis-not-in-mesh, not-found, indivisible",
+     .question =
+         "{'config': {'vocab': 8, 'layers': 1, 'tied': true}, 'tensors': {'wte': {'shape': [8, 4], "
+         "'seed': 1}, 'gf': {'shape': [4], 'scale': 0, 'offset': 1}, 'layers.0.g1': {'shape': [4], "
+         "'scale': 0, 'offset': 1}, 'layers.0.wq': {'shape': [4, 2, 2], 'seed': 2}, 'layers.0.wk': "
+         "{'shape': [4, 2, 2], 'seed': 3}, 'layers.0.wv': {'shape': [4, 2, 2], 'seed': 4}, "
+         "'layers.0.wo': {'shape': [2, 2, 4], 'seed': 5}, 'layers.0.g2': {'shape': [4], 'scale': "
+         "0, 'offset': 1}, 'layers.0.w1': {'shape': [4, 8], 'seed': 6}, 'layers.0.w2': {'shape': "
+         "[8, 4], 'seed': 7}}, 'tokens': {'shape': [2, 2, 4], 'seed': 8}, 'optimizer': {'lr': "
+         "0.1}, 'layout': {'mesh': [['dp', 2]], 'data': 'dp'}}",
+     .reply = "'out':{'losses':{'shape':[2],'values':[2.377418,1.957523]},'grad_norms':{'shape':[2]"
+              ",'values':[0.9920854,1.591717]},'param_norms':{'shape':[10],'values':[1.974539,2."
+              "008617,2.004339,1.665203,1.665719,1.180622,1.195491,1.180997,1.195692,1.618087]},'"
+              "update_norms':{'shape':[10],'values':[0.03964238,0.01435082,0.01240928,0.05909771,0."
+              "02504921,0.0175958,0.05248292,0.03379707,0.05044308,0.162498]}}"},
+    {.name = NULL}};

@@ -64,5 +64,55 @@ static int answer_train_step(const json_t *in, struct json_out *out, struct shd_
     return SHD_OK;
 }
 
-const struct query_op query_train_step_ops[] = {{"plan.train_step", answer_train_step},
-                                                {NULL, NULL}};
+const struct query_op query_train_step_ops[] = {
+    {.name = "plan.train_step",
+     .answer = answer_train_step,
+     .about =
+         "Memory, flops and time of one training step of a decoder, from its sizes and its layout.",
+     .in = QUERY_FIELDS(
+         {"model", "object", NULL,
+          "hidden, layers, heads, mlp_dim, vocab and seq (tokens of a sequence), which must be "
+          "given; kv_heads (heads), head_dim (hidden / heads), gated_mlp (false: GELU with biases, "
+          "tied embeddings; true: SwiGLU, RMS norms, RoPE)."},
+         {"hardware", "text", NULL, "A cluster by name, as 'shardsim show hardware' lists them."},
+         {"devices", "whole number", NULL, "Devices; tp * pp * cp * dp of them."},
+         {"tp", "whole number", "1", "Tensor parallelism."},
+         {"pp", "whole number", "1", "Pipeline parallelism."},
+         {"cp", "whole number", "1", "Context parallelism; needs flash_attention."},
+         {"dp", "whole number", "what remains", "Data parallelism."},
+         {"ep", "whole number", "1", "Expert parallelism; there are no experts, so it must be 1."},
+         {"slices", "whole number", "1", "Pods that data parallelism goes over."},
+         {"virtual_stages", "whole number", "1", "Stages of each rank of the pipeline."},
+         {"micro_batch", "whole number", NULL, "Sequences of a microbatch on one replica."},
+         {"global_batch", "whole number", NULL, "Sequences of a step, of all replicas."},
+         {"grad_accum", "whole number", "what follows",
+          "Microbatches of a replica; checked against global_batch / (micro_batch * dp)."},
+         {"recompute", "text", "\"none\"",
+          "none, full, selective, 'selective layer', 'selective op', 'per-op SAC' or minimal."},
+         {"dtype", "text", "\"bf16\"", "fp16, bf16, fp8 or fp32."},
+         {"sequence_parallel", "boolean", "false",
+          "Activations between layers are sharded over tp, too."},
+         {"flash_attention", "boolean", "true", "Attention keeps no scores."},
+         {"zero_stage", "whole number", "0", "ZeRO: 0 to 3."}),
+     .gives = "object",
+     .out = QUERY_FIELDS(
+         {"step_seconds", "number", NULL, "Time of a step, in seconds."},
+         {"model_flops", "whole number", NULL,
+          "Flops of the model in a step, without recomputation."},
+         {"mfu", "number", NULL, "Model flops utilization, 0 to 1."},
+         {"hfu", "number", NULL, "Hardware flops utilization: recomputed flops count, too."},
+         {"peak_bytes", "number", NULL, "Memory of the fullest device, in bytes."},
+         {"fits", "boolean", NULL, "Whether that fits."},
+         {"breakdown", "object", NULL,
+          "Where the time goes, as time.modelled of 'shardsim plan --json'."},
+         {"memory", "object", NULL, "by_kind at the peak, in bytes; of a pipeline also by_rank."},
+         {"scenario", "text", NULL, "The scenario that says the same."}),
+     .errors = "indivisible, not-found",
+     .question = "{'model': {'hidden': 1024, 'layers': 4, 'heads': 8, 'mlp_dim': 4096, 'vocab': "
+                 "32000, 'seq': 1024}, 'hardware': 'h100-sxm', 'devices': 8, 'tp': 2, "
+                 "'micro_batch': 1, 'global_batch': 8}",
+     .reply = "'out':{'step_seconds':0.005998508,'model_flops':4574784811090,'mfu':0.09639204,'hfu'"
+              ":0.09639204,'peak_bytes':2107160592.0,'fits':true,'breakdown':{'hardware':'h100-sxm'"
+              ",...},'memory':{'by_kind':{'activations':284776452,'parameters':83181568,...}},'"
+              "scenario':'version: 1...mesh: {dp: 4, tp: 2}...'}"},
+    {.name = NULL}};

@@ -173,4 +173,38 @@ static int answer_auto(const json_t *in, struct json_out *out, struct shd_error 
 }
 
 const struct query_op query_tree_ops[] = {
-    {"tree.auto", answer_auto}, {"tree.match_rules", answer_match}, {NULL, NULL}};
+    {.name = "tree.auto",
+     .answer = answer_auto,
+     .about = "The distinct shapes of parameters, the axes suggested for each, and the spec that "
+              "comes of it, as eformer.auto_shard_pytree.",
+     .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
+                        {"dtype", "dtype", "\"float32\"", "Of all parameters."},
+                        {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},
+                        {"min_shard_size", "whole number", "1024",
+                         "Elements that a dimension needs to be sharded."},
+                        {"strict", "boolean", "false", "As in eformer.auto_shard_pytree."}),
+     .gives = "list of objects",
+     .out = QUERY_FIELDS({"shape", "shape", NULL, "One of the shapes."},
+                         {"methods", "list", NULL, "Lists of axes that were tried, in order."},
+                         {"spec", "spec", NULL, "How arrays of this shape are sharded."}),
+     .errors = "duplicate-axis",
+     .question = "{'params': [['mlp/up/kernel', [4096, 8192]]], 'mesh': [['fsdp', 4], ['tp', 2]]}",
+     .reply = "'out':[{'shape':[4096,8192],'methods':[['tp'],['fsdp']],'spec':['tp','fsdp']}]"},
+    {.name = "tree.match_rules",
+     .answer = answer_match,
+     .about = "The spec of every parameter by rules on its name, as eformer.match_partition_rules.",
+     .in = QUERY_FIELDS(
+         {"params", "list", NULL, "[name, shape] of each parameter."},
+         {"dtype", "dtype", "\"float32\"", "Of all parameters."},
+         {"rules", "rules", NULL,
+          "Regular expressions with a spec each; the first that is found in a name counts."},
+         {"min_sharding_size", "whole number", "16384", "Arrays of fewer elements are replicated."},
+         {"strict", "boolean", "false",
+          "A spec with more entries than the array has dimensions is an error, and is not cut."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"specs", "object", NULL, "The spec of each parameter."}),
+     .errors = "regex, spec-too-long, duplicate-axis",
+     .question = "{'params': [['mlp/up/kernel', [256, 1024]], ['mlp/up/bias', [1024]]], 'rules': "
+                 "[['kernel', ['fsdp', 'tp']], ['.*', []]]}",
+     .reply = "'out':{'specs':{'mlp/up/kernel':['fsdp','tp'],'mlp/up/bias':[]}}"},
+    {.name = NULL}};

@@ -46,13 +46,37 @@ static const struct query_op *const families[] = {query_easydel_ops,
 /* Some op could not run here for lack of memory or threads, and its answer says so. */
 static _Thread_local bool could_not_run;
 
-static const struct query_op *find_op(const char *name)
+const struct query_op *query_op_at(size_t n)
+{
+    for (size_t f = 0; families[f]; f++)
+        for (const struct query_op *op = families[f]; op->name; op++)
+            if (n-- == 0)
+                return op;
+    return NULL;
+}
+
+const struct query_op *query_op_find(const char *name)
 {
     for (size_t f = 0; families[f]; f++)
         for (const struct query_op *op = families[f]; op->name; op++)
             if (!strcmp(op->name, name))
                 return op;
     return NULL;
+}
+
+const char *query_no_op(const char *name, char *buffer, size_t size)
+{
+    struct nearest near;
+    char hint[NEAREST_HINT_MAX];
+
+    nearest_init(&near, name);
+    for (size_t f = 0; families[f]; f++)
+        for (const struct query_op *op = families[f]; op->name; op++)
+            nearest_add(&near, op->name);
+    snprintf(buffer, size, "there is no op '%.60s'%s", name,
+             near.best ? nearest_hint(&near, hint, sizeof hint)
+                       : "; 'shardsim query --list' lists them");
+    return buffer;
 }
 
 static void write_id(struct json_out *out, const json_t *id)
@@ -101,22 +125,12 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
     text_fini(&body);
 }
 
-const char *query_op_name(size_t n)
-{
-    for (size_t f = 0; families[f]; f++)
-        for (const struct query_op *o = families[f]; o->name; o++)
-            if (n-- == 0)
-                return o->name;
-    return NULL;
-}
-
 static void answer_request(const json_t *request, struct json_out *out)
 {
     const json_t *in = json_object_get(request, "in");
     const char *name = json_string_value(json_object_get(request, "op"));
     const struct query_op *op;
-    char message[SHD_ERROR_TEXT_MAX], hint[NEAREST_HINT_MAX];
-    struct nearest near;
+    char message[SHD_ERROR_TEXT_MAX];
 
     write_id(out, json_object_get(request, "id"));
     if (!json_is_object(request)) {
@@ -129,19 +143,11 @@ static void answer_request(const json_t *request, struct json_out *out)
                          : "'op' must be the name of an op, as 'shardsim query --list' lists them");
         return;
     }
-    op = find_op(name);
-    if (!op) {
-        nearest_init(&near, name);
-        for (size_t f = 0; families[f]; f++)
-            for (const struct query_op *o = families[f]; o->name; o++)
-                nearest_add(&near, o->name);
-        snprintf(message, sizeof message, "there is no op '%.60s'%s", name,
-                 near.best ? nearest_hint(&near, hint, sizeof hint)
-                           : "; 'shardsim query --list' lists them");
-        write_error(out, "unknown-op", message);
-        return;
-    }
-    answer_op(op, in, out);
+    op = query_op_find(name);
+    if (op)
+        answer_op(op, in, out);
+    else
+        write_error(out, "unknown-op", query_no_op(name, message, sizeof message));
 }
 
 static void write_answer(const json_t *request, const json_error_t *why, struct json_out *out)

@@ -15,15 +15,45 @@
 
 #include "base/json_out.h"
 
+/* A key of a question or an answer; without a name, what any value of the object is. */
+struct query_field {
+    const char *name;
+    const char *type; /* as man/query.txt explains them */
+    /* What counts where it is not given; NULL: it must be given, or is of an answer. */
+    const char *fallback;
+    const char *about; /* a sentence */
+};
+
+/* Fields, ended by a row without a type. */
+#define QUERY_FIELDS(...) \
+    (const struct query_field[]){__VA_ARGS__, {NULL, NULL, NULL, NULL}}
+
+/* An op, and what is told of it: by `query --list OP`, and in shardsim-query(7), which is made of
+ * that.  The example is really asked (tests/query_manual.sh). */
 struct query_op {
     const char *name;
     /* Write the answer's `out` value, or return a status and say why; what was written is dropped
      * then. */
     int (*answer)(const json_t *in, struct json_out *out, struct shd_error *err);
+    const char *about; /* what it answers, in sentences */
+    const struct query_field *in;
+    const char *gives;             /* the type of `out` */
+    const struct query_field *out; /* its keys, if it is an object; NULL: none */
+    const char *errors;            /* kinds that not every op has; NULL: none */
+    /* An example: `in`, and what is behind the id of the answer, where '...' stands for what is
+     * left out.  JSON with ' for ", which nothing in it needs. */
+    const char *question, *reply;
 };
 
-/* The name of op n, family by family; NULL behind the last. */
-const char *query_op_name(size_t n);
+/* Op n, family by family; NULL behind the last. */
+const struct query_op *query_op_at(size_t n);
+
+/* The op of a name; NULL: there is none. */
+const struct query_op *query_op_find(const char *name);
+
+/* "there is no op 'NAME'", with the nearest there is or where they are listed; into `buffer`, which
+ * is returned. */
+const char *query_no_op(const char *name, char *buffer, size_t size);
 
 /* Families, each ended by a row without name. */
 extern const struct query_op query_easydel_ops[];

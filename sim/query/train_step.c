@@ -92,7 +92,6 @@ static int read_count(int64_t *out, const json_t *in, const char *key, int64_t f
     return status;
 }
 
-/* Heads that do not divide the width are as wide as they can be, rounded down. */
 /* Heads that do not divide the width are as wide as kernels like them: a multiple of 8 elements. */
 static int64_t width_of_heads(const struct train_step *step)
 {

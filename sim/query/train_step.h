@@ -39,7 +39,7 @@ struct train_step {
     int64_t hidden, layers, heads, kv_heads, mlp_dim, vocab, seq, head_dim;
     bool gated_mlp;
     /* Of which kind, and how many, devices; the sizes of axes multiply to these. */
-    const char *hardware; /* the question's text */
+    const char *hardware; /* the question's text; NULL: none */
     int64_t devices, tp, pp, cp, dp, slices;
     /* The schedule. */
     int64_t virtual_stages, micro_batch, global_batch, microbatches; /* batches in sequences */

@@ -66,6 +66,10 @@ int train_step_trial_init(struct train_step_trial *out, const json_t *in, const 
     status = train_step_read(&out->step, in, err);
     if (status == SHD_OK && hardware)
         out->step.hardware = hardware;
+    if (status == SHD_OK && !out->step.hardware)
+        status = shd_error_set(err, SHD_ETYPE,
+                               "'hardware' must be the name of a cluster, such as h100-sxm; "
+                               "'shardsim show hardware' lists them");
     if (status == SHD_OK)
         status = find_stack(&stack, out->step.hardware, err);
     if (status != SHD_OK)

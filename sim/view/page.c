@@ -96,11 +96,12 @@ static void print_summary(const struct compare_rows *rows, struct text *out)
     print_links(rows, out);
 }
 
-/* A heading and what comes after it. */
+/* A heading and what comes after it; to a screen reader it has the strategy's name, too, for all
+ * strategies have the same parts. */
 static void begin_part(struct text *out, size_t id, const char *part, const char *heading)
 {
-    text_addf(out, "<section aria-labelledby=\"%s%zu\">\n<h3 id=\"%s%zu\">%s</h3>\n", part, id,
-              part, id, heading);
+    text_addf(out, "<section aria-labelledby=\"%s%zu name%zu\">\n<h3 id=\"%s%zu\">%s</h3>\n", part,
+              id, id, part, id, heading);
 }
 
 static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
@@ -143,8 +144,8 @@ static int print_strategy(const struct compare_rows *rows, size_t i, struct text
     int status;
 
     compare_add_name(rows, i, &name);
-    text_addf(out, "<details data-strategy=%zu%s><summary><h2>", i + 1,
-              i == 0 || n <= OPEN_MAX ? " open" : "");
+    text_addf(out, "<details data-strategy=%zu%s><summary><h2 id=\"name%zu\">", i + 1,
+              i == 0 || n <= OPEN_MAX ? " open" : "", i + 1);
     html_add(out, text_get(&name));
     text_addf(out, "</h2></summary>\n<div id=\"s%zu\">\n<p>", i + 1);
     html_addf(out, "%s; %s.", r->what, r->record->mode == RECORD_EXECUTED ? "executed" : "planned");
