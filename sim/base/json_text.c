@@ -279,11 +279,15 @@ bool json_piece_has(struct json_piece piece, const char *text)
 
 bool json_piece_thousandths(struct json_piece piece, int64_t *out)
 {
-    const char *at = piece.at, *end = piece.at + piece.length;
-    bool negative = at < end && *at == '-';
+    const char *at = piece.at, *end;
     int places = -1; /* behind the point */
     int64_t value = 0;
+    bool negative;
 
+    if (!piece.length)
+        return false;
+    end = at + piece.length;
+    negative = *at == '-';
     at += negative;
     if (at == end)
         return false;

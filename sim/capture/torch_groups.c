@@ -101,10 +101,13 @@ static bool add_ranks(struct torch_trace *trace, struct torch_ranks *ranks, int6
 static bool parse_ranks(struct torch_trace *trace, struct torch_ranks *ranks,
                         struct json_piece text, int64_t size)
 {
-    const char *at = text.at, *end = text.at + text.length;
+    const char *at = text.at, *end;
     bool cut = false;
 
     ranks->n = 0;
+    if (!text.length)
+        return false;
+    end = at + text.length;
     while (at < end) {
         int64_t rank = 0;
 
@@ -131,27 +134,37 @@ static bool parse_ranks(struct torch_trace *trace, struct torch_ranks *ranks,
     return add_ranks(trace, ranks, ranks->ids[0], ranks->ids[1] - ranks->ids[0], size);
 }
 
-static bool is_twice(const struct traces_group *group)
+static int by_id(const void *a, const void *b)
 {
-    for (uint32_t i = 1; i < group->n; i++)
-        if (group->ids[i] == group->ids[i - 1])
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool is_twice(struct torch_ranks *ranks)
+{
+    qsort(ranks->ids, ranks->n, sizeof *ranks->ids, by_id);
+    for (uint32_t i = 1; i < ranks->n; i++)
+        if (ranks->ids[i] == ranks->ids[i - 1])
             return true;
     return false;
 }
 
 /* Add the group to the traces.  False: a rank is in it twice, or no memory. */
-static bool keep_ranks(uint32_t *out, struct torch_trace *trace, const struct torch_ranks *ranks,
+static bool keep_ranks(uint32_t *out, struct torch_trace *trace, struct torch_ranks *ranks,
                        struct json_piece description)
 {
     struct shd_error err;
     uint32_t name = 0;
     int status = SHD_OK;
 
+    if (is_twice(ranks))
+        return false;
     if (description.length && !json_piece_is(description, "undefined"))
         status = traces_add_word(&name, trace->traces, description, &err);
     if (status == SHD_OK)
         status = traces_add_group(out, trace->traces, ranks->ids, ranks->n, name, &err);
-    return !torch_trace_failed(trace, status, &err) && !is_twice(&trace->traces->groups[*out]);
+    return !torch_trace_failed(trace, status, &err);
 }
 
 bool torch_group_described(uint32_t *out, struct torch_trace *trace, struct torch_group *group,

@@ -444,10 +444,11 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ran
             trace, traces_add_rank(trace->traces, trace->file, (int32_t)trace->rank, &err), &err))
         return;
     for (uint32_t i = 0; i < trace->ncalls; i++) {
-        const struct traces_group *group = &trace->traces->groups[groups[i]];
+        const struct traces_group *group;
 
         if (!trace->calls[i].counted)
             continue;
+        group = &trace->traces->groups[groups[i]];
         if (group->ids[group->n - 1] >= trace->traces->world || !is_in(group, trace->rank)) {
             refuse(trace, &trace->calls[i],
                    group->ids[group->n - 1] >= trace->traces->world

@@ -373,7 +373,8 @@ static int add_hints(struct join *j)
         const struct traces_group *group = &t->groups[i];
         bool on_mesh = group->name && !strncmp(t->words[group->name], "mesh_", 5);
 
-        if ((on_mesh || j->messages[i]) && !is_known(j, group))
+        if ((on_mesh || j->messages[i]) && group->ids[group->n - 1] < j->capture->ndevices &&
+            !is_known(j, group))
             status = add_hint(j, group);
     }
     return status;
