@@ -19,6 +19,8 @@ shardsim init
 is 0 "all defaults: to standard output"
 says out '^model: {size: llama3-8b' "all defaults: the model"
 says out '^batch: {size: 512, seq: 4096, microbatches: 8}' "all defaults: eight sequences a device"
+says out '^recompute: full ' "all defaults: what --set recompute=none takes the place of"
+says out '^zero: {stage: 3, axis: fsdp, prefetch: 1}' "all defaults: layers are gathered ahead, as FSDP does"
 
 shardsim search -q gpt2-small.yaml --top 2 --threads 1 -o best.yaml
 is 0 "search goes on from it"
@@ -29,6 +31,14 @@ is 0 "and compare"
 tr -s ' \n' ' ' <out | grep -q 'verdict: .* is the fastest, modelled: '
 ok $? "compare: the verdict"
 
+shardsim plan -q gpt2-small.yaml -s recompute=none
+is 0 "without recomputation"
+
+shardsim init
+cp out large.yaml
+shardsim run -q large.yaml
+is 3 "a step that is far too large to be executed here is refused"
+says err "shardsim plan. takes the same program on paper" "too large to be executed: what to do"
 shardsim init --model lama3-8b
 is 2 "a model that is not there"
 says err "did you mean 'llama3-8b'" "a model that is not there: what was meant"

@@ -128,16 +128,16 @@ static void write_scenario(struct text *out, const struct options *o)
         "step: [forward, backward, update]\n"
         "optimizer: {kind: adamw, clip: 1.0}\n"
         "types: {parameters: float32, reduce: float32}\n"
-        "recompute: {kind: full}     # none, where memory allows\n",
+        "recompute: full             # none, where memory allows\n",
         o->batch, o->seq, o->batch / o->devices);
     text_addf(
         out,
-        "# One axis over all devices.  Another layout is another mesh, with rules that say what\n"
-        "# its axes shard, e.g. mesh: {dp: 8, tp: 8} and params: [[mlp/up/kernel, [null, tp]]].\n"
+        "# One axis over all devices.  Another layout is another mesh, with rules for what its\n"
+        "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that kind.\n"
         "mesh: {fsdp: %ld}\n"
         "axes: {batch: fsdp}         # the batch is sharded over it\n"
         "params: [[.*, []]]          # no rule for parameters: zero shards them all\n"
-        "zero: {stage: 3, axis: fsdp}\n",
+        "zero: {stage: 3, axis: fsdp, prefetch: 1} # a layer is gathered while one is computed\n",
         o->devices);
 }
 

@@ -5,10 +5,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "base/units.h"
 #include "base/yaml.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
@@ -313,6 +315,32 @@ static int check_spread(struct work *w, const struct work_item *item)
     return CMD_OK;
 }
 
+/* What is refused at once: it would take longer to run out of memory.  Twice, as stages and their
+ * devices differ, and the largest is counted for all. */
+#define MEMORY_TIMES 2
+
+/* Whether this machine could have the devices' arrays; says if not. */
+static int check_memory(const struct work *w, const struct work_item *item)
+{
+    const struct trial *trial = &item->trial;
+    double has = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double devices = shd_mesh_size(trial->program->mesh), bytes;
+    char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
+
+    if (trial->over_ranks)
+        devices *= (double)ranks_here() / ranks_count();
+    bytes = devices * (double)program_peak_bytes(trial->program);
+    if (has <= 0 || bytes <= MEMORY_TIMES * has)
+        return CMD_OK;
+    log_error(&w->log,
+              "%s: %s: its devices take %s of memory together, and this machine has %s; 'shardsim "
+              "plan' takes the same program on paper",
+              item->scenario->place.file, item->scenario->strategy,
+              units_print_bytes(needed, sizeof needed, (uint128)bytes),
+              units_print_bytes(there, sizeof there, (uint128)has));
+    return CMD_CANNOT;
+}
+
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
 {
     struct trial *trial = &item->trial;
@@ -330,6 +358,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     }
     trial->over_ranks = ranks_count() > 1 && !w->alone;
     trial->spread_axis = w->spread_axis;
+    status = mode == RECORD_PLANNED ? CMD_OK : check_memory(w, item);
+    if (status != CMD_OK) {
+        progress_stop(progress);
+        return status;
+    }
     status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
                                     : trial_execute(trial, &cmd_stop_request, &err);
 

@@ -139,7 +139,7 @@ static int check_rest(struct command *c)
     const struct scenario *s = c->source;
 
     if (c->roles.zero == 3 && s->zero.stage == 3 && !s->zero.reshard)
-        return refuse(c, "sharded parameters that stay gathered; expected zero.reshard true");
+        return refuse(c, "sharded parameters that stay gathered; expected zero.reshard_after_forward true");
     if (export_roles_sequences(&c->roles, s) * export_roles_data(&c->roles) *
             s->batch.microbatches !=
         s->batch.size)

@@ -98,7 +98,7 @@ static int check_mesh(struct job *j)
     if (r->zero == 1 || r->zero == 2)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan has no ZeRO %d; expected zero.stage 0 or 3, or 3 with "
-                             "zero.reshard false",
+                             "zero.reshard_after_forward false",
                              (int)r->zero);
     if (r->size[EXPORT_TENSOR] > 1 && !r->sequence)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,

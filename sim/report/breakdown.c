@@ -301,7 +301,7 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
     else
         text_addf(&line, "; too much for %s", kept);
     if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
-        text_addf(&line, "; what would fit: -s limits.memory=%s",
+        text_addf(&line, "; -s limits.memory=%s lists what would fit",
                   units_print_bytes_exact(limit, sizeof limit, (uint64_t)room));
     print_line("  besides: ", &line, out);
 }

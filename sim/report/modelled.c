@@ -36,6 +36,9 @@ static enum shd_dtype product_type(const struct program *program)
     return most;
 }
 
+/* Of a device's memory: fuller ones are at the mercy of what is not counted. */
+#define FULL 0.9
+
 /* Bytes on the fullest device. */
 static double memory_bytes(const struct record *record)
 {
@@ -292,6 +295,9 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
               units_print_bytes(bytes, sizeof bytes, (uint128)f.memory_bytes),
               units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
               f.fits ? "fits" : "does not fit");
+    if (f.fits && h->fragmentation == 0 && f.memory_bytes > FULL * h->memory_bytes)
+        text_addf(out, "              %.0f %% of it: fragmentation of the allocator is not counted\n",
+                  100 * f.memory_bytes / h->memory_bytes);
     print_trust(out, record);
 }
 
