@@ -101,6 +101,7 @@ libsim_la_SOURCES = \
 	%D%/capture/torch_ops.h \
 	%D%/capture/torch_profiler.c \
 	%D%/capture/torch_profiler.h \
+	%D%/capture/torch_room.c \
 	%D%/capture/torch_trace.c \
 	%D%/capture/torch_trace.h \
 	%D%/capture/traces.c \

@@ -82,6 +82,7 @@ struct torch_trace {
     int64_t rank, world;
 };
 
+/* torch_room.c. */
 void torch_trace_init(struct torch_trace *trace, const char *file, struct traces *traces,
                       struct diag *diag);
 void torch_trace_fini(struct torch_trace *trace);
