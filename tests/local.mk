@@ -414,6 +414,7 @@ EXTRA_DIST += \
 	%D%/junit.xsd \
 	%D%/book.py \
 	%D%/experts_grid.py \
+	%D%/import_rules.py \
 	%D%/page.py \
 	%D%/picture.py \
 	%D%/pipeline.py \
