@@ -4,7 +4,6 @@
 #include "cmd/sides.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
@@ -52,7 +51,7 @@ const struct argp sides_argp = {option_table, parse_option, NULL, NULL, children
 /* Either all are executed or none; tells why none is. */
 static enum record_mode choose_mode(struct sides *s)
 {
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2, flops = 0;
+    double memory = work_memory_bytes() / 2, flops = 0;
 
     if (s->plan)
         return RECORD_PLANNED;

@@ -315,6 +315,11 @@ static int check_spread(struct work *w, const struct work_item *item)
     return CMD_OK;
 }
 
+double work_memory_bytes(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 /* What is refused at once: it would take longer to run out of memory.  Twice, as stages and their
  * devices differ, and the largest is counted for all. */
 #define MEMORY_TIMES 2
@@ -323,7 +328,7 @@ static int check_spread(struct work *w, const struct work_item *item)
 static int check_memory(struct work *w, const struct work_item *item)
 {
     const struct trial *trial = &item->trial;
-    double has = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double has = work_memory_bytes();
     double devices = shd_mesh_size(trial->program->mesh), bytes;
     char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
 
@@ -351,14 +356,11 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct shd_error err;
     int status;
 
-    status = check_spread(w, item);
-    if (status != CMD_OK) {
-        progress_stop(progress);
-        return status;
-    }
     trial->over_ranks = ranks_count() > 1 && !w->alone;
     trial->spread_axis = w->spread_axis;
-    status = mode == RECORD_PLANNED ? CMD_OK : check_memory(w, item);
+    status = check_spread(w, item);
+    if (status == CMD_OK && mode == RECORD_EXECUTED)
+        status = check_memory(w, item);
     if (status != CMD_OK) {
         progress_stop(progress);
         return status;

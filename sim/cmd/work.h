@@ -63,6 +63,9 @@ int work_prepare(struct work *work);
 /* The same, where all ranks have made it ready: all go on, or none does.  Rank 0 says so. */
 int work_prepare_all(struct work *work);
 
+/* The memory of this machine. */
+double work_memory_bytes(void);
+
 /* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the
  * item.  Otherwise the error is logged.  Returns the exit status. */
 int work_try(struct work *work, struct work_item *item, enum record_mode mode,
