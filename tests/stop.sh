@@ -22,6 +22,10 @@ CASES = [["run", *LONG], ["plan", *LONG], ["plan", "--json", *LONG], ["compare",
          ["explain", *LONG], ["show", "matrix", *LONG],
          ["explain", "reshard", "--mesh", "dp=16777216", "--shape", "16777216", "--from", "dp"],
          ["check", "--plan"], ["check", "--plan", "--update"]]
+# The thread sanitizer hands a signal over at the next call of the C library, and this one computes
+# for minutes without any.
+if os.environ.get("SHD_SANITIZER") == "thread":
+    CASES = [case for case in CASES if case[:2] != ["explain", "reshard"]]
 count = 0
 for case in CASES:
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -91,7 +95,7 @@ for command in plan compare; do
 done
 shardsim run "$scenarios/fsdp.yaml" --set 'mesh={fsdp: 1, a: 2147483647}'
 is 3 "run: a mesh that there is no memory for"
-says err 'a record of 2147483647 devices .* has .*, and there are .* of memory here' \
+says err 'its devices take .* of memory together, and this machine has ' \
     "run: a mesh that there is no memory for: said"
 silent out "run: a mesh that there is no memory for: no result"
 shardsim explain reshard --mesh dp=2147483647 --shape 2147483647 --from dp

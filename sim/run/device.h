@@ -69,7 +69,7 @@ struct shd_device {
 /* Threads wait at the gate until all of them are there, or go home when one could not be had. */
 enum run_gate { GATE_CLOSED, GATE_OPEN, GATE_GO_HOME };
 
-enum run_verdict { RUN_GOES_ON, RUN_STOP_REQUESTED, RUN_STUCK, RUN_OVER_LIMIT, RUN_NOT_STARTED };
+enum run_verdict { RUN_GOES_ON, RUN_STOP_REQUESTED, RUN_STUCK, RUN_OVER_LIMIT };
 
 struct run {
     const struct shd_mesh *mesh;

@@ -12,6 +12,7 @@
 #include "run/chain.h"
 #include "run/device.h"
 #include "run/mailbox.h"
+#include "run/remote.h"
 #include "run/span.h"
 
 /* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
@@ -432,6 +433,8 @@ void run_group_call_off(struct run *run, enum run_verdict verdict)
     int goes_on = RUN_GOES_ON;
 
     (void)atomic_compare_exchange_strong(&run->board.called_off, &goes_on, verdict);
+    if (run->remote && verdict == RUN_STUCK)
+        atomic_store(&run->remote->settled, true);
     pthread_mutex_lock(&run->lock);
     for (struct run_group *group = run->groups; group; group = group->next_all) {
         wait_poke(&group->barrier);

@@ -470,13 +470,15 @@ static bool has_bundle(const struct span *s, int rank)
 }
 
 /* Whether a bundle will not come any more: its rank has told, after all it had to say before, that
- * one of those who were to make the call has ended. */
+ * one of those who were to make the call has ended.  That the run was called off does not say so:
+ * the bundle may be on its way, and another rank, which has all of them, already waits for what
+ * this one is to send. */
 static bool is_hopeless(struct span *s)
 {
     const struct run_group *group = s->group;
     bool hopeless = false;
 
-    if (atomic_load(&group->barrier.board->called_off))
+    if (atomic_load(&group->devices[0]->run->remote->settled))
         return true;
     if (atomic_load(&group->barrier.ndead) == 0)
         return false;

@@ -134,6 +134,8 @@ void monitor_run(struct run *run, struct monitor_watch *watch)
             return;
         if (!atomic_load(&run->board.called_off))
             look(run, watch);
+        else if (run->remote && !atomic_load(&run->remote->settled) && is_stuck(run))
+            call_off(run, RUN_STUCK); /* the verdict stays what it was */
         wait_event(&run->ended, seen, LOOK_NS);
     }
 }

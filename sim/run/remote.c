@@ -258,7 +258,8 @@ static void deliver_word(struct run *run, int from, const void *letter)
         wait_signal(&run->ended);
         break;
     case LETTER_VERDICT:
-        run->over_limit = word->position;
+        if (!atomic_load(&run->board.called_off))
+            run->over_limit = word->position;
         run_group_call_off(run, (enum run_verdict)word->value);
         break;
     case LETTER_ASK:
@@ -325,28 +326,44 @@ void remote_listen(struct run *run)
 
 /* ---- what all are to know ---- */
 
-struct outcome { /* of one rank */
-    int64_t status, called_off, over_limit;
+struct start { /* of one rank */
+    int64_t status;
     char text[SHD_ERROR_TEXT_MAX];
 };
 
-static void agree_on_outcome(struct run *run, int *status, struct shd_error *err)
+int remote_agree_on_start(const struct run *run, int status, struct shd_error *err)
 {
     int nranks = run->spread->nranks;
-    struct outcome *all = calloc((size_t)nranks, sizeof *all);
-    struct outcome *mine = all + run->spread->me;
+    struct start *all = calloc((size_t)nranks, sizeof *all);
+    struct start *mine = all + run->spread->me;
+
+    if (!all)
+        ranks_abort("no memory for the start of a run");
+    mine->status = status;
+    if (status != SHD_OK)
+        memcpy(mine->text, err->text, sizeof mine->text);
+    ranks_merge(all, (uint64_t)nranks * sizeof *all, RANKS_JOIN);
+    for (int r = nranks; r-- > 0;)
+        if (all[r].status != SHD_OK)
+            status = shd_error_set(err, (int)all[r].status, "%s", all[r].text);
+    free(all);
+    return status;
+}
+
+/* That of the lowest rank which called the run off. */
+static void agree_on_verdict(struct run *run)
+{
+    int nranks = run->spread->nranks;
+    struct {
+        int64_t called_off, over_limit;
+    } *all = calloc((size_t)nranks, sizeof *all), *mine = all + run->spread->me;
 
     if (!all)
         ranks_abort("no memory for the end of a run");
-    mine->status = *status;
     mine->called_off = atomic_load(&run->board.called_off);
     mine->over_limit = run->over_limit;
-    if (*status != SHD_OK)
-        memcpy(mine->text, err->text, sizeof mine->text);
     ranks_merge(all, (uint64_t)nranks * sizeof *all, RANKS_JOIN);
     for (int r = nranks; r-- > 0;) {
-        if (all[r].status != SHD_OK)
-            *status = shd_error_set(err, (int)all[r].status, "%s", all[r].text);
         if (all[r].called_off) {
             atomic_store(&run->board.called_off, (int)all[r].called_off);
             run->over_limit = (int32_t)all[r].over_limit;
@@ -395,13 +412,10 @@ static void agree_on_counts(struct run *run)
         ranks_merge(run->matrix, n * n * sizeof *run->matrix, RANKS_SUM);
 }
 
-int remote_agree(struct run *run, int status, struct shd_error *err)
+void remote_agree_on_end(struct run *run)
 {
-    agree_on_outcome(run, &status, err);
+    agree_on_verdict(run);
     ranks_close();
-    if (status != SHD_OK)
-        return status;
     agree_on_states(run);
     agree_on_counts(run);
-    return SHD_OK;
 }

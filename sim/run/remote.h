@@ -5,7 +5,9 @@
  *
  * Whether all devices of all ranks wait for each other is asked in waves, by rank 0: when two in a
  * row find that all are blocked, that none has gone on between, and that every letter that was sent
- * was delivered, none can ever go on.
+ * was delivered, none can ever go on.  That settles it: who still waits for a rank's part of a call
+ * gives up.  Before, also in a run that was called off, such a wait ends only when that part has come
+ * or its devices have ended, as ranks must agree on whether a call takes place.
  *
  * Thread class: as each says; letters are delivered in the thread that looks for them (ranks.h).
  *
@@ -16,6 +18,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <shd/error.h>
@@ -53,6 +56,7 @@ struct remote {
     struct span_bundle *spare;          /* guarded by the run's lock */
     _Atomic uint64_t posted, delivered; /* letters that a device may wait for */
     _Atomic int ndone;                  /* ranks whose devices have all ended */
+    _Atomic bool settled;               /* none can go on, and no letter is on its way */
     /* On rank 0; guarded by `lock`: */
     pthread_mutex_t lock;
     uint32_t wave;
@@ -88,9 +92,12 @@ bool remote_all_done(const struct run *run);
 /* On rank 0: begin a wave, and return whether the last two found that none can ever go on. */
 bool remote_wave(struct run *run);
 
-/* All ranks: no letters are delivered any more, and the states of all devices and what they
- * received, sent and held at most are known to all.  `status` is how starting them went here;
- * returns that of the lowest rank on which it failed: nothing else is known then. */
-int remote_agree(struct run *run, int status, struct shd_error *err);
+/* All ranks, before any device begins: `status` is how starting them went here; returns that of the
+ * lowest rank on which it failed. */
+int remote_agree_on_start(const struct run *run, int status, struct shd_error *err);
+
+/* All ranks, when all devices have ended: no letters are delivered any more, and the states of all
+ * devices and what they received, sent and held at most are known to all. */
+void remote_agree_on_end(struct run *run);
 
 #endif /* RUN_REMOTE_H */

@@ -251,17 +251,20 @@ static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *e
     return SHD_OK;
 }
 
-/* Either all devices run or none does. */
+/* Either all devices run or none does, on all ranks. */
 static int run_threads(struct run *run, struct shd_error *err)
 {
     struct monitor_watch *watch = monitor_create(run);
-    int32_t nstarted;
+    int32_t nstarted = 0;
     int status;
 
-    if (!watch)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a run of %" PRId32 " devices",
-                             run->ndevices);
-    status = start_threads(run, &nstarted, err);
+    if (watch)
+        status = start_threads(run, &nstarted, err);
+    else
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a run of %" PRId32 " devices",
+                               run->ndevices);
+    if (run->remote)
+        status = remote_agree_on_start(run, status, err);
     open_gate(run, status == SHD_OK ? GATE_OPEN : GATE_GO_HOME);
     if (status == SHD_OK)
         monitor_run(run, watch);
@@ -318,16 +321,18 @@ void shd_run_stats_fini(struct shd_run_stats *stats)
     *stats = (struct shd_run_stats){.error_device = -1};
 }
 
-/* On all ranks together: where one cannot start its devices, those of the others are called off. */
+/* On all ranks together, also where this one has no memory to begin. */
 static int run_over_ranks(struct run *run, int status, struct shd_error *err)
 {
-    if (status == SHD_OK) {
-        remote_listen(run);
-        status = run_threads(run, err);
-    }
     if (status != SHD_OK)
-        remote_tell_verdict(run, RUN_NOT_STARTED, 0);
-    return remote_agree(run, status, err);
+        return remote_agree_on_start(run, status, err);
+    remote_listen(run);
+    status = run_threads(run, err);
+    if (status == SHD_OK)
+        remote_agree_on_end(run);
+    else
+        ranks_close();
+    return status;
 }
 
 int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
