@@ -114,9 +114,43 @@ test_collective() {
     ok $? "collective: svg is well-formed"
     python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
     ok $? "collective: svg is well laid out"
-    # One circle for all six steps, which are alike: an arrow from each to the next.
-    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 4 ] && grep -q '>sends, steps 1 to 6<' "$tmp/a.svg"
-    ok $? "collective: arrows of a ring"
+    # A circle for the three steps of each part, which are alike: an arrow from each to the next.
+    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 8 ] &&
+        grep -q '>sends, steps 1 to 3, reduce-scatter<' "$tmp/a.svg" &&
+        grep -q '>sends, steps 4 to 6, all-gather<' "$tmp/a.svg"
+    ok $? "collective: arrows of a ring, part by part"
+    # Sums are of one hue, with a legend; no device has a colour that a sum has.
+    grep -q '>sum of 4<' "$tmp/a.svg" && [ "$(grep -c '<circle .*fill="#ffffff"' "$tmp/a.svg")" -eq 8 ]
+    ok $? "collective: a legend of sums"
+}
+
+# Which chunk of whose operand is where, and what a step adds.
+test_chunks() {
+    for algorithm in direct ring recursive-halving; do
+        shardsim explain collective reduce-scatter --algorithm $algorithm --devices 4 --ascii
+        is 0 "chunks: reduce-scatter by $algorithm"
+        says out '^ *0 |  *a0  *|  *a1  *|  *a2  *|  *a3  *|' "chunks: operands, $algorithm"
+        for k in 0 1 2 3; do
+            says out "$k *| *a$k+b$k+c$k+d$k *|\$" "chunks: device $k has chunk $k, $algorithm"
+        done
+        says out 'step [1-3]: 0 receives chunks\? 0.* from [0-3].* and adds its own' "chunks: what is added, $algorithm" ||
+            diag <"$tmp/out"
+    done
+    for algorithm in ring two-level halving-doubling; do
+        shardsim explain collective all-reduce --algorithm $algorithm --devices 4
+        tr '\n' ' ' <"$tmp/out" >"$tmp/line"
+        grep -q 'step 1, reduce-scatter: 0 receives chunks\? [0-3][-0-3]* from [1-3] and adds its own; 1' "$tmp/line"
+        ok $? "chunks: all-reduce by $algorithm adds what it receives"
+    done
+    shardsim explain collective all-reduce --algorithm ring --devices 4
+    says out '^reduce-scatter: steps 1-3; all-gather: steps 4-6\.$' "chunks: the parts of a ring"
+    says out '^step 4, all-gather: 0 receives chunk 0 from 3;' "chunks: a gather adds nothing"
+    shardsim explain collective all-reduce --algorithm recursive-doubling --devices 4
+    ! grep -q 'all-gather' "$tmp/out"
+    ok $? "chunks: recursive doubling has no parts"
+    shardsim explain collective --help
+    ! grep -q '^[a-z-]*,\|^two-level' "$tmp/out"
+    ok $? "help: lists of algorithms are indented"
 }
 
 test_reshard() {
@@ -181,6 +215,7 @@ test_scenario
 test_values
 test_width
 test_collective
+test_chunks
 test_reshard
 test_bad_input
 shardsim explain reshard --mesh x=4,y=4 --shape 64,64 --from x,y --to '[],x' --link 4:1us:900GB/s --link all:10us:1GB/s

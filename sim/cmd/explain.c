@@ -331,6 +331,8 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
     return NULL;
 }
 
+#define ALGORITHMS_WIDTH 58 /* beside the collective's name and a comma, in 78 columns */
+
 /* Behind the help: each collective with its algorithms, the first of which is the default. */
 static char *add_collectives(int key, const char *text, void *input)
 {
@@ -341,14 +343,21 @@ static char *add_collectives(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     text_add(&more, text);
     for (int k = 0; k < COLL_NKINDS; k++) {
-        const char *before = "";
+        size_t used = 0; /* columns of the line behind the collective's name */
 
         text_addf(&more, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
-        for (size_t i = 0; coll_algos[i]; i++)
-            if (coll_algos[i]->kind == (enum coll_kind)k) {
-                text_addf(&more, "%s%s", before, coll_algos[i]->name);
-                before = ", ";
+        for (size_t i = 0; coll_algos[i]; i++) {
+            size_t length = strlen(coll_algos[i]->name);
+
+            if (coll_algos[i]->kind != (enum coll_kind)k)
+                continue;
+            if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent it */
+                text_addf(&more, ",\n  %-14s  ", "");
+                used = 0;
             }
+            text_addf(&more, "%s%s", used > 0 ? ", " : "", coll_algos[i]->name);
+            used += length + 2;
+        }
     }
     return text_take(&more); /* argp frees it */
 }
