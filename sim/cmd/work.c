@@ -320,7 +320,7 @@ static int check_spread(struct work *w, const struct work_item *item)
 #define MEMORY_TIMES 2
 
 /* Whether this machine could have the devices' arrays; says if not. */
-static int check_memory(const struct work *w, const struct work_item *item)
+static int check_memory(struct work *w, const struct work_item *item)
 {
     const struct trial *trial = &item->trial;
     double has = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
