@@ -164,7 +164,7 @@ PY
 shardsim run "$tmp/sum.yaml" --set price=time
 is 0 "price: what is chosen by time computes the same"
 says out '^verified *ok' "price: and is verified"
-shardsim explain "$tmp/sum.yaml" --set price=time
+shardsim explain "$tmp/sum.yaml" --set price=time --collectives
 is 0 "price: explained"
 says out 'all-gather over y for y' "price: explained as it is chosen"
 sed 's/^hardware.*/price: time/' "$tmp/sum.yaml" >"$tmp/nowhere.yaml"
