@@ -70,7 +70,7 @@ is 0 "reshard: to other devices of a torus"
 says out 'messages between the meshes' "reshard: to other devices: said"
 shardsim explain reshard -m x=3 -n 6 --from x --hardware tpu-v4 --slices 2
 is 2 "reshard: no such slices"
-says err '3 devices do not lie in 2 equal slices' "reshard: no such slices: said"
+says err '3 devices cannot form 2 equal slices' "reshard: no such slices: said"
 shardsim explain reshard -m x=4 -n 64 --from x --hardware h100-sxm --link all:1us:1GB/s
 is 2 "reshard: links twice"
 says err 'expected --hardware or --link' "reshard: links twice: said"

@@ -409,8 +409,8 @@ static char *add_collectives(int key, const char *text, void *input)
 static int explain_collective(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "By this algorithm, not the default one", 0},
-        {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
+        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "The algorithm, if not the default one", 0},
+        {"devices", KEY_DEVICES, "N", 0, "The number of devices in the group (4 if not given)", 0},
         {NULL, 0, NULL, 0, "Its time on a cluster:", 1},
         {"hardware", KEY_HARDWARE, "HARDWARE", 0,
          "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds "
@@ -421,10 +421,10 @@ static int explain_collective(int argc, char **argv)
          "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1", 1},
         {"axes", KEY_AXES, "AXES", 0, "Along these axes of it, e.g. tp (all if not given)", 1},
         {"bytes", 'b', "SIZE", 0,
-         "What each member brings, e.g. 64MiB: of all-gather its shard, of reduce-scatter, "
-         "all-reduce and all-to-all the whole array that it has",
+         "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
+         "all-reduce and all-to-all its whole array",
          1},
-        {"slices", KEY_SLICES, "N", 0, "The mesh lies in N equal slices of a torus (1)", 1},
+        {"slices", KEY_SLICES, "N", 0, "The mesh consists of N equal slices of a torus (1)", 1},
         {"json", KEY_JSON, NULL, 0, "Print the machine form", 1},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
@@ -433,7 +433,7 @@ static int explain_collective(int argc, char **argv)
         parse_collective,
         "COLLECTIVE",
         "Draw what every device of a group holds after each step of a collective; or with "
-        "--hardware, tell its time on the links of a cluster.\v"
+        "--hardware, show its time on the links of a cluster.\v"
         "Examples:\n"
         "  A ring, step by step:\n"
         "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
