@@ -23,12 +23,12 @@ struct lesson {
     const char *what; /* the step: model, batch and phases */
     const struct record *record;
     enum partition_placement placement; /* that decided */
-    struct alternatives *alternatives; /* NULL: not told */
-    const struct values *values;       /* NULL: not told */
-    int32_t position;                  /* the device whose transfers are told */
-    uint32_t op;                       /* only this one, or LESSON_ALL */
-    bool collectives;                  /* only ops that communicate */
-    const struct fold *fold;           /* of equal layers only the first; NULL: every layer */
+    struct alternatives *alternatives;  /* NULL: not told */
+    const struct values *values;        /* NULL: not told */
+    int32_t position;                   /* the device whose transfers are told */
+    uint32_t op;                        /* only this one, or LESSON_ALL */
+    bool collectives;                   /* only ops that communicate */
+    const struct fold *fold;            /* of equal layers only the first; NULL: every layer */
     size_t width;
     bool colour; /* with ANSI escapes: heads are bold, of ops that communicate yellow */
 };

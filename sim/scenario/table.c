@@ -700,7 +700,7 @@ const struct option option_table[] = {
         .max = 100,
         .standard = "0",
         .help = "The skew of a workload: the exponent of zipf (1), or the share of all tokens that "
-                "the hot expert or rank gets (0.5); 0 means the number in brackets.",
+                "the hot expert or rank has (0.5); 0 means the number in brackets.",
     },
     {
         .section = "moe",
