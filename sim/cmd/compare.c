@@ -338,7 +338,7 @@ static int run(int argc, char **argv)
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
         "in which devices walk the step alone and strategies take turns. The same work has one "
         "time, the least that was seen. The spread is how far the step of the slower half of the "
-        "rounds lies above that of all. Rounds end when every spread is at most 1 %, or after "
+        "rounds is above that of all. Rounds end when every spread is at most 1 %, or after "
         "--seconds. Steps that differ by no more than the larger spread of the two, or by 1 %, are "
         "within noise: none of them is called the best.\n\n"
         "Examples:\n"

@@ -115,7 +115,7 @@ static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree
               a->nleaves, units_print_bytes(all, sizeof all, a->total_bytes),
               units_print_bytes(gather, sizeof gather, a->gather_bytes));
     text_add(&notes[(*n)++], "All bars begin at 0 and have one scale. "
-                             "Framed: whole on every device.");
+                             "Framed: replicated on every device.");
     if (shown < r->n)
         text_addf(&notes[(*n)++], "Not drawn: %zu smaller rows, %s on a device.", r->n - shown,
                   units_print_bytes(all, sizeof all, r->left_out_bytes));
