@@ -354,10 +354,7 @@ static int run(int argc, char **argv)
         "  The same as bars, for a slide:\n"
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
         "bars.png\n"
-        "  How long pipelines are idle, and what memory that costs:\n"
-        "    shardsim compare --plan scenarios/train_pipeline.yaml --columns "
-        "pipeline_bubble,peak_memory_bytes -o idle.svg\n\n" ARGS_EXIT_STATUS(
-            "  1    wrong numbers, or one does not fit\n"),
+        "\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children,
         NULL,
         NULL};

@@ -170,7 +170,7 @@ static void draw(struct text *out, const struct compare_rows *rows, struct words
             add_value(value, rows, i, used[k]);
             bars[r * nused + k] =
                 (struct bars_bar){row->values[used[k]].known ? row->values[used[k]].number : -1,
-                                  text_get(value), compare_is_marked(rows, i, used[k]),
+                                  text_get(value), compare_is_marked(rows, i, used[k], out),
                                   is_over(&rows->compare->results[i], row, used[k])};
         }
     }

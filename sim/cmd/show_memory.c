@@ -350,10 +350,9 @@ static int run(int argc, char **argv)
         "    shardsim show memory scenarios/fsdp.yaml\n"
         "  As a picture:\n"
         "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n"
-        "  Two strategies, to lay side by side:\n"
-        "    shardsim show memory scenarios/train_zero.yaml -S dp --max 4MiB -o dp.svg\n"
-        "    shardsim show memory scenarios/train_zero.yaml -S zero-3 --max 4MiB -o "
-        "zero-3.svg\n\n" ARGS_EXIT_STATUS(""),
+        "  On a scale that others have too:\n"
+        "    shardsim show memory scenarios/fsdp.yaml --max 8MiB -o "
+        "memory.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};

@@ -91,7 +91,8 @@ void compare_add_value(struct text *out, const struct compare_rows *rows, size_t
  */
 #define NEAR 0.01
 
-static bool shows_same(const struct compare_rows *rows, size_t a, size_t b, size_t c)
+static bool shows_same(const struct compare_rows *rows, size_t a, size_t b, size_t c,
+                       struct text *out)
 {
     const struct compare_value *x = &rows->rows[a].values[c], *y = &rows->rows[b].values[c];
     double apart = fabs(x->number - y->number);
@@ -102,7 +103,8 @@ static bool shows_same(const struct compare_rows *rows, size_t a, size_t b, size
         return false;
     compare_add_value(&left, rows, a, c);
     compare_add_value(&right, rows, b, c);
-    same = left.failed || right.failed || !strcmp(text_get(&left), text_get(&right));
+    same = !strcmp(text_get(&left), text_get(&right));
+    out->failed |= left.failed || right.failed;
     text_fini(&right);
     text_fini(&left);
     return same;
@@ -113,17 +115,17 @@ static bool counts(const struct compare_rows *rows, size_t row, size_t c)
     return rows->rows[row].values[c].known && (rows->rows[row].good || rows->none_is_good);
 }
 
-bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c)
+bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, struct text *out)
 {
     size_t n = rows->compare->nresults, best = 0;
 
     while (best < n && !rows->rows[best].best[c])
         best++;
     if (best == n || !counts(rows, row, c) ||
-        (!rows->rows[row].best[c] && !shows_same(rows, best, row, c)))
+        (!rows->rows[row].best[c] && !shows_same(rows, best, row, c, out)))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (counts(rows, i, c) && !shows_same(rows, best, i, c))
+        if (counts(rows, i, c) && !shows_same(rows, best, i, c, out))
             return true;
     return false;
 }
@@ -234,7 +236,7 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bool colour,
                        struct text *out)
 {
-    bool best = compare_is_marked(rows, row, c), ranked = compare_columns[c].better != 0;
+    bool best = compare_is_marked(rows, row, c, out), ranked = compare_columns[c].better != 0;
     struct text value = TEXT_INIT;
     const char *paint = "";
 
@@ -506,7 +508,7 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
 
     for (size_t i = 0; i < rows->nshown; i++)
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-            best |= shown[c] && compare_is_marked(rows, rows->order[i], c);
+            best |= shown[c] && compare_is_marked(rows, rows->order[i], c, out);
     if (best)
         text_add(out, "* the best of its column\n");
     if (shown[COMPARE_FLOPS_BALANCE] || shown[COMPARE_PEAK_BALANCE])
@@ -646,7 +648,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         size_t r = rows->order[i];
 
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
-            const char *mark = compare_is_marked(rows, r, c) ? "**" : "";
+            const char *mark = compare_is_marked(rows, r, c, out) ? "**" : "";
 
             if (!shown[c])
                 continue;

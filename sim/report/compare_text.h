@@ -24,8 +24,8 @@ void compare_add_title(const struct compare *compare, struct text *out);
 void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c);
 
 /* Whether a cell is marked as the best of its column: the best, and what shows the same as that; no
- * cell where all show the same. */
-bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c);
+ * cell where all show the same.  A lack of memory is in `out`. */
+bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, struct text *out);
 
 /* Whether these have a column. */
 bool compare_is_shown(const struct compare_rows *rows, size_t c);
