@@ -26,7 +26,7 @@ names() {
 print_options() {
     echo 'Options:'
     "$shardsim" show options |
-        sed -n 'N; s/^\([^:]*\): *\(.*\)\n *\(.*\)/  \1  \3; \2/; s/; $//; p'
+        sed -n 'N; s/^\([^:]*\): *\(.*\)\n *\(.*\)/  \1  \3 Value: \2./; s/ Value: \.$//; p'
 }
 
 # What the lines of a graph can call, likewise.

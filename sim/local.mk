@@ -266,12 +266,18 @@ libsim_la_SOURCES = \
 	%D%/draw/stack_svg.c \
 	%D%/draw/svg.c \
 	%D%/draw/svg.h \
+	%D%/explain/fold.c \
+	%D%/explain/fold.h \
+	%D%/explain/head.c \
+	%D%/explain/head.h \
 	%D%/explain/lesson.c \
 	%D%/explain/lesson.h \
 	%D%/explain/links.c \
 	%D%/explain/links.h \
 	%D%/explain/links_json.c \
 	%D%/explain/links_text.c \
+	%D%/explain/overview.c \
+	%D%/explain/overview.h \
 	%D%/explain/reshard_steps.c \
 	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \

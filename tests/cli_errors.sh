@@ -156,7 +156,7 @@ test_usage() {
     usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
     usage "a misspelt key" "'--hardwar'; a scenario says it: --set hardware=VALUE" plan --hardwar x "$good"
     printf '#!/bin/sh\n[ a ] || {\n}\n' >"$tmp/script.sh"
-    usage "a file of another kind" "script.sh:1:1: error: this is no scenario" plan "$tmp/script.sh"
+    usage "a file of another kind" "script.sh:1:1: error: this is not a scenario" plan "$tmp/script.sh"
     usage "option without its value" 'requires an argument' run "$good" --set
     usage "query with an argument" 'standard input' query file
 }

@@ -108,8 +108,8 @@ YAML
     shardsim run "$tmp/idle.yaml"
     is 0 "an axis that cuts nothing: status 0"
     says out '^work .* efficiency 0\.491$' "an axis that cuts nothing: efficiency"
-    says out '^  axis dp     cuts nothing: all work is done 2 times$' "an axis that cuts nothing: said"
-    says out '^  axis tp     does not cut .* % of the work: it is done 3 times$' "an axis that cuts some"
+    says out '^  axis dp     shards nothing: all work is done 2 times$' "an axis that cuts nothing: said"
+    says out '^  axis tp     does not shard .* % of the work, which is done 3 times$' "an axis that cuts some"
     shardsim run --json "$tmp/idle.yaml"
     holds "an axis that cuts nothing: in JSON" <<'PY'
 dp, tp = r["work"]["axes"]

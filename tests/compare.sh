@@ -210,6 +210,37 @@ assert "%.0f %% less than %s" % (100 * (1 - steps[a] / steps[b]), b) in v, v
 assert "as its exposed communication takes" in v, v
 assert "It costs %.2fx the peak memory" % (peaks[a] / peaks[b]) in v, v
 PY
+    # What the winner has a little more of is told; and the table shows what decided.
+    cat >"$tmp/zero.yaml" <<'YAML'
+version: 1
+mesh: {dp: 4}
+model: {kind: mlp, d_model: 64, d_ff: 256, layers: 2}
+batch: {size: 512, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: adamw, lr: 0.01}
+params: [[.*, []]]
+axes: {batch: dp}
+hardware: b200
+strategies:
+  - {name: no-zero-under-a-name-that-takes-room}
+  - {name: zero-1, zero: {stage: 1, axis: dp}}
+YAML
+    shardsim compare --plan --json "$tmp/zero.yaml"
+    holds "verdict: what the winner has more of, and no claim that it has not" <<'PY'
+v, (a, b) = r["verdict"], sorted(r["results"], key=lambda x: x["time"]["modelled"]["step_seconds"])
+for x in (a, b):
+    x["peak"] = max(x["memory"]["peak_bytes"])
+more = a["peak"] / b["peak"] - 1
+assert 0 < more < 0.05, more
+assert "needs %.1f %% more memory than %s (" % (100 * more, b["strategy"]) in v, v
+assert "no more memory" not in v, v
+PY
+    # Flops that differ by what three digits do not show: none is the best of them, or all are.
+    shardsim compare --plan --set batch.size=256 --columns flops_max "$tmp/zero.yaml"
+    [ "$(grep -c ' 384 M$' "$tmp/out")" -eq 2 ]
+    ok $? "marks: of values that show the same none is marked"
+    COLUMNS=52 shardsim compare --plan "$tmp/zero.yaml"
+    says out "modelled\$" "verdict: the column that decides is in the narrowest table"
     shardsim compare --plan --set limits.memory=1600KiB -S data -S data-and-tensor \
         "$scenarios/strategies.yaml"
     says out '^verdict: data-and-tensor is the only one that is right and fits' \

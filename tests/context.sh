@@ -7,13 +7,13 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-shardsim explain "$scenarios/ring.yaml" --strategy zigzag
+shardsim explain "$scenarios/ring.yaml" --strategy zigzag --collectives
 is 0 "explain: a ring"
 says out "permute over cp for layers/0/attn/k/rope (forward)" "a step of it, over its axis"
 says out "layers/0/attn/heads needs the next block of layers/0/attn/k/rope" "and why"
 says out "gets \[:, 896-1023, :, :\] as \[:, 0-127, :, :\] from device 7" "whose block comes"
 
-shardsim explain "$scenarios/ring.yaml" --strategy gather
+shardsim explain "$scenarios/ring.yaml" --strategy gather --collectives
 is 0 "explain: gathered keys"
 says out "layers/0/attn/heads needs layers/0/attn/kv with seq unsharded" "and why"
 

@@ -123,15 +123,15 @@ shardsim plan -s 'params=[[moe/up/kernel, [null, null, ep]], [moe/down/kernel, [
 says out 'layers/\*/moe/down sums over expert_mlp, sharded over ep; layers/\*/residual2' \
     "tensor parallel: the product that makes parts is named, not what passes them on"
 
-shardsim explain "$tmp/moe.yaml"
+shardsim explain "$tmp/moe.yaml" --ops
 is 0 "explain: status 0"
 says out 'all-to-all-v over ep for layers/0/moe/dispatch (forward)' "explain: tokens go to experts"
 says out 'all-to-all-v over ep for layers/0/moe/combine (forward)' "explain: and come back"
 tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
-grep -q 'device 0 has [0-9]* of the 40 rows there is room for; pulls [0-9]* from device 1' \
+grep -q 'device 0 has [0-9]* of the 40 rows there is room for; receives [0-9]* from device 1' \
     "$tmp/flat"
 ok $? "explain: how many rows come from whom"
-shardsim explain -s mesh.ep=1 "$tmp/moe.yaml"
+shardsim explain -s mesh.ep=1 "$tmp/moe.yaml" --ops
 says out 'layers/0/moe/dispatch: dispatch (forward)' "explain: rows that stay are not moved"
 
 # ---- the table ----

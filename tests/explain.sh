@@ -10,17 +10,114 @@ unset NO_COLOR COLUMNS
 course=$top_srcdir/docs/course
 escape=$(printf '\033')
 
+# bad TEXT PATTERN ARGUMENT...
+bad() {
+    what=$1
+    pattern=$2
+    shift 2
+    shardsim explain "$@"
+    is 2 "$what: status 2"
+    says err "$pattern" "$what: said"
+    silent out "$what: nothing on standard output"
+}
+
+# lines ARGUMENT...: how many lines explain prints.
+lines() {
+    shardsim explain "$@"
+    wc -l <"$tmp/out"
+}
+
+# What fits a screen: the step, and why each collective is there; equal layers once.
+test_overview() {
+    shardsim explain "$scenarios/tensor_parallel.yaml"
+    is 0 "overview: status 0"
+    silent err "overview: nothing on standard error"
+    head -n 1 "$tmp/out" >"$tmp/first"
+    says first '^tensor-parallel: 2 layers of mlp gelu, embed 128, mlp 512, float32; batch 8x64;$' \
+        "overview: what the step is, first"
+    tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
+    says line '28 ops, 4 of them communicate: 14.0 MiB received in total' "overview: how much"
+    says out '^forward, layers 0..1$' "overview: equal layers once"
+    says out '^backward, layer 0$' "overview: what only one layer has"
+    says line ' 7-9 mlp/up, mlp/gelu, mlp/down 10 all-reduce over tp, 2 times, 7.00 MiB: layers/\*/mlp/down sums' \
+        "overview: ops in a row, a collective and its reason"
+    [ "$(wc -l <"$tmp/out")" -le 30 ]
+    ok $? "overview: a screen"
+    # In wide lines, as longer numbers wrap sooner.
+    for layers in 40 80; do
+        COLUMNS=400 shardsim explain "$scenarios/models/llama3-70b.yaml" -s model.layers=$layers
+        wc -l <"$tmp/out" >"$tmp/lines.$layers"
+    done
+    [ "$(cat "$tmp/lines.80")" -le $(($(cat "$tmp/lines.40") + 1)) ]
+    ok $? "overview: 80 layers take no more lines than 40"
+    tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
+    says line 'forward, layers 0..79 .*all-gather over tp, 1280 times' "overview: all of 80 layers"
+    says line 'layers 19 of 4..76 [0-9]* send-recv over pp' "overview: what some layers have"
+    for file in llama3 llama3-405b deepseek-v3 mixtral-8x7b t5-11b; do
+        [ -f "$scenarios/$file.yaml" ] && path=$scenarios/$file.yaml || path=$scenarios/models/$file.yaml
+        set -- "$path"
+        [ $file = llama3-405b ] && set -- "$path" -S 8k
+        shardsim plan -q --json "$@"
+        cp "$tmp/out" "$tmp/json"
+        COLUMNS=400 shardsim explain "$@"
+        python3 "$tmp/adds_up.py" "$tmp/json" "$tmp/out" >"$tmp/wrong" 2>&1
+        ok $? "overview, $file: its lines add up to what plan counts"
+        diag <"$tmp/wrong"
+    done
+}
+
+# Every collective of the plan is in a line of the overview, as often.
+cat >"$tmp/adds_up.py" <<'PY'
+import json, re, sys
+
+count = {}
+for c in json.load(open(sys.argv[1], encoding="utf-8"))["collectives"]:
+    key = c["op"], ",".join(c["axes"])
+    count[key] = count.get(key, 0) + c["count"]
+shown = {}
+for line in open(sys.argv[2], encoding="utf-8"):
+    m = re.match(r" *[\d-]+  ([a-z-]+) over (\S+?),(?: (\d+) times,)? [\d.]+ \w+:", line)
+    if m:
+        key = m[1], m[2]
+        shown[key] = shown.get(key, 0) + int(m[3] or 1)
+assert shown == count, (shown, count)
+PY
+
+# Selected: one op, the collectives, all ops; of equal layers one, or with -v each.
+test_selected() {
+    shardsim explain "$scenarios/llama3.yaml" --collectives
+    is 0 "--collectives: status 0"
+    says out '^  29  all-gather over tp for layers/0/attn/q (forward)$' "--collectives: one"
+    says out '^      equal     layers 0..1 do the same; this is layer 0$' "--collectives: of equal layers"
+    ! grep -q 'layers/1/attn/q (forward)' "$tmp/out" && ! grep -q ': einsum (' "$tmp/out"
+    ok $? "--collectives: of equal layers one, and no other ops"
+    folded=$(wc -l <"$tmp/out")
+    shardsim explain "$scenarios/llama3.yaml" --collectives -v
+    [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 27 ] && [ "$(wc -l <"$tmp/out")" -gt "$folded" ]
+    ok $? "--collectives -v: each of 27"
+    [ "$(lines "$scenarios/llama3.yaml" --ops -s model.layers=16)" -lt \
+        $(($(lines "$scenarios/llama3.yaml" --ops -s model.layers=8) + 20)) ]
+    ok $? "--ops: does not grow with the layers"
+    [ "$(lines "$scenarios/llama3.yaml" -v)" -gt $(($(lines "$scenarios/llama3.yaml" --ops) + 200)) ]
+    ok $? "-v: every layer"
+    shardsim explain "$scenarios/llama3.yaml" --op 29
+    ! grep -q '^      equal' "$tmp/out" && [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 1 ]
+    ok $? "--op: that op alone"
+    bad "--op with --collectives" 'expected no --collectives' "$scenarios/llama3.yaml" --op 2 --collectives
+    bad "--op with --ops" 'expected no --ops' "$scenarios/llama3.yaml" --op 2 --ops
+}
+
 test_scenario() {
-    shardsim explain "$course/tensor.yaml"
+    shardsim explain "$course/tensor.yaml" --ops
     is 0 "explain: status 0"
     silent err "explain: nothing on standard error"
     says out '^   8  all-reduce over tp for layers/0/mlp/out (forward)$' "explain: a collective"
     says out '^      why       layers/0/mlp/down sums over mlp' "explain: why"
     says out '^      moves     64 B in total, 32 B of them to device 0$' "explain: how much"
-    says out '^                tp cuts nothing: 32 B more, 2 times the work here$' \
+    says out '^                tp shards nothing: 32 B more, 2 times the work of this op$' \
         "explain: an alternative"
     says out '^Placed by following the axes' "explain: which placement decided"
-    says out '^      placed    tp cuts mlp in layers/0/mlp/down: the weight$' "explain: what cut it so"
+    says out '^      placed    tp shards mlp in layers/0/mlp/down, because the weight$' "explain: what sharded it so"
     [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 16 ]
     ok $? "explain: every op once"
     shardsim explain "$course/tensor.yaml" --op 8
@@ -31,13 +128,14 @@ test_scenario() {
     says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: what it gets"
     says out '^                keeps \[48-63, :\]$' "--device: what it has"
     sed 's/^name:.*/&\nplacement: search/' "$course/tensor.yaml" >"$tmp/search.yaml"
-    shardsim explain "$tmp/search.yaml"
+    shardsim explain "$tmp/search.yaml" --ops
     is 0 "explain: of a search: status 0"
     says out '^Placed by search' "explain: a search decided"
     ! grep -q '^      placed' "$tmp/out"
     ok $? "explain: what a search chose has no other cause"
-    shardsim explain "$course/data.yaml"
-    says out 'brings it with the batch' "explain: the batch cut it so"
+    shardsim explain "$course/data.yaml" --ops
+    tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
+    says line 'is sharded so, with the batch' "explain: the batch sharded it so"
     shardsim explain "$scenarios/kv_heads_replicated.yaml"
     is 0 "an axis in parts: status 0"
 }
@@ -75,7 +173,10 @@ test_width() {
     for width in 60 80 160; do
         COLUMNS=$width
         export COLUMNS
+        shardsim explain "$scenarios/block_2d.yaml" --ops
+        cp "$tmp/out" "$tmp/ops"
         shardsim explain "$scenarios/block_2d.yaml"
+        cat "$tmp/ops" >>"$tmp/out"
         awk -v w=$width 'length > w && !/^ *[^ ]*$/ { wide = 1 } END { exit wide }' "$tmp/out"
         ok $? "explain: fits $width columns"
         shardsim explain collective all-reduce --algorithm ring --devices 8 --ascii
@@ -87,6 +188,8 @@ test_width() {
     ok $? "colours: none when piped"
     shardsim explain --color "$course/tensor.yaml" --op 8
     says out "^$escape.1;33m   8  all-reduce" "colours: asked for"
+    shardsim explain --color "$course/tensor.yaml"
+    says out "8  $escape.1;33mall-reduce over tp$escape.0m, 64 B" "colours: in the overview"
 }
 
 test_collective() {
@@ -114,9 +217,43 @@ test_collective() {
     ok $? "collective: svg is well-formed"
     python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
     ok $? "collective: svg is well laid out"
-    # One circle for all six steps, which are alike: an arrow from each to the next.
-    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 4 ] && grep -q '>sends, steps 1 to 6<' "$tmp/a.svg"
-    ok $? "collective: arrows of a ring"
+    # A circle for the three steps of each part, which are alike: an arrow from each to the next.
+    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 8 ] &&
+        grep -q '>sends, steps 1 to 3, reduce-scatter<' "$tmp/a.svg" &&
+        grep -q '>sends, steps 4 to 6, all-gather<' "$tmp/a.svg"
+    ok $? "collective: arrows of a ring, part by part"
+    # Sums are of one hue, with a legend; no device has a colour that a sum has.
+    grep -q '>sum of 4<' "$tmp/a.svg" && [ "$(grep -c '<circle .*fill="#ffffff"' "$tmp/a.svg")" -eq 8 ]
+    ok $? "collective: a legend of sums"
+}
+
+# Which chunk of whose operand is where, and what a step adds.
+test_chunks() {
+    for algorithm in direct ring recursive-halving; do
+        shardsim explain collective reduce-scatter --algorithm $algorithm --devices 4 --ascii
+        is 0 "chunks: reduce-scatter by $algorithm"
+        says out '^ *0 |  *a0  *|  *a1  *|  *a2  *|  *a3  *|' "chunks: operands, $algorithm"
+        for k in 0 1 2 3; do
+            says out "$k *| *a$k+b$k+c$k+d$k *|\$" "chunks: device $k has chunk $k, $algorithm"
+        done
+        says out 'step [1-3]: 0 receives chunks\? 0.* from [0-3].* and adds its own' "chunks: what is added, $algorithm" ||
+            diag <"$tmp/out"
+    done
+    for algorithm in ring two-level halving-doubling; do
+        shardsim explain collective all-reduce --algorithm $algorithm --devices 4
+        tr '\n' ' ' <"$tmp/out" >"$tmp/line"
+        grep -q 'step 1, reduce-scatter: 0 receives chunks\? [0-3][-0-3]* from [1-3] and adds its own; 1' "$tmp/line"
+        ok $? "chunks: all-reduce by $algorithm adds what it receives"
+    done
+    shardsim explain collective all-reduce --algorithm ring --devices 4
+    says out '^reduce-scatter: steps 1-3; all-gather: steps 4-6\.$' "chunks: the parts of a ring"
+    says out '^step 4, all-gather: 0 receives chunk 0 from 3;' "chunks: a gather adds nothing"
+    shardsim explain collective all-reduce --algorithm recursive-doubling --devices 4
+    ! grep -q 'all-gather' "$tmp/out"
+    ok $? "chunks: recursive doubling has no parts"
+    shardsim explain collective --help
+    ! grep -q '^[a-z-]*,\|^two-level' "$tmp/out"
+    ok $? "help: lists of algorithms are indented"
 }
 
 test_reshard() {
@@ -137,17 +274,6 @@ test_reshard() {
     says out '^time: ' "reshard: time"
     shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a --to a
     says out '^nothing to do' "reshard: nothing"
-}
-
-# bad TEXT PATTERN ARGUMENT...
-bad() {
-    what=$1
-    pattern=$2
-    shift 2
-    shardsim explain "$@"
-    is 2 "$what: status 2"
-    says err "$pattern" "$what: said"
-    silent out "$what: nothing on standard output"
 }
 
 test_bad_input() {
@@ -177,10 +303,13 @@ test_bad_input() {
     done
 }
 
+test_overview
+test_selected
 test_scenario
 test_values
 test_width
 test_collective
+test_chunks
 test_reshard
 test_bad_input
 shardsim explain reshard --mesh x=4,y=4 --shape 64,64 --from x,y --to '[],x' --link 4:1us:900GB/s --link all:10us:1GB/s

@@ -166,7 +166,7 @@
     "strategies:\n"                                                                              \
     STALE_STRATEGY("default")                                                                    \
     "    arrays:\n"                                                                              \
-    "      - {kind: input, name: x, lies: '[{tp}, {}, {}]', count: 1, bytes: 1}\n"               \
+    "      - {kind: input, name: x, sharding: '[{tp}, {}, {}]', count: 1, bytes: 1}\n"               \
     "    collectives:\n"                                                                         \
     "      - {phase: forward, op: all-gather, axes: tp, where: nowhere, groups: 1, group_size: " \
     "2, count: 1, operand_bytes: 1, result_bytes: 2, received_bytes: 2}\n"                       \

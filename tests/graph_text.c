@@ -240,7 +240,7 @@ static const struct {
     {"    - y = geluu(x)\n", "", "8:11: error: there is no function 'geluu'; did you mean 'gelu'?"},
     {"    - y = x[b,d,s]\n", "", "8:11: error: 'x' is [b,s,d]"},
     {"    - y = x[b,s,z]\n", "", "8:17: error: there is no dim 'z'"},
-    {"    - y[b,b] = x\n", "", "8:11: error: dim 'b' is there twice"},
+    {"    - y[b,b] = x\n", "", "8:11: error: dim 'b' appears twice"},
     {"    - y[b,s] = x\n", "", "8:16: error: the value is [b,s,d]; expected a sum over what is"},
     {"    - y[b,s,d,f] = x\n", "", "8:15: error: dim 'f' is not one of the value's [b,s,d]"},
     {"    - y = einsum(x, w)\n", "", "8:11: error: the dims of this einsum's result are not known"},
@@ -275,7 +275,7 @@ static const struct {
     {"    - y = gelu_grad(x)\n", "", "g.yaml:4:3: error: 'gelu_grad' has no derivative"},
     {"    - y = x\n", "  outputs: [z]\n", "9:13: error: no op has the result 'z'"},
     {"    - y = x\n", "  outputs: [x]\n", "9:13: error: no op has the result 'x'"},
-    {"    - y = x\n", "  outputs: [y, y]\n", "9:16: error: output 'y' is there twice"},
+    {"    - y = x\n", "  outputs: [y, y]\n", "9:16: error: output 'y' appears twice"},
     {"    - {a: b}\n", "", "8:7: error: a map in ops; expected a text of at most 2000 bytes"},
 };
 

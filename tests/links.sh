@@ -137,7 +137,7 @@ bad "too many for a pod" 'no slice of 512 devices in its pod of 256; expected mo
     all-reduce --hardware tpu-v5e --devices 512 --bytes 1
 bad "slices that are none" 'slices: expected a whole number' all-reduce --hardware tpu-v5e \
     --devices 512 --slices 0 --bytes 1
-bad "slices that do not divide" 'do not lie in 3 equal slices' all-reduce --hardware tpu-v5e \
+bad "slices that do not divide" 'cannot form 3 equal slices' all-reduce --hardware tpu-v5e \
     --devices 512 --slices 3 --bytes 1
 bad "three for a pair" 'two devices' send-recv --hardware tpu-v4 --devices 3 --bytes 1
 

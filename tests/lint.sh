@@ -54,7 +54,7 @@ ok $? "a last rule for the rest is no finding"
 finds shadowed_constraint 8 "lint: constraint 'mlp/out' is shadowed"
 finds whole 7 "lint: parameter 'layers/\*/mlp/down/kernel' of 8.00 KiB is replicated on all 4 devices"
 finds auto_whole 5 "lint: parameter 'layers/\*/mlp/up/kernel' of 8.00 KiB is replicated on all 3 devices"
-finds idle 2 "lint: axis 'tp' cuts nothing: all work is done 3 times"
+finds idle 2 "lint: axis 'tp' shards nothing: all work is done 3 times"
 finds indivisible 5 "'layers/0/mlp/up/kernel': dimension 1 of extent 66 does not divide into 4 shards"
 finds undone 8 "lint: constraint 'mlp/in' undoes 'mlp/out': .* \[{}, {tp}, {}\], and right after it .* \[{}, {}, {}\]"
 for name in good one_device auto; do

@@ -58,6 +58,45 @@ assert [w for w in p.words() if w in names] == [least], p.words()
 PY
     shardsim compare --plan --json "$scenarios/strategies.yaml" -o "$tmp/a.svg"
     is 2 "compare: a picture is no JSON"
+    shardsim compare --plan --columns pipeline_bubble,peak_memory_bytes "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
+    is 0 "compare: bars of the columns asked for: status 0"
+    drawn "compare: bars of the columns asked for, the bubble among them" <<'PY'
+assert "pipeline bubble" in p.words() and "peak memory of a device" in p.words(), p.words()
+assert not any(w in p.words() for w in ("received by a device", "flops of a device"))
+assert any(re.fullmatch(r"[\d.]+ %", w) for w in p.words())
+PY
+    shardsim compare --plan --columns mesh "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
+    is 2 "compare: a column without numbers is no bars"
+    says err 'numbers to draw' "compare: a column without numbers is no bars: said"
+    shardsim compare --plan --columns all "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
+    is 2 "compare: more columns than there is room for"
+}
+
+# What does not fit is told, and drawn over a line.
+test_limit() {
+    set -- --set limits.memory=1600KiB "$scenarios/strategies.yaml"
+    shardsim compare --plan --json "$@"
+    cp "$tmp/out" "$tmp/json"
+    shardsim compare --plan "$@" -o "$tmp/a.svg"
+    is 1 "limit: status 1"
+    says err 'strategies.yaml: data: needs .* a device, which does not fit limits.memory 1.56 MiB' \
+        "limit: what does not fit is told"
+    drawn "limit: a line at the limit, and behind it what does not fit" <<'PY'
+limit = 1600 * 1024
+peaks = [max(x["memory"]["peak_bytes"]) for x in r["results"]]
+told = [w for w in p.words() if w.endswith(", does not fit 1.56 MiB")]
+assert 0 < len(told) == sum(n > limit for n in peaks) < len(peaks), told
+assert "limit 1.56 MiB" in p.words()
+line, = [e for e, _, _ in p.paths if "dasharray" in e.get("style", "")]
+x = float(re.match(r"M([\d.]+)", line.get("d"))[1])
+bars = [b for b in p.boxes if b[0].get("fill")][len(peaks):2 * len(peaks)]
+for (e, _, _, w, _), n in zip(bars, peaks):
+    left = float(e.get("x"))
+    assert abs(w / max(peaks) - n / max(peaks) * (x - left) / limit) < 0.002 * w, (w, n)
+    assert (left + w > x) == (n > limit)
+title = p.words()[0]
+assert "strategies" in title and "mlp" in title, title
+PY
 }
 
 # program NAME: one that draws, says with which words, and ends with the status in $tmp/status
@@ -202,10 +241,11 @@ rows = [w for w in p.words() if "  [" in w]
 assert rows == ["embed  [tp, null]", "layers.*.mlp.up  [dp, tp]  x2", "layers.*.norm  []  x2"], rows
 bars = [b[3] for b in p.boxes if b[0].get("fill")]
 leaves = r["parameters"]
+most = max(leaves[0]["bytes"], leaves[1]["bytes"] + leaves[2]["bytes"])  # both columns have one scale
 for at, key in ((0, "bytes"), (3, "device_bytes")):
     bytes = [leaves[0][key], leaves[1][key] + leaves[2][key], leaves[3][key] + leaves[4][key]]
     for width, n in zip(bars[at:at + 3], bytes):
-        assert abs(width / max(bars[at:at + 3]) - n / max(bytes)) < 0.002, (key, width, n)
+        assert abs(width / max(bars) - n / most) < 0.002, (key, width, n)
 PY
     shardsim "$@" --json -o "$tmp/a.svg"
     is 2 "tree: a picture is no JSON"
@@ -214,6 +254,7 @@ PY
 }
 
 test_compare
+test_limit
 test_tree
 test_png
 test_roofline

@@ -669,7 +669,7 @@ static void test_refused(void)
     refuse("an array sharded over the stages", 2, 2,
            "mesh: {pp: 2}\nparams: [[mlp/up/kernel, [null, pp]], [.*, []]]\n"
            "pipeline: {axis: pp}\n",
-           "holds the stages of the pipeline and cuts no array");
+           "holds the stages of the pipeline and shards no array");
     refuse("a stage before what it reads", 4, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\n"
            "pipeline: {axis: pp, place: [['^layers/0', 1], ['^layers/1', 0]]}\n",

@@ -70,7 +70,7 @@ is 0 "reshard: to other devices of a torus"
 says out 'messages between the meshes' "reshard: to other devices: said"
 shardsim explain reshard -m x=3 -n 6 --from x --hardware tpu-v4 --slices 2
 is 2 "reshard: no such slices"
-says err '3 devices do not lie in 2 equal slices' "reshard: no such slices: said"
+says err '3 devices cannot form 2 equal slices' "reshard: no such slices: said"
 shardsim explain reshard -m x=4 -n 64 --from x --hardware h100-sxm --link all:1us:1GB/s
 is 2 "reshard: links twice"
 says err 'expected --hardware or --link' "reshard: links twice: said"
@@ -164,7 +164,7 @@ PY
 shardsim run "$tmp/sum.yaml" --set price=time
 is 0 "price: what is chosen by time computes the same"
 says out '^verified *ok' "price: and is verified"
-shardsim explain "$tmp/sum.yaml" --set price=time
+shardsim explain "$tmp/sum.yaml" --set price=time --collectives
 is 0 "price: explained"
 says out 'all-gather over y for y' "price: explained as it is chosen"
 sed 's/^hardware.*/price: time/' "$tmp/sum.yaml" >"$tmp/nowhere.yaml"

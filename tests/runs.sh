@@ -95,8 +95,8 @@ cannot() {
 
 test_broken() {
     echo 'no database, but long enough to be looked at' >"$tmp/text.db"
-    cannot "no database" 'text.db: it is no database' runs list --file="$tmp/text.db"
-    cannot "no database, --save" 'cannot keep the results: .*text.db: it is no database' \
+    cannot "no database" 'text.db: it is not a database' runs list --file="$tmp/text.db"
+    cannot "no database, --save" 'cannot keep the results: .*text.db: it is not a database' \
         plan --save="$tmp/text.db" "$scenarios/fsdp.yaml"
     cannot "a folder" ': a folder; name a file' runs list --file="$tmp"
     python3 -c 'import sqlite3, sys
@@ -151,8 +151,8 @@ test_usage() {
     usage "'lists' is nothing to do with runs" lists
     usage 'show takes the number of one run' show
     usage 'compare takes the numbers of two runs at least' compare 1
-    usage "'x' is no run; expected its number" show x
-    usage 'list tells of all runs' list 1
+    usage "'x' is not a run; expected its number" show x
+    usage 'list shows all runs' list 1
     usage 'there is no run 99; the last one is 8' show 99 --file="$db"
 }
 

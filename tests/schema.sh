@@ -112,7 +112,7 @@ for line in open(options_path, encoding="utf-8"):
     found = re.match(r"([a-z_.]+): (.*)", line)
     if found:
         text = found[2]
-        kinds = re.search(r"; of ([a-z0-9, ]+)", text)
+        kinds = re.search(r"; for models ([a-z0-9, ]+)", text)
         standard = re.search(r"; default (.*)", text)
         options.append({
             "path": found[1].split("."), "text": text, "required": "; required" in text,

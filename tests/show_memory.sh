@@ -75,6 +75,7 @@ says out '^Of 4 microbatches two are shown' "text: which microbatches are not sh
 shardsim show memory -S zero -o "$tmp/a.svg" "$tmp/mlp.yaml"
 is 0 "picture: status 0"
 shardsim plan --json -S zero "$tmp/mlp.yaml"
+cp "$tmp/out" "$tmp/planned"
 cat >"$tmp/svg.py" <<'PY'
 import json, sys
 from picture import NS, Picture, at, outline
@@ -104,6 +105,38 @@ PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 "$tmp/svg.py" "$t
 ok $? "picture: heights are bytes, at the peak those of plan"
 tail -n 3 "$tmp/wrong" | diag
 
+# A scale that is given, its round marks, and the limit on it.
+shardsim show memory -S zero --max 1MiB --set limits.memory=160KiB -o "$tmp/a.svg" "$tmp/mlp.yaml"
+is 0 "scale: status 0"
+cat >"$tmp/scale.py" <<'PY'
+import json, re, sys
+from picture import NS, Picture, outline
+
+peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][0]
+picture = Picture(sys.argv[1])
+picture.check()
+words = picture.words()
+ticks = [w for w in words if re.fullmatch(r"[\d.]+ ([KM]i)?B", w)]
+assert ticks == ["0 B", "128 KiB", "256 KiB", "384 KiB", "512 KiB", "640 KiB", "768 KiB", "896 KiB", "1.00 MiB"], words
+y = {w: t[2] for w, t in zip(words, picture.texts)}
+bytes = lambda at: (y["0 B"] - at) / (y["0 B"] - y["1.00 MiB"]) * 2**20
+line, = [e for e, _, _ in picture.paths if "dasharray" in e.get("style", "")]
+shift = y["0 B"] - max(float(re.match(r"M\S+ (\S+?)h", e.get("d"))[1]) for e, _, _ in picture.paths if e.get("class") == "g")
+limit = float(re.match(r"M\S+ (\S+?)h", line.get("d"))[1])
+assert abs(bytes(limit + shift) - 160 * 1024) < 4096 and "limit 160 KiB" in words
+tops = [min(v for _, v in outline(e.get("d"))[0]) for e, _, _ in picture.paths if e.get("fill")]
+assert abs(bytes(min(tops) + shift) - peak) < 4096, (bytes(min(tops) + shift), peak)
+assert len([w for w in words if w.startswith("peak ")]) == 1
+PY
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 "$tmp/scale.py" "$tmp/a.svg" "$tmp/planned" >"$tmp/wrong" 2>&1
+ok $? "scale: marks are round, the limit and the peak are where they are by them"
+tail -n 3 "$tmp/wrong" | diag
+shardsim show memory -S zero --max 1KiB "$tmp/mlp.yaml"
+is 2 "scale: that ends below the peak"
+says err 'max is 1.00 KiB, and the peak is' "scale: that ends below the peak: said"
+shardsim show memory -S zero --max big "$tmp/mlp.yaml"
+is 2 "scale: no size"
+
 # Ranks of a pipeline have different stages, and different numbers of microbatches under way.
 cat >"$tmp/pipeline.yaml" <<'YAML'
 version: 1
@@ -127,7 +160,7 @@ peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][int(sys.argv[3])]
 text = open(sys.argv[1]).read()
 assert "Most of rank %s: %d KiB in " % (sys.argv[3], round(peak / 1024)) in text, (peak, text)
 tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
-assert abs(min(tops)) < 0.1, min(tops)  # the highest is as high as the chart
+assert abs(min(tops) - 20) < 0.1, min(tops)  # the highest is as high as the chart, below its label
 PY
     ok $? "rank $rank of a pipeline: its peak is plan's"
     tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag

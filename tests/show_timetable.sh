@@ -147,6 +147,17 @@ PY
     diag <"$tmp/wrong"
 }
 
+# The work of a rank is one unit in all schedules: with no idle time each would end at 3 m.
+test_unit() {
+    for schedule in 1F1B Interleaved1F1B ZBVZeroBubble; do
+        shardsim show timetable $schedule -r 4 -m 8
+        tr '\n' ' ' <"$tmp/out" | grep -o 'Time: [0-9.]* .* idle [0-9.]*' >"$tmp/line"
+        awk -F '[ (]+' '{ exit !($2 - $NF == 24) }' "$tmp/line"
+        ok $? "unit: $schedule works 24 of its time"
+        diag <"$tmp/line"
+    done
+}
+
 # bad TEXT PATTERN ARGUMENT...: status 2 and the message
 bad() {
     what=$1
@@ -175,6 +186,11 @@ test_help() {
 }
 
 test_bad_input() {
+    for pair in zero-bubble:ZBH1 ZB:ZBH1 interleaved:Interleaved1F1B virtual-pipeline:Interleaved1F1B; do
+        bad "${pair%:*}, as people say" "did you mean '${pair#*:}'" "${pair%:*}" -r 4 -m 8
+    done
+    shardsim show timetable gpipe -r 4 -m 8
+    is 0 "gpipe in small letters: status 0"
     bad "nothing" 'the name of a schedule, --ranks and --microbatches'
     bad "no microbatches" 'the name of a schedule' 1F1B -r 4
     bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
@@ -200,6 +216,7 @@ test_bad_input() {
 test_text
 test_all
 test_picture
+test_unit
 test_help
 test_bad_input
 done_testing

@@ -49,15 +49,15 @@ has 0 '^4 arrays, 2.10 M parameters, 6.00 MiB in total$' "totals"
 has 0 '(8 devices): 2.75 MiB on the fullest device, balance 1.000$' "memory and balance"
 has 0 "^warning: rules.yaml:4: rule 'lora' matches no parameter$" "a rule that matches nothing"
 has 0 "^warning: rules.yaml:5: rule 'norm\\$' is never reached" "a rule that others hide"
-has 0 "^warning: 'head' of 2.00 MiB is whole on every device$" "a large array left whole"
+has 0 "^warning: 'head' of 2.00 MiB is replicated on every device$" "a large array left whole"
 [ "$(grep -c '^warning' out)" -eq 3 ]
 ok $? "no other warning"
 
 run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --large 4MiB
-! grep -q 'is whole on every device' out
+! grep -q 'is replicated on every device' out
 ok $? "--large says what large is"
 run model.yaml --rules rules.yaml --mesh dp=1,tp=1
-! grep -q 'is whole on every device' out
+! grep -q 'is replicated on every device' out
 ok $? "one device: nothing is left whole"
 run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --min-elements 1000000
 has 0 '^embed  *float32  *(1024, 512)  \[\]' "--min-elements keeps smaller arrays whole"

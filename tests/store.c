@@ -148,18 +148,19 @@ static void test_folder(void)
 
 /* ---- baselines ---- */
 
-static void add(struct baseline *b, const char *name, const char *lies, uint64_t bytes)
+static void add(struct baseline *b, const char *name, const char *sharding, uint64_t bytes)
 {
-    if (baseline_add_array(b, "parameter", name, lies, bytes, (struct place){"f", 7, 1}) != SHD_OK)
+    if (baseline_add_array(b, "parameter", name, sharding, bytes, (struct place){"f", 7, 1}) !=
+        SHD_OK)
         diag("no memory");
 }
 
-static struct baseline make(const char *lies, uint64_t received)
+static struct baseline make(const char *sharding, uint64_t received)
 {
     struct baseline b = {.name = strdup("a: 'b' #"), .mesh = strdup("tp=2")};
 
-    add(&b, "layers/1/up", lies, 64);
-    add(&b, "layers/0/up", lies, 64);
+    add(&b, "layers/1/up", sharding, 64);
+    add(&b, "layers/0/up", sharding, 64);
     add(&b, "layers/0/down", "[{tp}, {}]", 64);
     b.collectives = calloc(1, sizeof *b.collectives);
     b.ncollectives = 1;

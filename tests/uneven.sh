@@ -109,7 +109,7 @@ for a in r["attention"]:
     has = [p for p in a["pairs"] if p > 0]
     assert len(has) == 4 and a["mean"] == sum(has) / 4, a
 PY
-shardsim explain "$tmp/pipeline.yaml"
+shardsim explain "$tmp/pipeline.yaml" --ops
 awk '/heads: attention .forward/ { within = 1 } within && /^ *work/ { print; exit }' "$tmp/out" >"$tmp/work"
 says work 'flops on each device' "explain, a pipeline: of the devices that have a part only"
 shardsim run -q --json "$tmp/pipeline.yaml"
@@ -177,12 +177,12 @@ for s, x in zip(r["strategies"], r["results"]):
     assert (x["balance"]["expert_flops"]["ratio"] < 0.6) == hot, x["balance"]
     assert (s["why_uneven"] or "").startswith("device 0 holds expert 0") == hot, s
 PY
-shardsim explain "$tmp/moe.yaml" --strategy hot
+shardsim explain "$tmp/moe.yaml" --strategy hot --ops
 flat
-says flat 'the most on device 0, as experts get more or fewer tokens, and nothing from another device' \
+says flat 'the most on device 0, as experts get more or fewer tokens; nothing is communicated' \
     "explain: whose experts have most"
-shardsim explain "$scenarios/ring.yaml" --strategy gather
+shardsim explain "$scenarios/ring.yaml" --strategy gather --ops
 flat
-says flat 'the most on device 7, as queries see more or fewer keys, and nothing from another device' \
+says flat 'the most on device 7, as queries see more or fewer keys; nothing is communicated' \
     "explain: whose tokens see most"
 done_testing

@@ -126,7 +126,8 @@ static int group_devices(struct grouped *out, const struct shd_sharding *shardin
         out->sharding = NULL;
     if (!out->sharding)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "groups of %d devices are no parts of the mesh's axes", (int)ndevices);
+                             "groups of %d devices are not parts of the mesh's axes",
+                             (int)ndevices);
     return SHD_OK;
 }
 

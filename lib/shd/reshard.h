@@ -84,7 +84,7 @@ struct shd_reshard_opts {
 struct shd_reshard_step {
     enum shd_reshard_kind kind;
     uint8_t naxes;                   /* 0 for slice, permute and exchange */
-    uint8_t axes[SHD_MESH_AXES_MAX]; /* along which groups lie, the first the most major */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* that groups span, the first the most major */
     int dim;  /* all-gather, reduce-scatter: the dimension; all-to-all: the one that is gathered,
                * i.e. loses the axes; of a shift the one along which it goes; else -1 */
     int dim2; /* all-to-all: the dimension that is split, i.e. gets the axes; else -1 */
@@ -151,7 +151,7 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
                                              const int64_t *shape, enum shd_dtype dtype, int dim,
                                              int64_t by, struct shd_error *err);
 
-/* The axes along which devices lie that give each other something in a step: of a collective its
+/* The axes along which devices exchange something in a step: of a collective its
  * own, of a permute or exchange those that cut a dimension otherwise afterwards, or the one that is
  * shifted.  Returns how many: 0 of a slice or mask, and between meshes, which have no axes in
  * common. */

@@ -1,4 +1,5 @@
-/* shd/sharding.h - how one array lies on a mesh: axes per dimension, and which device holds what.
+/* shd/sharding.h - how one array is sharded over a mesh: axes per dimension, and which device holds
+ * what.
  *
  * A sharding is plain data by axis number.  A dimension sharded by axes (a, b) is cut into
  * size(a)*size(b) equal intervals, numbered with a the major digit.  Axes that shard nothing
@@ -28,7 +29,7 @@ extern "C" {
 enum shd_reduce_op { SHD_SUM, SHD_MEAN, SHD_MAX, SHD_MIN };
 
 struct shd_dim_axes {
-    uint8_t naxes;                   /* 0: the dimension is whole on every device */
+    uint8_t naxes;                   /* 0: the dimension is replicated on every device */
     uint8_t axes[SHD_MESH_AXES_MAX]; /* axis numbers, the first the most major; unused ones are 0 */
 };
 

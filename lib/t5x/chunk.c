@@ -65,7 +65,7 @@ static int find_box(struct box *box, const struct owners *owners, int64_t host,
         volume *= box->last[a] - box->first[a] + 1;
     if (volume != box->count)
         return shd_error_set(err, SHD_EINVAL,
-                             "the %d devices of host %lld are no contiguous box of the mesh",
+                             "the %d devices of host %lld are not a contiguous box of the mesh",
                              (int)box->count, (long long)host);
     return SHD_OK;
 }

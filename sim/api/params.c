@@ -9,7 +9,7 @@
 #include "run/device.h"
 #include "run/relayout.h"
 
-/* ---- which arrays, and how they lie ---- */
+/* ---- which arrays, and how they are sharded ---- */
 
 static int bind_leaf(struct shd_params *params, size_t i, const struct shd_spec *spec,
                      struct shd_error *err)

@@ -125,7 +125,7 @@ static void add(struct constants *out, const struct hardware *hardware, const ch
                    path,
                    c->key.type == KEY_COUNT  ? "a whole number"
                    : c->key.type == KEY_SIZE ? "the hardware's own"
-                                             : "not told in the file");
+                                             : "not in the file");
         return;
     }
     c->path = strdup(path);

@@ -141,7 +141,7 @@ static int32_t find_ranks(const struct table *t, struct diag *diag)
         n = (int32_t)fmin(lround(1 / (1 - ratio)), RANKS_MAX);
     if (n < 2) {
         diag_error(diag, (struct place){.file = t->path},
-                   "does not tell among how many ranks; expected a line '# nranks 8'");
+                   "does not say how many ranks there are; expected a line '# nranks 8'");
         return 0;
     }
     if (fabs(last->modelled_s / factor(t->kind, n) - 1) > 0.05) {

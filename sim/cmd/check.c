@@ -25,17 +25,17 @@
 #include "store/write.h"
 
 #define BASELINE_BYTES_MAX ((size_t)16 << 20) /* of a file that is read: as YAML_DOC_BYTES_MAX */
-/* A weight of so much that lies whole on several devices is warned of, if not told otherwise: a
- * float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
+/* A weight of so much that is replicated over several devices is warned of, if not told otherwise:
+ * a float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
 #define ENDING ".yaml"
 #define FOREIGN "the first line is not that of a baseline, so this is left as it is; move it away"
 
 struct check {
     const char *dir, *baselines, *junit; /* baselines: NULL for those beside dir */
-    const char *memory; /* NULL: the default */
-    char *folder; /* of the baselines of this folder */
-    char *own_dir;    /* of `only`; NULL: a folder was named */
+    const char *memory;                  /* NULL: the default */
+    char *folder;                        /* of the baselines of this folder */
+    char *own_dir;                       /* of `only`; NULL: a folder was named */
     const char *only; /* the one file that is checked, below the folder; NULL: all */
     bool plan, update, prune, quiet;
     uint64_t whole_bytes;
@@ -43,7 +43,7 @@ struct check {
     size_t noutcomes;
     size_t nwritten, nsame; /* baselines, with --update */
     bool failed;
-    struct farm *farm; /* of the ranks; a task is a file */
+    struct farm *farm;   /* of the ranks; a task is a file */
     char *const *suites; /* those of this round */
     int exit;            /* of the file that ended it */
 };
@@ -57,7 +57,8 @@ static const struct argp_option option_table[] = {
      "Accept what there is as the new baselines; refused where CI is set, for a person must look",
      0},
     {"prune", KEY_PRUNE, NULL, 0,
-     "With --update: remove the baselines of scenarios that are no more; without it they are told",
+     "With --update: remove the baselines of scenarios that no longer exist; without it they are "
+     "only reported",
      0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
     {"baselines", KEY_BASELINES, "DIR", 0,
@@ -65,7 +66,7 @@ static const struct argp_option option_table[] = {
      "beside DIR",
      0},
     {"whole", KEY_WHOLE, "SIZE", 0,
-     "Weights above this are not to lie whole on several devices (64MiB)", 0},
+     "Report weights above this size that are replicated over devices (64MiB)", 0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -172,8 +173,8 @@ static int print_outcome(struct check *c, const struct outcome *o)
     return exit;
 }
 
-static int add_outcome(struct check *c, enum outcome_kind kind, const char *file,
-                       const char *suite, const char *name, const struct diag *reasons)
+static int add_outcome(struct check *c, enum outcome_kind kind, const char *file, const char *suite,
+                       const char *name, const struct diag *reasons)
 {
     struct outcome *o = new_outcome(c, file, suite, name);
 
@@ -205,7 +206,7 @@ enum note { NOTE_OUTCOME, NOTE_BASELINE, NOTE_SAME };
 
 struct file_check {
     const struct check *check;
-    const char *suite;  /* below the folder */
+    const char *suite; /* below the folder */
     char *path, *baseline_path;
     struct text *answer;
     struct text before; /* the baseline as it is stored, "" for none */
@@ -664,7 +665,7 @@ static int take_file(struct check *c)
     if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
         return CMD_OK;
     if (!is_scenario(name)) {
-        cmd_error("%s is no scenario; expected a file that ends in %s", c->dir, ENDING);
+        cmd_error("%s is not a scenario; expected a file that ends in %s", c->dir, ENDING);
         return CMD_USAGE;
     }
     c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
@@ -728,12 +729,16 @@ static int check(struct check *c)
 static int run(int argc, char **argv)
 {
     const struct argp argp = {
-        option_table, parse_option, "[DIR|FILE]",
+        option_table,
+        parse_option,
+        "[DIR|FILE]",
         "Check every scenario below a folder (scenarios), or one file of it, against its stored "
         "baseline: how each parameter, input and constraint is sharded, every collective, bytes, "
-        "flops and peak memory, exactly; and that the numbers are right.  What changed is said in words.  Prints TAP.\v"
+        "flops and peak memory, exactly; and that the numbers are right.  What changed is said in "
+        "words.  Prints TAP.\v"
         "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
-        "large weight left replicated, a constraint that undoes its neighbour.  Folders 'hardware' and "
+        "large weight left replicated, a constraint that undoes its neighbour.  Folders 'hardware' "
+        "and "
         "'models' are left out.\n\n"
         "Examples:\n"
         "  All of scenarios/, before a commit:\n"
@@ -743,12 +748,16 @@ static int run(int argc, char **argv)
         "  In CI, on paper, with a report that it can show:\n"
         "    shardsim check --plan --junit check.xml layouts\n"
         "  Accept a change after looking at what was said:\n"
-        "    shardsim check --update\n\n"
-        ARGS_EXIT_STATUS("  1    something changed or is wrong\n") "\n\n"
-        "Environment:\n"
-        "  CI              unless empty, 0 or false: --update is refused\n"
-        "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on stderr",
-        NULL, NULL, NULL};
+        "    shardsim check --update\n\n" ARGS_EXIT_STATUS(
+            "  1    something changed or is wrong\n") "\n\n"
+                                                      "Environment:\n"
+                                                      "  CI              unless empty, 0 or false: "
+                                                      "--update is refused\n"
+                                                      "  GITHUB_ACTIONS  unless empty, 0 or false: "
+                                                      "failures are annotated on stderr",
+        NULL,
+        NULL,
+        NULL};
     struct check c = {.whole_bytes = WHOLE_BYTES};
     int exit;
 

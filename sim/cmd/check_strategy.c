@@ -34,16 +34,16 @@ static int add_array(struct baseline *now, const struct trial *t, uint32_t n)
     const struct shd_sharding *s = t->shardings.nodes[n];
     const struct scenario_rule *rule = t->shardings.rules[n];
     size_t size = shd_sharding_print(s, NULL, 0) + 1;
-    char *lies = malloc(size);
+    char *sharding = malloc(size);
     int status = SHD_ENOMEM;
 
-    if (lies) {
-        shd_sharding_print(s, lies, size);
-        status = baseline_add_array(now, kind_of(node->op), node->name, lies,
+    if (sharding) {
+        shd_sharding_print(s, sharding, size);
+        status = baseline_add_array(now, kind_of(node->op), node->name, sharding,
                                     shard_bytes(t->graph, n, s),
                                     rule ? rule->spec_place : (struct place){NULL, 0, 0});
     }
-    free(lies);
+    free(sharding);
     return status;
 }
 

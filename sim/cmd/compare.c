@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/compare_picture.h"
@@ -49,15 +50,18 @@ enum {
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
+#define FAILURES_TOLD 8 /* strategies that are told one by one */
 
 static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
-     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); otherwise "
+     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); "
+     "otherwise "
      "with the first",
      0},
     {"columns", KEY_COLUMNS, "NAMES", 0,
      "The columns of the table, with commas between them: keys as CSV has them, headings such "
-     "as replayed, or all; if not given, those that tell strategies apart and fit in one table",
+     "as replayed, or all; if not given, those that tell strategies apart and fit in one table. Of "
+     "a picture: what it has bars of, up to six columns of numbers",
      0},
     {"sort", KEY_SORT, "NAME", 0, "Sort by this column, the best first", 0},
     {"top", KEY_TOP, "N", 0, "Show the first N only", 0},
@@ -236,6 +240,7 @@ static int draw(struct options *o, const struct compare *compare)
     struct text svg = TEXT_INIT;
     struct shd_error err;
     int status = compare_picture(&svg, compare, &err);
+    bool is_usage = status == SHD_EINVAL;
 
     if (status == SHD_OK)
         status = picture_write(o->path, &svg, &err);
@@ -243,7 +248,36 @@ static int draw(struct options *o, const struct compare *compare)
     if (status == SHD_OK)
         return CMD_OK;
     log_error(&o->work.log, "%s", err.text);
-    return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
+    if (cmd_stop_request)
+        return CMD_INTERRUPTED;
+    return is_usage ? CMD_USAGE : CMD_CANNOT;
+}
+
+/* Where the table goes to a file, and so do its words: what is wrong is told besides. */
+static void tell_failures(struct options *o, const struct compare *compare)
+{
+    size_t told = 0;
+
+    for (size_t i = 0; i < compare->nresults; i++) {
+        const struct result *r = &compare->results[i];
+        uint128 peak = record_balance_of(r->record, r->record->peak_bytes).max;
+        char needs[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+
+        bool is_wrong = r->record->verified && !record_verified_ok(r->record);
+        bool is_over = r->memory_limit_bytes > 0 && peak > r->memory_limit_bytes;
+
+        if ((!is_wrong && !is_over) || told++ >= FAILURES_TOLD)
+            continue;
+        if (is_wrong)
+            log_error(&o->work.log, "%s: %s: wrong numbers", r->file, r->strategy);
+        if (is_over)
+            log_error(&o->work.log,
+                      "%s: %s: needs %s a device, which does not fit limits.memory %s", r->file,
+                      r->strategy, units_print_bytes(needs, sizeof needs, peak),
+                      units_print_bytes(limit, sizeof limit, r->memory_limit_bytes));
+    }
+    if (told > FAILURES_TOLD)
+        log_error(&o->work.log, "%zu more are wrong or do not fit", told - FAILURES_TOLD);
 }
 
 static int print(struct options *o, const struct compare *compare)
@@ -281,6 +315,8 @@ static int compare_all(struct options *o)
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
         printed = (o->path && picture_is_name(o->path) ? draw : print)(o, &sides.compare);
         exit = printed > exit ? printed : exit;
+        if (o->path && strcmp(o->path, "-") != 0)
+            tell_failures(o, &sides.compare);
         printed = sides_tell_fit(&sides);
         exit = printed > exit ? printed : exit;
     }
@@ -302,7 +338,7 @@ static int run(int argc, char **argv)
         "For the replayed step each is executed once by all devices, and then measured in rounds, "
         "in which devices walk the step alone and strategies take turns. The same work has one "
         "time, the least that was seen. The spread is how far the step of the slower half of the "
-        "rounds lies above that of all. Rounds end when every spread is at most 1 %, or after "
+        "rounds is above that of all. Rounds end when every spread is at most 1 %, or after "
         "--seconds. Steps that differ by no more than the larger spread of the two, or by 1 %, are "
         "within noise: none of them is called the best.\n\n"
         "Examples:\n"
@@ -317,7 +353,8 @@ static int run(int argc, char **argv)
         "table.md\n"
         "  The same as bars, for a slide:\n"
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
-        "bars.png\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
+        "bars.png\n"
+        "\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
         children,
         NULL,
         NULL};

@@ -4,12 +4,15 @@
 #include "cmd/compare_picture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "draw/bars.h"
 #include "report/compare_rows.h"
+#include "report/compare_text.h"
+#include "report/compare_verdict.h"
 
-/* What bars are drawn of, as far as any strategy has it. */
+/* What bars are drawn of if no columns are asked for, as far as any strategy has it. */
 static const struct {
     enum compare_id column;
     const char *what;
@@ -17,63 +20,158 @@ static const struct {
                   {COMPARE_STEP, "step, replayed"},
                   {COMPARE_DEVICE_RECEIVED, "received by a device"},
                   {COMPARE_PEAK, "peak memory of a device"},
-                  {COMPARE_FLOPS, "flops of a device"}};
+                  {COMPARE_FLOPS, "flops of a device"},
+                  {COMPARE_BUBBLE, "pipeline bubble"}};
 #define NQUANTITIES (sizeof quantities / sizeof quantities[0])
+
+_Static_assert(NQUANTITIES <= BARS_QUANTITIES_MAX, "all have room");
 
 /* Texts, as long as the picture is made. */
 struct words {
     struct text *names, *values; /* [row], [row][quantity] */
-    size_t nrows, n;
+    size_t nrows;
+    struct text title, limit, verdict, heads[BARS_QUANTITIES_MAX];
 };
 
-static void print_value(struct text *out, enum compare_kind kind, const struct compare_value *value)
-{
-    char text[UNITS_TEXT_MAX];
+/* ---- which columns ---- */
 
-    if (!value->known)
-        text_add(out, "-");
-    else if (kind == COMPARE_SECONDS)
-        text_add(out, units_print_seconds(text, sizeof text, value->number));
-    else if (kind == COMPARE_BYTES)
-        text_add(out, units_print_bytes(text, sizeof text, value->whole));
-    else
-        text_add(out, units_print_count(text, sizeof text, value->whole));
+/* A number that is a length: ratios to the base are told in words. */
+static bool is_length(size_t c)
+{
+    return compare_columns[c].kind != COMPARE_TEXT && compare_columns[c].kind != COMPARE_TIMES;
 }
 
-static void draw(struct text *out, const struct compare_rows *rows, struct words *w,
-                 const char **names, struct bars_bar *bars)
+static int choose_asked(size_t used[BARS_QUANTITIES_MAX], size_t *n,
+                        const struct compare_rows *rows, struct shd_error *err)
 {
-    static const char *const notes[] = {"Bars of a column begin at 0, each column has a scale of "
-                                        "its own. Framed: the best of those "
-                                        "that are right and fit."};
-    const char *titles[NQUANTITIES];
-    struct bars drawing = {.title = "Strategies side by side",
-                           .names = names,
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        if (!rows->compare->columns[c] || !is_length(c) || !compare_is_shown(rows, c))
+            continue;
+        if (*n == BARS_QUANTITIES_MAX)
+            return shd_error_set(err, SHD_EINVAL,
+                                 "--columns: a picture has room for the bars of %d columns; "
+                                 "expected fewer",
+                                 BARS_QUANTITIES_MAX);
+        used[(*n)++] = c;
+    }
+    if (*n == 0)
+        return shd_error_set(err, SHD_EINVAL,
+                             "--columns: none of these columns has numbers to draw as bars; "
+                             "expected e.g. peak_memory_bytes");
+    return SHD_OK;
+}
+
+static int choose_columns(size_t used[BARS_QUANTITIES_MAX], size_t *n,
+                          const struct compare_rows *rows, struct shd_error *err)
+{
+    *n = 0;
+    if (rows->compare->columns)
+        return choose_asked(used, n, rows, err);
+    for (size_t q = 0; q < NQUANTITIES; q++)
+        if (compare_is_used(rows, quantities[q].column))
+            used[(*n)++] = quantities[q].column;
+    return SHD_OK;
+}
+
+static void add_head(struct text *out, size_t column)
+{
+    for (size_t q = 0; q < NQUANTITIES; q++)
+        if (quantities[q].column == column) {
+            text_add(out, quantities[q].what);
+            return;
+        }
+    text_addf(out, "%s%s%s", compare_columns[column].group,
+              compare_columns[column].group[0] ? ", " : "", compare_columns[column].title);
+}
+
+/* ---- words ---- */
+
+/* The limit of all that are drawn; 0 where there is none, or they have several. */
+static uint64_t limit_of(const struct compare_rows *rows)
+{
+    uint64_t limit = rows->compare->results[rows->order[0]].memory_limit_bytes;
+
+    for (size_t r = 1; r < rows->nshown; r++)
+        if (rows->compare->results[rows->order[r]].memory_limit_bytes != limit)
+            return 0;
+    return limit;
+}
+
+/* "strategies: 4 strategies, planned; 2 layers of mlp gelu ...; mesh dp=4". */
+static void add_title(struct text *out, const struct compare_rows *rows)
+{
+    const char *mesh = text_get(&rows->rows[0].values[COMPARE_MESH].text);
+
+    compare_add_title(rows->compare, out);
+    for (size_t i = 1; i < rows->compare->nresults; i++)
+        if (strcmp(text_get(&rows->rows[i].values[COMPARE_MESH].text), mesh) != 0)
+            return;
+    text_addf(out, "; mesh %s", mesh);
+}
+
+static bool is_over(const struct result *result, const struct compare_row *row, size_t column)
+{
+    return column == COMPARE_PEAK && result->memory_limit_bytes > 0 &&
+           row->values[column].whole > result->memory_limit_bytes;
+}
+
+static void add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t column)
+{
+    const struct result *result = &rows->compare->results[row];
+    char limit[UNITS_TEXT_MAX];
+
+    compare_add_value(out, rows, row, column);
+    if (is_over(result, &rows->rows[row], column))
+        text_addf(out, ", does not fit %s",
+                  units_print_bytes(limit, sizeof limit, result->memory_limit_bytes));
+}
+
+/* ---- the picture ---- */
+
+static void draw(struct text *out, const struct compare_rows *rows, struct words *w,
+                 const char **names, struct bars_bar *bars, const size_t *used, size_t nused)
+{
+    const char *notes[2] = {"Bars of a column begin at 0, each column has a scale of its own. "
+                            "Framed: the best of those that are right and fit."};
+    const char *titles[BARS_QUANTITIES_MAX];
+    double limits[BARS_QUANTITIES_MAX] = {0};
+    struct bars drawing = {.names = names,
                            .nrows = rows->nshown,
                            .quantities = titles,
+                           .nquantities = nused,
+                           .limits = limits,
                            .bars = bars,
                            .notes = notes,
                            .nnotes = 1};
-    size_t used[NQUANTITIES];
+    char limit[UNITS_TEXT_MAX];
 
-    for (size_t q = 0; q < NQUANTITIES; q++)
-        if (compare_is_used(rows, quantities[q].column)) {
-            used[drawing.nquantities] = q;
-            titles[drawing.nquantities++] = quantities[q].what;
-        }
+    text_addf(&w->limit, "limit %s", units_print_bytes(limit, sizeof limit, limit_of(rows)));
+    drawing.limit_name = text_get(&w->limit);
+    add_title(&w->title, rows);
+    drawing.title = text_get(&w->title);
+    compare_verdict(rows, &w->verdict);
+    if (w->verdict.length > 0)
+        notes[drawing.nnotes++] = text_get(&w->verdict);
+    for (size_t k = 0; k < nused; k++) {
+        add_head(&w->heads[k], used[k]);
+        titles[k] = text_get(&w->heads[k]);
+        if (used[k] == COMPARE_PEAK)
+            limits[k] = (double)limit_of(rows);
+    }
     for (size_t r = 0; r < rows->nshown; r++) {
-        const struct compare_row *row = &rows->rows[rows->order[r]];
+        size_t i = rows->order[r];
+        const struct compare_row *row = &rows->rows[i];
 
-        compare_add_name(rows, rows->order[r], &w->names[r]);
+        compare_add_name(rows, i, &w->names[r]);
         names[r] = text_get(&w->names[r]);
-        for (size_t k = 0; k < drawing.nquantities; k++) {
-            enum compare_id column = quantities[used[k]].column;
-            struct text *value = &w->values[r * NQUANTITIES + k];
+        for (size_t k = 0; k < nused; k++) {
+            struct text *value = &w->values[r * BARS_QUANTITIES_MAX + k];
 
-            print_value(value, compare_columns[column].kind, &row->values[column]);
-            bars[r * drawing.nquantities + k] =
-                (struct bars_bar){row->values[column].known ? row->values[column].number : -1,
-                                  text_get(value), row->best[column]};
+            add_value(value, rows, i, used[k]);
+            bars[r * nused + k] =
+                (struct bars_bar){row->values[used[k]].known ? row->values[used[k]].number : -1,
+                                  text_get(value), compare_is_marked(rows, i, used[k], out),
+                                  is_over(&rows->compare->results[i], row, used[k])};
         }
     }
     bars_draw_svg(&drawing, out);
@@ -83,35 +181,64 @@ static void words_fini(struct words *w)
 {
     for (size_t r = 0; w->names && r < w->nrows; r++)
         text_fini(&w->names[r]);
-    for (size_t i = 0; w->values && i < w->nrows * NQUANTITIES; i++)
+    for (size_t i = 0; w->values && i < w->nrows * BARS_QUANTITIES_MAX; i++)
         text_fini(&w->values[i]);
+    for (size_t k = 0; k < BARS_QUANTITIES_MAX; k++)
+        text_fini(&w->heads[k]);
+    text_fini(&w->title);
+    text_fini(&w->limit);
+    text_fini(&w->verdict);
     free(w->names);
     free(w->values);
 }
 
-int compare_picture(struct text *out, const struct compare *compare, struct shd_error *err)
+static bool has_failed(const struct words *w)
 {
-    struct compare_rows rows;
-    int status = compare_rows_init(&rows, compare, err);
-    struct words w = {.nrows = status == SHD_OK ? rows.nshown : 0};
+    bool failed = w->title.failed || w->limit.failed || w->verdict.failed;
+
+    for (size_t k = 0; k < BARS_QUANTITIES_MAX; k++)
+        failed |= w->heads[k].failed;
+    for (size_t r = 0; r < w->nrows; r++)
+        failed |= w->names[r].failed;
+    for (size_t i = 0; i < w->nrows * BARS_QUANTITIES_MAX; i++)
+        failed |= w->values[i].failed;
+    return failed;
+}
+
+/* With texts for all that there is to write. */
+static void draw_rows(struct text *out, const struct compare_rows *rows, const size_t *used,
+                      size_t nused)
+{
+    struct words w = {.nrows = rows->nshown};
+    size_t ncells = w.nrows * BARS_QUANTITIES_MAX;
     const char **names = calloc(w.nrows + 1, sizeof *names);
-    struct bars_bar *bars = calloc(w.nrows * NQUANTITIES + 1, sizeof *bars);
+    struct bars_bar *bars = calloc(ncells + 1, sizeof *bars);
 
     w.names = calloc(w.nrows + 1, sizeof *w.names);
-    w.values = calloc(w.nrows * NQUANTITIES + 1, sizeof *w.values);
-    if (status == SHD_OK && names && bars && w.names && w.values)
-        draw(out, &rows, &w, names, bars);
-    else
+    w.values = calloc(ncells + 1, sizeof *w.values);
+    if (names && bars && w.names && w.values) {
+        draw(out, rows, &w, names, bars, used, nused);
+        out->failed |= has_failed(&w);
+    } else {
         out->failed = true;
-    for (size_t r = 0; w.names && r < w.nrows; r++)
-        out->failed |= w.names[r].failed;
-    for (size_t i = 0; w.values && i < w.nrows * NQUANTITIES; i++)
-        out->failed |= w.values[i].failed;
-    if (status == SHD_OK && out->failed)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the picture");
+    }
     words_fini(&w);
     free(names);
     free(bars);
+}
+
+int compare_picture(struct text *out, const struct compare *compare, struct shd_error *err)
+{
+    size_t used[BARS_QUANTITIES_MAX], nused = 0;
+    struct compare_rows rows;
+    int status = compare_rows_init(&rows, compare, err);
+
+    if (status == SHD_OK)
+        status = choose_columns(used, &nused, &rows, err);
+    if (status == SHD_OK)
+        draw_rows(out, &rows, used, nused);
+    if (status == SHD_OK && out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the picture");
     compare_rows_fini(&rows);
     return status;
 }

@@ -1,4 +1,5 @@
-/* shardsim explain - a scenario as a lesson, a collective's schedule, or a reshard.
+/* shardsim explain - a step and the reasons of its collectives, a collective's schedule, or a
+ * reshard.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +20,10 @@
 #include "cmd/explain_reshard.h"
 #include "cmd/show.h"
 #include "explain/lesson.h"
+#include "explain/overview.h"
 #include "explain/roofline.h"
 #include "explain/schedule.h"
+#include "model/model.h"
 #include "walk/walk.h"
 
 struct options {
@@ -28,6 +31,7 @@ struct options {
     struct chosen chosen;
     const char *op, *device;
     bool values, roofline;
+    bool collectives, ops, verbose;
 };
 
 enum {
@@ -35,6 +39,8 @@ enum {
     KEY_DEVICE,
     KEY_VALUES,
     KEY_ROOFLINE,
+    KEY_COLLECTIVES,
+    KEY_OPS,
     KEY_ALGORITHM,
     KEY_DEVICES,
     KEY_HARDWARE,
@@ -64,7 +70,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_VALUES:
         o->values = true;
         return 0;
+    case KEY_COLLECTIVES:
+        o->collectives = true;
+        return 0;
+    case KEY_OPS:
+        o->ops = true;
+        return 0;
+    case 'v':
+        o->verbose = true;
+        return 0;
     case ARGP_KEY_END:
+        if (o->op && (o->collectives || o->ops))
+            args_error(state, "--op is of one op; expected no --%s with it",
+                       o->collectives ? "collectives" : "ops");
         if (canvas_is_picture(&o->canvas) && !o->roofline)
             args_error(state, "a lesson is text; a picture such as '%s' goes with --roofline",
                        o->canvas.output);
@@ -109,24 +127,52 @@ static int run_for_values(struct trial *trial, struct values *values, struct shd
     return status;
 }
 
-static int teach(const struct options *o, struct trial *trial, struct lesson *lesson,
-                 struct text *text, struct shd_error *err)
+/* Whether the form that fits a screen is asked for: nothing selects ops, and nothing asks for what
+ * only whole accounts have. */
+static bool wants_overview(const struct options *o)
+{
+    return !o->op && !o->collectives && !o->ops && !o->verbose && !o->device && !o->values;
+}
+
+static int add_ops(const struct options *o, struct trial *trial, struct lesson *lesson,
+                   struct text *text, struct shd_error *err)
 {
     const struct partition_request request = trial_request(trial);
     struct values values = {.texts = NULL};
-    int status = trial_plan(trial, err);
+    int status = alternatives_create(&lesson->alternatives, &request, err);
 
-    if (status == SHD_OK)
-        status = alternatives_create(&lesson->alternatives, &request, err);
     if (status == SHD_OK && o->values)
         status = run_for_values(trial, &values, err);
-    lesson->record = trial->record;
     lesson->placement = request.placement;
     lesson->values = o->values ? &values : NULL;
     if (status == SHD_OK)
         status = lesson_text(lesson, text, err);
     alternatives_destroy(lesson->alternatives);
     values_fini(&values);
+    return status;
+}
+
+static int teach(const struct options *o, struct trial *trial, struct lesson *lesson,
+                 struct text *text, struct shd_error *err)
+{
+    struct fold fold = {.entries = NULL};
+    struct text what = TEXT_INIT;
+    int status = trial_plan(trial, err);
+
+    model_describe(&what, trial->scenario);
+    if (status == SHD_OK && what.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the model's description");
+    if (status == SHD_OK && !o->verbose && !o->op)
+        status = fold_init(&fold, trial->program, err);
+    lesson->what = text_get(&what);
+    lesson->record = trial->record;
+    lesson->collectives = o->collectives;
+    lesson->fold = fold.entries ? &fold : NULL;
+    if (status == SHD_OK)
+        status = wants_overview(o) ? overview_text(lesson, text, err)
+                                   : add_ops(o, trial, lesson, text, err);
+    fold_fini(&fold);
+    text_fini(&what);
     return status;
 }
 
@@ -156,7 +202,7 @@ static int explain_trial(const struct options *o, struct trial *trial)
 
     if (o->op) {
         n = parse_number("--op", o->op, 1, (long)trial->program->nops,
-                         ", as the lesson without --op tells them");
+                         ", as explain without --op numbers them");
         if (n < 0)
             return CMD_USAGE;
         lesson.op = (uint32_t)n - 1;
@@ -182,14 +228,18 @@ static int explain_trial(const struct options *o, struct trial *trial)
 static int explain_scenario(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"op", KEY_OP, "N", 0, "Only the op of this number", 0},
-        {"device", KEY_DEVICE, "K", 0, "Tell the transfers of this device; 0 if not given", 0},
+        {"collectives", KEY_COLLECTIVES, NULL, 0,
+         "Each collective in full: layouts before and after, why, transfers, other placements", 0},
+        {"device", KEY_DEVICE, "K", 0, "Show the transfers of this device; 0 if not given", 0},
+        {"op", KEY_OP, "N", 0, "Only the op of this number, in full", 0},
+        {"ops", KEY_OPS, NULL, 0, "Each op in full", 0},
         {"roofline", KEY_ROOFLINE, NULL, 0,
          "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
          "the network bounds it; with --output FILE.svg as a picture",
          0},
         {"values", KEY_VALUES, NULL, 0,
          "Execute, and show the numbers of small arrays on every device before and after", 0},
+        {"verbose", 'v', NULL, 0, "Every layer; without it equal layers are shown once", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
         {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
@@ -197,15 +247,18 @@ static int explain_scenario(int argc, char **argv)
         option_table,
         parse_option,
         "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
-        "Tell a step as a lesson: how each array lies before and after each op, why something is "
-        "communicated, who gets what from whom, and what other placements would have cost.  Or "
-        "draw the schedule of a collective, step by step ('shardsim explain collective --help').  "
-        "Or plan how an array gets from one sharding to another ('shardsim explain reshard "
-        "--help')."
+        "Explain a step: what is computed between which collectives, and why each of these is "
+        "there, with equal layers shown once.  In full, an op is shown with the sharding of each "
+        "array before and after it, who gets what from whom, and what other placements would have "
+        "cost.  Or draw the schedule of a collective, step by step ('shardsim explain collective "
+        "--help').  Or plan how an array gets from one sharding to another ('shardsim explain "
+        "reshard --help')."
         "\v"
         "Examples:\n"
         "  A whole step:\n"
         "    shardsim explain scenarios/tensor_parallel.yaml\n"
+        "  Its collectives in full:\n"
+        "    shardsim explain scenarios/tensor_parallel.yaml --collectives\n"
         "  One op of it, as device 3 sees it:\n"
         "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
         "  A ring, step by step:\n"
@@ -331,6 +384,8 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
     return NULL;
 }
 
+#define ALGORITHMS_WIDTH 58 /* beside the collective's name and a comma, in 78 columns */
+
 /* Behind the help: each collective with its algorithms, the first of which is the default. */
 static char *add_collectives(int key, const char *text, void *input)
 {
@@ -341,14 +396,21 @@ static char *add_collectives(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     text_add(&more, text);
     for (int k = 0; k < COLL_NKINDS; k++) {
-        const char *before = "";
+        size_t used = 0; /* columns of the line behind the collective's name */
 
         text_addf(&more, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
-        for (size_t i = 0; coll_algos[i]; i++)
-            if (coll_algos[i]->kind == (enum coll_kind)k) {
-                text_addf(&more, "%s%s", before, coll_algos[i]->name);
-                before = ", ";
+        for (size_t i = 0; coll_algos[i]; i++) {
+            size_t length = strlen(coll_algos[i]->name);
+
+            if (coll_algos[i]->kind != (enum coll_kind)k)
+                continue;
+            if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent it */
+                text_addf(&more, ",\n  %-14s  ", "");
+                used = 0;
             }
+            text_addf(&more, "%s%s", used > 0 ? ", " : "", coll_algos[i]->name);
+            used += length + 2;
+        }
     }
     return text_take(&more); /* argp frees it */
 }
@@ -356,8 +418,8 @@ static char *add_collectives(int key, const char *text, void *input)
 static int explain_collective(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "By this algorithm, not the default one", 0},
-        {"devices", KEY_DEVICES, "N", 0, "In a group of so many (4 if not given)", 0},
+        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "The algorithm, if not the default one", 0},
+        {"devices", KEY_DEVICES, "N", 0, "The number of devices in the group (4 if not given)", 0},
         {NULL, 0, NULL, 0, "Its time on a cluster:", 1},
         {"hardware", KEY_HARDWARE, "HARDWARE", 0,
          "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds "
@@ -368,10 +430,10 @@ static int explain_collective(int argc, char **argv)
          "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1", 1},
         {"axes", KEY_AXES, "AXES", 0, "Along these axes of it, e.g. tp (all if not given)", 1},
         {"bytes", 'b', "SIZE", 0,
-         "What each member brings, e.g. 64MiB: of all-gather its shard, of reduce-scatter, "
-         "all-reduce and all-to-all the whole array that it has",
+         "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
+         "all-reduce and all-to-all its whole array",
          1},
-        {"slices", KEY_SLICES, "N", 0, "The mesh lies in N equal slices of a torus (1)", 1},
+        {"slices", KEY_SLICES, "N", 0, "The mesh consists of N equal slices of a torus (1)", 1},
         {"json", KEY_JSON, NULL, 0, "Print the machine form", 1},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
@@ -380,7 +442,7 @@ static int explain_collective(int argc, char **argv)
         parse_collective,
         "COLLECTIVE",
         "Draw what every device of a group holds after each step of a collective; or with "
-        "--hardware, tell its time on the links of a cluster.\v"
+        "--hardware, show its time on the links of a cluster.\v"
         "Examples:\n"
         "  A ring, step by step:\n"
         "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
@@ -459,5 +521,5 @@ static int run(int argc, char **argv)
     return explain_scenario(argc, argv);
 }
 
-const struct cmd cmd_explain = {"explain", "a step as a lesson, a collective or a reshard told",
+const struct cmd cmd_explain = {"explain", "what a step does and why, a collective, or a reshard",
                                 run};

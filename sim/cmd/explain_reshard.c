@@ -66,10 +66,10 @@ static const struct argp_option option_table[] = {
     {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
     {"shape", 'n', "SIZES", 0, "The array's extents, e.g. 8,16", 0},
     {"dtype", KEY_DTYPE, "TYPE", 0, "Its element type (float32 if not given)", 0},
-    {"from", KEY_FROM, "SPEC", 0, "How it lies, as in 'shardsim show array' (whole if not given)",
-     0},
+    {"from", KEY_FROM, "SPEC", 0,
+     "The sharding before, as in 'shardsim show array' (replicated if not given)", 0},
     {"partial", KEY_PARTIAL, "AXES", 0, "Axes over which it is still to be summed, e.g. tp", 0},
-    {"to", KEY_TO, "SPEC", 0, "How it shall lie (whole if not given)", 0},
+    {"to", KEY_TO, "SPEC", 0, "The sharding after (replicated if not given)", 0},
     {"to-mesh", KEY_TO_MESH, "AXES", 0, "On this other mesh", 0},
     {"to-first", KEY_TO_FIRST, "ID", 0, "The first device of that mesh (0 if not given)", 0},
     {"memory", KEY_MEMORY, "SIZE", 0,
@@ -84,7 +84,7 @@ static const struct argp_option option_table[] = {
      "The links of this cluster ('shardsim show hardware') or file.  The plan is then the fastest "
      "there, with the time of each step",
      0},
-    {"slices", KEY_SLICES, "N", 0, "The devices lie in N equal slices of its torus (1)", 0},
+    {"slices", KEY_SLICES, "N", 0, "The devices form N equal slices of its torus (1)", 0},
     {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
@@ -557,7 +557,7 @@ int explain_reshard(int argc, char **argv)
         "Examples:\n"
         "  Rows over dp and columns over tp, and then the other way round:\n"
         "    shardsim explain reshard -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp\n"
-        "  A sum of parts over tp, wanted with its rows over tp:\n"
+        "  Partial sums over tp, to be reduced with rows sharded over tp:\n"
         "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n"
         "  The fastest way on a cluster, and the time of its steps:\n"
         "    shardsim explain reshard -m x=4,y=4 -n 512,512 --partial x --hardware "

@@ -43,7 +43,7 @@ static void print_help(FILE *file)
     cmd_list(file, cmds);
     fprintf(
         file,
-        "\n'shardsim COMMAND --help' tells about one of them, 'shardsim show options' what\n"
+        "\n'shardsim COMMAND --help' describes one of them, 'shardsim show options' what\n"
         "a scenario can say, and 'shardsim --version' which version this is.\n\n"
         "Examples:\n"
         "  What is communicated, by whom and why, and are the numbers right?\n"

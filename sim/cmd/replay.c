@@ -191,7 +191,7 @@ static int run(int argc, char **argv)
     static const struct argp_option option_table[] = {
         {"beside", KEY_BESIDE, "SCENARIO", 0, "Compare with our own program of this scenario", 0},
         {"devices", KEY_DEVICES, "N", 0,
-         "The program's devices, where its text does not tell (num_partitions)", 0},
+         "The program's devices, where its text does not say (num_partitions)", 0},
         {"hardware", KEY_HARDWARE, "HARDWARE", 0,
          "How long the collectives take on this cluster ('shardsim show hardware') or file", 0},
         {"json", 'j', NULL, 0, "Print the machine form", 0},
@@ -203,7 +203,7 @@ static int run(int argc, char **argv)
         {"step", KEY_STEP, "N", 0,
          "Of traces: count the step ProfilerStep#N; if not given, the commonest is", 0},
         {"strategy", 'S', "NAME", 0, "The strategy of --beside, where it has several", 0},
-        {"trips", KEY_TRIPS, "N", 0, "How often loops go round whose text does not tell", 0},
+        {"trips", KEY_TRIPS, "N", 0, "The trip count of loops whose text does not say", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -211,10 +211,10 @@ static int run(int argc, char **argv)
         parse_option,
         "FILE...",
         "Count the collectives of another system's program: which there are, how often a step does "
-        "each, along which axes of the mesh their groups lie, and what every device receives.  The "
+        "each, which axes of the mesh their groups span, and what every device receives.  The "
         "program is one that XLA compiled, given as the text of its module, or one that PyTorch "
-        "ran, given as the traces of its ranks: files, or folders of them.  What a file is, its "
-        "content tells.\v"
+        "ran, given as the traces of its ranks: files, or folders of them.  The "
+        "format is recognised by the content.\v"
         "The text is what JAX gives for a function f and its arguments:\n"
         "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n"
         "A trace is what export_chrome_trace() of PyTorch's profiler writes, or its "

@@ -42,8 +42,8 @@ static void parse_id(struct options *o, const char *arg, const struct argp_state
     errno = 0;
     id = strtoll(arg, &end, 10);
     if (end == arg || *end || errno || id < 1)
-        args_error(state, "'%s' is no run; expected its number, as 'shardsim runs list' tells it",
-                   arg);
+        args_error(state,
+                   "'%s' is not a run; expected its number, as 'shardsim runs list' shows it", arg);
     else if (o->nids == IDS_MAX)
         args_error(state, "more than %d runs side by side; name fewer", IDS_MAX);
     else
@@ -55,7 +55,7 @@ static void check(const struct options *o, const struct argp_state *state)
     if (!o->verb)
         args_error(state, "what to do is missing; expected list, show or compare");
     else if (!strcmp(o->verb, "list") && o->nids > 0)
-        args_error(state, "list tells of all runs; 'shardsim runs show N' shows one");
+        args_error(state, "list shows all runs; 'shardsim runs show N' shows one");
     else if (!strcmp(o->verb, "show") && o->nids != 1)
         args_error(state, "show takes the number of one run");
     else if (!strcmp(o->verb, "compare") && o->nids < 2)
@@ -273,7 +273,7 @@ static int run(int argc, char **argv)
         "list\nshow N\ncompare N N...",
         "The results that --save of run, plan and compare kept: list them, show one as the JSON "
         "that --json prints, or compare some with the first.\v"
-        "A list tells the bytes that all devices receive, the most memory of a device, and the "
+        "A list shows the bytes that all devices receive, the most memory of a device, and the "
         "time of a step, replayed, or modelled with a ~ before it. Names too long for the screen "
         "lose their beginning. The file is a database of SQLite, with a row for each result.\n\n"
         "Examples:\n"

@@ -93,7 +93,8 @@ static const struct argp_option option_table[] = {
      "was interrupted",
      0},
     {"tensors", KEY_TENSORS, "PATTERN", OPTION_ARG_OPTIONAL,
-     "Search instead where each parameter lies whose name matches (all), on the scenario's mesh",
+     "Search instead the sharding of each parameter whose name matches (all), on the scenario's "
+     "mesh",
      0},
     {"memory", KEY_MEMORY, "SIZE", 0,
      "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
@@ -103,7 +104,7 @@ static const struct argp_option option_table[] = {
      "Find the layouts of least memory whose steps take no longer", 0},
     {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
     {"row", KEY_ROW, "N", 0, "Of --output: the N-th best (1)", 0},
-    {"quiet", 'q', NULL, 0, "Do not tell how far it is", 0},
+    {"quiet", 'q', NULL, 0, "Show no progress on stderr", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 /* ---- options ---- */
@@ -430,7 +431,7 @@ static int search_scaling(const struct options *o)
                                            .farm = o->farm,
                                            .stop = &cmd_stop_request,
                                            .progress = show_progress,
-                           .arg = o->log}};
+                                           .arg = o->log}};
 
     int exit;
 
@@ -516,16 +517,16 @@ static int run(int argc, char **argv)
         "Find the layouts with the shortest step of a scenario's model, batch and cluster: all "
         "that "
         "divide are bounded from below, and planned from the lowest bound on, until no other can "
-        "be better.  What else the scenario says stays as it is.\v"
+        "be better.  Everything else in the scenario stays as it is.\v"
         "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (1F1B, "
         "Interleaved1F1B, ZBH1; and, only if it has a range, InterleavedZeroBubble, ZBVZeroBubble, "
         "DualPipeV), split (even, given), microbatch, recompute (none, selective, full, given), sp "
         "(no, yes), zero, shards (replicas that hold its parts) and order (of the mesh, such as "
-        "pp-dp-cp-tp).  Sequences are cut to less than 2,048 tokens only if cp has a range.\n\n"
+        "pp-dp-cp-tp).  Sequences are sharded to less than 2,048 tokens only if cp has a range.\n\n"
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
-        "  Where each tensor of a small mlp should lie:\n"
+        "  How to shard each tensor of a small mlp:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,

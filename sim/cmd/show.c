@@ -20,14 +20,14 @@ static const struct cmd *const subjects[] = {
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
-                  "Draw how things lie on devices, as text that fits the terminal or with\n"
+                  "Draw what is on which device, as text that fits the terminal or with\n"
                   "-o FILE.svg as a picture; or print what a scenario can say, or has.\n\nWhat:\n");
     cmd_list(file, subjects);
     fprintf(
         file,
-        "\n'shardsim show WHAT --help' tells about one of them.\n\n"
+        "\n'shardsim show WHAT --help' describes one of them.\n\n"
         "Examples:\n"
-        "  How does an array of 8 x 16 lie on eight devices?\n"
+        "  How is an array of 8 x 16 sharded over eight devices?\n"
         "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n" ARGS_EXIT_STATUS(
             "") "\n");
 }

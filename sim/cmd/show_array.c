@@ -135,16 +135,19 @@ static int run(int argc, char **argv)
         option_table,
         parse_option,
         NULL,
-        "Draw how an array lies on a mesh: its blocks, with the devices that hold each; replicas "
+        "Draw how an array is sharded over a mesh: its blocks, with the devices that hold each; "
+        "replicas "
         "are together.  Of more than two dimensions the last two are drawn, once for each block of "
         "the others.\v"
         "Examples:\n"
         "  Rows over dp, columns over tp:\n"
         "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n"
-        "  Rows over both, columns whole, as a picture:\n"
-        "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o a.svg\n\n"
-        ARGS_EXIT_STATUS(""),
-        show_children, NULL, NULL};
+        "  Rows over both, columns unsharded, as a picture:\n"
+        "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o "
+        "a.svg\n\n" ARGS_EXIT_STATUS(""),
+        show_children,
+        NULL,
+        NULL};
     struct show_request o;
     struct shd_mesh *mesh = NULL;
     int status;

@@ -103,7 +103,7 @@ static int write_experts(const struct record *record, struct json_out *out)
     int status = experts_init(&experts, record, &err);
 
     if (status != SHD_OK)
-        return show_failure("cannot tell of experts", &err);
+        return show_failure("cannot report on experts", &err);
     if (experts.nrows > 0) {
         json_out_key(out, "experts");
         experts_json(&experts, record, out);
@@ -188,21 +188,26 @@ static int draw(const struct request *o)
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
-        {"json", 'j', NULL, 0, "Print all losses as JSON, an object a strategy, "
-         "and how even the work of experts is in the last step", 0},
+        {"json", 'j', NULL, 0,
+         "Print all losses as JSON, an object a strategy, "
+         "and how even the work of experts is in the last step",
+         0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp_child children[] = {
         {&work_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        option_table, parse_option, "SCENARIO...",
+        option_table,
+        parse_option,
+        "SCENARIO...",
         "Train with every strategy and draw the loss of each step, and how far each strategy is "
         "from the first: as a table of some steps, or with -o FILE.svg as lines. Nothing is "
-        "verified beside that, which 'shardsim run' does.\v"
+        "verified, which is what 'shardsim run' does.\v"
         "Examples:\n"
         "  Do layouts learn the same?\n"
-        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n"
-        ARGS_EXIT_STATUS(""),
-        children, NULL, NULL};
+        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n" ARGS_EXIT_STATUS(""),
+        children,
+        NULL,
+        NULL};
     struct request o = {.json = false};
     int status;
 

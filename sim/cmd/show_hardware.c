@@ -223,8 +223,8 @@ static int run(int argc, char **argv)
         NULL,
         parse_option,
         "[HARDWARE]",
-        "List the clusters that --hardware knows by name; or tell what one of them, or of a file, "
-        "is: rates, links, constants, and what bounds a product.\v"
+        "List the clusters that --hardware knows by name; or describe one of them, or a file: "
+        "rates, links, constants, and what bounds a product.\v"
         "Examples:\n"
         "  From how many rows on does a product keep a TPU v5e busy?\n"
         "    shardsim show hardware tpu-v5e\n\n" ARGS_EXIT_STATUS(""),

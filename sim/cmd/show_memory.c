@@ -19,7 +19,8 @@
 struct request {
     struct canvas canvas;
     struct chosen chosen;
-    int64_t rank; /* of a pipeline; -1: the one that has most */
+    int64_t rank;       /* of a pipeline; -1: the one that has most */
+    uint64_t max_bytes; /* where the scale ends; 0: as is best */
 };
 
 /* From what stays through a step to what lives an op. */
@@ -193,6 +194,16 @@ static const char *peak_note(struct film *f)
                         program_phase_name(op->phase), of);
 }
 
+/* "That does not fit limits.memory, 700 KiB." */
+static const char *limit_note(struct film *f, uint64_t limit_bytes)
+{
+    char limit[UNITS_TEXT_MAX];
+
+    return figure_print(&f->texts, "That %s limits.memory, %s.",
+                        f->peak.peak_bytes > limit_bytes ? "does not fit" : "fits",
+                        units_print_bytes(limit, sizeof limit, limit_bytes));
+}
+
 static const char *kinds_note(struct film *f)
 {
     const char *note = "There", *between = ":";
@@ -218,17 +229,32 @@ static const char *array_note(struct film *f, const struct alike *a)
                         program_use_name(a->use), count, a->name);
 }
 
+/* A scale that is the same in several drawings must not grow in one of them. */
+static int check_max(const struct request *o, const struct film *f)
+{
+    char peak[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+
+    if (o->max_bytes == 0 || f->peak.peak_bytes <= o->max_bytes)
+        return CMD_OK;
+    cmd_error("--max is %s, and the peak is %s; expected that or more",
+              units_print_bytes(max, sizeof max, o->max_bytes),
+              units_print_bytes(peak, sizeof peak, f->peak.peak_bytes));
+    return CMD_USAGE;
+}
+
 static int draw(const struct request *o, struct film *f)
 {
     const struct scenario *s = o->chosen.trial.scenario;
     struct stack_kind kinds[PROGRAM_NUSES];
-    const char *notes[LARGEST_MAX + 3];
+    const char *notes[LARGEST_MAX + 4];
     struct stack stack = {.kinds = kinds,
                           .nkinds = PROGRAM_NUSES,
                           .bytes = f->bytes,
                           .nmoments = f->moments.n,
                           .spans = f->spans,
                           .nspans = f->nspans,
+                          .limit_bytes = s->memory_limit_bytes,
+                          .top_bytes = o->max_bytes,
                           .notes = notes};
 
     for (int k = 0; k < PROGRAM_NUSES; k++)
@@ -237,6 +263,8 @@ static int draw(const struct request *o, struct film *f)
                                strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? ": " : "",
                                strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? s->strategy : "");
     notes[stack.nnotes++] = peak_note(f);
+    if (s->memory_limit_bytes > 0)
+        notes[stack.nnotes++] = limit_note(f, s->memory_limit_bytes);
     notes[stack.nnotes++] = kinds_note(f);
     for (size_t i = 0; i < f->nalikes && i < LARGEST_MAX; i++)
         notes[stack.nnotes++] = array_note(f, &f->alikes[i]);
@@ -251,13 +279,20 @@ static int draw(const struct request *o, struct film *f)
 
 /* ---- the command ---- */
 
+enum { KEY_MAX = 1000 };
+
 static const struct argp_option option_table[] = {
     {"rank", 'r', "N", 0, "This rank of a pipeline; the one that has most if not given", 0},
+    {"max", KEY_MAX, "SIZE", 0,
+     "Let the scale end at this size, e.g. 2GiB, so that drawings of several strategies have the "
+     "same; at the peak if not given",
+     0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct request *o = state->input;
+    struct shd_error err;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -266,6 +301,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         o->rank = args_parse_count("rank", arg, 0, LONG_MAX, state);
+        return 0;
+    case KEY_MAX:
+        if (units_parse_bytes(&o->max_bytes, arg, &err) != SHD_OK)
+            args_error(state, "--max: %s", err.text);
+        else if (o->max_bytes == 0)
+            args_error(state, "--max is '%s'; expected a size above 0", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -285,7 +326,7 @@ static int draw_rank(const struct request *o)
         return CMD_USAGE;
     }
     if (film_init(&film, program, o->rank < 0 ? program_peak_rank(program) : (uint32_t)o->rank))
-        exit = draw(o, &film);
+        exit = check_max(o, &film) == CMD_OK ? draw(o, &film) : CMD_USAGE;
     else
         exit = show_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
     film_fini(&film);
@@ -308,7 +349,10 @@ static int run(int argc, char **argv)
         "  What is the memory for?\n"
         "    shardsim show memory scenarios/fsdp.yaml\n"
         "  As a picture:\n"
-        "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n"
+        "  On a scale that others have too:\n"
+        "    shardsim show memory scenarios/fsdp.yaml --max 8MiB -o "
+        "memory.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};

@@ -50,15 +50,18 @@ static const struct argp_option mesh_option[] = {
 static int run_mesh(int argc, char **argv)
 {
     static const struct argp argp = {
-        mesh_option, parse_option, "AXES",
-        "Draw a mesh: which device is where.  The last axis lies along the columns, the one before "
+        mesh_option,
+        parse_option,
+        "AXES",
+        "Draw a mesh: which device is where.  The last axis runs along the columns, the one before "
         "along the rows; of further axes each combination is a picture of its own.  AXES are as in "
         "dp=2,tp=4.\v"
         "Examples:\n"
         "  Which device is where?\n"
-        "    shardsim show mesh dp=2,tp=4\n\n"
-        ARGS_EXIT_STATUS(""),
-        show_children, NULL, NULL};
+        "    shardsim show mesh dp=2,tp=4\n\n" ARGS_EXIT_STATUS(""),
+        show_children,
+        NULL,
+        NULL};
     struct show_request o;
     struct shd_mesh *mesh = NULL;
     struct figure figure;
@@ -105,8 +108,7 @@ static int run_groups(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
         {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
-        {"axes", 'a', "AXES", 0, "The axes along which the groups lie, the first the most major",
-         0},
+        {"axes", 'a', "AXES", 0, "The axes that the groups span, the first the most major", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
@@ -115,9 +117,10 @@ static int run_groups(int argc, char **argv)
         "Draw process groups: the devices that a collective over some axes brings together.\v"
         "Examples:\n"
         "  Whom does a collective over tp bring together?\n"
-        "    shardsim show groups --mesh dp=2,tp=4 --axes tp\n\n"
-        ARGS_EXIT_STATUS(""),
-        show_children, NULL, NULL};
+        "    shardsim show groups --mesh dp=2,tp=4 --axes tp\n\n" ARGS_EXIT_STATUS(""),
+        show_children,
+        NULL,
+        NULL};
     struct show_request o;
     struct shd_mesh *mesh = NULL;
     uint8_t axes[SHD_MESH_AXES_MAX];

@@ -33,9 +33,8 @@ static int run_functions(int argc, char **argv)
                  "Print the functions that the lines of a scenario's graph (graph.ops) can call: "
                  "each with its arguments and what it computes.  The operators are + - * /.\v"
                  "Examples:\n"
-                 "  What is there for attention?\n"
-                 "    shardsim show functions | grep -A 1 attention\n\n"
-                 ARGS_EXIT_STATUS(""),
+                 "  Which options are there for attention?\n"
+                 "    shardsim show functions | grep -A 1 attention\n\n" ARGS_EXIT_STATUS(""),
                  graph_text_print_help);
 }
 
@@ -54,16 +53,19 @@ static error_t parse_key(int key, char *arg, struct argp_state *state)
 static int run_options(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_key, "[KEY]",
+        NULL,
+        parse_key,
+        "[KEY]",
         "Print all that a scenario file can say, or what has KEY in its name: each key with its "
         "type, its default and what it means.\v"
         "Examples:\n"
         "  What can be said of the model?\n"
         "    shardsim show options model\n"
-        "  Where are heads told?\n"
-        "    shardsim show options heads\n\n"
-        ARGS_EXIT_STATUS(""),
-        NULL, NULL, NULL};
+        "  Which functions take a number of heads?\n"
+        "    shardsim show options heads\n\n" ARGS_EXIT_STATUS(""),
+        NULL,
+        NULL,
+        NULL};
     const char *key = NULL;
     char near[64];
     struct text text = TEXT_INIT;
@@ -82,16 +84,16 @@ static int run_options(int argc, char **argv)
 
 static int run_schema(int argc, char **argv)
 {
-    return print(argc, argv,
-                 "Print the JSON Schema (draft 7) of scenario files, by which editors check and "
-                 "complete them.\v"
-                 "An editor with the YAML language server takes it from the first line of a "
-                 "scenario: '# yaml-language-server: $schema=scenario.schema.json'.\n\n"
-                 "Examples:\n"
-                 "  Put it beside the scenarios:\n"
-                 "    shardsim show schema >scenarios/scenario.schema.json\n\n"
-                 ARGS_EXIT_STATUS(""),
-                 schema_print);
+    return print(
+        argc, argv,
+        "Print the JSON Schema (draft 7) of scenario files, by which editors check and "
+        "complete them.\v"
+        "An editor with the YAML language server takes it from the first line of a "
+        "scenario: '# yaml-language-server: $schema=scenario.schema.json'.\n\n"
+        "Examples:\n"
+        "  Put it beside the scenarios:\n"
+        "    shardsim show schema >scenarios/scenario.schema.json\n\n" ARGS_EXIT_STATUS(""),
+        schema_print);
 }
 
 static error_t parse_path(int key, char *arg, struct argp_state *state)
@@ -115,13 +117,16 @@ static error_t parse_path(int key, char *arg, struct argp_state *state)
 static int run_strategies(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL, parse_path, "SCENARIO",
+        NULL,
+        parse_path,
+        "SCENARIO",
         "Print the names of a scenario's strategies, those of its sweep too, one a line.\v"
         "Examples:\n"
         "  The strategies of a sweep:\n"
-        "    shardsim show strategies scenarios/sweep.yaml\n\n"
-        ARGS_EXIT_STATUS(""),
-        NULL, NULL, NULL};
+        "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS(""),
+        NULL,
+        NULL,
+        NULL};
     struct diag diag = DIAG_INIT;
     struct scenario_file *file = NULL;
     const char *path = NULL;
@@ -147,8 +152,7 @@ static int run_strategies(int argc, char **argv)
 
 const struct cmd show_functions = {"functions", "what the lines of a graph can call",
                                    run_functions};
-const struct cmd show_options = {"options", "all that a scenario file can say",
-                                          run_options};
+const struct cmd show_options = {"options", "all that a scenario file can say", run_options};
 const struct cmd show_schema = {"schema", "the same for editors, as JSON Schema", run_schema};
 const struct cmd show_strategies = {"strategies", "the names of a scenario's strategies",
-                                             run_strategies};
+                                    run_strategies};

@@ -25,6 +25,7 @@ struct request {
     struct chosen chosen;         /* of a scenario */
     struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
     struct timetable_times times;
+    bool has_times; /* else those are of all stages of a rank */
 };
 
 /* ---- options ---- */
@@ -44,7 +45,8 @@ static const struct argp_option option_table[] = {
     {"times", 't', "TIMES", 0,
      "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
      "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
-     "backward). B alone is halved into I and W",
+     "backward). B alone is halved into I and W. If not given, all stages of a rank together take "
+     "1, 1 and 1, so that every schedule has the same work",
      0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
@@ -131,6 +133,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 't':
         parse_times(&o->times, arg, state);
+        o->has_times = true;
         return 0;
     case ARGP_KEY_ARG:
         if (o->name)
@@ -166,19 +169,29 @@ static struct timetable_sizes sizes_for(const struct request *o,
     return sizes;
 }
 
+/* What a stage takes where a rank's work is cut into `n` of them. */
+static struct timetable_times divided(const struct timetable_times *t, double n)
+{
+    return (struct timetable_times){t->forward / n, t->backward / n, t->backward_input / n,
+                                    t->backward_weight / n, t->overlapped / n};
+}
+
 static int show_one(const struct request *o)
 {
     const struct timetable_schedule *schedule;
     struct timetable_walked walked = {0};
     struct timetable_lanes lanes;
     struct timetable_sizes sizes;
+    struct timetable_times times;
     struct shd_error err;
     int status;
 
     if (timetable_find(&schedule, o->name, &err) != SHD_OK)
         return show_failure("timetable", &err);
     sizes = sizes_for(o, schedule);
-    if (timetable_walked_init(&walked, schedule, &sizes, &o->times, &err) != SHD_OK)
+    /* All schedules have the same work, so that their drawings have one unit of time. */
+    times = o->has_times ? o->times : divided(&o->times, sizes.stages_per_rank);
+    if (timetable_walked_init(&walked, schedule, &sizes, &times, &err) != SHD_OK)
         return show_failure("timetable", &err);
     if (timetable_lanes_init(&lanes, &walked, &err) == SHD_OK) {
         status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
@@ -213,13 +226,6 @@ static int show_chosen(struct request *o)
 }
 
 /* ---- all of them ---- */
-
-/* What a stage takes where a rank's work is cut into `n` of them. */
-static struct timetable_times divided(const struct timetable_times *t, double n)
-{
-    return (struct timetable_times){t->forward / n, t->backward / n, t->backward_input / n,
-                                    t->backward_weight / n, t->overlapped / n};
-}
 
 static void add_row(struct table *table, const struct timetable_walked *w)
 {

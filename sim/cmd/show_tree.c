@@ -30,8 +30,8 @@ static const struct argp_option option_table[] = {
     {"rules", 'r', "FILE", 0,
      "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins", 0},
     {"auto", KEY_AUTO, NULL, 0, "No rules: specs by shapes, for axes named dp, fsdp, sp, tp", 0},
-    {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay whole (default: 0)", 0},
-    {"large", KEY_LARGE, "SIZE", 0, "Warn of arrays left whole from this size on (default: 1MiB)",
+    {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay replicated (default: 0)", 0},
+    {"large", KEY_LARGE, "SIZE", 0, "Warn of replicated arrays from this size on (default: 1MiB)",
      0},
     {"output", 'o', "FILE", 0,
      "Draw it: FILE.svg or FILE.png, arrays as bars, those of equal layers together", 0},
@@ -150,7 +150,7 @@ static int run(int argc, char **argv)
         "MODEL",
         "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
         "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
-        "that match nothing and of large arrays left whole.  MODEL is a safetensors file (its "
+        "that match nothing and of large arrays left replicated.  MODEL is a safetensors file (its "
         "header is read), an index of such files, a config.json of a Hugging Face model, a "
         "directory with one of these, or a YAML or JSON list of names and shapes.  Of a scenario, "
         "which has "

@@ -134,7 +134,7 @@ static int match_leaf(struct tree_layout *l, size_t i, const struct shd_rules *r
         return SHD_OK;
     l->nmatched[match.rule]++;
     if (match.spec && match.nentries < shd_spec_nentries(match.spec))
-        warn(l, "'%s' has %zu dimensions: the spec of rule '%s' is cut to them", leaf->name,
+        warn(l, "'%s' has %zu dimensions: the spec of rule '%s' is truncated to them", leaf->name,
              leaf->rank, l->rules[match.rule].pattern);
     return SHD_OK;
 }
@@ -224,7 +224,7 @@ static void warn_of_leaves(struct tree_layout *l, uint64_t large_bytes)
             warn(l, "'%s' does not divide by its axes: it cannot be placed",
                  shd_tree_leaf(l->tree, i)->name);
         if (!stats->is_sharded && stats->bytes >= large_bytes && shd_mesh_size(l->mesh) > 1)
-            warn(l, "'%s' of %s is whole on every device", shd_tree_leaf(l->tree, i)->name,
+            warn(l, "'%s' of %s is replicated on every device", shd_tree_leaf(l->tree, i)->name,
                  units_print_bytes(bytes, sizeof(bytes), stats->bytes));
     }
 }
@@ -394,8 +394,8 @@ static void put_parameter(struct json_out *json, const struct tree_layout *l, si
     json_out_key(json, "device_bytes");
     json_out_uint(json, stats->shard_bytes);
     json_out_key(json, "rule");
-    json_out_string(json, l->nrules && l->rule[i] != SHD_NO_RULE ? l->rules[l->rule[i]].pattern
-                                                                 : NULL);
+    json_out_string(json,
+                    l->nrules && l->rule[i] != SHD_NO_RULE ? l->rules[l->rule[i]].pattern : NULL);
     json_out_end_object(json);
 }
 

@@ -114,8 +114,8 @@ static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree
               "%zu arrays, %s in total; a device receives %s to gather all weights once.",
               a->nleaves, units_print_bytes(all, sizeof all, a->total_bytes),
               units_print_bytes(gather, sizeof gather, a->gather_bytes));
-    text_add(&notes[(*n)++], "Bars of a column begin at 0, each column has a scale of its own. "
-                             "Framed: whole on every device.");
+    text_add(&notes[(*n)++], "All bars begin at 0 and have one scale. "
+                             "Framed: replicated on every device.");
     if (shown < r->n)
         text_addf(&notes[(*n)++], "Not drawn: %zu smaller rows, %s on a device.", r->n - shown,
                   units_print_bytes(all, sizeof all, r->left_out_bytes));
@@ -138,6 +138,7 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
                            .nrows = shown,
                            .quantities = quantities,
                            .nquantities = NQUANTITIES,
+                           .one_scale = true,
                            .bars = bars,
                            .notes = note_texts};
     char mesh[SPEC_TEXT_MAX], bytes[UNITS_TEXT_MAX];
@@ -153,7 +154,8 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
             bars[i * NQUANTITIES + (size_t)q] =
                 (struct bars_bar){(double)row->values[q], text_get(&row->bytes[q]),
                                   q == DEVICE && row->values[DEVICE] == row->values[WHOLE] &&
-                                      shd_mesh_size(l->mesh) > 1};
+                                      shd_mesh_size(l->mesh) > 1,
+                                  false};
             out->failed |= row->name.failed || row->bytes[q].failed;
         }
     }

@@ -36,7 +36,8 @@ enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE }; /* no short form 
 
 static const struct argp_option option_table[] = {
     {"repeat", KEY_REPEAT, "N", 0,
-     "Execute the step N times, for measuring: the first is told apart, the time is the median of "
+     "Execute the step N times, for measuring: the first is reported separately, the time is the "
+     "median of "
      "the others; a step that trains is executed as often as the scenario says",
      0},
     {"threads", KEY_THREADS, "N", 0,

@@ -16,11 +16,13 @@
 #include "base/text.h"
 
 #define BARS_QUANTITIES_MAX 6
+#define BARS_LIMIT_MOST 2 /* a limit is drawn that is at most so many times the longest bar */
 
 struct bars_bar {
     double value;     /* negative: not known, and not drawn */
     const char *text; /* behind the bar: the value with its unit */
     bool marked;      /* the best, or what is wrong with it: drawn strongly */
+    bool over;        /* its quantity's limit: hatched */
 };
 
 /* All pointers are the caller's. */
@@ -30,6 +32,9 @@ struct bars {
     size_t nrows;
     const char *const *quantities; /* at most BARS_QUANTITIES_MAX */
     size_t nquantities;
+    const double *limits;        /* [quantity], a line across its bars; 0: none; NULL: nowhere */
+    const char *limit_name;      /* below such a line */
+    bool one_scale;              /* of all quantities, which have one unit */
     const struct bars_bar *bars; /* [row][quantity] */
     const char *const *notes;    /* sentences below the drawing */
     size_t nnotes;

@@ -26,6 +26,8 @@ struct layout {
     double lengths[BARS_QUANTITIES_MAX]; /* of the longest bar */
     double texts[BARS_QUANTITIES_MAX];   /* room for the longest value behind it */
     double most[BARS_QUANTITIES_MAX];
+    bool has_limit[BARS_QUANTITIES_MAX];
+    double foot; /* below the rows, for the limits' names */
 };
 
 static const struct bars_bar *bar_at(const struct bars *b, size_t row, size_t quantity)
@@ -33,14 +35,37 @@ static const struct bars_bar *bar_at(const struct bars *b, size_t row, size_t qu
     return &b->bars[row * b->nquantities + quantity];
 }
 
+static double limit_of(const struct bars *b, size_t quantity)
+{
+    return b->limits ? b->limits[quantity] : 0;
+}
+
 static void measure(struct layout *l, size_t quantity)
 {
+    double limit = limit_of(l->bars, quantity);
+
     for (size_t r = 0; r < l->bars->nrows; r++) {
         const struct bars_bar *bar = bar_at(l->bars, r, quantity);
 
         l->most[quantity] = fmax(l->most[quantity], bar->value);
         l->texts[quantity] = fmax(l->texts[quantity], svg_length(bar->text, SVG_CHAR_WIDTH) + 6);
     }
+    l->has_limit[quantity] = limit > 0 && limit <= BARS_LIMIT_MOST * l->most[quantity];
+    if (l->has_limit[quantity]) {
+        l->most[quantity] = fmax(l->most[quantity], limit);
+        l->foot = SVG_LINE_HEIGHT;
+    }
+}
+
+/* The longest bar of all quantities is the measure of each. */
+static void join_scales(struct layout *l)
+{
+    double most = 0;
+
+    for (size_t q = 0; q < l->bars->nquantities; q++)
+        most = fmax(most, l->most[q]);
+    for (size_t q = 0; q < l->bars->nquantities; q++)
+        l->most[q] = most;
 }
 
 /* Columns share the room beside the names; of many rows the page is high, and as wide as that. */
@@ -57,15 +82,48 @@ static double lay_out(struct layout *l, const struct bars *bars)
         measure(l, q);
         room -= l->texts[q];
     }
+    if (bars->one_scale)
+        join_scales(l);
     room = fmax((room - l->left - GAP * (n - 1)) / n, BAR_MIN);
     width = l->left + GAP * (n - 1);
     for (size_t q = 0; q < bars->nquantities; q++) {
         double title = svg_length(bars->quantities[q], 7.8);
 
         l->lengths[q] = fmax(room, title - l->texts[q]);
+    }
+    for (size_t q = 1; bars->one_scale && q < bars->nquantities; q++)
+        l->lengths[0] = fmax(l->lengths[0], l->lengths[q]);
+    for (size_t q = 0; q < bars->nquantities; q++) {
+        if (bars->one_scale)
+            l->lengths[q] = l->lengths[0];
         width += l->lengths[q] + l->texts[q];
     }
     return width;
+}
+
+/* A limit's line, and its name below: to the left of the line where it would leave the column. */
+static void add_limit(struct text *out, const struct layout *l, size_t quantity, double x)
+{
+    const struct bars *b = l->bars;
+    double height = l->row * (double)b->nrows, column = l->lengths[quantity] + l->texts[quantity];
+    double at = l->lengths[quantity] * limit_of(b, quantity) / l->most[quantity];
+    bool right = at + svg_length(b->limit_name, SVG_CHAR_WIDTH) <= column;
+
+    text_addf(out, "<path " SVG_LIMIT " d=\"M%.1f %dv%.1f\"/>\n", x + at, HEAD - 4, height + 4);
+    svg_text(out, x + at, HEAD + height + 13, "l", right ? "start" : "end", b->limit_name);
+}
+
+/* Where the value behind a bar begins: behind the limit's line, where it would cross that. */
+static double text_at(const struct layout *l, size_t quantity, double length, const char *text)
+{
+    double limit;
+
+    if (!l->has_limit[quantity])
+        return length + 6;
+    limit = l->lengths[quantity] * limit_of(l->bars, quantity) / l->most[quantity];
+    if (length > limit + 1 || length + 6 + svg_length(text, SVG_CHAR_WIDTH) < limit)
+        return length + 6;
+    return limit + 6;
 }
 
 static void add_column(struct text *out, const struct layout *l, size_t quantity, double x)
@@ -82,13 +140,17 @@ static void add_column(struct text *out, const struct layout *l, size_t quantity
                             : 0;
 
         svg_box(out, x, y, length, height, colour);
-        svg_text(out, x + length + 6, y + height / 2 + 4, bar->marked ? "v" : "l", "start",
-                 bar->text);
+        if (bar->over)
+            svg_styled_box(out, x, y, length, height, "x");
+        svg_text(out, x + text_at(l, quantity, length, bar->text), y + height / 2 + 4,
+                 bar->marked || bar->over ? "v" : "l", "start", bar->text);
         if (bar->marked)
             svg_styled_box(out, x, y, length, height, "b");
     }
     text_addf(out, "<path class=\"b\" d=\"M%.1f %dv%.1f\"/>\n", x, HEAD - 4,
               l->row * (double)b->nrows + 4);
+    if (l->has_limit[quantity])
+        add_limit(out, l, quantity, x);
 }
 
 void bars_draw_svg(const struct bars *bars, struct text *out)
@@ -105,6 +167,6 @@ void bars_draw_svg(const struct bars *bars, struct text *out)
         add_column(&body, &l, q, x);
         x += l.lengths[q] + l.texts[q] + GAP;
     }
-    svg_page(out, &page, &body, width, HEAD + l.row * (double)bars->nrows);
+    svg_page(out, &page, &body, width, HEAD + l.row * (double)bars->nrows + l.foot);
     text_fini(&body);
 }

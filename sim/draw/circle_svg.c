@@ -73,7 +73,7 @@ void circle_draw(const struct figure_circle *circle, double x, double y, struct 
         draw_arrow(circle, &circle->arrows[i], middle, out);
     for (uint32_t m = 0; m < circle->nmembers; m++) {
         struct place at = place_of(circle, m);
-        struct colour colour = colour_of((int32_t)m);
+        struct colour colour = circle->plain ? colour_shade(0) : colour_of((int32_t)m);
 
         text_addf(out,
                   "<circle class=\"s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" "

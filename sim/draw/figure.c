@@ -73,6 +73,18 @@ const char *figure_print(struct figure *figure, const char *fmt, ...)
     return string;
 }
 
+void figure_add_key(struct figure *figure, const char *name, int32_t colour)
+{
+    if (figure->nkeys < FIGURE_KEYS_MAX)
+        figure->keys[figure->nkeys++] = (struct figure_key){name, colour};
+}
+
+struct colour figure_colour(int32_t colour)
+{
+    return colour < FIGURE_PLAIN ? colour_shade((FIGURE_SHADE(0) - colour) / 100.0)
+                                 : colour_of(colour);
+}
+
 void figure_add_note(struct figure *figure, const char *note)
 {
     void *list = figure->notes;
@@ -130,7 +142,8 @@ struct figure_circle *figure_add_circle(struct figure *figure, const char *title
     if (!grow(figure, &list, figure->ncircles, sizeof *figure->circles))
         return NULL;
     figure->circles = list;
-    figure->circles[figure->ncircles] = (struct figure_circle){title, nmembers, NULL, 0};
+    figure->circles[figure->ncircles] =
+        (struct figure_circle){.title = title, .nmembers = nmembers};
     return &figure->circles[figure->ncircles++];
 }
 

@@ -20,15 +20,25 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "draw/colour.h"
 
 #define FIGURE_PLAIN (-1) /* no colour */
+/* Of one hue, the darker the more: 0 to 100.  It means no device. */
+#define FIGURE_SHADE(percent) (-2 - (int32_t)(percent))
+#define FIGURE_KEYS_MAX 8
 #define FIGURE_CELLS_MAX                                                     \
     65536 /* of one drawing, as of a matrix of 256 devices; no eye sees more \
            */
 
 struct figure_part {
     const char *text;
-    int32_t colour; /* see draw/colour.h */
+    int32_t colour; /* see draw/colour.h; or FIGURE_PLAIN, FIGURE_SHADE() */
+};
+
+/* What a colour means. */
+struct figure_key {
+    const char *name;
+    int32_t colour;
 };
 
 struct figure_cell {
@@ -55,6 +65,7 @@ struct figure_arrow {
 struct figure_circle {
     const char *title;
     uint32_t nmembers;
+    bool plain; /* members have no colours */
     struct figure_arrow *arrows;
     size_t narrows;
 };
@@ -67,6 +78,8 @@ struct figure {
     size_t ngrids;
     struct figure_circle *circles;
     size_t ncircles;
+    struct figure_key keys[FIGURE_KEYS_MAX];
+    size_t nkeys;
     struct figure_part *parts;
     size_t nparts;
     char **strings; /* all texts, owned */
@@ -81,6 +94,9 @@ void figure_fini(struct figure *figure);
 const char *figure_print(struct figure *figure, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 void figure_add_note(struct figure *figure, const char *note);
+
+/* Add to the legend; more than FIGURE_KEYS_MAX are left out. */
+void figure_add_key(struct figure *figure, const char *name, int32_t colour);
 
 /* Add a grid of empty cells without titles and labels; NULL when memory has run out.  Valid until
  * the next grid is added. */
@@ -97,6 +113,9 @@ struct figure_circle *figure_add_circle(struct figure *figure, const char *title
                                         uint32_t nmembers);
 void figure_add_arrow(struct figure *figure, struct figure_circle *circle, uint32_t from,
                       uint32_t to);
+
+/* The colour of a part, which is not FIGURE_PLAIN. */
+struct colour figure_colour(int32_t colour);
 
 struct figure_style {
     size_t width; /* columns to fit into */

@@ -169,7 +169,7 @@ static void draw_set(const struct layout *l, double x, double y, const struct fi
     struct text words = TEXT_INIT;
 
     svg_box(out, x, y, l->cell_width, l->cell_height,
-            colour_of(l->figure->parts[cell->first].colour));
+            figure_colour(l->figure->parts[cell->first].colour));
     for (uint32_t line = 0; line < lines; line++) {
         uint32_t from = line * l->across, n = cell->nparts - from;
 
@@ -194,7 +194,7 @@ static void draw_parts(const struct layout *l, double x, double y, const struct 
         bool plain = part->colour == FIGURE_PLAIN;
 
         if (!plain)
-            svg_box(out, at_x, at_y, w, h, colour_of(part->colour));
+            svg_box(out, at_x, at_y, w, h, figure_colour(part->colour));
         svg_text(out, at_x + w / 2, at_y + h / 2 + 4, plain && !l->grid->shaded ? "v" : "c",
                  "middle", part->text);
     }
@@ -402,12 +402,26 @@ static double flow_width(const struct figure *figure)
     return best;
 }
 
+/* The legend below; returns where it ends. */
+static double draw_keys(const struct figure *figure, double y, double width, struct text *out)
+{
+    struct svg_key keys[FIGURE_KEYS_MAX];
+
+    if (figure->nkeys == 0)
+        return y;
+    for (size_t i = 0; i < figure->nkeys; i++)
+        keys[i] = (struct svg_key){figure->keys[i].name, figure_colour(figure->keys[i].colour), "e",
+                                   false};
+    return svg_keys(out, 0, y + GAP, width, keys, figure->nkeys);
+}
+
 void figure_draw_svg(const struct figure *figure, struct text *out)
 {
     const struct svg_page page = {figure->title, figure->notes, figure->nnotes};
     struct text body = TEXT_INIT;
     struct flow flow = flow_grids(figure, flow_width(figure), &body);
 
+    flow.height = draw_keys(figure, flow.height, flow.width, &body);
     svg_page(out, &page, &body, flow.width, flow.height);
     out->failed |= figure->failed;
     text_fini(&body);

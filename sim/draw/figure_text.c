@@ -186,7 +186,7 @@ static void add_part(struct text *t, const struct layout *l, const struct figure
     size_t left = width > l->part ? (width - l->part) / 2 : 0;
 
     if (coloured)
-        begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : colour_of(colour));
+        begin_colour(t, l->style, shaded ? colour_shade(cell->shade) : figure_colour(colour));
     spaces(t, left);
     add_right(t, part->text, l->part);
     if (comma)
@@ -422,6 +422,18 @@ static void add_shade_key(const struct figure *figure, const struct figure_style
     }
 }
 
+/* The legend of colours, where there are any. */
+static void add_keys(const struct figure *figure, const struct figure_style *style,
+                     struct text *out)
+{
+    for (size_t i = 0; style->colour && i < figure->nkeys; i++) {
+        begin_colour(out, style, figure_colour(figure->keys[i].colour));
+        text_addf(out, " %s ", figure->keys[i].name);
+        end_colour(out, style);
+        text_add_char(out, i + 1 < figure->nkeys ? ' ' : '\n');
+    }
+}
+
 void figure_draw_text(const struct figure *figure, const struct figure_style *style,
                       struct text *out)
 {
@@ -441,6 +453,7 @@ void figure_draw_text(const struct figure *figure, const struct figure_style *st
     if (figure->nnotes)
         text_add(out, "\n");
     add_shade_key(figure, style, out);
+    add_keys(figure, style, out);
     for (size_t i = 0; i < figure->nnotes; i++)
         wrap_add(out, style->width, 0, 0, figure->notes[i]);
     for (size_t i = 0; i < all.n; i++) {

@@ -211,7 +211,7 @@ static const char *dim_title(struct figure *f, const struct shd_sharding *s, uin
         axes = figure_print(f, "%s%s%s", axes, a ? "," : "",
                             shd_mesh_axis_name(s->mesh, s->dims[dim].axes[a]));
     if (!*axes)
-        axes = "whole";
+        axes = "unsharded";
     return figure_print(f, "dim %u (%s)", dim, axes);
 }
 

@@ -15,6 +15,7 @@
 #define ROWS 14
 #define LABEL_COLUMNS 11 /* "1023.9 MiB " */
 #define COLUMNS_MIN 20   /* of the drawing, however narrow the screen */
+#define LIMIT_MOST 2     /* a limit that is at most so many times the most is in the scale */
 
 uint128 stack_total(const struct stack *stack, size_t moment)
 {
@@ -32,6 +33,15 @@ uint128 stack_most(const struct stack *stack)
     for (size_t m = 0; m < stack->nmoments; m++)
         most = stack_total(stack, m) > most ? stack_total(stack, m) : most;
     return most;
+}
+
+uint128 stack_top(const struct stack *stack)
+{
+    uint128 most = stack_most(stack), limit = stack->limit_bytes;
+
+    if (stack->top_bytes > 0)
+        return stack->top_bytes > most ? stack->top_bytes : most;
+    return limit > most && limit <= LIMIT_MOST * most ? limit : most;
 }
 
 size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns)
@@ -124,7 +134,7 @@ static void add_keys(struct text *out, const struct layout *l)
 
 void stack_draw_text(const struct stack *stack, const struct figure_style *style, struct text *out)
 {
-    struct layout l = {stack, style, COLUMNS_MIN, stack_most(stack)};
+    struct layout l = {stack, style, COLUMNS_MIN, stack_top(stack)};
 
     wrap_add(out, style->width, 0, 0, stack->title);
     if (style->width > LABEL_COLUMNS + COLUMNS_MIN)

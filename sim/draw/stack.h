@@ -38,6 +38,8 @@ struct stack {
     size_t nmoments;
     const struct stack_span *spans; /* by `from`, the first from 0 */
     size_t nspans;
+    uint128 limit_bytes;      /* a line in the picture, where it is not far above all; 0: none */
+    uint128 top_bytes;        /* where the scale ends, at least the most; 0: as is best */
     const char *const *notes; /* sentences below the drawing */
     size_t nnotes;
 };
@@ -52,7 +54,8 @@ uint128 stack_total(const struct stack *stack, size_t moment);
  * moments. */
 size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns);
 
-/* Bytes at the highest moment. */
+/* Bytes at the highest moment, and where the scale ends. */
 uint128 stack_most(const struct stack *stack);
+uint128 stack_top(const struct stack *stack);
 
 #endif /* DRAW_STACK_H */

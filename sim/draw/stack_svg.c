@@ -7,6 +7,7 @@
 #include "draw/stack.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/units.h"
 #include "draw/colour.h"
@@ -16,17 +17,24 @@
 #define LABEL_WIDTH 90
 #define CHART_WIDTH (SVG_ROOM - LABEL_WIDTH)
 #define CHART_HEIGHT 300
-#define TICKS 4
+#define TICKS_MAX 8   /* there are more than half as many, unless the scale has fewer bytes */
+#define LABEL_ROOM 20 /* above the chart, for the peak and the limit */
 
 struct layout {
     const struct stack *stack;
     size_t ncolumns;
     double scale; /* pixels of a byte */
+    uint128 top;  /* bytes */
 };
 
 static double x_of(const struct layout *l, size_t column)
 {
     return LABEL_WIDTH + CHART_WIDTH * (double)column / (double)l->ncolumns;
+}
+
+static double y_of_bytes(const struct layout *l, double bytes)
+{
+    return LABEL_ROOM + CHART_HEIGHT - bytes * l->scale;
 }
 
 /* Where the top of a kind, or with `below` its bottom, is at a column. */
@@ -37,7 +45,7 @@ static double y_of(const struct layout *l, size_t column, size_t kind, bool belo
 
     for (size_t k = 0; k < kind + !below; k++)
         sum += (double)l->stack->bytes[moment * l->stack->nkinds + k];
-    return CHART_HEIGHT - sum * l->scale;
+    return y_of_bytes(l, sum);
 }
 
 /* Heights are told to a tenth of a pixel: no eye sees less. */
@@ -84,18 +92,27 @@ static bool is_used(const struct stack *stack, size_t kind)
     return false;
 }
 
-static void add_axes(struct text *out, const struct layout *l, uint128 most)
+/* Ticks are powers of two apart, so that all of them are round. */
+static void add_ticks(struct text *out, const struct layout *l)
 {
     char bytes[UNITS_TEXT_MAX];
-    double free = 0;
+    uint128 tick = 1;
 
-    for (int t = 0; t <= TICKS; t++) {
-        double y = CHART_HEIGHT * (1 - (double)t / TICKS);
+    while (tick * TICKS_MAX < l->top)
+        tick *= 2;
+    for (uint128 at = 0; at <= l->top; at += tick) {
+        double y = y_of_bytes(l, (double)at);
 
         text_addf(out, "<path class=\"g\" d=\"M%d %.1fh%d\"/>\n", LABEL_WIDTH, y, CHART_WIDTH);
         svg_text(out, LABEL_WIDTH - 8, y + 4, "l", "end",
-                 units_print_bytes(bytes, sizeof bytes, most * (unsigned)t / TICKS));
+                 units_print_bytes(bytes, sizeof bytes, at));
     }
+}
+
+static void add_spans(struct text *out, const struct layout *l)
+{
+    double free = 0, bottom = LABEL_ROOM + CHART_HEIGHT;
+
     for (size_t s = 0; s < l->stack->nspans; s++) {
         const struct stack_span *span = &l->stack->spans[s];
         double x = LABEL_WIDTH + CHART_WIDTH * (double)span->from / (double)l->stack->nmoments;
@@ -103,13 +120,50 @@ static void add_axes(struct text *out, const struct layout *l, uint128 most)
 
         if (x < free)
             continue;
-        text_addf(out, "<path class=\"b\" d=\"M%.1f 0v%d\"/>\n", x, CHART_HEIGHT + SVG_LINE_HEIGHT);
+        text_addf(out, "<path class=\"b\" d=\"M%.1f %dv%d\"/>\n", x, LABEL_ROOM,
+                  CHART_HEIGHT + SVG_LINE_HEIGHT);
         if (end <= LABEL_WIDTH + CHART_WIDTH)
-            svg_text(out, x + 4, CHART_HEIGHT + SVG_LINE_HEIGHT, "l", "start", span->name);
+            svg_text(out, x + 4, bottom + SVG_LINE_HEIGHT, "l", "start", span->name);
         else if (x - (end - x) > free)
-            svg_text(out, x - 4, CHART_HEIGHT + SVG_LINE_HEIGHT, "l", "end", span->name);
+            svg_text(out, x - 4, bottom + SVG_LINE_HEIGHT, "l", "end", span->name);
         free = end + 4;
     }
+}
+
+/* The column with the most bytes. */
+static size_t peak_of(const struct layout *l)
+{
+    size_t peak = 0;
+
+    for (size_t i = 1; i < l->ncolumns; i++)
+        if (stack_total(l->stack, stack_moment(l->stack, i, l->ncolumns)) >
+            stack_total(l->stack, stack_moment(l->stack, peak, l->ncolumns)))
+            peak = i;
+    return peak;
+}
+
+/* How high the peak is, above it; and the limit, on the side where the peak is not. */
+static void add_labels(struct text *out, const struct layout *l)
+{
+    size_t peak = peak_of(l);
+    bool right = peak >= l->ncolumns / 2;
+    double x = (x_of(l, peak) + x_of(l, peak + 1)) / 2, y;
+    double limit = (double)l->stack->limit_bytes;
+    char bytes[UNITS_TEXT_MAX], label[UNITS_TEXT_MAX + 16];
+
+    snprintf(label, sizeof label, "peak %s",
+             units_print_bytes(bytes, sizeof bytes, stack_most(l->stack)));
+    y = y_of_bytes(l, (double)stack_most(l->stack));
+    text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fv-5\"/>\n", x, y);
+    svg_text(out, x, y - 8, "v", right ? "end" : "start", label);
+    if (limit <= 0 || l->stack->limit_bytes > l->top)
+        return;
+    snprintf(label, sizeof label, "limit %s",
+             units_print_bytes(bytes, sizeof bytes, l->stack->limit_bytes));
+    y = y_of_bytes(l, limit);
+    text_addf(out, "<path " SVG_LIMIT " d=\"M%d %.1fh%d\"/>\n", LABEL_WIDTH, y, CHART_WIDTH);
+    svg_text(out, right ? LABEL_WIDTH + 4 : LABEL_WIDTH + CHART_WIDTH - 4, y - 5, "v",
+             right ? "start" : "end", label);
 }
 
 /* Kinds that are there; returns where the legend ends. */
@@ -127,21 +181,22 @@ static double add_keys(struct text *out, const struct stack *stack, double y)
 void stack_draw_svg(const struct stack *stack, struct text *out)
 {
     const struct svg_page page = {stack->title, stack->notes, stack->nnotes};
-    struct layout l = {stack, stack->nmoments, 0};
-    uint128 most = stack_most(stack);
+    struct layout l = {stack, stack->nmoments, 0, stack_top(stack)};
     struct text body = TEXT_INIT;
     double height;
 
     if (l.ncolumns > CHART_WIDTH)
         l.ncolumns = CHART_WIDTH;
-    l.scale = most > 0 ? CHART_HEIGHT / (double)most : 0;
-    if (most > 0) {
-        add_axes(&body, &l, most);
+    l.scale = l.top > 0 ? CHART_HEIGHT / (double)l.top : 0;
+    if (stack_most(stack) > 0) {
+        add_ticks(&body, &l);
+        add_spans(&body, &l);
         for (size_t k = 0; k < stack->nkinds; k++)
             if (is_used(stack, k))
                 add_kind(&body, &l, k);
+        add_labels(&body, &l);
     }
-    height = add_keys(&body, stack, CHART_HEIGHT + 1.5 * SVG_LINE_HEIGHT);
+    height = add_keys(&body, stack, LABEL_ROOM + CHART_HEIGHT + 1.5 * SVG_LINE_HEIGHT);
     svg_page(out, &page, &body, SVG_ROOM, height);
     text_fini(&body);
 }

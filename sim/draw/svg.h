@@ -26,6 +26,9 @@
 #define SVG_HEIGHT 540
 #define SVG_ROOM (SVG_WIDTH - 48) /* of it for a drawing */
 
+/* How the line of a limit is drawn, as attributes of its path. */
+#define SVG_LIMIT "class=\"b\" style=\"stroke:#c03028;stroke-width:1.5;stroke-dasharray:5 3\""
+
 /* What a picture says besides what is drawn; the caller's. */
 struct svg_page {
     const char *title;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "explain/head.h"
 #include "program/rows.h"
 
 /* How much is told: what a reader can still take in.  Columns are characters. */
@@ -47,23 +47,24 @@ static void add_extents(struct text *out, const int64_t *extents, uint32_t rank)
         text_add(out, "scalar");
 }
 
-/* "name 8x64x128 as [{}, {}, {tp}], 8x64x16 here". */
+/* "name 8x64x128 sharded as [{}, {}, {tp}], 8x64x16 on each". */
 static void tell_array(const struct lesson *l, struct text *out, const char *title, uint32_t buffer)
 {
     const struct program_buffer *b = &l->record->program->buffers[buffer];
+    bool whole = memcmp(b->shape, b->local, b->rank * sizeof b->shape[0]) == 0;
     struct text t = TEXT_INIT;
     char layout[256];
 
     shd_sharding_print(&b->sharding, layout, sizeof layout);
     text_addf(&t, "%s ", b->name);
     add_extents(&t, b->shape, b->rank);
-    text_addf(&t, " as %s", layout);
-    if (memcmp(b->shape, b->local, b->rank * sizeof b->shape[0]) != 0) {
+    text_addf(&t, "%s as %s", whole ? "" : " sharded", layout);
+    if (!whole) {
         text_add(&t, ", ");
         add_extents(&t, b->local, b->rank);
         text_add(&t, " on each");
     } else if (shd_mesh_size(l->record->program->mesh) > 1) {
-        text_add(&t, b->sharding.partial ? ", a part of the sum on each" : ", whole on each");
+        text_add(&t, b->sharding.partial ? ", a part of the sum on each" : ", replicated");
     }
     tell(l, out, title, "%s", text_get(&t));
     out->failed |= t.failed;
@@ -285,38 +286,38 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
 
     units_print_bytes(bytes, sizeof bytes, a->more_bytes + a->fewer_bytes);
     if (fabs(a->work - 1) > 0.005)
-        snprintf(work, sizeof work, ", %.3g times the work here", a->work);
-    tell(l, out, title, "%s %s%s: %s%s%s", axis, a->dim ? "cuts " : "cuts nothing",
-         a->dim ? a->dim : "", a->more_bytes || a->fewer_bytes ? bytes : "the same bytes",
+        snprintf(work, sizeof work, ", %.3g times the work of this op", a->work);
+    tell(l, out, title, "%s shards %s: %s%s%s", axis, a->dim ? a->dim : "nothing",
+         a->more_bytes || a->fewer_bytes ? bytes : "the same bytes",
          a->more_bytes    ? " more"
-         : a->fewer_bytes ? " less"
+         : a->fewer_bytes ? " fewer"
                           : "",
          work);
 }
 
-/* Why an op that was placed by following is cut as it is. */
+/* Why an op that was placed by following is sharded as it is. */
 static void tell_cause(const struct lesson *l, struct text *out, const char *title,
                        const struct alternative *a, const char *name)
 {
     static const struct {
         const char *before, *after; /* the array that brings the axis, if one does */
     } causes[] = {
-        [CLAIM_QUEUES] = {"", " brings it"},
-        [CLAIM_MAP_WEIGHT] = {"", " brings it"},
-        [CLAIM_FORWARD] = {"", ", whose gradient this makes, lies so"},
-        [CLAIM_ASKED] = {"", "the result is asked for so"},
-        [CLAIM_DATA] = {"", " brings it"},
-        [CLAIM_WEIGHT] = {"the weight ", " lies so"},
-        [CLAIM_BATCH] = {"", " brings it with the batch"},
-        [CLAIM_AGREED] = {"", " brings it, and the result is asked for so"},
+        [CLAIM_QUEUES] = {"", " is sharded so"},
+        [CLAIM_MAP_WEIGHT] = {"", " is sharded so"},
+        [CLAIM_FORWARD] = {"", ", whose gradient this makes, is sharded so"},
+        [CLAIM_ASKED] = {"", "its result is asked for so"},
+        [CLAIM_DATA] = {"", " is sharded so"},
+        [CLAIM_WEIGHT] = {"the weight ", " is sharded so"},
+        [CLAIM_BATCH] = {"", " is sharded so, with the batch"},
+        [CLAIM_AGREED] = {"", " is sharded so, and its result is asked for so"},
     };
 
-    tell(l, out, title, "%s cuts %s in %s: %s%s%s",
+    tell(l, out, title, "%s shards %s in %s, because %s%s%s",
          shd_mesh_axis_name(l->record->program->mesh, a->axis), a->dim, name,
          causes[a->claim].before, a->brought_by ? a->brought_by : "", causes[a->claim].after);
 }
 
-/* Why an op is cut as it is, along the axes of a step. */
+/* Why an op is sharded as it is, along the axes of a step. */
 static void tell_causes(const struct lesson *l, struct text *out, const struct program_op *op,
                         const char *name, const struct alternative *list, uint32_t n)
 {
@@ -342,7 +343,8 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
     tell_causes(l, out, op, name, list, n);
     for (uint32_t i = 0; i < n; i++)
         if (list[i].chosen && step_uses(op, list[i].axis)) {
-            tell(l, out, title, "%s cuts %s in %s; the bytes of the step, all else as it is, if",
+            tell(l, out, title,
+                 "%s shards %s in %s; the bytes of the step, with all else as it is, if",
                  shd_mesh_axis_name(l->record->program->mesh, list[i].axis),
                  list[i].dim ? list[i].dim : "nothing", name);
             for (uint32_t k = 0; k < n; k++)
@@ -430,11 +432,10 @@ static void tell_work(const struct lesson *l, struct text *out, const struct pro
     units_print_count(from, sizeof from, least);
     units_print_count(to, sizeof to, most);
     if (least == most)
-        tell(l, out, "work", "%s flops on each device, and nothing from another", to);
+        tell(l, out, "work", "%s flops on each device; nothing is communicated", to);
     else
-        tell(l, out, "work",
-             "%s to %s flops, the most on device %d, %s, and nothing from another device", from, to,
-             (int)device_id(l, who), unevens[op->kernel->uneven]);
+        tell(l, out, "work", "%s to %s flops, the most on device %d, %s; nothing is communicated",
+             from, to, (int)device_id(l, who), unevens[op->kernel->uneven]);
 }
 
 static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
@@ -497,7 +498,7 @@ static void tell_rows_of(const struct lesson *l, struct text *out, const struct 
     program_rows_transfers(program, op, l->position, add_row_sender, &senders);
     if (senders.n > BOXES_TOLD)
         text_addf(&t, " and more from %u others", senders.n - BOXES_TOLD);
-    tell(l, out, title, "has %llu of the %lld rows there is room for; pulls %s%s",
+    tell(l, out, title, "has %llu of the %lld rows there is room for; receives %s%s",
          (unsigned long long)program_rows_kept(program, op, l->position),
          (long long)(a.experts->local[0] * a.experts->local[1]),
          senders.n ? text_get(&t) : "none from others",
@@ -587,6 +588,29 @@ static void add_head(struct text *out, const struct program *program, const stru
     text_add(out, ")");
 }
 
+/* That other layers, or stages, have an op like it. */
+static void tell_equals(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct fold_entry *e = l->fold ? fold_entry(l->fold, i) : NULL;
+    struct text t = TEXT_INIT;
+
+    if (!e || e->nops < 2)
+        return;
+    if (e->lowest < 0) {
+        text_addf(&t, "%u such ops, of which this is the first", e->nops);
+    } else {
+        size_t length;
+        const char *digits = fold_layer(l->record->program->ops[i].name, &length);
+
+        text_add(&t, "layers ");
+        fold_add_layers(e, &t);
+        text_addf(&t, " do the same; this is layer %.*s", (int)length, digits);
+    }
+    tell(l, out, "equal", "%s", text_get(&t));
+    out->failed |= t.failed;
+    text_fini(&t);
+}
+
 /* What is told of one device is told of one that does the op: with the same other coordinates, on
  * the rank of its stage. */
 static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
@@ -609,8 +633,9 @@ static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
         text_add(out, "\033[0m");
     out->failed |= head.failed;
     text_fini(&head);
+    tell_equals(l, out, i);
     if (op->kind == PROGRAM_FILL) {
-        tell_array(l, out, "lies", op->outputs[0]);
+        tell_array(l, out, "array", op->outputs[0]);
         tell_values(l, out, i, 0, op->outputs[0], values_output);
     } else if (op->kind == PROGRAM_KERNEL) {
         tell_kernel(l, out, i);
@@ -625,60 +650,21 @@ static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
         tell_instead(l, out, op);
 }
 
-static void tell_head(const struct lesson *l, struct text *out)
+static bool is_told(const struct lesson *l, uint32_t i)
 {
-    const struct program *program = l->record->program;
-    char mesh[256], bytes[UNITS_TEXT_MAX];
-    struct text t = TEXT_INIT;
-    const char *axis;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < program->nops; i++)
-        n += program_communicates(&program->ops[i]) && program->ops[i].kind != PROGRAM_SEND;
-    shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
-    escape_add(out, l->scenario);
-    if (strcmp(l->strategy, "default") != 0) {
-        text_add(out, ": ");
-        escape_add(out, l->strategy);
-    }
-    text_add(out, "\n");
-    text_addf(&t, "mesh %s, %d devices; %u ops, %u of them communicate: %s received in total.",
-              mesh, (int)l->record->ndevices, program->nops, n,
-              units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
-    wrap_add(out, l->width, 0, 0, text_get(&t));
-    text_clear(&t);
-    if (program->nstages > 1) {
-        text_addf(&t, "%u stages on %u ranks, %u microbatches; ", program->nstages, program->nranks,
-                  program->microbatches);
-        text_add(&t, "which of them a rank does when is what shardsim show timetable draws. Bytes "
-                     "below are those of all microbatches.");
-        wrap_add(out, l->width, 0, 0, text_get(&t));
-        text_clear(&t);
-    } else if (program->microbatches > 1) {
-        text_addf(&t,
-                  "Ops %u to %u are done for each of %u microbatches, on data of its own; their "
-                  "bytes below are those of all.",
-                  program->first_op + 1, program->update_op, program->microbatches);
-        wrap_add(out, l->width, 0, 0, text_get(&t));
-        text_clear(&t);
-    }
-    wrap_add(out, l->width, 0, 0,
-             l->placement == PARTITION_SEARCH
-                 ? "Placed by search: ops are cut for the fewest bytes."
-                 : "Placed by following the axes: they cut an op where something brings them.");
-    axis = shd_mesh_naxes(program->asked_mesh) ? shd_mesh_axis_name(program->asked_mesh, 0) : "dp";
-    text_addf(&t, "[{%s}, {}] says: dimension 0 is sharded over axis %s, dimension 1 is not.", axis,
-              axis);
-    wrap_add(out, l->width, 0, 0, text_get(&t));
-    out->failed |= t.failed;
-    text_fini(&t);
+    if (l->op != LESSON_ALL)
+        return l->op == i;
+    if (l->collectives && !program_communicates(&l->record->program->ops[i]))
+        return false;
+    return !l->fold || fold_leads(l->fold, i);
 }
 
 int lesson_text(const struct lesson *lesson, struct text *out, struct shd_error *err)
 {
-    tell_head(lesson, out);
+    head_add(lesson, out);
+    head_add_placement(lesson, out);
     for (uint32_t i = 0; i < lesson->record->program->nops; i++)
-        if (lesson->op == LESSON_ALL || lesson->op == i)
+        if (is_told(lesson, i))
             tell_op(lesson, out, i);
     if (lesson->alternatives && alternatives_failed(lesson->alternatives))
         out->failed = true;

@@ -1,5 +1,5 @@
-/* lesson.h - a program told step by step: how arrays lie, what moves and why, and what else could
- * have been.
+/* lesson.h - a program explained op by op: how arrays are sharded, what moves and why, and what
+ * other placements would have cost.
  *
  * Thread class: pure functions.
  *
@@ -11,6 +11,7 @@
 #include <shd/error.h>
 
 #include "base/text.h"
+#include "explain/fold.h"
 #include "explain/values.h"
 #include "partition/alternatives.h"
 #include "record/record.h"
@@ -19,12 +20,15 @@
 
 struct lesson {
     const char *scenario, *strategy;
+    const char *what; /* the step: model, batch and phases */
     const struct record *record;
     enum partition_placement placement; /* that decided */
-    struct alternatives *alternatives; /* NULL: not told */
-    const struct values *values;       /* NULL: not told */
-    int32_t position;                  /* the device whose transfers are told */
-    uint32_t op;                       /* only this one, or LESSON_ALL */
+    struct alternatives *alternatives;  /* NULL: not told */
+    const struct values *values;        /* NULL: not told */
+    int32_t position;                   /* the device whose transfers are told */
+    uint32_t op;                        /* only this one, or LESSON_ALL */
+    bool collectives;                   /* only ops that communicate */
+    const struct fold *fold;            /* of equal layers only the first; NULL: every layer */
     size_t width;
     bool colour; /* with ANSI escapes: heads are bold, of ops that communicate yellow */
 };

@@ -9,6 +9,8 @@
 
 #define READS_TOLD 12 /* reads of one step told in words; of more, how many others there are */
 #define NBUFFERS 3    /* IN, OUT, TMP */
+#define LISTED_MAX 4  /* members up to which a sum names all its terms, and a read all it reads */
+#define KEYS_MAX 6    /* of the legend of sums */
 
 /* What an element is: the members whose operands are in it, and which element of theirs it is. */
 struct holding {
@@ -24,6 +26,7 @@ struct state {
     uint32_t sources[SCHEDULE_MEMBERS_MAX];
     uint64_t received;   /* elements, in all steps so far */
     uint32_t alike_from; /* the step from which on all have the last circle's arrows */
+    uint32_t nsums;      /* of an all-reduce, the steps of its reduce-scatter; 0: it has none */
 };
 
 static struct holding *buffer_of(struct state *s, uint32_t member, enum coll_buf buf)
@@ -42,17 +45,16 @@ static void apply(struct state *s, uint32_t member, const struct coll_move *m)
         else if (m->act == COLL_COPY)
             to[i] = from[i];
         else
-            to[i].members |= from[i].members;
+            to[i] = (struct holding){to[i].members | from[i].members, from[i].element};
     }
     if (m->peer != member && m->act != COLL_ZERO)
         s->received += m->count;
 }
 
-/* "a2", or for sums "a+b", "a..d". */
+/* "a2", or for sums "a2+b2", of many members "a2..d2": each letter with the chunk of it. */
 static const char *name_holding(struct figure *f, const struct state *s, const struct holding *h)
 {
     const char *name = "";
-    bool sums = s->algo->reduces;
 
     for (uint32_t m = 0; m < s->shape.nmembers; m++) {
         uint32_t last = m;
@@ -61,21 +63,27 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
             continue;
         while (last + 1 < s->shape.nmembers && h->members >> (last + 1) & 1)
             last++;
-        if (last > m + 1)
-            name = figure_print(f, "%s%s%c..%c", name, *name ? "+" : "", (char)('a' + m),
-                                (char)('a' + last));
-        else
-            name = figure_print(f, "%s%s%c%s", name, *name ? "+" : "", (char)('a' + m),
-                                last > m ? figure_print(f, "+%c", (char)('a' + last)) : "");
-        m = last;
+        name = figure_print(f, "%s%s%c%u", name, *name ? "+" : "", (char)('a' + m), h->element);
+        if (last > m + 1 && s->shape.nmembers > LISTED_MAX) {
+            name = figure_print(f, "%s..%c%u", name, (char)('a' + last), h->element);
+            m = last;
+        }
     }
-    return *name && !sums ? figure_print(f, "%s%u", name, h->element) : name;
+    return name;
+}
+
+/* The colour of a sum of so many operands: of one hue, the darker the more. */
+static int32_t colour_sum(const struct state *s, uint32_t nterms)
+{
+    return FIGURE_SHADE(15 +
+                        85 * (nterms - 1) / (s->shape.nmembers > 1 ? s->shape.nmembers - 1 : 1));
 }
 
 /* A sum is coloured by how many operands are in it, anything else by the member it comes from. */
 static int32_t colour_holding(const struct state *s, const struct holding *h)
 {
-    int32_t n = 0, lowest = FIGURE_PLAIN;
+    int32_t lowest = FIGURE_PLAIN;
+    uint32_t n = 0;
 
     for (uint32_t m = s->shape.nmembers; m-- > 0;)
         if (h->members >> m & 1) {
@@ -84,7 +92,20 @@ static int32_t colour_holding(const struct state *s, const struct holding *h)
         }
     if (n == 0)
         return FIGURE_PLAIN;
-    return s->algo->reduces ? n - 1 : lowest;
+    return s->algo->reduces ? colour_sum(s, n) : lowest;
+}
+
+/* The legend of sums: of many members some of their numbers. */
+static void add_keys(struct figure *f, const struct state *s)
+{
+    uint32_t n = s->shape.nmembers, every = n > KEYS_MAX ? n / 4 : 1;
+
+    for (uint32_t terms = 1; terms <= n; terms += every) {
+        if (terms + every > n)
+            terms = n; /* the whole sum is always there */
+        figure_add_key(f, terms == 1 ? "1 operand" : figure_print(f, "sum of %u", terms),
+                       colour_sum(s, terms));
+    }
 }
 
 static bool holds_any(struct state *s, enum coll_buf buf)
@@ -94,6 +115,20 @@ static bool holds_any(struct state *s, enum coll_buf buf)
             if (buffer_of(s, m, buf)[i].members)
                 return true;
     return false;
+}
+
+/* Whether the columns of a buffer are numbers that say something: of sums, those of their chunks.
+ */
+static bool in_place(struct state *s, enum coll_buf buf, uint64_t n)
+{
+    for (uint32_t m = 0; s->algo->reduces && m < s->shape.nmembers; m++)
+        for (uint64_t i = 0; i < n; i++) {
+            const struct holding *h = &buffer_of(s, m, buf)[i];
+
+            if (h->members && h->element != i)
+                return false;
+        }
+    return true;
 }
 
 static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, const char *title)
@@ -115,48 +150,100 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
         return;
     grid->title = title;
     grid->row_title = "member";
-    grid->column_title = "element";
+    if (in_place(s, buf, most))
+        grid->column_title = s->algo->reduces ? "chunk" : "element";
     for (uint32_t m = 0; m < s->shape.nmembers; m++) {
         grid->row_labels[m] = figure_print(f, "%u", m);
         for (uint32_t c = 0; c < most; c++) {
             const struct holding *h = &buffer_of(s, m, buf)[c];
             struct figure_cell *cell = figure_cell(f, grid, m, c);
 
-            grid->column_labels[c] = figure_print(f, "%u", c);
+            if (*grid->column_title)
+                grid->column_labels[c] = figure_print(f, "%u", c);
             figure_add_part(f, cell, colour_holding(s, h), name_holding(f, s, h));
         }
     }
 }
 
-/* One line: which member reads what from which. */
-static void tell_step(struct figure *f, const struct state *s, uint32_t step)
+/* What a move reads: "chunk 2" or "chunks 0-1" of a sum, else "b0", "b0, c0" or "b0 to e0". */
+static const char *name_read(struct figure *f, struct state *s, const struct coll_move *mv)
 {
-    static const char *const buffers[] = {"operand", "result", "passing"};
-    const char *line = figure_print(f, "step %u:", step + 1);
-    uint32_t told = 0, last = COLL_NOBODY;
+    const struct holding *read = buffer_of(s, mv->peer, mv->src) + mv->src_at;
+    const struct holding *last = &read[mv->count - 1];
+    const char *name;
 
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
-        for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
-            struct coll_move mv;
+    if (s->algo->reduces)
+        return read->element == last->element
+                   ? figure_print(f, "chunk %u", read->element)
+                   : figure_print(f, "chunks %u-%u", read->element, last->element);
+    name = name_holding(f, s, read);
+    if (mv->count > LISTED_MAX)
+        return figure_print(f, "%s to %s", name, name_holding(f, s, last));
+    for (uint64_t i = 1; i < mv->count; i++)
+        name = figure_print(f, "%s, %s", name, name_holding(f, s, &read[i]));
+    return name;
+}
 
-            s->algo->move(&s->shape, m, step, i, &mv);
-            if (mv.peer == m || mv.count == 0 || mv.act == COLL_ZERO || told++ >= READS_TOLD)
-                continue;
-            line = figure_print(f, "%s%s", line,
-                                last == m             ? ", "
-                                : last == COLL_NOBODY ? figure_print(f, " %u ", m)
-                                                      : figure_print(f, "; %u ", m));
-            line = figure_print(
-                f, "%s%s %s[%u%s] of %u", line, mv.act == COLL_COPY ? "reads" : "adds",
-                buffers[mv.src], (unsigned)mv.src_at,
-                mv.count == 1 ? "" : figure_print(f, "-%u", (unsigned)(mv.src_at + mv.count - 1)),
-                mv.peer);
-            last = m;
-        }
-    if (told > READS_TOLD)
-        line = figure_print(f, "%s, and %u more", line, told - READS_TOLD);
-    figure_add_note(f, told ? figure_print(f, "%s.", line)
-                            : figure_print(f, "%s nothing is received.", line));
+static bool is_received(uint32_t member, const struct coll_move *mv)
+{
+    return mv->peer != member && mv->count > 0 && mv->act != COLL_ZERO;
+}
+
+/* " 0 receives chunk 0 from 1, 2 and adds its own": what a member does in a step, of which at most
+ * `room` reads are told; returns how many there are. */
+static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, uint32_t step,
+                            uint32_t room, const char **line)
+{
+    const char *before = "";
+    uint32_t nreads = 0;
+    bool sums = false;
+
+    for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, member, step); i++) {
+        struct coll_move mv;
+        const char *name;
+
+        s->algo->move(&s->shape, member, step, i, &mv);
+        sums |= mv.act == COLL_COMBINE;
+        if (!is_received(member, &mv) || nreads++ >= room)
+            continue;
+        name = name_read(f, s, &mv);
+        if (nreads == 1)
+            *line = figure_print(f, "%s %u receives %s from %u", *line, member, name, mv.peer);
+        else if (!strcmp(name, before)) /* from one more */
+            *line = figure_print(f, "%s, %u", *line, mv.peer);
+        else
+            *line = figure_print(f, "%s, %s from %u", *line, name, mv.peer);
+        before = name;
+    }
+    if (sums && nreads > 0 && room > 0)
+        *line = figure_print(f, "%s and adds its own", *line);
+    return nreads;
+}
+
+/* ", reduce-scatter", where an all-reduce has two parts. */
+static const char *part_of(const struct state *s, uint32_t step)
+{
+    return s->nsums == 0 ? "" : step < s->nsums ? ", reduce-scatter" : ", all-gather";
+}
+
+/* One line: which member receives what from which. */
+static void tell_step(struct figure *f, struct state *s, uint32_t step)
+{
+    const char *line = figure_print(f, "step %u%s:", step + 1, part_of(s, step));
+    uint32_t nreads = 0;
+
+    for (uint32_t m = 0; m < s->shape.nmembers; m++) {
+        uint32_t room = nreads < READS_TOLD ? READS_TOLD - nreads : 0, n;
+        const char *more = nreads > 0 && room > 0 ? figure_print(f, "%s;", line) : line;
+
+        n = tell_member(f, s, m, step, room, &more);
+        line = n > 0 && room > 0 ? more : line;
+        nreads += n;
+    }
+    if (nreads > READS_TOLD)
+        line = figure_print(f, "%s, and %u more", line, nreads - READS_TOLD);
+    figure_add_note(f, nreads ? figure_print(f, "%s.", line)
+                              : figure_print(f, "%s nothing is received.", line));
 }
 
 static void add_arrows(struct figure *f, const struct state *s, struct figure_circle *circle,
@@ -167,7 +254,7 @@ static void add_arrows(struct figure *f, const struct state *s, struct figure_ci
             struct coll_move move;
 
             s->algo->move(&s->shape, m, step, i, &move);
-            if (move.peer == m || move.count == 0 || move.act == COLL_ZERO || move.peer == last)
+            if (!is_received(m, &move) || move.peer == last)
                 continue;
             figure_add_arrow(f, circle, move.peer, m);
             last = move.peer;
@@ -183,14 +270,16 @@ static bool same_arrows(const struct figure_circle *a, const struct figure_circl
 /* Who sends to whom in a step; of steps in a row that are alike in one circle. */
 static void draw_step(struct figure *f, struct state *s, uint32_t step)
 {
-    struct figure_circle *circle =
-        figure_add_circle(f, figure_print(f, "sends, step %u", step + 1), s->shape.nmembers);
+    struct figure_circle *circle = figure_add_circle(
+        f, figure_print(f, "sends, step %u%s", step + 1, part_of(s, step)), s->shape.nmembers);
 
     if (!circle)
         return;
+    circle->plain = s->algo->reduces;
     add_arrows(f, s, circle, step);
-    if (f->ncircles > 1 && same_arrows(circle, circle - 1)) {
-        circle[-1].title = figure_print(f, "sends, steps %u to %u", s->alike_from + 1, step + 1);
+    if (f->ncircles > 1 && step != s->nsums && same_arrows(circle, circle - 1)) {
+        circle[-1].title = figure_print(f, "sends, steps %u to %u%s", s->alike_from + 1, step + 1,
+                                        part_of(s, step));
         free(circle->arrows);
         f->ncircles--;
     } else if (circle->narrows == 0) {
@@ -222,23 +311,89 @@ static void fill_operands(struct state *s)
             buffer_of(s, m, COLL_IN)[i] = (struct holding){1u << m, (uint32_t)i};
 }
 
+static void apply_step(struct state *s, uint32_t step)
+{
+    for (uint32_t m = 0; m < s->shape.nmembers; m++)
+        for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
+            struct coll_move move;
+
+            s->algo->move(&s->shape, m, step, i, &move);
+            apply(s, m, &move);
+        }
+}
+
+static bool combines(const struct state *s, uint32_t step)
+{
+    for (uint32_t m = 0; m < s->shape.nmembers; m++)
+        for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
+            struct coll_move move;
+
+            s->algo->move(&s->shape, m, step, i, &move);
+            if (move.act == COLL_COMBINE)
+                return true;
+        }
+    return false;
+}
+
+/* Whether the sum of each chunk is whole at one member, and only there. */
+static bool is_scattered(struct state *s)
+{
+    const uint32_t all = (uint32_t)((UINT64_C(1) << s->shape.nmembers) - 1);
+
+    for (uint64_t i = 0; i < s->shape.count; i++) {
+        uint32_t nwhole = 0;
+
+        for (uint32_t m = 0; m < s->shape.nmembers; m++)
+            nwhole += buffer_of(s, m, COLL_OUT)[i].members == all;
+        if (nwhole != 1)
+            return false;
+    }
+    return true;
+}
+
+/* Walk the sums of an all-reduce, to see whether they are a reduce-scatter. */
+static void find_parts(struct state *s)
+{
+    uint32_t nsteps = s->algo->nsteps(&s->shape), n = nsteps;
+
+    if (s->algo->kind != COLL_ALL_REDUCE)
+        return;
+    while (n > 0 && !combines(s, n - 1))
+        n--;
+    if (n == nsteps)
+        return;
+    for (uint32_t step = 0; step < n; step++)
+        apply_step(s, step);
+    if (is_scattered(s))
+        s->nsums = n;
+    memset(s->elements, 0, s->size * s->shape.nmembers * NBUFFERS * sizeof *s->elements);
+    s->received = 0;
+    fill_operands(s);
+}
+
+static const char *steps_text(struct figure *f, uint32_t first, uint32_t last)
+{
+    return first == last ? figure_print(f, "step %u", first)
+                         : figure_print(f, "steps %u-%u", first, last);
+}
+
 static void run_steps(struct figure *f, struct state *s)
 {
-    draw_state(f, s, COLL_IN, "operands");
-    for (uint32_t step = 0; step < s->algo->nsteps(&s->shape); step++) {
-        for (uint32_t m = 0; m < s->shape.nmembers; m++)
-            for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
-                struct coll_move move;
+    uint32_t nsteps = s->algo->nsteps(&s->shape);
 
-                s->algo->move(&s->shape, m, step, i, &move);
-                apply(s, m, &move);
-            }
+    draw_state(f, s, COLL_IN, "operands");
+    for (uint32_t step = 0; step < nsteps; step++) {
+        apply_step(s, step);
         tell_step(f, s, step);
         draw_step(f, s, step);
-        if (s->algo->tmp_count && step + 1 < s->algo->nsteps(&s->shape))
+        if (s->algo->tmp_count && step + 1 < nsteps)
             draw_state(f, s, COLL_TMP, figure_print(f, "passing after step %u", step + 1));
         draw_state(f, s, COLL_OUT, figure_print(f, "results after step %u", step + 1));
     }
+    if (s->nsums > 0)
+        figure_add_note(f, figure_print(f, "reduce-scatter: %s; all-gather: %s.",
+                                        steps_text(f, 1, s->nsums),
+                                        steps_text(f, s->nsums + 1, nsteps)));
 }
 
 int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nmembers,
@@ -259,13 +414,19 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
     out->title = figure_print(out, "%s by %s, %u devices: %s", coll_kind_name(algo->kind),
                               algo->name, nmembers, algo->desc);
     fill_operands(&s);
+    find_parts(&s);
     run_steps(out, &s);
-    figure_add_note(out,
-                    figure_print(out,
-                                 "a, b, ... are the operands of members 0, 1, ...%s; "
-                                 "%u elements are received in total.",
-                                 algo->reduces ? "; a+b is a sum, a..d one of all from a to d" : "",
-                                 (unsigned)s.received));
+    if (algo->reduces)
+        add_keys(out, &s);
+    figure_add_note(out, figure_print(out,
+                                      "a, b, ... are the operands of members 0, 1, ...%s; "
+                                      "%u elements are received in total.",
+                                      !algo->reduces ? ""
+                                      : nmembers > LISTED_MAX
+                                          ? ", a0 is chunk 0 of a; a0+b0 is a sum, a0..d0 "
+                                            "one of all from a to d"
+                                          : ", a0 is chunk 0 of a; a0+b0 is a sum",
+                                      (unsigned)s.received));
     free(s.elements);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }

@@ -1,7 +1,7 @@
 /* A layout as PyTorch code: DeviceMesh, and DTensor placements for every parameter and input.
  *
- * DTensor cuts a dimension by the mesh's axes in their order; a spec that names them in another one
- * is refused.
+ * DTensor shards a dimension over the mesh's axes in their order; a spec that names them in another
+ * one is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

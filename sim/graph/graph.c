@@ -425,8 +425,8 @@ uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op 
     if (!usable(graph, a))
         return GRAPH_NONE;
     if ((unsigned)op > SHD_MIN)
-        return graph_fail(graph, SHD_EINVAL, "'%s' is reduced by %d, which is no reduction", name,
-                          (int)op);
+        return graph_fail(graph, SHD_EINVAL, "'%s' is reduced by %d, which is not a reduction",
+                          name, (int)op);
     for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++) {
         node.dims[d] = dims[d];
         if (!graph_has_dim(&graph->nodes[a], dims[d]))

@@ -121,9 +121,10 @@ const struct key software_keys[] = {
     {"fuses_elementwise", KEY_YES_NO, false, AT(hardware_software, fuses_elementwise),
      "a chain of elementwise ops is one kernel"},
     {"fsdp", KEY_YES_NO, false, AT(hardware_software, fsdp),
-     "stage 2 of ZeRO is that of PyTorch's FSDP: parameters are cut, gathered once a microbatch"},
+     "stage 2 of ZeRO is that of PyTorch's FSDP: parameters are sharded, and gathered once a "
+     "microbatch"},
     {"sequence_parallel", KEY_YES_NO, false, AT(hardware_software, sequence_parallel),
-     "tensor parallelism always cuts what lies between layers along the sequence"},
+     "tensor parallelism always shards activations between layers along the sequence"},
     SOURCE,
     END};
 

@@ -90,7 +90,7 @@ int hardware_lay_out(struct hardware *hardware, int64_t devices, int64_t slices,
     int64_t dims[HARDWARE_TORUS_MAX];
 
     if (devices < 1 || slices < 1 || devices % slices)
-        return shd_error_set(err, SHD_EINVAL, "%lld devices do not lie in %lld equal slices",
+        return shd_error_set(err, SHD_EINVAL, "%lld devices cannot form %lld equal slices",
                              (long long)devices, (long long)slices);
     if (!pod->torus)
         return SHD_OK;

@@ -92,7 +92,8 @@ static struct lines_value of_number(struct lines *l, const struct expr *call, en
     return as_node(l, call, graph_map(g, name, fn, a, b, 0));
 }
 
-/* The larger array first where the order does not matter, so that the result lies as it does. */
+/* The larger array first where the order does not matter, so that the result is sharded as it is.
+ */
 static struct lines_value of_arrays(struct lines *l, const struct expr *call, enum kern_fn fn,
                                     uint32_t a, uint32_t b)
 {

@@ -69,7 +69,7 @@ static uint32_t add_array(struct lines *l, const struct scenario *s, const struc
             return GRAPH_NONE;
         for (size_t e = 0; e < d; e++)
             if (dims[e] == dims[d])
-                return lines_error(l, 0, "dim '%s' is there twice", a->dims[d]);
+                return lines_error(l, 0, "dim '%s' appears twice", a->dims[d]);
     }
     if (!array_source(l, s, a, param, dims, &source))
         return GRAPH_NONE;
@@ -151,7 +151,7 @@ static void add_outputs(struct lines *l, const struct scenario *s)
     for (uint32_t o = 0; o < l->graph->noutputs; o++)
         for (uint32_t p = 0; p < o; p++)
             if (!strcmp(l->graph->outputs[o].name, l->graph->outputs[p].name))
-                lines_error(l, 0, "output '%s' is there twice", l->graph->outputs[o].name);
+                lines_error(l, 0, "output '%s' appears twice", l->graph->outputs[o].name);
     if (s->graph.noutputs == 0 && last && last->computed)
         graph_output(l->graph, GRAPH_OUTPUT, last->name, last->node, GRAPH_NONE);
 }

@@ -72,7 +72,7 @@ bool lines_dims(struct lines *l, const struct expr_dims *dims, uint32_t *out)
             return false;
         for (uint32_t e = 0; e < d; e++)
             if (out[e] == out[d]) {
-                lines_error(l, dims->at[d], "dim '%s' is there twice", dims->names[d]);
+                lines_error(l, dims->at[d], "dim '%s' appears twice", dims->names[d]);
                 return false;
             }
     }

@@ -47,8 +47,8 @@ static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size
             diag_error(l->findings, rules[r].place,
                        "%s '%s' is shadowed: earlier ones take all that it matches, as '%s' takes "
                        "'%s'",
-                       params ? "rule" : "constraint", rules[r].pattern,
-                       rules[m.winner[r]].pattern, m.name[r]);
+                       params ? "rule" : "constraint", rules[r].pattern, rules[m.winner[r]].pattern,
+                       m.name[r]);
     match_fini(&m);
     return status;
 }
@@ -121,8 +121,7 @@ static void find_undone(struct lint *l)
         const struct graph_node *node = &l->graph->nodes[n];
         uint32_t before;
 
-        if (node->op != GRAPH_CONSTRAINT || node->phase != GRAPH_FORWARD ||
-            !l->shardings->rules[n])
+        if (node->op != GRAPH_CONSTRAINT || node->phase != GRAPH_FORWARD || !l->shardings->rules[n])
             continue;
         before = find_neighbour(l, n);
         if (before != GRAPH_NONE && l->shardings->rules[before] &&
@@ -150,5 +149,5 @@ void model_lint_idle_axis(struct diag *findings, const struct scenario *scenario
                           int32_t times)
 {
     diag_error(findings, scenario_place(scenario, "mesh"),
-               "axis '%s' cuts nothing: all work is done %d times", axis, (int)times);
+               "axis '%s' shards nothing: all work is done %d times", axis, (int)times);
 }

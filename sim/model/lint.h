@@ -2,9 +2,9 @@
  *
  * A rule that matches nothing and a dimension that does not divide are errors of the scenario
  * (model.h).  Here are: a rule or constraint that is shadowed by earlier ones; a weight above a
- * size that lies whole on several devices; a constraint that undoes its neighbour, asking another
- * sharding of the same value with nothing but elementwise math between.  And an axis that cuts
- * nothing, which is found in the program by the caller and reported here.
+ * size that is replicated over several devices; a constraint that undoes its neighbour, asking
+ * another sharding of the same value with nothing but elementwise math between.  And an axis that
+ * cuts nothing, which is found in the program by the caller and reported here.
  *
  * Thread class: pure functions.
  *

@@ -60,7 +60,7 @@ SHD_MUST_CHECK int model_shardings(struct model_shardings *out, const struct gra
                                    const struct shd_mesh *mesh, const struct scenario *scenario,
                                    struct diag *diag);
 /* Nothing asked for yet (SHD_ENOMEM); and, when nodes have what is asked for, what follows from it:
- * gradients lie as what they belong to, cotangents as their outputs. */
+ * gradients are sharded as what they belong to, cotangents as their outputs. */
 SHD_MUST_CHECK int model_shardings_init(struct model_shardings *out, const struct graph *graph);
 void model_shardings_bind_outputs(struct model_shardings *shardings, const struct graph *graph);
 

@@ -1,9 +1,9 @@
 /* What a scenario asks of the arrays of its graph.
  *
  * Parameters follow the rules, the first whose pattern is found in the name, or their shapes;
- * an optimizer's state lies as its parameter does, unless a rule for "opt/" says otherwise; ZeRO
- * cuts both further.  Inputs follow the logical axes of their dimensions; constraints are asked for
- * at the places of that name, and the cotangent lies as the result does.
+ * an optimizer's state is sharded as its parameter is, unless a rule for "opt/" says otherwise;
+ * ZeRO cuts both further.  Inputs follow the logical axes of their dimensions; constraints are
+ * asked for at the places of that name, and the cotangent is sharded as the result is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ struct binding {
     struct model_shardings *out;
     struct diag *diag;
     size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
-    uint32_t batch_axes; /* bit a: axis a cuts the first dimension of an input */
+    uint32_t batch_axes; /* bit a: axis a shards the first dimension of an input */
 };
 
 static void report_binding(struct binding *b, struct place place, const char *name,

@@ -19,7 +19,7 @@
 
 /* Cut an array of `shape` over one more axis of its mesh: along the dimension that is longest on a
  * device, of those that divide; of equals the first.  False, and nothing done: none divides, or the
- * axis cuts the array already. */
+ * axis shards the array already. */
 bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis);
 
 /* Whether a node is the name of a gradient where it is summed over microbatches, which is cut from

@@ -1,4 +1,4 @@
-/* alternatives.h - what the step would move if one op were cut otherwise, all else as chosen.
+/* alternatives.h - what the step would move if one op were sharded otherwise, all else as chosen.
  *
  * Thread class: owned by one thread.
  *
@@ -14,9 +14,9 @@ struct alternatives; /* opaque */
 
 struct alternative {
     uint8_t axis;    /* of the mesh */
-    const char *dim; /* the dimension that the axis cuts; NULL: none, its devices do the same */
+    const char *dim; /* the dimension that the axis shards; NULL: none, its devices do the same */
     bool chosen;     /* this is how it is */
-    enum follow_claim claim; /* of a chosen one that was placed by following: what cut it so */
+    enum follow_claim claim; /* of a chosen one that was placed by following: what sharded it so */
     const char *brought_by;  /* the array that brought the axis there; NULL: none did */
     bool reduced;            /* the op sums over the dimension: parts of a sum are left */
     uint128 more_bytes;  /* received by all devices in the whole step, against the chosen one: */

@@ -92,7 +92,7 @@ void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t
             out->partial |= (uint16_t)(1u << axis);
 }
 
-/* An axis at work that does not cut the result leaves it partial. */
+/* An axis at work that does not shard the result leaves it partial. */
 void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r)
 {
     uint32_t cuts;
@@ -177,8 +177,8 @@ bool assign_valid(const struct assigned *a)
         if (place == ASSIGN_PARTIAL &&
             (n->ninputs == 0 || !assign_linear(n, a->assign->linear_operand)))
             return false;
-        if (place >= 0 && (a->rule->factors[place].whole ||
-                           a->rule->factors[place].follows != RULE_FREE))
+        if (place >= 0 &&
+            (a->rule->factors[place].whole || a->rule->factors[place].follows != RULE_FREE))
             return false;
         if (place >= 0)
             cut[place] *= shd_mesh_axis_size(a->mesh, axis);

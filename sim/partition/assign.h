@@ -15,7 +15,7 @@
 #include "graph/graph.h"
 #include "partition/rule.h"
 
-#define ASSIGN_NONE (-1)    /* the axis cuts nothing: its devices do the same work */
+#define ASSIGN_NONE (-1)    /* the axis shards nothing: its devices do the same work */
 #define ASSIGN_PARTIAL (-2) /* the axis's devices hold parts of a sum, before and after */
 
 struct assign {

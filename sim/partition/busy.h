@@ -17,7 +17,7 @@
 /* Whether the op's work grows faster than its arrays. */
 bool busy_is_heavy(enum graph_op op);
 
-/* The axes that cut operand `k` where it lies, and might cut the op there: bit a for axis a. */
+/* The axes that shard operand `k` at its home, and might cut the op there: bit a for axis a. */
 uint32_t busy_brought(const struct rule *rule, uint32_t k, const struct shd_sharding *home);
 
 /* The axes that an assignment puts to work. */

@@ -11,7 +11,7 @@
 #define CANDIDATES_ORDERS_MAX 4   /* orders of axes inside tuples */
 
 struct candidates {
-    uint32_t brought; /* bit a: axis a cuts an operand where it lies */
+    uint32_t brought; /* bit a: axis a shards an operand at its home */
     uint32_t noptions[SHD_MESH_AXES_MAX];
     int8_t options[SHD_MESH_AXES_MAX][CANDIDATES_OPTIONS_MAX];
     uint8_t linear_operand;

@@ -426,7 +426,7 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     from = cheapest(e, node, need, at);
     if (!from)
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "stage %u needs '%.100s', which is not there", reader.stage,
+                             "stage %u needs '%.100s', which no stage before it has", reader.stage,
                              e->graph->nodes[node].name);
     status = plan_steps(&plan, e, node, from->sharding, need);
     if (status != SHD_OK)
@@ -743,7 +743,7 @@ static int emit_op(struct emit *e, uint32_t node)
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
-/* The buffer of an input or a parameter as it lies when the step begins: its oldest. */
+/* The buffer of an input or a parameter as it is sharded when the step begins: its oldest. */
 static uint32_t argument_of(const struct emit *e, uint32_t node)
 {
     uint32_t v = e->newest[node - e->first];

@@ -47,7 +47,7 @@ static void add_claim(struct follow *f, enum follow_claim strength, uint8_t axis
     f->claims[f->nclaims++] = claim;
 }
 
-/* The factor that an axis on a dimension claims, RULE_FREE where the op wants it whole. */
+/* The factor that an axis on a dimension claims, RULE_FREE where the op needs it unsharded. */
 static int8_t claimed_factor(const struct rule *rule, int8_t factor)
 {
     const struct rule_factor *f = &rule->factors[factor];
@@ -178,7 +178,7 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
     }
 }
 
-/* A gradient lies as what it is the gradient of: a weight's is computed where the weight lies;
+/* A gradient is sharded as what it is the gradient of: a weight's is computed where the weight is;
  * other values' where nothing else is brought, so that parts of a sum that belong to a value cut by
  * sequence parallelism are scattered over the sequence. */
 static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)

@@ -5,7 +5,7 @@
  * of one op, one of them keeps it, and the other arrays are brought to that:
  *
  *   1. what a data operand brings and a constraint on the result, or its output, asks for too;
- *   2. the batch: weights that lie over the same axis are gathered, as in FSDP;
+ *   2. the batch: weights that are sharded over the same axis are gathered, as in FSDP;
  *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's
  * tensor and sequence parallelism;
  *   4. other data, the larger array first;
@@ -35,7 +35,7 @@ enum follow_claim {
     CLAIM_NONE,
     CLAIM_QUEUES,     /* ids that say which rows are filled: rows may lie anywhere */
     CLAIM_MAP_WEIGHT, /* a weight brings it to an elementwise op */
-    CLAIM_FORWARD,    /* the value of which this is the gradient lies so */
+    CLAIM_FORWARD,    /* the value of which this is the gradient is sharded so */
     CLAIM_ASKED,      /* of the result */
     CLAIM_DATA,
     CLAIM_WEIGHT,

@@ -196,7 +196,7 @@ static int build_refined(struct program **out, const struct partition_request *r
     return status;
 }
 
-/* The axis of stages cuts nothing, and has as many coordinates as there are ranks. */
+/* The axis of stages shards nothing, and has as many coordinates as there are ranks. */
 static int check_stages(const struct partition_request *request, struct shd_error *err)
 {
     const struct program_stages *s = request->stages;
@@ -219,7 +219,7 @@ static int check_stages(const struct partition_request *request, struct shd_erro
             return shd_error_set(
                 err, SHD_EINVAL,
                 "'%.100s' is to be sharded over '%s', which holds the stages of the "
-                "pipeline and cuts no array",
+                "pipeline and shards no array",
                 request->graph->nodes[n].name, name);
     return SHD_OK;
 }

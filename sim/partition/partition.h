@@ -2,7 +2,7 @@
  *
  * Some values have a sharding that is asked for (inputs, parameters, constraints, results); the
  * partitioner chooses the rest so that the whole step costs least, and inserts the steps that take
- * a value from the sharding it lies in to the one that its reader wants.  It knows dimensions and
+ * a value from the sharding it has to the one that its reader needs.  It knows dimensions and
  * axes, and no strategy by name.
  *
  * How: every op is given an assignment, which mesh axis cuts which of its dimensions.  An axis on a
@@ -34,9 +34,9 @@ enum partition_placement {
 struct partition_request {
     const struct graph *graph;
     const struct shd_mesh *mesh;
-    /* By node: the sharding asked for, or NULL.  Inputs and parameters lie so from the start
-     * (NULL: replicated); a constraint's value is taken to it; for other nodes it is not looked
-     * at. */
+    /* By node: the sharding asked for, or NULL.  Inputs and parameters are sharded so from the
+     * start (NULL: replicated); a constraint's value is taken to it; for other nodes it is not
+     * looked at. */
     const struct shd_sharding *const *nodes;
     /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
      * without partial sums. */
@@ -52,7 +52,7 @@ struct partition_request {
     /* A cluster that is laid out for the mesh: of several ways the one is taken that takes the
      * least time on it (price.h).  NULL: the one that moves the fewest bytes. */
     const struct hardware *hardware;
-    /* Where the graph's stages lie, on an axis that cuts nothing; NULL where it has one. */
+    /* Where the graph's stages are, on an axis that shards nothing; NULL where it has one. */
     const struct program_stages *stages;
 };
 

@@ -1,4 +1,4 @@
-/* placement.h - where every value of a graph lies, and how every op is cut.
+/* placement.h - how every value and every op of a graph is sharded.
  *
  * The state that follow.h and search.h fill: a home sharding for every value and, for every
  * operand, the sharding that its reader needs.  A value's cost is what it takes to bring it from
@@ -57,7 +57,7 @@ struct placement {
     struct placement_node *nodes;
     struct placement_reader *readers; /* storage of all lists */
     bool scatters;                    /* partial values may go to shardings that nobody asked for */
-    bool gradients_free;              /* those of constraints need not lie where these do */
+    bool gradients_free;              /* those of constraints need not be sharded as these are */
     struct limits limits;
 };
 
@@ -73,10 +73,10 @@ void placement_settle(struct placement *placement, uint32_t node);
 /* The same for the assignment of a node and all that are alike. */
 void placement_settle_alike(struct placement *placement, uint32_t node);
 
-/* A value's aliases lie where it does. */
+/* A value's aliases are sharded as it is. */
 void placement_settle_aliases(struct placement *placement, uint32_t node);
 
-/* Whether an op takes an operand as it lies, and its need follows the operand's home. */
+/* Whether an op takes an operand as it is sharded, and its need follows the operand's home. */
 bool placement_takes_home(const struct placement *placement, uint32_t node, uint32_t operand);
 
 /* The sharding number in which an output is delivered. */

@@ -85,7 +85,7 @@ static void add_role(struct region *f, uint32_t node, uint8_t role)
     f->roles[node] |= role;
 }
 
-/* A value, its readers and its other names, which may lie elsewhere if it is made here. */
+/* A value, its readers and its other names, which may be sharded otherwise if it is made here. */
 static void add_value(struct region *f, uint32_t node, uint8_t made)
 {
     const struct placement_node *n = &f->p->nodes[node];

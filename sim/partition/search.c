@@ -20,7 +20,8 @@ struct tactic {
     const char *name;
     bool follows;  /* starts from where the axes are brought, not from the cheapest op by op */
     bool scatters; /* partial sums may be scattered to where nobody asked for them */
-    bool frees_gradients; /* the gradients of constraints may lie elsewhere than the constraints */
+    bool frees_gradients; /* the gradients of constraints may be sharded otherwise than the
+                             constraints */
 };
 
 /* The first of equals is taken. */
@@ -53,7 +54,7 @@ static void sweep(struct placement *p)
     p->limits.hits[LIMIT_SWEEPS] += changed;
 }
 
-/* A constraint says where the value lies.  Its gradient starts there too, a good guess, but may
+/* A constraint says how the value is sharded.  Its gradient starts there too, a good guess, but may
  * move: what a forward gather brought together, the backward step can scatter. */
 bool search_free_gradients(struct placement *p)
 {

@@ -20,7 +20,7 @@ SHD_MUST_CHECK int search_placement(struct placement *placement, struct shd_erro
 
 /* What a placement costs as a search ranks it: bytes received by all devices, the rest converted
  * to them (price.h), and 2 % more where gradients of constraints were let go.  People expect such a
- * gradient to lie where the constraint does. */
+ * gradient to be sharded as the constraint is. */
 double search_price(struct placement *placement);
 
 /* By what the price is more than the costs that tally_total() adds up: 1 or 1.02. */

@@ -74,7 +74,7 @@ static bool share(struct placement *p, uint32_t node, const struct shd_sharding 
     return better;
 }
 
-/* The same sharding without an axis; false when the axis cuts nothing. */
+/* The same sharding without an axis; false when the axis shards nothing. */
 static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s, size_t axis)
 {
     bool cuts = false;

@@ -53,7 +53,7 @@ static uint32_t find_or_add(uint32_t *list, uint32_t *n, uint32_t number)
     return (*n)++;
 }
 
-/* An alias lies where its operand does and costs nothing: it is no reader. */
+/* An alias is sharded as its operand is and costs nothing: it is no reader. */
 static uint32_t count_readers(const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];

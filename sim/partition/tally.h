@@ -21,8 +21,8 @@ double tally_bring(struct placement *placement, uint32_t node, struct tally_vers
 /* Start with a value's home, and bring about what its outputs are delivered in. */
 double tally_outputs(struct placement *placement, uint32_t node, struct tally_versions *versions);
 
-/* The bytes that an op which moves rows pulls of an operand that it takes as it lies; 0 for any
- * other reader. */
+/* The bytes that an op which moves rows pulls of an operand that it takes as it is sharded; 0 for
+ * any other reader. */
 double tally_rows(const struct placement *placement, uint32_t reader, uint32_t operand);
 
 /* Bringing a value from its home to all that is needed of it. */

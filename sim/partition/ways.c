@@ -9,7 +9,7 @@
 #include "partition/busy.h"
 #include "partition/tally.h"
 
-/* Whether an axis may cut anything: it has several devices, and no stages lie along it. */
+/* Whether an axis may cut anything: it has several devices, and holds no stages. */
 static bool may_cut(const struct placement *p, size_t axis)
 {
     const struct program_stages *stages = p->request->stages;

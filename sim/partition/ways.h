@@ -2,7 +2,7 @@
  *
  * candidates.h lists what an op's neighbours suggest; here is all that there is: each axis on any
  * factor, on none, or on parts of a sum where an operand may hold such, in any order inside tuples.
- * An axis along which the stages of a pipeline lie cuts nothing.  Ways that ask the same of all
+ * An axis that holds the stages of a pipeline shards nothing.  Ways that ask the same of all
  * arrays are one.
  *
  * Thread class: owned by one thread.

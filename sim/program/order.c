@@ -174,8 +174,7 @@ static bool find_parts(struct turns *t)
     for (uint32_t s = program->nsegments; s-- > 0;) {
         const struct program_segment *segment = &program->segments[s];
 
-        *segment_at(t, segment->part,
-                    program_segment_is_once(segment) ? 0 : segment->stage) = s;
+        *segment_at(t, segment->part, program_segment_is_once(segment) ? 0 : segment->stage) = s;
     }
     return true;
 }
@@ -310,7 +309,7 @@ static int set_frame(struct program *program, uint32_t buffer, struct shd_error 
     if (program->microbatches == 1 || program->ops[b->first_op].accumulates)
         return SHD_OK;
     return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "'%.100s' of one microbatch is wanted when all are done", b->name);
+                         "'%.100s' of one microbatch is needed after all are done", b->name);
 }
 
 static int set_frames(struct program *program, struct shd_error *err)
@@ -413,9 +412,8 @@ bool program_walk_next(struct program_walk *w, struct program_action *out)
         while (w->op < segment->end_op && !program_holds(program, w->rank, &program->ops[w->op]))
             w->op++;
         if (w->op < segment->end_op) {
-            *out =
-                (struct program_action){w->op++, turn->microbatch + w->microbatch, w->begins,
-                                        turn->first && w->microbatch == 0};
+            *out = (struct program_action){w->op++, turn->microbatch + w->microbatch, w->begins,
+                                           turn->first && w->microbatch == 0};
             w->begins = false;
             return true;
         }

@@ -5,7 +5,7 @@
  * devices.  Everything reads this one text: execution, plan, explanation, tests.
  *
  * In a pipeline an op belongs to a stage, and only the devices of the stage's rank do it: those
- * with that coordinate on the axis of stages, which cuts no array.  Ops lie in segments, and each
+ * with that coordinate on the axis of stages, which shards no array.  Ops lie in segments, and each
  * rank goes through its segments in an order of its own, its turns: which segment for which
  * microbatch.  Where there is one stage, there is one rank, all devices.
  *
@@ -131,7 +131,7 @@ struct program_op {
     uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
     uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
     uint64_t model_flops;             /* the same, nothing skipped for a mask */
-    uint32_t cut_axes;                /* bit a: axis a of the mesh cuts the work */
+    uint32_t cut_axes;                /* bit a: axis a of the mesh shards the work */
     uint32_t times;                   /* that a step does it: once, or for each microbatch */
     bool again;                       /* of the forward phase, done once more */
     bool accumulates;                 /* a kernel that adds to what it wrote for the microbatches
@@ -238,7 +238,7 @@ SHD_MUST_CHECK int program_add_result(struct program *program, enum program_resu
                                       const char *name, uint32_t buffer, struct shd_error *err);
 
 /* Make a buffer what the argument `of` is in the next step; SHD_EINVAL where it is an argument or a
- * result already, or does not lie as the argument does. */
+ * result already, or is not sharded as the argument is. */
 SHD_MUST_CHECK int program_add_next(struct program *program, const char *name, uint32_t buffer,
                                     uint32_t of, struct shd_error *err);
 
@@ -351,8 +351,8 @@ bool program_op_skips(const struct program_op *op);
 
 /* An axis of the mesh that was asked for, of more than one device. */
 struct program_work_axis {
-    bool idle;       /* it cuts no work at all */
-    double repeated; /* part of the dense flops, 0 to 1, of ops that it does not cut (wholly) */
+    bool idle;       /* it shards no work at all */
+    double repeated; /* part of the dense flops, 0 to 1, of ops that it does not shard (wholly) */
     int32_t times;   /* that they are done along it, at most */
 };
 

@@ -220,7 +220,7 @@ static int check(const struct train_step *s, struct shd_error *err)
         return shd_error_set(err, SHD_EINVAL, "virtual stages are of a pipeline, and pp is 1");
     if (s->cp > 1 && !s->flash_attention)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a sequence that is cut (cp) attends by flash_attention alone");
+                             "a sequence that is sharded (cp) attends by flash_attention alone");
     return SHD_OK;
 }
 

@@ -87,6 +87,49 @@ void compare_add_value(struct text *out, const struct compare_rows *rows, size_t
     escape_from(out, from);
 }
 
+/* Whether two cells show the same: only of values this near to each other the texts are compared.
+ */
+#define NEAR 0.01
+
+static bool shows_same(const struct compare_rows *rows, size_t a, size_t b, size_t c,
+                       struct text *out)
+{
+    const struct compare_value *x = &rows->rows[a].values[c], *y = &rows->rows[b].values[c];
+    double apart = fabs(x->number - y->number);
+    struct text left = TEXT_INIT, right = TEXT_INIT;
+    bool same;
+
+    if (!x->known || !y->known || apart > NEAR * fmax(fabs(x->number), fabs(y->number)))
+        return false;
+    compare_add_value(&left, rows, a, c);
+    compare_add_value(&right, rows, b, c);
+    same = !strcmp(text_get(&left), text_get(&right));
+    out->failed |= left.failed || right.failed;
+    text_fini(&right);
+    text_fini(&left);
+    return same;
+}
+
+static bool counts(const struct compare_rows *rows, size_t row, size_t c)
+{
+    return rows->rows[row].values[c].known && (rows->rows[row].good || rows->none_is_good);
+}
+
+bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, struct text *out)
+{
+    size_t n = rows->compare->nresults, best = 0;
+
+    while (best < n && !rows->rows[best].best[c])
+        best++;
+    if (best == n || !counts(rows, row, c) ||
+        (!rows->rows[row].best[c] && !shows_same(rows, best, row, c, out)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (counts(rows, i, c) && !shows_same(rows, best, i, c, out))
+            return true;
+    return false;
+}
+
 static bool is_left(size_t c)
 {
     return compare_columns[c].kind == COMPARE_TEXT || compare_columns[c].kind == COMPARE_TIMES;
@@ -154,6 +197,22 @@ static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_
     shown[c] = true;
 }
 
+/* Mark the column on which the verdict rests, whatever room there is: a verdict that cannot be
+ * checked by the table is none. */
+static void choose_deciding(bool *shown, const struct compare_rows *rows, size_t *room,
+                            struct text *out)
+{
+    size_t c = compare_verdict_column(rows), width;
+
+    if (c == COMPARE_NCOLUMNS || !compare_is_shown(rows, c))
+        return;
+    width = column_width(rows, c, out);
+    if (width < strlen(compare_columns[c].group))
+        width = strlen(compare_columns[c].group);
+    *room -= width + 2 < *room ? width + 2 : *room;
+    shown[c] = true;
+}
+
 /* The columns of a table of so many characters: those that were asked for, or one table's of those
  * that tell strategies apart. */
 static void choose_columns(bool *shown, const struct compare_rows *rows, size_t width,
@@ -164,6 +223,8 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
 
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
         shown[c] = asked && asked[c] && compare_is_shown(rows, c);
+    if (!asked)
+        choose_deciding(shown, rows, &room, out);
     for (size_t i = 0; !asked && i < sizeof first_columns / sizeof first_columns[0]; i++)
         choose(shown, rows, first_columns[i], &room, out);
     for (size_t c = COMPARE_STRATEGY + 1; !asked && c < COMPARE_NCOLUMNS; c++)
@@ -175,7 +236,7 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bool colour,
                        struct text *out)
 {
-    bool best = rows->rows[row].best[c], ranked = compare_columns[c].better != 0;
+    bool best = compare_is_marked(rows, row, c, out), ranked = compare_columns[c].better != 0;
     struct text value = TEXT_INIT;
     const char *paint = "";
 
@@ -447,7 +508,7 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
 
     for (size_t i = 0; i < rows->nshown; i++)
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-            best |= shown[c] && rows->rows[rows->order[i]].best[c];
+            best |= shown[c] && compare_is_marked(rows, rows->order[i], c, out);
     if (best)
         text_add(out, "* the best of its column\n");
     if (shown[COMPARE_FLOPS_BALANCE] || shown[COMPARE_PEAK_BALANCE])
@@ -486,12 +547,10 @@ static void print_legend(const struct compare_rows *rows, const bool *shown, str
     print_verdict(rows, out);
 }
 
-/* What is compared: "strategies: 5 executed; 2 layers of mlp ...". */
-static void print_title(const struct compare *c, size_t columns, struct text *out)
+void compare_add_title(const struct compare *c, struct text *out)
 {
     const struct result *first = &c->results[0];
     bool one = true, same = true, executed = false;
-    struct text title = TEXT_INIT;
 
     for (size_t i = 0; i < c->nresults; i++) {
         one &= !strcmp(c->results[i].scenario, first->scenario);
@@ -499,11 +558,18 @@ static void print_title(const struct compare *c, size_t columns, struct text *ou
         executed |= c->results[i].record->mode == RECORD_EXECUTED;
     }
     if (one)
-        text_addf(&title, "%s: ", first->scenario);
-    text_addf(&title, "%zu %s, %s", c->nresults, c->nresults == 1 ? "strategy" : "strategies",
+        text_addf(out, "%s: ", first->scenario);
+    text_addf(out, "%zu %s, %s", c->nresults, c->nresults == 1 ? "strategy" : "strategies",
               executed ? "executed" : "planned");
     if (same)
-        text_addf(&title, "; %s", first->what);
+        text_addf(out, "; %s", first->what);
+}
+
+static void print_title(const struct compare *c, size_t columns, struct text *out)
+{
+    struct text title = TEXT_INIT;
+
+    compare_add_title(c, &title);
     wrap_add(out, columns, 0, 2, text_get(&title));
     out->failed |= title.failed;
     text_fini(&title);
@@ -582,7 +648,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         size_t r = rows->order[i];
 
         for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
-            const char *mark = rows->rows[r].best[c] ? "**" : "";
+            const char *mark = compare_is_marked(rows, r, c, out) ? "**" : "";
 
             if (!shown[c])
                 continue;

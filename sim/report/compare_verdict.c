@@ -122,20 +122,50 @@ static void add_why(const struct compare_rows *rows, size_t winner, size_t secon
     add_amount(rows, second, parts[best].id, out);
 }
 
-/* What the winner has more of than the second; `none` where that is nothing. */
+/* Only of a winner that has no more of either than any other. */
 static const char no_price[] = ".  It needs no more memory and moves no more bytes.";
 
-static void add_price(const struct compare_rows *rows, size_t winner, size_t second,
-                      const char *none, struct text *out)
+struct price {
+    enum compare_id id;
+    const char *is, *needs, *more; /* "1.30x the peak memory", "needs 2.6 % more memory than" */
+};
+static const struct price prices[] = {
+    {COMPARE_PEAK, "peak memory", "needs", "more memory"},
+    {COMPARE_DEVICE_RECEIVED, "bytes received", "receives", "more bytes"}};
+#define NPRICES (sizeof prices / sizeof prices[0])
+
+/* "needs 2.6 % more memory than Y (640 KiB instead of 624 KiB)". */
+static void add_surplus(const struct compare_rows *rows, size_t winner, size_t than,
+                        const struct price *price, struct text *out)
 {
-    static const struct aspect prices[] = {{COMPARE_PEAK, "peak memory"},
-                                           {COMPARE_DEVICE_RECEIVED, "bytes received"}};
+    double a = number(rows, winner, price->id), b = number(rows, than, price->id);
+    double percent = b > 0 ? 100 * (a / b - 1) : INFINITY;
+
+    text_addf(out, "%s ", price->needs);
+    if (percent < 0.1)
+        text_add(out, "less than 0.1 % ");
+    else if (percent < 100)
+        text_addf(out, "%.*f %% ", percent < 10 ? 1 : 0, percent);
+    text_addf(out, "%s than ", price->more);
+    add_name(rows, than, out);
+    text_add(out, " (");
+    add_amount(rows, winner, price->id, out);
+    text_add(out, " instead of ");
+    add_amount(rows, than, price->id, out);
+    text_add(out, ")");
+}
+
+/* What the winner has notably more of than the second. */
+static size_t add_costs(const struct compare_rows *rows, size_t winner, size_t second,
+                        bool *is_told, struct text *out)
+{
     size_t told = 0;
 
-    for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++) {
+    for (size_t i = 0; i < NPRICES; i++) {
         double a = number(rows, winner, prices[i].id), b = number(rows, second, prices[i].id);
 
-        if (b <= 0 || a <= b * (1 + NOTABLE))
+        is_told[i] = b > 0 && a > b * (1 + NOTABLE);
+        if (!is_told[i])
             continue;
         text_addf(out, "%s%.2fx the %s (", told++ ? ", and " : ".  It costs ", a / b, prices[i].is);
         add_amount(rows, winner, prices[i].id, out);
@@ -144,7 +174,27 @@ static void add_price(const struct compare_rows *rows, size_t winner, size_t sec
     if (number(rows, winner, COMPARE_DEVICES) > number(rows, second, COMPARE_DEVICES))
         text_addf(out, "%s%.0f devices instead of %.0f", told++ ? ", and " : ".  It costs ",
                   number(rows, winner, COMPARE_DEVICES), number(rows, second, COMPARE_DEVICES));
-    text_add(out, told ? "." : none);
+    return told;
+}
+
+/* What the winner has more of: than the second, or else than the one that has least of it. */
+static void add_price(const struct compare_rows *rows, size_t winner, size_t second,
+                      const char *none, struct text *out)
+{
+    bool is_told[NPRICES];
+    size_t told = add_costs(rows, winner, second, is_told, out), surplus = 0;
+
+    for (size_t i = 0; i < NPRICES; i++) {
+        size_t than = second;
+
+        if (number(rows, winner, prices[i].id) <= number(rows, second, prices[i].id))
+            than = least(rows, prices[i].id, SIZE_MAX);
+        if (is_told[i] || number(rows, winner, prices[i].id) <= number(rows, than, prices[i].id))
+            continue;
+        text_add(out, surplus++ ? ", and " : ".  It ");
+        add_surplus(rows, winner, than, &prices[i], out);
+    }
+    text_add(out, told + surplus ? "." : none);
 }
 
 /* ---- by what is decided ---- */
@@ -254,13 +304,39 @@ static void none_is_good(const struct compare_rows *rows, struct text *out)
     text_add(out, " a device.");
 }
 
+static size_t count_good(const struct compare_rows *rows)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        n += rows->rows[i].good;
+    return n;
+}
+
+/* Whether replayed steps decide: there are two that can be held against each other. */
+static bool is_replayed(const struct compare_rows *rows)
+{
+    size_t n = rows->compare->nresults, winner = compare_fastest(rows);
+
+    return winner < n && least(rows, COMPARE_STEP, winner) < n;
+}
+
+enum compare_id compare_verdict_column(const struct compare_rows *rows)
+{
+    if (rows->compare->nresults < 2 || !compare_same_model(rows))
+        return COMPARE_NCOLUMNS;
+    if (count_good(rows) < 2)
+        return COMPARE_PEAK;
+    if (all_have(rows, COMPARE_MODELLED))
+        return COMPARE_MODELLED;
+    return is_replayed(rows) ? COMPARE_STEP : COMPARE_DEVICE_RECEIVED;
+}
+
 void compare_verdict(const struct compare_rows *rows, struct text *out)
 {
-    size_t n = rows->compare->nresults, ngood = 0, winner;
+    size_t ngood = count_good(rows), winner;
 
-    for (size_t i = 0; i < n; i++)
-        ngood += rows->rows[i].good;
-    if (n < 2)
+    if (rows->compare->nresults < 2)
         return;
     if (!compare_same_model(rows)) {
         text_add(out, "these are different models or steps, so that none of them wins.");
@@ -276,10 +352,14 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
         return;
     }
     winner = compare_fastest(rows);
-    if (all_have(rows, COMPARE_MODELLED))
+    switch (compare_verdict_column(rows)) {
+    case COMPARE_MODELLED:
         by_modelled(rows, out);
-    else if (winner < n && least(rows, COMPARE_STEP, winner) < n)
+        return;
+    case COMPARE_STEP:
         (count_ties(rows, winner) ? by_noise : by_replayed)(rows, winner, out);
-    else
+        return;
+    default:
         by_bytes(rows, out);
+    }
 }

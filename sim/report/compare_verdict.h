@@ -16,6 +16,9 @@
 /* Append sentences; nothing where there is one strategy only.  A lack of memory is in `out`. */
 void compare_verdict(const struct compare_rows *rows, struct text *out);
 
+/* The column on which that rests; COMPARE_NCOLUMNS: on none. */
+enum compare_id compare_verdict_column(const struct compare_rows *rows);
+
 /* Whether all strategies are of the same model and step. */
 bool compare_same_model(const struct compare_rows *rows);
 

@@ -145,9 +145,9 @@ static void print_axis(const char *name, const struct program_work_axis *axis, s
         return;
     text_addf(out, "  axis %-7s", name);
     if (axis->idle)
-        text_addf(out, "cuts nothing: all work is done %d times\n", (int)axis->times);
+        text_addf(out, "shards nothing: all work is done %d times\n", (int)axis->times);
     else
-        text_addf(out, "does not cut %.1f %% of the work: it is done %d times\n",
+        text_addf(out, "does not shard %.1f %% of the work, which is done %d times\n",
                   axis->repeated * 100, (int)axis->times);
 }
 

@@ -24,7 +24,7 @@ static int check_arguments(const struct coll_call *call, struct shd_error *err)
         return shd_error_set(err, SHD_EINVAL, "%s of %d, which is not a valid element type",
                              coll_kind_name(call->kind), (int)call->dtype);
     if ((unsigned)call->red > SHD_MIN)
-        return shd_error_set(err, SHD_EINVAL, "%s by %d, which is no reduction",
+        return shd_error_set(err, SHD_EINVAL, "%s by %d, which is not a reduction",
                              coll_kind_name(call->kind), (int)call->red);
     return SHD_OK;
 }
@@ -111,8 +111,8 @@ static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, str
     dev->tmp = malloc(bytes);
     dev->tmp_bytes = dev->tmp ? bytes : 0;
     if (!dev->tmp)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a transport buffer of %" PRIu64
-                             " bytes", bytes);
+        return shd_error_set(err, SHD_ENOMEM,
+                             "no memory for a transport buffer of %" PRIu64 " bytes", bytes);
     return SHD_OK;
 }
 
@@ -123,8 +123,7 @@ static uint64_t largest_bytes(const struct coll_call *call)
 {
     bool gathers = call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER;
 
-    return call->count * shd_dtype_size(call->dtype) *
-           (gathers ? call->seat.group->nmembers : 1);
+    return call->count * shd_dtype_size(call->dtype) * (gathers ? call->seat.group->nmembers : 1);
 }
 
 static void move_all(const struct run_group *group)
@@ -251,10 +250,9 @@ int run_give_up(struct shd_device *dev, const struct coll_call *call, struct shd
     if (!missing)
         return shd_error_set(err, dev->gave_up, "device %" PRId32 " waits in vain in %s",
                              dev->position, dev->waits_in);
-    return shd_error_set(err, dev->gave_up,
-                         "device %" PRId32 " waits in %s for device %" PRId32 ", which has %s",
-                         dev->position, dev->waits_in, missing->position,
-                         ended ? "ended" : "stopped");
+    return shd_error_set(
+        err, dev->gave_up, "device %" PRId32 " waits in %s for device %" PRId32 ", which has %s",
+        dev->position, dev->waits_in, missing->position, ended ? "ended" : "stopped");
 }
 
 int run_may_wait(const struct shd_device *dev, struct shd_error *err)
@@ -360,9 +358,9 @@ int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_er
 
 /* ---- pulling ---- */
 
-int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
-                   uint64_t in_bytes, uint64_t tag, const char *where, run_pull_fn fn, void *arg, uint64_t *received_bytes,
-                   struct shd_error *err)
+int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in, uint64_t in_bytes,
+                   uint64_t tag, const char *where, run_pull_fn fn, void *arg,
+                   uint64_t *received_bytes, struct shd_error *err)
 {
     struct coll_call mine = {.kind = CALL_EXCHANGE, .seat = seat, .count = tag, .where = where};
     struct run_pull pull = {.dev = dev, .seat = seat};

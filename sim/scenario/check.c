@@ -260,10 +260,11 @@ static void check_context(struct reader *r)
     else
         check_pieces(r);
     if (s->pipeline.axis && !strcmp(s->pipeline.axis, s->context.axis))
-        diag_error(r->diag, scenario_place(s, "context.axis"),
-                   "tokens are to be dealt along '%s', along which the stages of the pipeline lie; "
-                   "expected another axis",
-                   s->context.axis);
+        diag_error(
+            r->diag, scenario_place(s, "context.axis"),
+            "tokens are to be distributed over '%s', which holds the stages of the pipeline; "
+            "expected another axis",
+            s->context.axis);
 }
 
 static void check_price(struct reader *r)
@@ -369,7 +370,7 @@ static const char *logical_axis(const struct scenario *s, size_t n)
     return option_is_of(option_find(section, dot + 1), s->model.kind) ? logical_axes[n].name : "";
 }
 
-/* Experts are cut by rules: inputs have none.  Whoever asks for them is told. */
+/* Experts are sharded by rules: inputs have none, and an error says so. */
 static bool is_of_experts(const struct scenario *s, const char *name)
 {
     return s->model.moe.experts > 0 && strncmp(name, "expert", strlen("expert")) == 0;
@@ -395,10 +396,11 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
     }
     r->diag->no_memory |= known.failed;
     if (is_of_experts(r->scenario, logical->name))
-        diag_error(r->diag, logical->key_place,
-                   "no input has the axis '%s'; expected a rule of params that cuts experts, such "
-                   "as [moe/(up|gate|down)/kernel, [ep]]",
-                   logical->name);
+        diag_error(
+            r->diag, logical->key_place,
+            "no input has the axis '%s'; expected a rule of params that shards experts, such "
+            "as [moe/(up|gate|down)/kernel, [ep]]",
+            logical->name);
     else
         diag_error(r->diag, logical->key_place,
                    "the model has no logical axis '%s'; expected one of %s%s", logical->name,
@@ -535,11 +537,10 @@ static void check_pipeline(struct reader *r)
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
     if (s->pipeline.axis && s->zero.axis && !strcmp(s->pipeline.axis, s->zero.axis))
-        diag_error(
-            r->diag, scenario_place(s, "zero.axis"),
-            "zero is to shard over '%s', along which the stages of the pipeline lie; expected "
-            "another axis",
-            s->zero.axis);
+        diag_error(r->diag, scenario_place(s, "zero.axis"),
+                   "zero is to shard over '%s', which holds the stages of the pipeline; expected "
+                   "another axis",
+                   s->zero.axis);
 }
 
 /* Types of what an update keeps, and a scale of its loss. */

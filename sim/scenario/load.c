@@ -218,7 +218,7 @@ static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text,
         memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
         !memmem(text, length, "\nversion:", 9))
         diag_error(diag, first,
-                   "this is no scenario: no line begins with 'version:'; expected YAML such as "
+                   "this is not a scenario: no line begins with 'version:'; expected YAML such as "
                    "'shardsim init' writes");
     diag_append(diag, &own);
     diag_fini(&own);

@@ -52,7 +52,7 @@ static void print_option_help(const struct option *option, struct text *out)
     if (option->unit)
         text_addf(out, ", in %s", option->unit);
     if (option->kinds)
-        text_add(out, "; of");
+        text_add(out, "; for models");
     for (unsigned k = 0, n = 0; option->kinds && k < SCENARIO_NKINDS; k++)
         if (option_is_of(option, k))
             text_addf(out, "%s%s", n++ ? ", " : " ", scenario_kind_name(k));

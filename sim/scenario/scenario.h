@@ -329,7 +329,7 @@ struct scenario_recompute {
 #define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
-/* ZeRO: what else is sharded over the axis that cuts the batch; model/zero.h. */
+/* ZeRO: what else is sharded over the axis that shards the batch; model/zero.h. */
 struct scenario_zero {
     int64_t stage;    /* 0 to 3; 0: nothing */
     char *axis;       /* NULL: none is named, which only stage 0 allows */
@@ -349,7 +349,7 @@ struct scenario_stage_place {
 /* Layers in stages, one after the other: model/pipeline.h.  Whether there is such a schedule is for
  * the caller to say. */
 struct scenario_pipeline {
-    char *axis; /* of the mesh, along which the stages lie; NULL: no pipeline */
+    char *axis; /* of the mesh, which holds the stages; NULL: no pipeline */
     char *schedule;
     int64_t stages_per_rank; /* 0: what the schedule is made for */
     size_t nlayers;          /* 0: as even as can be */

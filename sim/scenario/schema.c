@@ -22,9 +22,9 @@ static void print_description(const struct option *option, struct json_out *out)
 
     text_add(&text, option->help);
     if (option->unit)
-        text_addf(&text, "; in %s", option->unit);
+        text_addf(&text, " In %s.", option->unit);
     if (option->standard)
-        text_addf(&text, "; default %s", option->standard);
+        text_addf(&text, " The default is %s.", option->standard);
     json_out_key(out, "description");
     json_out_join(out, &text);
 }

@@ -170,25 +170,25 @@ static const char *const rules_from[] = {
 const struct option_section option_sections[] = {
     {"model", "the computation"},
     {"moe", "experts in the place of an mlp"},
-    {"mla", "attention whose keys and values come from one short vector a token"},
+    {"mla", "multi-head latent attention: keys and values come from one short vector a token"},
     {"batch", "one step's input"},
-    {"context", "a sequence that is cut: how keys come to queries, and which tokens lie where"},
+    {"context", "context parallelism: how keys reach queries, and which tokens a rank has"},
     {"graph", "a computation of your own"},
     {"optimizer", "how parameters are updated"},
-    {"types", "of what is kept and updated, chosen one by one"},
+    {"types", "the element types of what is kept and updated"},
     {"loss_scale", "what keeps gradients in the range of float16"},
-    {"zero", "what ZeRO cuts besides the batch"},
+    {"zero", "ZeRO: what is sharded in addition to the batch"},
     {"pipeline", "layers in stages, one after the other"},
     {"straggler", "a device that is slower than those like it, where time is of a cluster"},
-    {"limits", "what a device has"},
-    {"transfers", "what a transfer takes where the step is replayed"},
+    {"limits", "the limits of a device"},
+    {"transfers", "the rate and latency of transfers where the step is replayed"},
 };
 const size_t option_section_count = COUNT(option_sections);
 
 const struct option_section option_file_keys[] = {
-    {"version", "of this form of files: 1; required"},
-    {"strategies", "a list of maps, each with a name and the options that it overrides"},
-    {"sweep", "strategies from lists of mesh sizes and rule sets: devices, mesh, rules"},
+    {"version", "The version of this file format: 1; required."},
+    {"strategies", "A list of maps, each with a name and the options that it overrides."},
+    {"sweep", "Strategies from lists of mesh sizes and rule sets: devices, mesh, rules."},
 };
 const size_t option_file_key_count = COUNT(option_file_keys);
 
@@ -197,14 +197,14 @@ const struct option option_table[] = {
         .key = "name",
         .type = &value_name,
         .offset = AT(name),
-        .help = "what the scenario is called; by default the file's name",
+        .help = "The name of the scenario; the name of the file by default.",
     },
     {
         .key = "mesh",
         .type = &value_mesh,
         .required = true,
-        .help =
-            "the devices: axis names and sizes; ids are row-major, the last axis varies fastest",
+        .help = "The mesh of devices: names and sizes of its axes. Device ids are row-major: the "
+                "last axis varies fastest.",
     },
     {
         .section = "model",
@@ -213,7 +213,7 @@ const struct option option_table[] = {
         .required = true,
         .offset = AT(model.kind),
         .words = kinds,
-        .help = "what is computed; graph where there is a graph section",
+        .help = "What is computed. A file with a graph section has kind graph.",
     },
     {
         .section = "model",
@@ -226,7 +226,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "elements",
-        .help = "width between the layers (logical axis embed)",
+        .help = "The width between layers (logical axis embed).",
     },
     {
         .section = "model",
@@ -239,7 +239,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "elements",
-        .help = "width inside an mlp layer (logical axis mlp)",
+        .help = "The width inside an mlp layer (logical axis mlp).",
     },
     {
         .section = "model",
@@ -249,7 +249,8 @@ const struct option option_table[] = {
         .offset = AT(model.activation),
         .words = activations,
         .standard = "gelu",
-        .help = "between the matrix products; swiglu and geglu add a gate kernel",
+        .help = "The activation between the matrix products of an mlp; swiglu and geglu add a gate "
+                "kernel.",
     },
     {
         .section = "model",
@@ -260,7 +261,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .help = "how many, one after the other; of t5 in the encoder",
+        .help = "The number of layers, one after the other; of t5, the layers of the encoder.",
     },
     {
         .section = "model",
@@ -269,7 +270,7 @@ const struct option option_table[] = {
         .kinds = OF_MLPS & ~OF_T5,
         .offset = AT(model.bias),
         .standard = "false",
-        .help = "whether kernels of mlp layers have a bias beside them",
+        .help = "Whether the kernels of mlp layers have a bias.",
     },
     {
         .section = "model",
@@ -281,7 +282,7 @@ const struct option option_table[] = {
         .offset = AT(model.heads),
         .min = 1,
         .max = 65536,
-        .help = "of queries (logical axis heads)",
+        .help = "The number of query heads (logical axis heads).",
     },
     {
         .section = "model",
@@ -291,7 +292,8 @@ const struct option option_table[] = {
         .offset = AT(model.kv_heads),
         .min = 1,
         .max = 65536,
-        .help = "of keys and values (logical axis kv_heads), a divisor of heads; by default heads",
+        .help = "The number of heads of keys and values (logical axis kv_heads), a divisor of "
+                "heads; equal to heads by default.",
     },
     {
         .section = "model",
@@ -302,7 +304,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "elements",
-        .help = "width of a head (logical axis head_dim); by default d_model / heads",
+        .help = "The width of a head (logical axis head_dim); d_model / heads by default.",
     },
     {
         .section = "model",
@@ -311,7 +313,7 @@ const struct option option_table[] = {
         .kinds = OF_ATTENTION & ~OF_PUBLISHED,
         .offset = AT(model.causal),
         .standard = "true",
-        .help = "whether a token sees only itself and those before it",
+        .help = "Whether a token attends only to itself and to the tokens before it.",
     },
     {
         .section = "model",
@@ -319,7 +321,8 @@ const struct option option_table[] = {
         .type = &value_rope,
         .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
         .standard = "null",
-        .help = "rotary embedding of queries and keys; {} is theta 10000 with pairs of halves",
+        .help =
+            "The rotary embedding of queries and keys; {} means theta 10000, with pairs of halves.",
     },
     {
         .section = "model",
@@ -329,7 +332,7 @@ const struct option option_table[] = {
         .offset = AT(model.norm),
         .words = norms,
         .standard = "rms",
-        .help = "before attention and mlp",
+        .help = "The normalization before attention and before the mlp.",
     },
     {
         .section = "model",
@@ -342,7 +345,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "tokens",
-        .help = "that there are (logical axis vocab)",
+        .help = "The size of the vocabulary (logical axis vocab).",
     },
     {
         .section = "model",
@@ -352,7 +355,7 @@ const struct option option_table[] = {
         .offset = AT(model.attention_bias),
         .words = attention_biases,
         .standard = "none",
-        .help = "which kernels of attention have a bias beside them",
+        .help = "Which kernels of attention have a bias.",
     },
     {
         .section = "model",
@@ -362,8 +365,8 @@ const struct option option_table[] = {
         .offset = AT(model.attention),
         .words = attentions,
         .standard = "fused",
-        .help = "fused: one kernel, which keeps no scores; unfused: products and a softmax, whose "
-                "scores are arrays of seq by seq, also above the causal mask",
+        .help = "fused is one kernel, which keeps no scores; unfused is products and a softmax, "
+                "whose scores are arrays of seq by seq, above the causal mask too.",
     },
     {
         .section = "model",
@@ -373,7 +376,8 @@ const struct option option_table[] = {
         .offset = AT(model.norm_eps),
         .max = 1,
         .standard = "null",
-        .help = "added to variances; null: 1e-6 of RMS norms, 1e-5 of layer norms",
+        .help = "The number that is added to variances; null means 1e-6 for RMS norms and 1e-5 for "
+                "layer norms.",
     },
     {
         .section = "model",
@@ -385,8 +389,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "0",
         .unit = "tokens",
-        .help = "the last so many tokens that a token attends to, itself among them (a sliding "
-                "window, of causal attention); 0: all",
+        .help = "The sliding window of causal attention: the number of latest tokens, itself "
+                "included, that a token attends to; 0 means all.",
     },
     {
         .section = "model",
@@ -398,7 +402,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "0",
         .unit = "tokens",
-        .help = "that have a learned vector each (logical axis positions), at least seq; 0: none",
+        .help = "The number of learned position embeddings (logical axis positions), at least seq; "
+                "0 means none.",
     },
     {
         .section = "model",
@@ -407,7 +412,7 @@ const struct option option_table[] = {
         .kinds = OF_TOKENS,
         .offset = AT(model.tied),
         .standard = "false",
-        .help = "whether the head is the embedding's table",
+        .help = "Whether the head shares the embedding's table.",
     },
     {
         .section = "model",
@@ -417,7 +422,7 @@ const struct option option_table[] = {
         .offset = AT(model.decoder_layers),
         .min = 1,
         .max = 65536,
-        .help = "by default as many as layers",
+        .help = "The number of decoder layers; equal to layers by default.",
     },
     {
         .section = "model",
@@ -428,7 +433,8 @@ const struct option option_table[] = {
         .min = 4,
         .max = 256,
         .standard = "32",
-        .help = "of relative positions, each with a number for each head (logical axis buckets)",
+        .help = "The number of buckets of relative positions, each with a bias for each head "
+                "(logical axis buckets).",
     },
     {
         .section = "model",
@@ -440,7 +446,7 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "128",
         .unit = "tokens",
-        .help = "from which on all places are in the last bucket",
+        .help = "The distance from which on all positions share the last bucket.",
     },
     {
         .section = "model",
@@ -449,8 +455,8 @@ const struct option option_table[] = {
         .kinds = OF_PUBLISHED,
         .offset = AT(model.size),
         .standard = "custom",
-        .help =
-            "a published one, which says all that is not given here, and the kind; custom: none",
+        .help = "A published model, which sets the kind and whatever is not given here; custom "
+                "means none.",
     },
     {
         .section = "model",
@@ -459,8 +465,9 @@ const struct option option_table[] = {
         .kinds = OF_PUBLISHED,
         .offset = AT(model.scale),
         .standard = "1",
-        .help = "of what size or from say: layers, widths and vocabulary shrink, heads only when "
-                "they are as narrow as can be; rounded up so that mesh axes still divide them",
+        .help = "The factor by which the model of size or from shrinks: layers, widths and "
+                "vocabulary, and heads only when they are as narrow as can be; rounded up so that "
+                "mesh axes still divide them.",
     },
     {
         .section = "model",
@@ -469,9 +476,9 @@ const struct option option_table[] = {
         .kinds = OF_PUBLISHED,
         .offset = AT(model.from),
         .standard = "null",
-        .help = "a Hugging Face config.json (gpt2, llama, mistral, mixtral, qwen2, deepseek_v2, "
-                "deepseek_v3, t5), which says all that is not given here, and the kind; a path "
-                "from this file's directory",
+        .help = "A config.json of Hugging Face (gpt2, llama, mistral, mixtral, qwen2, deepseek_v2, "
+                "deepseek_v3, t5), which sets the kind and whatever is not given here; the path "
+                "starts at this file's directory.",
     },
     {
         .section = "model",
@@ -480,7 +487,7 @@ const struct option option_table[] = {
         .offset = AT(model.dtype),
         .words = dtypes,
         .standard = "float32",
-        .help = "element type that is computed in, of parameters and activations",
+        .help = "The element type of parameters and activations, in which the model is computed.",
     },
     {
         .section = "moe",
@@ -491,7 +498,8 @@ const struct option option_table[] = {
         .min = 0,
         .max = 65536,
         .standard = "0",
-        .help = "of each layer that has any (dimension expert); 0: none, layers have an mlp",
+        .help = "The number of experts of each layer that has any (dimension expert); 0 means that "
+                "layers have an mlp instead.",
     },
     {
         .section = "moe",
@@ -503,7 +511,7 @@ const struct option option_table[] = {
         .max = 64,
         .standard = "2",
         .unit = "experts",
-        .help = "experts that a token goes to (dimension choice)",
+        .help = "The number of experts that each token is sent to (dimension choice).",
     },
     {
         .section = "moe",
@@ -515,7 +523,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "0",
         .unit = "elements",
-        .help = "width inside an expert (dimension expert_mlp); 0: that of the mlp, model.d_ff",
+        .help = "The width inside an expert (dimension expert_mlp); 0 means that of the mlp, "
+                "model.d_ff.",
     },
     {
         .section = "moe",
@@ -527,8 +536,8 @@ const struct option option_table[] = {
         .max = 1024,
         .standard = "0",
         .unit = "experts",
-        .help = "experts that all tokens go through, as one mlp of their width together (dimension "
-                "shared_mlp)",
+        .help = "The number of shared experts, which all tokens pass through as one mlp of their "
+                "joint width (dimension shared_mlp).",
     },
     {
         .section = "moe",
@@ -540,7 +549,7 @@ const struct option option_table[] = {
         .max = 65536,
         .standard = "0",
         .unit = "layers",
-        .help = "that come first and have an mlp, not experts",
+        .help = "The number of leading layers that have an mlp instead of experts.",
     },
     {
         .section = "moe",
@@ -551,7 +560,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .help = "which of the layers behind those have experts: each, each second, ...",
+        .help = "Which of the layers after those have experts: 1 for each, 2 for every second, ...",
     },
     {
         .section = "moe",
@@ -561,7 +570,8 @@ const struct option option_table[] = {
         .offset = AT(model.moe.score),
         .words = scores,
         .standard = "softmax",
-        .help = "what the router's logits become: gates, and what experts are chosen by",
+        .help = "The function that turns the router's logits into the scores by which experts are "
+                "chosen, and into gates.",
     },
     {
         .section = "moe",
@@ -570,7 +580,7 @@ const struct option option_table[] = {
         .kinds = OF_BLOCKS,
         .offset = AT(model.moe.renormalize),
         .standard = "true",
-        .help = "whether the gates of a token are divided by their sum",
+        .help = "Whether the gates of a token are divided by their sum.",
     },
     {
         .section = "moe",
@@ -580,7 +590,7 @@ const struct option option_table[] = {
         .offset = AT(model.moe.scale),
         .max = 1000,
         .standard = "1",
-        .help = "of gates",
+        .help = "The factor that gates are multiplied by.",
     },
     {
         .section = "moe",
@@ -589,7 +599,7 @@ const struct option option_table[] = {
         .kinds = OF_BLOCKS,
         .offset = AT(model.moe.bias),
         .standard = "false",
-        .help = "whether a number for each expert is added to scores for the choice alone",
+        .help = "Whether a number for each expert is added to its score for the choice alone.",
     },
     {
         .section = "moe",
@@ -600,9 +610,8 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .help =
-            "that experts are in, of which a token chooses first; a group counts as much as its "
-            "two highest scores",
+        .help = "The number of groups of experts: a token chooses among groups first. A group's "
+                "score is the sum of its two highest scores.",
     },
     {
         .section = "moe",
@@ -613,7 +622,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = 65536,
         .standard = "1",
-        .help = "groups of experts that a token chooses from",
+        .help = "The number of groups from which a token chooses its experts.",
     },
     {
         .section = "moe",
@@ -623,8 +632,8 @@ const struct option option_table[] = {
         .offset = AT(model.moe.capacity),
         .max = 65536,
         .standard = "0",
-        .help = "the tokens that an expert takes, times those that it would have if all had as "
-                "many; what comes beyond is dropped; 0: as many as come",
+        .help = "The capacity factor: the tokens that an expert takes, relative to an even share; "
+                "the rest are dropped. 0 means no limit.",
     },
     {
         .section = "moe",
@@ -634,8 +643,8 @@ const struct option option_table[] = {
         .offset = AT(model.moe.drop),
         .words = drops,
         .standard = "tokens",
-        .help = "what is dropped: the last tokens of an expert's queue, or the last choices of all "
-                "tokens",
+        .help = "What is dropped beyond the capacity: the last tokens of an expert's queue, or the "
+                "last choices of all tokens.",
     },
     {
         .section = "moe",
@@ -646,10 +655,10 @@ const struct option option_table[] = {
         .min = 0,
         .max = 65536,
         .standard = "0",
-        .help =
-            "that the sequences of a microbatch are in, each with its own queues and capacity; "
-            "tokens are sent inside a group alone; 0: as many as shards of the batch along axes "
-            "that do not cut experts, so that tokens stay among devices that have all experts",
+        .help = "The number of groups of the sequences of a microbatch, each with queues and a "
+                "capacity of its own; tokens are sent only inside their group. 0 means as many as "
+                "the batch has shards along axes that do not shard experts, so that tokens stay "
+                "among devices that have all experts.",
     },
     {
         .section = "moe",
@@ -659,7 +668,7 @@ const struct option option_table[] = {
         .offset = AT(model.moe.aux_loss),
         .max = 1000,
         .standard = "0",
-        .help = "what the loss that wants all experts to have as many tokens is multiplied by",
+        .help = "The weight of the auxiliary loss that balances the load of experts.",
     },
     {
         .section = "moe",
@@ -669,7 +678,7 @@ const struct option option_table[] = {
         .offset = AT(model.moe.z_loss),
         .max = 1000,
         .standard = "0",
-        .help = "what the loss that wants small logits of the router is multiplied by",
+        .help = "The weight of the loss that keeps the router's logits small.",
     },
     {
         .section = "moe",
@@ -679,7 +688,8 @@ const struct option option_table[] = {
         .offset = AT(model.moe.routing),
         .words = routings,
         .standard = "learned",
-        .help = "who chooses: the router, or a workload in its place that run and plan know alike",
+        .help = "Who routes tokens: the router (learned), or a workload in its place, which run "
+                "and plan both know.",
     },
     {
         .section = "moe",
@@ -689,8 +699,8 @@ const struct option option_table[] = {
         .offset = AT(model.moe.skew),
         .max = 100,
         .standard = "0",
-        .help = "of a workload: the exponent of zipf (1), the part of all tokens that the hot "
-                "expert or rank has (0.5); 0: what stands in brackets",
+        .help = "The skew of a workload: the exponent of zipf (1), or the share of all tokens that "
+                "the hot expert or rank has (0.5); 0 means the number in brackets.",
     },
     {
         .section = "moe",
@@ -701,9 +711,8 @@ const struct option option_table[] = {
         .min = 0,
         .max = 65536,
         .standard = "0",
-        .help =
-            "that a workload has a hot one of, or ragged ones; 0: as many shards as experts, or "
-            "the tokens of a group, are cut into",
+        .help = "The number of ranks of a workload with a hot rank or ragged ranks; 0 means as "
+                "many as there are shards of experts, or of the tokens of a group.",
     },
     {
         .section = "mla",
@@ -715,8 +724,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "0",
         .unit = "elements",
-        .help = "width of the vector that keys and values are made of (dimension kv_rank); 0: "
-                "none",
+        .help = "The width of the latent vector from which keys and values are made (dimension "
+                "kv_rank); 0 means none.",
     },
     {
         .section = "mla",
@@ -728,7 +737,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "0",
         .unit = "elements",
-        .help = "width of the vector that queries are made of (dimension q_rank); 0: none",
+        .help = "The width of the latent vector from which queries are made (dimension q_rank); 0 "
+                "means none.",
     },
     {
         .section = "mla",
@@ -740,8 +750,8 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "64",
         .unit = "elements",
-        .help = "part of a head that positions are rotated into, besides head_dim (dimension "
-                "rope_dim)",
+        .help = "The part of a head that rotary embedding is applied to, in addition to head_dim "
+                "(dimension rope_dim).",
     },
     {
         .section = "mla",
@@ -753,7 +763,7 @@ const struct option option_table[] = {
         .max = INT32_MAX,
         .standard = "128",
         .unit = "elements",
-        .help = "width of a head's values (dimension value_dim)",
+        .help = "The width of a head's values (dimension value_dim).",
     },
     {
         .section = "batch",
@@ -765,7 +775,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "sequences",
-        .help = "over all devices (logical axis batch)",
+        .help = "The number of sequences of a step, over all devices (logical axis batch).",
     },
     {
         .section = "batch",
@@ -777,7 +787,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "tokens",
-        .help = "of each sequence (logical axis seq)",
+        .help = "The length of each sequence (logical axis seq).",
     },
     {
         .section = "batch",
@@ -788,7 +798,8 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .unit = "tokens",
-        .help = "of each sequence that the encoder reads (logical axis source); by default seq",
+        .help = "The length of each sequence that the encoder reads (logical axis source); seq by "
+                "default.",
     },
     {
         .section = "batch",
@@ -799,8 +810,8 @@ const struct option option_table[] = {
         .min = 1,
         .max = 4096,
         .standard = "1",
-        .help =
-            "done one after the other, gradients summed and combined once; they divide the size",
+        .help = "The number of microbatches of a step, which divides the size. They run one after "
+                "the other; gradients are summed and reduced once.",
     },
     {
         .section = "context",
@@ -809,8 +820,8 @@ const struct option option_table[] = {
         .kinds = OF_SELF_ATTENTION,
         .offset = AT(context.axis),
         .standard = "null",
-        .help = "the mesh axis among whose ranks the tokens of a sequence are dealt; that it cuts "
-                "them is said by axes and constraints",
+        .help = "The mesh axis over whose ranks the tokens of a sequence are distributed; axes and "
+                "constraints must shard the sequence over it.",
     },
     {
         .section = "context",
@@ -820,8 +831,8 @@ const struct option option_table[] = {
         .offset = AT(context.method),
         .words = context_methods,
         .standard = "gather",
-        .help = "how keys and values come to queries: all of them gathered, or in a ring, a block "
-                "at a time from neighbour to neighbour",
+        .help = "How keys and values reach queries: gather gathers them all; ring passes blocks "
+                "from neighbour to neighbour.",
     },
     {
         .section = "context",
@@ -831,8 +842,8 @@ const struct option option_table[] = {
         .offset = AT(context.order),
         .words = orders,
         .standard = "contiguous",
-        .help = "which tokens a rank has: those of one piece, of a head piece and a tail piece, or "
-                "every n-th",
+        .help = "Which tokens a rank has: one contiguous piece, one piece from the head and one "
+                "from the tail (zigzag), or every n-th token (striped).",
     },
     {
         .section = "context",
@@ -840,8 +851,8 @@ const struct option option_table[] = {
         .type = &value_documents,
         .kinds = OF_SELF_ATTENTION,
         .standard = "null",
-        .help = "that are packed in each sequence, of pseudo-random or given lengths: a token sees "
-                "those of its own document only",
+        .help = "The documents packed in each sequence, of pseudo-random lengths or of given ones: "
+                "a token attends only to its own document.",
     },
     {
         .key = "data",
@@ -849,9 +860,9 @@ const struct option option_table[] = {
         .kinds = OF_TOKENS,
         .offset = AT(data.path),
         .standard = "null",
-        .help = "a text whose bytes are the tokens, the next byte a token's label; a path from "
-                "this file's directory.  Sequence r of b begins at r/b of the text and reads on in "
-                "each step, in a ring; null: random tokens",
+        .help = "A text whose bytes are the tokens, and whose next byte is a token's label; the "
+                "path starts at this file's directory. Sequence r of b begins at r/b of the text "
+                "and reads on in each step, starting over at the end; null means random tokens.",
     },
     {
         .section = "graph",
@@ -859,7 +870,7 @@ const struct option option_table[] = {
         .type = &value_dims,
         .required = true,
         .kinds = OF_GRAPH,
-        .help = "names and sizes; each is a logical axis",
+        .help = "The dimensions: names and sizes. Each is a logical axis.",
     },
     {
         .section = "graph",
@@ -868,7 +879,8 @@ const struct option option_table[] = {
         .kinds = OF_GRAPH,
         .offset = AT(graph.inputs),
         .standard = "{}",
-        .help = "arrays of random numbers; with below: whole numbers under the size of a dim",
+        .help = "The inputs, arrays of random numbers; with below, whole numbers below the size of "
+                "a dimension.",
     },
     {
         .section = "graph",
@@ -877,7 +889,7 @@ const struct option option_table[] = {
         .kinds = OF_GRAPH,
         .offset = AT(graph.params),
         .standard = "{}",
-        .help = "arrays that are learned",
+        .help = "The parameters, arrays that are learned.",
     },
     {
         .section = "graph",
@@ -885,9 +897,8 @@ const struct option option_table[] = {
         .type = &value_ops,
         .required = true,
         .kinds = OF_GRAPH,
-        .help =
-            "one line an op, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim show "
-            "functions' lists what can be called",
+        .help = "The ops, a line each, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); "
+                "'shardsim show functions' lists the functions.",
     },
     {
         .section = "graph",
@@ -895,13 +906,13 @@ const struct option option_table[] = {
         .type = &value_outputs,
         .kinds = OF_GRAPH,
         .standard = "[]",
-        .help = "names of results; none: the last op's",
+        .help = "The names of the results; by default that of the last op.",
     },
     {
         .key = "step",
         .type = &value_step,
         .standard = "[forward, backward]",
-        .help = "the phases of one step; update needs an optimizer",
+        .help = "The phases of one step; update needs an optimizer.",
     },
     {
         .key = "steps",
@@ -910,8 +921,8 @@ const struct option option_table[] = {
         .min = 1,
         .max = SCENARIO_STEPS_MAX,
         .standard = "1",
-        .help = "that follow each other, each with data of its own and the parameters that the "
-                "one before left; more than one needs an update",
+        .help = "The number of steps. Each has data of its own and the parameters that the step "
+                "before left; more than one needs an update.",
     },
     {
         .section = "optimizer",
@@ -920,7 +931,7 @@ const struct option option_table[] = {
         .offset = AT(optimizer.kind),
         .words = optimizer_kinds,
         .standard = "none",
-        .help = "what updates parameters; its state begins as zeros, named opt/KIND/PARAMETER",
+        .help = "The optimizer. Its state begins as zeros and is named opt/KIND/PARAMETER.",
     },
     {
         .section = "optimizer",
@@ -929,7 +940,7 @@ const struct option option_table[] = {
         .offset = AT(optimizer.lr),
         .max = 1000,
         .standard = "0.001",
-        .help = "learning rate, at its highest",
+        .help = "The learning rate at its highest.",
     },
     {
         .section = "optimizer",
@@ -940,7 +951,7 @@ const struct option option_table[] = {
         .max = SCENARIO_STEPS_MAX,
         .standard = "0",
         .unit = "steps",
-        .help = "in which the rate grows to lr, in a straight line",
+        .help = "The number of steps in which the learning rate grows linearly to lr.",
     },
     {
         .section = "optimizer",
@@ -949,14 +960,15 @@ const struct option option_table[] = {
         .offset = AT(optimizer.decay),
         .words = decays,
         .standard = "constant",
-        .help = "of the rate after the warm-up; a cosine ends, at 0, with the steps",
+        .help =
+            "The decay of the learning rate after the warm-up; cosine reaches 0 at the last step.",
     },
     {
         .section = "optimizer",
         .key = "betas",
         .type = &value_betas,
         .standard = "[0.9, 0.999]",
-        .help = "of adamw: what its two moments keep from step to step",
+        .help = "The two betas of adamw: how much of its moments is kept from step to step.",
     },
     {
         .section = "optimizer",
@@ -965,7 +977,7 @@ const struct option option_table[] = {
         .offset = AT(optimizer.eps),
         .max = 1,
         .standard = "1e-8",
-        .help = "of adamw: added to what an update is divided by",
+        .help = "The epsilon of adamw, which is added to the divisor of an update.",
     },
     {
         .section = "optimizer",
@@ -974,7 +986,8 @@ const struct option option_table[] = {
         .offset = AT(optimizer.weight_decay),
         .max = 1000,
         .standard = "0",
-        .help = "of every parameter; decoupled from the gradient with adamw, part of it with sgd",
+        .help = "The weight decay of every parameter; decoupled from the gradient with adamw, part "
+                "of it with sgd.",
     },
     {
         .section = "optimizer",
@@ -983,7 +996,7 @@ const struct option option_table[] = {
         .offset = AT(optimizer.momentum),
         .max = 1,
         .standard = "0",
-        .help = "of sgd: what is kept of earlier gradients; 0 keeps no state",
+        .help = "The momentum of sgd; 0 keeps no state.",
     },
     {
         .section = "optimizer",
@@ -992,7 +1005,7 @@ const struct option option_table[] = {
         .offset = AT(optimizer.clip),
         .max = 1000000,
         .standard = "0",
-        .help = "the norm that all gradients together are scaled down to; 0 does not clip",
+        .help = "The norm to which all gradients together are clipped; 0 does not clip.",
     },
     {
         .section = "types",
@@ -1001,8 +1014,8 @@ const struct option option_table[] = {
         .offset = AT(types.parameters),
         .words = parameter_types,
         .standard = "compute",
-        .help = "in which parameters are updated; where model.dtype, what is computed in, is "
-                "another one, each has a master beside it, opt/master/PARAMETER",
+        .help = "The type in which parameters are updated. Where it is not model.dtype, each "
+                "parameter has a master copy, opt/master/PARAMETER.",
     },
     {
         .section = "types",
@@ -1011,7 +1024,7 @@ const struct option option_table[] = {
         .offset = AT(types.gradients),
         .words = update_types,
         .standard = "parameters",
-        .help = "of gradients summed over microbatches",
+        .help = "The type in which gradients are summed over microbatches.",
     },
     {
         .section = "types",
@@ -1020,7 +1033,8 @@ const struct option option_table[] = {
         .offset = AT(types.moments),
         .words = update_types,
         .standard = "parameters",
-        .help = "of the optimizer's other state; updates are computed in the parameters' type",
+        .help = "The type of the optimizer's other state; updates are computed in the type of the "
+                "parameters.",
     },
     {
         .section = "types",
@@ -1029,7 +1043,7 @@ const struct option option_table[] = {
         .offset = AT(types.reduce),
         .words = update_types,
         .standard = "parameters",
-        .help = "in which gradients are combined over devices",
+        .help = "The type in which gradients are reduced over devices.",
     },
     {
         .section = "loss_scale",
@@ -1038,8 +1052,8 @@ const struct option option_table[] = {
         .offset = AT(loss_scale.kind),
         .words = loss_scales,
         .standard = "none",
-        .help = "whether the loss is scaled before gradients are taken; a step whose gradients "
-                "are not finite is skipped, and a dynamic scale halved",
+        .help = "Whether the loss is scaled before gradients are taken. A step whose gradients are "
+                "not finite is skipped, and a dynamic scale is then halved.",
     },
     {
         .section = "loss_scale",
@@ -1049,7 +1063,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = 1 << 30,
         .standard = "65536",
-        .help = "the scale, or the one that a dynamic scale begins with",
+        .help = "The scale, or the first one of a dynamic scale.",
     },
     {
         .section = "loss_scale",
@@ -1060,7 +1074,8 @@ const struct option option_table[] = {
         .max = SCENARIO_STEPS_MAX,
         .standard = "2000",
         .unit = "steps",
-        .help = "that are not skipped, one after the other, until a dynamic scale is doubled",
+        .help = "The number of steps in a row without a skipped one after which a dynamic scale is "
+                "doubled.",
     },
     {
         .section = "zero",
@@ -1070,9 +1085,9 @@ const struct option option_table[] = {
         .min = 0,
         .max = 3,
         .standard = "0",
-        .help =
-            "cuts over one more axis: 1 the optimizer's state, 2 gradients too, 3 parameters too; "
-            "2 is 1 where there is one microbatch, as gradients do not outlive a step",
+        .help = "What is sharded over zero.axis too: 1 the optimizer's state, 2 also gradients, 3 "
+                "also parameters. 2 equals 1 where there is one microbatch, as gradients do not "
+                "outlive a step.",
     },
     {
         .section = "zero",
@@ -1080,8 +1095,8 @@ const struct option option_table[] = {
         .type = &value_axis,
         .offset = AT(zero.axis),
         .standard = "null",
-        .help = "the mesh axis, mostly one that cuts the batch; each array is cut along its "
-                "longest dimension that the axis divides",
+        .help = "The mesh axis of ZeRO, mostly one that shards the batch; each array is sharded "
+                "along its longest dimension that the axis divides.",
     },
     {
         .section = "zero",
@@ -1089,8 +1104,8 @@ const struct option option_table[] = {
         .type = &value_bool,
         .offset = AT(zero.reshard),
         .standard = "true",
-        .help = "of stage 3: gather parameters again for the backward phase (less memory, half as "
-                "many bytes again), or keep them from the forward one",
+        .help = "With stage 3, whether parameters are gathered again for the backward phase (less "
+                "memory, half as many bytes again) or kept from the forward phase.",
     },
     {
         .section = "zero",
@@ -1101,8 +1116,8 @@ const struct option option_table[] = {
         .max = SCENARIO_PREFETCH_MAX,
         .standard = "0",
         .unit = "layers",
-        .help = "of stage 3: how much earlier than a layer needs them its parameters are gathered, "
-                "which takes memory for longer",
+        .help = "With stage 3, how many layers ahead parameters are gathered; they take memory for "
+                "longer.",
     },
     {
         .section = "pipeline",
@@ -1110,7 +1125,7 @@ const struct option option_table[] = {
         .type = &value_axis,
         .offset = AT(pipeline.axis),
         .standard = "null",
-        .help = "the mesh axis along which stages lie; it cuts no array",
+        .help = "The mesh axis whose ranks hold the stages; it shards no array.",
     },
     {
         .section = "pipeline",
@@ -1118,7 +1133,8 @@ const struct option option_table[] = {
         .type = &value_name,
         .offset = AT(pipeline.schedule),
         .standard = "1F1B",
-        .help = "in which order each rank does what: shardsim show timetable all lists them",
+        .help = "The schedule: in which order each rank does what. 'shardsim show timetable all' "
+                "lists them.",
     },
     {
         .section = "pipeline",
@@ -1128,7 +1144,8 @@ const struct option option_table[] = {
         .min = 0,
         .max = 65536,
         .standard = "0",
-        .help = "virtual stages of each rank; 0: as many as the schedule is made for",
+        .help = "The number of virtual stages of each rank; 0 means as many as the schedule is "
+                "made for.",
     },
     {
         .section = "pipeline",
@@ -1136,7 +1153,8 @@ const struct option option_table[] = {
         .type = &value_layers,
         .offset = AT(pipeline.layers),
         .standard = "null",
-        .help = "how many layers each stage has, from the first stage on; null: as even as can be",
+        .help = "The number of layers of each stage, from the first one on; null means as even as "
+                "can be.",
     },
     {
         .section = "pipeline",
@@ -1144,29 +1162,27 @@ const struct option option_table[] = {
         .type = &value_places,
         .offset = AT(pipeline.places),
         .standard = "[]",
-        .help = "what lies in which stage by name, from 0; the first pattern that is found counts. "
-                "By default what is before the layers lies in the first stage, what is behind in "
-                "the last",
+        .help = "The stage, from 0, of what a name pattern matches; the first match counts. By "
+                "default what comes before the layers is in the first stage, and what follows them "
+                "in the last.",
     },
     {
         .key = "recompute",
         .type = &value_recompute,
         .standard = "none",
-        .help =
-            "what the backward phase computes again instead of keeping it: selective attention, "
-            "full all that is inside a layer, or values of the forward phase whose names a pattern "
-            "is found in; in a map, of each every-th group of so many layers, up to the first so "
-            "many, but for values that patterns of keep are found in; whole: also what nobody "
-            "reads "
-            "again, as where a layer is called a second time",
+        .help = "What the backward phase computes again instead of keeping it. selective: "
+                "attention; full: all inside a layer; a list: forward values whose names match a "
+                "pattern. In a map, every: of each every-th group of so many layers; first: up to "
+                "the first so many; keep: except values that match; whole: also what nobody reads "
+                "again, as where a layer is called a second time.",
     },
     {
         .key = "hardware",
         .type = &value_cluster,
         .offset = AT(hardware),
         .standard = "null",
-        .help = "the cluster that a plan's time is of: a name, as 'shardsim show hardware' lists "
-                "them, or the path of a file (docs/hardware.md)",
+        .help = "The cluster for which a plan's time is modelled: a name that 'shardsim show "
+                "hardware' lists, or the path of a file (docs/hardware.md).",
     },
     {
         .key = "slices",
@@ -1175,7 +1191,7 @@ const struct option option_table[] = {
         .min = 1,
         .max = INT32_MAX,
         .standard = "1",
-        .help = "equal ones that the devices lie in, where the cluster's links are a torus",
+        .help = "The number of equal slices of devices, where the cluster's links are a torus.",
     },
     {
         .key = "placement",
@@ -1184,8 +1200,8 @@ const struct option option_table[] = {
         .words = placements,
         .standard = "follow",
         .help =
-            "of what nobody asked for: follow takes mesh axes only where rules, constraints and "
-            "operands bring them; search looks for the fewest bytes, or by price the least time",
+            "How arrays are sharded that no rule names: follow takes mesh axes only from rules, "
+            "constraints and operands; search minimizes bytes, or with price: time the time.",
     },
     {
         .key = "price",
@@ -1193,9 +1209,9 @@ const struct option option_table[] = {
         .offset = AT(price),
         .words = prices,
         .standard = "bytes",
-        .help = "what ways from one sharding to another are compared by, and layouts of a search: "
-                "bytes that devices receive, or time on the cluster that hardware names; of both "
-                "choices the faster step is then taken",
+        .help = "What reshards and the layouts of a search are compared by: the bytes that devices "
+                "receive, or the time on the cluster of hardware. The faster of the two steps is "
+                "then taken.",
     },
     {
         .key = "rules",
@@ -1203,43 +1219,43 @@ const struct option option_table[] = {
         .offset = AT(rules),
         .words = rules_from,
         .standard = "params",
-        .help =
-            "where specs of parameters come from: the list in params, or (auto) their shapes, for "
-            "mesh axes named dp, fsdp, sp, tp",
+        .help = "Where the specs of parameters come from: the list in params, or (auto) their "
+                "shapes, for mesh axes named dp, fsdp, sp and tp.",
     },
     {
         .key = "params",
         .type = &value_params,
         .standard = "[]",
-        .help = "how parameters are sharded; the first pattern found in a name wins, and a name "
-                "without "
-                "one is an error: [.*, []] at the end replicates what is left",
+        .help = "How parameters are sharded. The first pattern found in a name wins, and a name "
+                "that none matches is an error; [.*, []] at the end replicates the rest.",
     },
     {
         .key = "axes",
         .type = &value_axes,
         .standard = "{}",
-        .help = "mesh axes that shard a logical axis (batch, seq, ... or a dim of graph) of inputs",
+        .help = "The mesh axes that shard a logical axis (batch, seq, ... or a dimension of graph) "
+                "of inputs.",
     },
     {
         .key = "partition_axis",
         .type = &value_partition_axis,
         .standard = "null",
-        .help = "names that specs may have in the place of mesh axes: batch, query_sequence, head, "
-                "...; {} is batch [fsdp, dp], sequences sp, heads, mlp and vocab tp, expert ep; "
-                "mode: generation takes the generation_ ones",
+        .help = "Names that specs may have in place of mesh axes: batch, query_sequence, head, ... "
+                "{} means batch over [fsdp, dp], sequences over sp, heads, mlp and vocab over tp, "
+                "expert over ep; mode: generation takes the generation_ ones.",
     },
     {
         .key = "constraints",
         .type = &value_constraints,
         .standard = "[]",
-        .help = "how activations are sharded where `axes` does not say enough; first match wins",
+        .help =
+            "How activations are sharded where `axes` does not say enough; the first match wins.",
     },
     {
         .key = "algorithms",
         .type = &value_algorithms,
         .standard = "{}",
-        .help = "algorithm for a kind of collective, such as {all-reduce: ring}",
+        .help = "The algorithm of a kind of collective, such as {all-reduce: ring}.",
     },
     {
         .section = "straggler",
@@ -1249,7 +1265,7 @@ const struct option option_table[] = {
         .min = 0,
         .max = INT32_MAX,
         .standard = "0",
-        .help = "its position in the mesh",
+        .help = "The position of the slower device in the mesh.",
     },
     {
         .section = "straggler",
@@ -1258,7 +1274,7 @@ const struct option option_table[] = {
         .offset = AT(straggler.compute),
         .max = 1000000,
         .standard = "null",
-        .help = "how many times as long its computations take; null: no longer",
+        .help = "How many times as long its computations take; null means no longer.",
     },
     {
         .section = "straggler",
@@ -1267,7 +1283,8 @@ const struct option option_table[] = {
         .offset = AT(straggler.links),
         .max = 1000000,
         .standard = "null",
-        .help = "how many times as long the transfers take that it takes part in; null: no longer",
+        .help = "How many times as long the transfers take that it takes part in; null means no "
+                "longer.",
     },
     {
         .section = "limits",
@@ -1275,7 +1292,7 @@ const struct option option_table[] = {
         .type = &value_bytes,
         .offset = AT(memory_limit_bytes),
         .standard = "null",
-        .help = "of one device; null: no limit",
+        .help = "The memory of one device; null means no limit.",
     },
     {
         .section = "transfers",
@@ -1283,7 +1300,8 @@ const struct option option_table[] = {
         .type = &value_rate,
         .offset = AT(transfers.bytes_per_s),
         .standard = "200GB/s",
-        .help = "into each device, about that of one accelerator's links to its neighbours",
+        .help = "The rate of transfers into each device, by default about that of one "
+                "accelerator's links to its neighbours.",
     },
     {
         .section = "transfers",
@@ -1291,7 +1309,7 @@ const struct option option_table[] = {
         .type = &value_time,
         .offset = AT(transfers.latency_ns),
         .standard = "5us",
-        .help = "before the first byte",
+        .help = "The latency before the first byte.",
     },
     {
         .key = "tolerance",
@@ -1299,8 +1317,8 @@ const struct option option_table[] = {
         .offset = AT(tolerance),
         .max = 1,
         .standard = "null",
-        .help =
-            "max |a-b| / max |b| that results may have, besides the error bound of each element",
+        .help = "The largest max |a-b| / max |b| of results, in addition to the error bound of "
+                "each element.",
     },
     {
         .key = "seed",
@@ -1309,7 +1327,7 @@ const struct option option_table[] = {
         .min = 0,
         .max = INT64_MAX,
         .standard = "0",
-        .help = "of parameters and inputs",
+        .help = "The seed of parameters and inputs.",
     },
 };
 const size_t option_count = COUNT(option_table);

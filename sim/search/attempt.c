@@ -223,7 +223,7 @@ static void set_params(struct sets *s, struct text *out)
              "[tp]], ['.*', []]]");
 }
 
-/* What lies between layers is whole, or cut along the sequence. */
+/* Activations between layers are replicated, or sharded along the sequence. */
 static void set_constraints(struct sets *s, struct text *out)
 {
     const char *dp = batch_axes(s);

@@ -49,9 +49,9 @@ static const struct {
     const char *const *words; /* of values; NULL: numbers */
     const char *help;
 } choices[SPACE_NCHOICES] = {
-    [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are cut"},
+    [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are sharded"},
     [SPACE_PP] = {"pp", "p", NULL, "ranks of a pipeline"},
-    [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is cut, zigzag"},
+    [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is sharded, zigzag"},
     [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
     [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
     [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},

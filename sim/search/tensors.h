@@ -43,7 +43,7 @@ struct tensors_kind {
 };
 
 struct tensors_way {
-    uint32_t batch; /* bit a: axis a cuts the batch */
+    uint32_t batch; /* bit a: axis a shards the batch */
     struct tensors_spec specs[TENSORS_KINDS_MAX];
 };
 
@@ -63,10 +63,10 @@ struct tensors_plan {
 
 /* The textbook's ways, of the tensors that are searched. */
 enum tensors_textbook {
-    TENSORS_DATA,   /* whole on each device; the batch is sharded over all axes */
+    TENSORS_DATA,   /* replicated; the batch is sharded over all axes */
     TENSORS_FSDP,   /* each sharded over all axes, and the batch, too */
     TENSORS_TENSOR, /* Megatron's columns and rows, over all axes */
-    TENSORS_BOTH,   /* the same over all axes but the first, which cuts the batch */
+    TENSORS_BOTH,   /* the same over all axes but the first, which shards the batch */
     TENSORS_NTEXTBOOK
 };
 

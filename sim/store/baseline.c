@@ -9,28 +9,45 @@
 #include "report/traffic.h"
 #include "store/baseline_fields.h"
 
-#define ARRAY(key, is_text) {#key, is_text, offsetof(struct baseline_array, key)}
-#define COLLECTIVE(key, is_text) {#key, is_text, offsetof(struct baseline_collective, key)}
-#define TOTAL(key) {#key, false, offsetof(struct baseline_totals, key)}
+#define ARRAY(key, is_text)                                 \
+    {                                                       \
+#key, is_text, offsetof(struct baseline_array, key) \
+    }
+#define COLLECTIVE(key, is_text)                                 \
+    {                                                            \
+#key, is_text, offsetof(struct baseline_collective, key) \
+    }
+#define TOTAL(key)                                         \
+    {                                                      \
+#key, false, offsetof(struct baseline_totals, key) \
+    }
 
 const struct baseline_field baseline_array_fields[] = {
-    ARRAY(kind, true),   ARRAY(name, true),   ARRAY(lies, true),
+    ARRAY(kind, true),   ARRAY(name, true),   ARRAY(sharding, true),
     ARRAY(count, false), ARRAY(bytes, false), {NULL, false, 0},
 };
 
 const struct baseline_field baseline_collective_fields[] = {
-    COLLECTIVE(phase, true),           COLLECTIVE(op, true),
-    COLLECTIVE(axes, true),            COLLECTIVE(where, true),
-    COLLECTIVE(groups, false),         COLLECTIVE(group_size, false),
-    COLLECTIVE(count, false),          COLLECTIVE(operand_bytes, false),
-    COLLECTIVE(result_bytes, false),   COLLECTIVE(received_bytes, false),
+    COLLECTIVE(phase, true),
+    COLLECTIVE(op, true),
+    COLLECTIVE(axes, true),
+    COLLECTIVE(where, true),
+    COLLECTIVE(groups, false),
+    COLLECTIVE(group_size, false),
+    COLLECTIVE(count, false),
+    COLLECTIVE(operand_bytes, false),
+    COLLECTIVE(result_bytes, false),
+    COLLECTIVE(received_bytes, false),
     {NULL, false, 0},
 };
 
 const struct baseline_field baseline_total_fields[] = {
-    TOTAL(received_bytes),    TOTAL(received_bytes_most),
-    TOTAL(peak_memory_bytes), TOTAL(peak_memory_bytes_most),
-    TOTAL(flops),             TOTAL(flops_most),
+    TOTAL(received_bytes),
+    TOTAL(received_bytes_most),
+    TOTAL(peak_memory_bytes),
+    TOTAL(peak_memory_bytes_most),
+    TOTAL(flops),
+    TOTAL(flops_most),
     {NULL, false, 0},
 };
 
@@ -98,13 +115,13 @@ static char *any_layer(const char *name)
     return text_take(&text);
 }
 
-int baseline_add_array(struct baseline *b, const char *kind, const char *name, const char *lies,
+int baseline_add_array(struct baseline *b, const char *kind, const char *name, const char *sharding,
                        uint64_t bytes, struct place place)
 {
-    struct baseline_array made = {strdup(kind), any_layer(name), strdup(lies), 1, bytes, place};
+    struct baseline_array made = {strdup(kind), any_layer(name), strdup(sharding), 1, bytes, place};
     struct baseline_array *item = NULL;
 
-    if (made.kind && made.name && made.lies) {
+    if (made.kind && made.name && made.sharding) {
         for (size_t i = 0; i < b->narrays; i++) {
             struct baseline_array *a = &b->arrays[i];
 
@@ -141,15 +158,20 @@ static int add_collectives(struct baseline *b, const struct traffic *t)
 {
     for (size_t r = 0; r < t->nrows; r++) {
         const struct traffic_row *row = &t->rows[r];
-        struct baseline_collective *c =
-            append(&b->collectives, &b->ncollectives, sizeof *c);
+        struct baseline_collective *c = append(&b->collectives, &b->ncollectives, sizeof *c);
 
         if (!c)
             return SHD_ENOMEM;
-        *c = (struct baseline_collective){
-            strdup(phase_names[row->phase]), strdup(row->op), strdup(row->axes), strdup(row->where),
-            row->groups, row->group_size, row->count, row->operand_bytes, row->result_bytes,
-            row->received_bytes};
+        *c = (struct baseline_collective){strdup(phase_names[row->phase]),
+                                          strdup(row->op),
+                                          strdup(row->axes),
+                                          strdup(row->where),
+                                          row->groups,
+                                          row->group_size,
+                                          row->count,
+                                          row->operand_bytes,
+                                          row->result_bytes,
+                                          row->received_bytes};
         if (!c->phase || !c->op || !c->axes || !c->where)
             return SHD_ENOMEM;
     }

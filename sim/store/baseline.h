@@ -24,9 +24,9 @@
 /* A parameter, an input, or a value with a constraint. */
 struct baseline_array {
     char *kind, *name;
-    char *lies;     /* the sharding: "[{dp}, {}]" */
-    uint128 count;  /* layers that have it */
-    uint128 bytes;  /* of a device's shard */
+    char *sharding;     /* "[{dp}, {}]" */
+    uint128 count;      /* layers that have it */
+    uint128 bytes;      /* of a device's shard */
     struct place place; /* of the rule that says so; no part of the baseline */
 };
 
@@ -64,7 +64,7 @@ struct baseline_file {
 SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
                                  const struct record *record, struct shd_error *err);
 SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,
-                                      const char *lies, uint64_t bytes, struct place place);
+                                      const char *sharding, uint64_t bytes, struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);

@@ -72,10 +72,10 @@ static void diff_array(struct differ *d, const struct baseline_array *was,
     struct text t = TEXT_INIT;
 
     text_addf(&t, "%s '%s' ", is->kind, is->name);
-    if (strcmp(was->lies, is->lies) != 0) {
-        text_addf(&t, "is sharded as %s, was %s", is->lies, was->lies);
-        add_axes(&t, ", no longer sharded over ", was->lies, is->lies);
-        add_axes(&t, ", now sharded over ", is->lies, was->lies);
+    if (strcmp(was->sharding, is->sharding) != 0) {
+        text_addf(&t, "is sharded as %s, was %s", is->sharding, was->sharding);
+        add_axes(&t, ", no longer sharded over ", was->sharding, is->sharding);
+        add_axes(&t, ", now sharded over ", is->sharding, was->sharding);
         text_add(&t, "; ");
     }
     text_addf(&t, "has %s bytes on a device", UINT128_DIGITS(is->bytes));
@@ -84,7 +84,7 @@ static void diff_array(struct differ *d, const struct baseline_array *was,
         add_more(&t, was->bytes, is->bytes);
     }
     if (is->count != was->count)
-        text_addf(&t, "; is there %s times, was %s", UINT128_DIGITS(is->count),
+        text_addf(&t, "; appears %s times, was %s", UINT128_DIGITS(is->count),
                   UINT128_DIGITS(was->count));
     say(d, is->place.file ? is->place : d->place, &t);
     text_fini(&t);
@@ -94,7 +94,7 @@ static void tell_array(struct differ *d, const struct baseline_array *a, const c
 {
     struct text t = TEXT_INIT;
 
-    text_addf(&t, "%s '%s', %s with %s bytes on a device, %s", a->kind, a->name, a->lies,
+    text_addf(&t, "%s '%s', %s with %s bytes on a device, %s", a->kind, a->name, a->sharding,
               UINT128_DIGITS(a->bytes), what);
     say(d, a->place.file ? a->place : d->place, &t);
     text_fini(&t);
@@ -114,8 +114,8 @@ static size_t find_array(const struct differ *d, const bool *taken, const struct
 
         if (taken[i] || !is_same_array(was, is))
             continue;
-        if (!exact ||
-            (!strcmp(was->lies, is->lies) && was->count == is->count && was->bytes == is->bytes))
+        if (!exact || (!strcmp(was->sharding, is->sharding) && was->count == is->count &&
+                       was->bytes == is->bytes))
             return i;
     }
     return d->was->narrays;
@@ -159,7 +159,7 @@ static void tell_collective(struct differ *d, const struct baseline_collective *
     struct text t = TEXT_INIT;
 
     add_collective(&t, c);
-    text_addf(&t, " is %s, %s time%s on %s bytes: %s bytes received %s over %s",
+    text_addf(&t, " is %s, %s time%s on %s bytes: %s %s bytes received over %s",
               is_new ? "new" : "gone", UINT128_DIGITS(c->count), c->count == 1 ? "" : "s",
               UINT128_DIGITS(c->operand_bytes), UINT128_DIGITS(c->received_bytes),
               is_new ? "more" : "fewer", c->axes);

@@ -137,14 +137,13 @@ static int refuse_overlap(const char *scenarios, const char *baselines, struct s
         status = is_within(&within, scenarios, &info, err);
     if (status == SHD_OK && within)
         return shd_error_set(err, SHD_EINVAL,
-                             "scenarios in '%.50s' and their baselines in '%.50s' would lie in "
+                             "scenarios in '%.50s' and their baselines in '%.50s' would be in "
                              "one another; expected folders apart",
                              scenarios, baselines);
     return status;
 }
 
-int baseline_folder_find(char **out, const char *scenarios, const char *root,
-                         struct shd_error *err)
+int baseline_folder_find(char **out, const char *scenarios, const char *root, struct shd_error *err)
 {
     struct text text = TEXT_INIT;
     char *path = NULL, *name = NULL, *made = NULL;

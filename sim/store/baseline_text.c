@@ -94,6 +94,8 @@ static const struct yaml_node *find(const struct yaml_node *map, const char *key
 {
     const struct yaml_node *node = map->kind == YAML_MAP ? yaml_find(map, key) : NULL;
 
+    if (!node && map->kind == YAML_MAP && !strcmp(key, "sharding"))
+        node = yaml_find(map, "lies"); /* its name in older baselines */
     if (node && node->kind == kind)
         return node;
     diag_error(diag, node ? node->place : map->place, "no '%s' as a baseline has it", key);

@@ -53,7 +53,7 @@ static const char *remedy(int code)
     case SQLITE_LOCKED:
         return "another program is writing to it; try again when that has ended";
     case SQLITE_NOTADB:
-        return "it is no database; expected a file that --save=FILE wrote";
+        return "it is not a database; expected a file that --save=FILE wrote";
     case SQLITE_CORRUPT:
         return "it is damaged; move it away, or bring back a copy";
     case SQLITE_FULL:

@@ -1,6 +1,6 @@
 /* Interleaved1F1B - 1F1B with several smaller stages a rank.
  *
- * Stage s lies on rank s mod p.  Microbatches go in rounds of about p, each round through all
+ * Stage s is on rank s mod p.  Microbatches go in rounds of about p, each round through all
  * stages of a rank before the next round ("depth first"), so that the ramps are as long as a stage,
  * which is 1/v of a rank's work.  A rank is two forwards further ahead for each rank behind it: one
  * while the microbatch goes there, one while its gradient comes back.

@@ -1,6 +1,6 @@
 /* LoopedBFS - several stages a rank, each of them with all microbatches at once.
  *
- * Stage s lies on rank s mod p, so that a microbatch goes round the ranks v times.  A rank does all
+ * Stage s is on rank s mod p, so that a microbatch goes round the ranks v times.  A rank does all
  * microbatches of one stage before its next stage ("breadth first"), then all backwards, from the
  * last stage and the last microbatch back.  The ramps are as long as a stage, which is 1/v of a
  * rank's work; all activations are alive at once, but a stage's weights are needed (and gathered,

@@ -39,19 +39,52 @@ static const char *behind(const char *whole, const char *name)
     }
 }
 
+/* What schedules are called elsewhere, and no name here begins with. */
+static const struct {
+    const char *called, *name;
+} other_names[] = {
+    {"zero-bubble", "ZBH1"},
+    {"pipedream-flush", "1F1B"},
+    {"one-forward-one-backward", "1F1B"},
+    {"breadth-first", "LoopedBFS"},
+    {"bfs", "LoopedBFS"},
+    {"virtual-pipeline", "Interleaved1F1B"},
+    {"vpp", "Interleaved1F1B"},
+    {"fill-drain", "GPipe"},
+};
+
+/* The name here of what is called otherwise elsewhere; NULL: none is. */
+static const char *name_of(const char *called)
+{
+    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++) {
+        const char *rest = behind(other_names[i].called, called);
+
+        if (rest && !*rest)
+            return other_names[i].name;
+    }
+    return NULL;
+}
+
+static int did_you_mean(const char *name, const char *meant, struct shd_error *err)
+{
+    return shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'; did you mean '%s'?",
+                         name, meant);
+}
+
 static int not_found(const char *name, struct shd_error *err)
 {
     char hint[NEAREST_HINT_MAX], names[160] = "";
     size_t length = 0;
     struct nearest near;
 
+    if (name_of(name))
+        return did_you_mean(name, name_of(name), err);
     nearest_init(&near, name);
     for (size_t i = 0; timetable_schedules[i]; i++) {
         const char *known = timetable_schedules[i]->name;
 
         if (*name && behind(known, name))
-            return shd_error_set(err, SHD_ENOTFOUND,
-                                 "there is no schedule '%.60s'; did you mean '%s'?", name, known);
+            return did_you_mean(name, known, err);
         nearest_add(&near, known);
         if (length < sizeof names)
             length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",

@@ -1,6 +1,6 @@
 /* timetable.h - what each rank of a pipeline does, in which order: a schedule as data.
  *
- * A model is cut into stages 0..nstages-1; a stage lies on one rank, and a rank may hold several.
+ * A model is split into stages 0..nstages-1; a stage is on one rank, and a rank may hold several.
  * A batch is cut into microbatches.  An action is a phase of one stage for one microbatch; each
  * rank does its actions strictly in order, one at a time, and waits where what an action needs is
  * not there yet (walk.h says who waits for whom).  A timetable holds no times and no sizes: those

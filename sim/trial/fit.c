@@ -99,7 +99,7 @@ static void add_zero_over(struct search *s, const char *axis)
     }
 }
 
-/* Over the axis that it has, or one that cuts the batch, or in a graph, which does not say which
+/* Over the axis that it has, or one that shards the batch, or in a graph, which does not say which
  * dimension that is, any. */
 static void add_zero(struct search *s)
 {

@@ -52,7 +52,7 @@ static void print_number(const struct compare_value *v, struct text *out)
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, struct text *out)
 {
     const struct compare_value *v = &rows->rows[row].values[c];
-    bool best = rows->rows[row].best[c];
+    bool best = compare_is_marked(rows, row, c, out);
     struct text value = TEXT_INIT;
 
     if (c == COMPARE_DEVICES) /* to the last one */

@@ -30,7 +30,7 @@ static void add_best(const struct compare_rows *rows, enum compare_id c, const c
     uint128 best = 0;
 
     for (size_t i = 0; i < rows->compare->nresults; i++) {
-        if (!rows->rows[i].best[c])
+        if (!compare_is_marked(rows, i, c, out))
             continue;
         text_add(&line, line.length ? ", " : what);
         compare_add_name(rows, i, &line);

@@ -1,9 +1,10 @@
 /* shd/partition.h - a function partitioned over a mesh: T5X's partition() and compile() on threads.
  *
  * A partitioned function takes arguments, each a tree of arrays on the devices of a store or a
- * static value, and gives results, each such a tree.  How they lie is said by axis resources: specs
- * for the tree or for its branches (shd/prefix.h).  A call brings every argument into its layout,
- * runs the function on every device, which sees its own shards, and hands out the results.
+ * static value, and gives results, each such a tree.  How they are sharded is said by axis
+ * resources: specs for the tree or for its branches (shd/prefix.h).  A call brings every argument
+ * into its layout, runs the function on every device, which sees its own shards, and hands out the
+ * results.
  *
  * The steps: shd_partition() binds resources to a function; shd_compile() adds what is known of the
  * arguments beforehand - names, types and shapes, and the static values themselves; a
@@ -119,9 +120,9 @@ SHD_API const void *shd_call_static(const struct shd_call *call, size_t arg);
 SHD_API struct shd_local shd_call_result(const struct shd_call *call, size_t result, size_t leaf);
 
 /* with_sharding_constraint(): the array laid out by a spec (NULL: replicated) of the context's
- * mesh.  All devices call it together.  Where it lies so already *out is *in; else out->data is
- * device memory of its own, to be freed by shd_device_free() or at the end of the call.  Errors of
- * shd_sharding_bind() and shd_sharding_check(); SHD_EUNSUPPORTED (a partial sum), SHD_EDEVMEM,
+ * mesh.  All devices call it together.  Where it is sharded so already *out is *in; else out->data
+ * is device memory of its own, to be freed by shd_device_free() or at the end of the call.  Errors
+ * of shd_sharding_bind() and shd_sharding_check(); SHD_EUNSUPPORTED (a partial sum), SHD_EDEVMEM,
  * SHD_ENOMEM, and those of a collective. */
 SHD_API SHD_MUST_CHECK int shd_call_constrain(struct shd_call *call, struct shd_local *out,
                                               const struct shd_local *in,

@@ -3,8 +3,8 @@
  * Queries, keys and values are cut into n equal blocks alike.  In step t every block of queries
  * attends to the keys that began t blocks before it, and goes on from what it has seen so far
  * by the running log-sum-exp; meanwhile keys and values move on by one block.  After n steps each
- * query has seen all.  On an axis of n devices that cuts the sequence a device holds two blocks of
- * keys at any time, and receives 2(n - 1) blocks, in the backward phase 4(n - 1)
+ * query has seen all.  On an axis of n devices that shards the sequence a device holds two blocks
+ * of keys at any time, and receives 2(n - 1) blocks, in the backward phase 4(n - 1)
  * (graph/ops/attention_reverse.c).  Liu et al. 2023, "Ring attention with blockwise transformers".
  *
  * SPDX-License-Identifier: Apache-2.0

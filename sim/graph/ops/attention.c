@@ -111,7 +111,7 @@ static bool check_before(struct graph *g, const char *name, const struct graph_n
         (n && n->op == GRAPH_ATTENTION && n->attr.attention.more &&
          n->inputs[0] == like->inputs[0] && !memcmp(n->dims, like->dims, sizeof like->dims)))
         return true;
-    graph_fail(g, SHD_EINVAL, "'%s' goes on from what is no attention of its queries with `more`",
+    graph_fail(g, SHD_EINVAL, "'%s' continues what is not an attention of its queries with `more`",
                name);
     return false;
 }

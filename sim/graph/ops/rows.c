@@ -41,7 +41,8 @@ static bool usable(const struct graph *graph, uint32_t src, uint32_t ids, uint32
            slots < graph->nnodes;
 }
 
-/* Whether tokens lie as their ids do: [batch, seq, width] or [batch, seq, choice, width]. */
+/* Whether tokens are sharded as their ids are: [batch, seq, width] or [batch, seq, choice, width].
+ */
 static bool lies_as_ids(const struct graph_node *src, const struct graph_node *ids)
 {
     return (src->rank == 3 || src->rank == 4) && ids->rank == 3 &&
@@ -62,8 +63,9 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
     node.inputs[2] = slots;
     if (!lies_as_ids(&graph->nodes[src], &graph->nodes[ids]) || expert_dim >= graph->ndims ||
         slot_dim >= graph->ndims)
-        return graph_fail(graph, SHD_EINVAL,
-                          "'%s' needs tokens that lie as their ids, with a width", name);
+        return graph_fail(
+            graph, SHD_EINVAL,
+            "'%s' needs tokens of the same batch and sequence as their ids, with a width", name);
     node.dtype = graph->nodes[src].dtype;
     node.dims[0] = expert_dim;
     node.dims[1] = slot_dim;
@@ -112,7 +114,7 @@ void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
 
     if (back == GRAPH_NONE)
         return;
-    g->nodes[back].gradient_of = n.inputs[0]; /* it is to lie as that does */
+    g->nodes[back].gradient_of = n.inputs[0]; /* it is to be sharded as that is */
     if (src.rank == 3)
         back = graph_reduce(g, name, SHD_SUM, back, src.dims, src.rank);
     reverse_add(r, n.inputs[0], back);

@@ -1,7 +1,7 @@
 /* Attention: batch, queries and heads may be cut; keys and the elements of a head are whole; key
  * heads follow the heads.  Of an attention by blocks queries and keys are cut alike, in whole
- * blocks. What tells what is seen lies as the queries and the keys do.  The gradients of k and v
- * are partial over what cuts the queries, but not over what cuts both.
+ * blocks. What says what is seen is sharded as the queries and the keys do.  The gradients of k and
+ * v are partial over what cuts the queries, but not over what cuts both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* Rotary embedding: pairs must be whole; positions may be cut, each device knows where its start,
- * or has them as data that lie alike.
+ * or has them as data that are sharded alike.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

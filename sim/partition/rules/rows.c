@@ -1,5 +1,6 @@
-/* Tokens to rows of experts, and back: the result is cut as is asked, the operand lies as it lies,
- * as its rows are pulled from wherever they are.  Only the width, which nobody moves, is cut alike.
+/* Tokens to rows of experts, and back: the result is sharded as is asked, the operand stays as it
+ * is, as its rows are pulled from wherever they are.  Only the width, which nobody moves, is cut
+ * alike.
  *
  * The ids are there for all tokens that may come to a device's rows: the slots of a group are
  * filled from the whole group.  Where rows go back to tokens, each device has the ids of its own.

@@ -74,8 +74,8 @@ SHD_API void shd_graph_output(struct shd_graph *graph, const char *name, int32_t
  * of all parameters and of the inputs.  Nothing can be added afterwards. */
 SHD_API void shd_graph_backward(struct shd_graph *graph);
 
-/* How an input, a parameter or a place is to lie: "[dp, null, tp]" or "P('dp', None, 'tp')".
- * Gradients lie as what they belong to. */
+/* How an input, a parameter or a place is to be sharded: "[dp, null, tp]" or "P('dp', None, 'tp')".
+ * Gradients are sharded as what they belong to. */
 struct shd_graph_spec {
     const char *name;
     const char *spec;
