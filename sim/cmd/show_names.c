@@ -178,7 +178,6 @@ static void add_node(struct names *names, const struct trial *trial, uint32_t i,
                         .shape = TEXT_INIT,
                         .sharding = TEXT_INIT,
                         .by = TEXT_INIT};
-    char words[512];
 
     if (!b || !row.kind)
         return; /* without a buffer it is part of another op */
@@ -188,8 +187,7 @@ static void add_node(struct names *names, const struct trial *trial, uint32_t i,
     for (uint32_t d = 0; d < node->rank; d++)
         text_addf(&row.shape, "%s%s %lld", d ? ", " : "", trial->graph->dims[node->dims[d]].name,
                   (long long)b->shape[d]);
-    shd_sharding_print(sharding, words, sizeof words);
-    text_add(&row.sharding, words);
+    program_add_sharding(trial->program, sharding, &row.sharding);
     add_reason(&row.by, &trial->shardings, i);
     row.bytes = bytes_of(sharding, b);
     add_row(names, &row);
