@@ -214,7 +214,8 @@ static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text,
     struct diag own = DIAG_INIT;
     int status = yaml_doc_parse(doc, first, text, length, &own);
 
-    if (status == SHD_EINVAL && memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
+    if (status == SHD_EINVAL && length > 0 &&
+        memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
         !memmem(text, length, "\nversion:", 9))
         diag_error(diag, first,
                    "this is not a scenario: no line begins with 'version:'; expected YAML such as "
