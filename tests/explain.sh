@@ -41,6 +41,7 @@ test_overview() {
     says out '^backward, layer 0$' "overview: what only one layer has"
     says line ' 7-9 mlp/up, mlp/gelu, mlp/down 10 all-reduce over tp, 2 times, 7.00 MiB: layers/\*/mlp/down sums' \
         "overview: ops in a row, a collective and its reason"
+    says out '^The input ct has the weights of the outputs in the loss' "overview: what ct is"
     [ "$(wc -l <"$tmp/out")" -le 30 ]
     ok $? "overview: a screen"
     # In wide lines, as longer numbers wrap sooner.
