@@ -704,6 +704,8 @@ libsim_la_SOURCES = \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
 	%D%/report/result.h \
+	%D%/report/result_colour.c \
+	%D%/report/result_colour.h \
 	%D%/report/result_json.c \
 	%D%/report/result_text.c \
 	%D%/report/saving.c \

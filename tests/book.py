@@ -332,15 +332,15 @@ EXERCISES = [
     ("rooflines 5", "rows for an H100", r5, "298; newer 295", "the older one takes 1e15 flops/s"),
     (
         "sharding 2",
-        "v4 4x4x4, bfloat16 [1024, 4096] cut twice: gathered over X; over X and Y; summed over Z",
+        "v4 4x4x4, bfloat16 [1024, 4096] sharded twice: gathered over X; over X and Y; summed over Z",
         s2,
         "23 us; 46 us; 190, newer 11.6 us",
-        "it drops (n-1)/n; 190 is of an array that is not cut",
+        "it drops (n-1)/n; 190 is of an array that is not sharded",
     ),
     ("sharding 3", "256 bytes gathered over X", s3, "2 us, latency", ""),
     (
         "sharding 4",
-        "a weight cut where it is summed over (v5p, 8192 x 32768, X = 4): gather it or sum results",
+        "a weight sharded where it is summed over (v5p, 8192 x 32768, X = 4): gather it or sum results",
         s4,
         "gathering is bound by compute from 2550 rows",
         "with (n-1)/n from 1913",

@@ -123,7 +123,7 @@ for command in init run plan compare check bench calibrate search explain replay
     completes "options of $command" "$(said $command)" $command --
 done
 # (and --spread, in builds with MPI)
-[ "$(said run | sed 's/--spread //')" = "--json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
+[ "$(said run | sed 's/--spread //')" = "--color --json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
 completes "subjects of show" 'array curves functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''

@@ -41,6 +41,7 @@ test_overview() {
     says out '^backward, layer 0$' "overview: what only one layer has"
     says line ' 7-9 mlp/up, mlp/gelu, mlp/down 10 all-reduce over tp, 2 times, 7.00 MiB: layers/\*/mlp/down sums' \
         "overview: ops in a row, a collective and its reason"
+    says out '^The input ct has the weights of the outputs in the loss' "overview: what ct is"
     [ "$(wc -l <"$tmp/out")" -le 30 ]
     ok $? "overview: a screen"
     # In wide lines, as longer numbers wrap sooner.
@@ -53,13 +54,10 @@ test_overview() {
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
     says line 'forward, layers 0..79 .*all-gather over tp, 1280 times' "overview: all of 80 layers"
     says line 'layers 19 of 4..76 [0-9]* send-recv over pp' "overview: what some layers have"
-    for file in llama3 llama3-405b deepseek-v3 mixtral-8x7b t5-11b; do
-        [ -f "$scenarios/$file.yaml" ] && path=$scenarios/$file.yaml || path=$scenarios/models/$file.yaml
-        set -- "$path"
-        [ $file = llama3-405b ] && set -- "$path" -S 8k
-        shardsim plan -q --json "$@"
+    for file in llama3 deepseek t5 mixtral; do
+        shardsim plan -q --json "$scenarios/$file.yaml"
         cp "$tmp/out" "$tmp/json"
-        COLUMNS=400 shardsim explain "$@"
+        COLUMNS=400 shardsim explain "$scenarios/$file.yaml"
         python3 "$tmp/adds_up.py" "$tmp/json" "$tmp/out" >"$tmp/wrong" 2>&1
         ok $? "overview, $file: its lines add up to what plan counts"
         diag <"$tmp/wrong"
@@ -136,8 +134,11 @@ test_scenario() {
     shardsim explain "$course/data.yaml" --ops
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
     says line 'is sharded so, with the batch' "explain: the batch sharded it so"
-    shardsim explain "$scenarios/kv_heads_replicated.yaml"
+    shardsim explain "$scenarios/kv_heads_replicated.yaml" --ops
     is 0 "an axis in parts: status 0"
+    says out 'sharded as \[{}, {}, {tp:(1)2}, {}\]' "an axis in parts: a part by its name"
+    ! grep -q 'tp:(1)2,tp:(2)4' "$tmp/out" && grep -q 'attn/q .*sharded as \[{}, {}, {tp}, {}\]' "$tmp/out"
+    ok $? "an axis in parts: all of them are the axis"
 }
 
 # The parts of device 0 and 1 before are the sum after.

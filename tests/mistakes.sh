@@ -192,10 +192,10 @@ test_others() {
     no "did you mean '--tensor-model-parallel-size'?" import --from megatron --devices 4 job.sh
     no "has 6 devices, and examples/step.hlo.txt has 4" replay examples/step.hlo.txt --mesh dp=3,tp=2
     no "expected axes as 'dp=2,tp=4'" replay examples/step.hlo.txt --mesh 2,2
-    no "expected its number, as 'shardsim runs list' tells it" runs show tensor-parallel
+    no "expected its number, as 'shardsim runs list' shows it" runs show tensor-parallel
     no "the last one is 1" runs show 9 --file=runs.db
     no "as in -s hardware=h100-sxm" trace --plan "$good"
-    no "as the lesson without --op tells them" explain "$good" --op mlp/up
+    no "as explain without --op numbers them" explain "$good" --op mlp/up
     no "or --set hardware=NAME" explain "$good" --roofline
     no "did you mean 'ring'?" explain collective all-reduce --algorithm rnig
     no "did you mean 'tiers.0.step'?" calibrate h100-sxm --constants tier.0.step --steps none

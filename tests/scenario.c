@@ -720,7 +720,7 @@ static const struct {
     {"context over no axis", HEADS "context: {axis: cp}\n",
      "5:17: error: axis 'cp' is not in the mesh (dp=2, tp=4)"},
     {"context over stages", HEADS "context: {axis: dp}\npipeline: {axis: dp}\n",
-     "5:17: error: tokens are to be dealt along 'dp', which holds the stages of the pipeline"},
+     "5:17: error: tokens are to be distributed over 'dp', which holds the stages of the pipeline"},
     {"ring without axis", HEADS "context: {method: ring}\n",
      "5:19: error: a ring without an axis; expected context.axis, a mesh axis"},
     {"order without axis", HEADS "context: {order: striped}\n",
@@ -1208,7 +1208,7 @@ static void test_options(void)
                 (option->required && option->standard) || !strstr(text_get(&help), option->help);
     }
     ok(nbad == 0, "options: every row is found, and in the help");
-    ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; of mlp, "
+    ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; for models mlp, "
                               "attention, block, transformer, gpt2, llama3, t5, mixtral, "
                               "deepseek; default 1\n") != NULL,
        "options: help tells type, range and default");

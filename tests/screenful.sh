@@ -71,6 +71,34 @@ for strategy in hybrid-fsdp tp-dp; do
     diag <"$tmp/wrong"
 done
 
+# Reports are as wide as COLUMNS says, and have the same words; colours are asked for, or a terminal's.
+for width in 60 120; do
+    COLUMNS=$width shardsim plan -q -S tp-dp "$model"
+    tr -s '\n ' '  ' <"$tmp/out" >"$tmp/words.$width"
+    cp "$tmp/out" "$tmp/$width"
+done
+cmp -s "$tmp/words.60" "$tmp/words.120" && [ "$(wc -l <"$tmp/120")" -lt "$(wc -l <"$tmp/60")" ]
+ok $? "COLUMNS: wide lines are fewer, with the same words"
+escape=$(printf '\033')
+shardsim plan -q "$scenarios/tensor_parallel.yaml"
+! grep -q "$escape" "$tmp/out"
+ok $? "colours: none in a file"
+cp "$tmp/out" "$tmp/plain"
+shardsim plan -q --color "$scenarios/tensor_parallel.yaml" -s limits.memory=1MiB
+is 1 "colours: what does not fit: status 1"
+says out "^$escape.1mcollectives$escape.0m  " "colours: titles are bold"
+says out "$escape.1;31m: does not fit$escape.0m\$" "colours: a bad verdict is red"
+shardsim plan -q --color "$scenarios/tensor_parallel.yaml"
+sed "s/$escape\[[0-9;]*m//g" "$tmp/out" | cmp -s - "$tmp/plain"
+ok $? "colours: nothing else differs"
+shardsim run -q --color=always "$scenarios/tensor_parallel.yaml"
+says out "^$escape.1mverified$escape.0m      $escape.32mok:$escape.0m " "colours: a good verdict is green"
+NO_COLOR=1 shardsim plan -q --color=auto "$scenarios/tensor_parallel.yaml"
+cmp -s "$tmp/out" "$tmp/plain"
+ok $? "colours: NO_COLOR"
+shardsim plan --color=red "$scenarios/tensor_parallel.yaml"
+is 2 "colours: another word: status 2"
+
 shardsim plan -q "$scenarios/tensor_parallel.yaml"
 ! grep -q folded "$tmp/out"
 ok $? "a few: nothing is folded"

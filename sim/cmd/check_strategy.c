@@ -185,7 +185,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     if (was)
         baseline_diff(&out->changes, was, &out->now, place);
     else
-        diag_error(&out->changes, place, "has no baseline; 'shardsim check --update' accepts it");
+        diag_error(&out->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
     return CMD_OK;
 }
 

@@ -178,7 +178,6 @@ static void add_node(struct names *names, const struct trial *trial, uint32_t i,
                         .shape = TEXT_INIT,
                         .sharding = TEXT_INIT,
                         .by = TEXT_INIT};
-    char words[512];
 
     if (!b || !row.kind)
         return; /* without a buffer it is part of another op */
@@ -188,8 +187,7 @@ static void add_node(struct names *names, const struct trial *trial, uint32_t i,
     for (uint32_t d = 0; d < node->rank; d++)
         text_addf(&row.shape, "%s%s %lld", d ? ", " : "", trial->graph->dims[node->dims[d]].name,
                   (long long)b->shape[d]);
-    shd_sharding_print(sharding, words, sizeof words);
-    text_add(&row.sharding, words);
+    program_add_sharding(trial->program, sharding, &row.sharding);
     add_reason(&row.by, &trial->shardings, i);
     row.bytes = bytes_of(sharding, b);
     add_row(names, &row);
@@ -231,6 +229,20 @@ static const struct {
              {"backward array", "backward"},
              {"optimizer array", "optimizer"}};
 
+/* A model without a loss of its own has one made of its outputs, by an input that it does not name.
+ */
+static bool has_cotangent(const struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        const char *name = text_get(&names->rows[i].name);
+
+        if (!strcmp(names->rows[i].kind, "input") && !strncmp(name, "ct", 2) &&
+            (!name[2] || name[2] == '/'))
+            return true;
+    }
+    return false;
+}
+
 static void print_text(const struct names *names, struct text *out)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -245,6 +257,8 @@ static void print_text(const struct names *names, struct text *out)
             text_addf(out, "%s%s\n", out->length ? "\n" : "", kinds[k].title);
             table_print(&table, 2, out);
         }
+        if (!strcmp(kinds[k].kind, "input") && has_cotangent(names))
+            text_add(out, "  ct: the weights of the outputs in the loss, the sum of out * ct\n");
         table_fini(&table);
     }
 }

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 #include "cmd/save.h"
 #include "cmd/work.h"
+#include "report/result_colour.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
 
@@ -20,10 +22,12 @@ struct options {
     bool json, verbose;
     int repeats, nthreads;
     const char *memory; /* NULL: the default */
-    uint32_t nfits;     /* strategies for which it was looked what would make them fit */
+    enum screen_colour colour;
+    struct screen screen;
+    uint32_t nfits; /* strategies for which it was looked what would make them fit */
 };
 
-enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE }; /* no short form */
+enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE, KEY_COLOUR }; /* no short form */
 
 #define REPEATS_MAX 1000000 /* more is a slip of the hand */
 #define THREADS_MAX 1024    /* of one device, far above the cores of a host */
@@ -46,6 +50,8 @@ static const struct argp_option option_table[] = {
      0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     SAVE_OPTION(KEY_SAVE),
+    {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
+     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
     {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
     {"verbose", 'v', NULL, 0, "List every kind of collective, where there are many", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
@@ -64,6 +70,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'v':
         o->verbose = true;
+        return 0;
+    case KEY_COLOUR:
+        if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
+            args_error(state, "--color is '%s'; expected auto, always or never", arg);
         return 0;
     case KEY_REPEAT:
         o->repeats = (int)args_parse_count("repeat", arg, 1, REPEATS_MAX, state);
@@ -93,6 +103,23 @@ static bool wants_fit(struct options *o, const struct work_item *item)
     log_note(&o->work.log, "what would fit is looked for of the first %d strategies only",
              FITS_MAX);
     return false;
+}
+
+static int add_report(const struct options *o, const struct result *result, struct text *text,
+                      struct shd_error *err)
+{
+    struct text plain = TEXT_INIT;
+    int status;
+
+    if (!o->screen.colour)
+        return result_text(result, text, err);
+    status = result_text(result, &plain, err);
+    if (status == SHD_OK)
+        result_add_coloured(text, text_get(&plain));
+    text_fini(&plain);
+    if (status == SHD_OK && text->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the report");
+    return status;
 }
 
 /* Try one strategy and add its report; returns the exit status. */
@@ -129,13 +156,14 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
         return cmd_exit_of(status);
     }
     result.verbose = o->verbose;
+    result.columns = o->screen.columns;
     saved = save_result(&o->save, &result, &o->work.log);
     if (saved != CMD_OK)
         return saved;
     whole = text->length;
     if (!json && text->length > 0)
         text_add(text, "\n");
-    status = json ? result_json(&result, json, &err) : result_text(&result, text, &err);
+    status = json ? result_json(&result, json, &err) : add_report(o, &result, text, &err);
     if (status == SHD_OK)
         return exit;
     text->length = whole; /* the reports before this one */
@@ -190,12 +218,13 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
                               mode == RECORD_PLANNED ? on_paper : children,
                               NULL,
                               NULL};
-    struct options o = {.json = false};
+    struct options o = {.colour = SCREEN_AUTO};
     int exit, saved;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
+    screen_init(&o.screen, stdout, o.colour);
     exit = mode == RECORD_PLANNED ? work_prepare(&o.work) : work_prepare_all(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);

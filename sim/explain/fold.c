@@ -12,10 +12,9 @@
 static void add_array(struct text *key, const struct program *program, uint32_t buffer)
 {
     const struct program_buffer *b = &program->buffers[buffer];
-    char layout[256];
 
-    shd_sharding_print(&b->sharding, layout, sizeof layout);
-    text_addf(key, "|%s", layout);
+    text_add(key, "|");
+    program_add_sharding(program, &b->sharding, key);
     for (uint32_t d = 0; d < b->rank; d++)
         text_addf(key, " %" PRId64, b->local[d]);
 }

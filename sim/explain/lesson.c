@@ -53,12 +53,11 @@ static void tell_array(const struct lesson *l, struct text *out, const char *tit
     const struct program_buffer *b = &l->record->program->buffers[buffer];
     bool whole = memcmp(b->shape, b->local, b->rank * sizeof b->shape[0]) == 0;
     struct text t = TEXT_INIT;
-    char layout[256];
 
-    shd_sharding_print(&b->sharding, layout, sizeof layout);
     text_addf(&t, "%s ", b->name);
     add_extents(&t, b->shape, b->rank);
-    text_addf(&t, "%s as %s", whole ? "" : " sharded", layout);
+    text_add(&t, whole ? " as " : " sharded as ");
+    program_add_sharding(l->record->program, &b->sharding, &t);
     if (!whole) {
         text_add(&t, ", ");
         add_extents(&t, b->local, b->rank);

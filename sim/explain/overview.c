@@ -290,9 +290,24 @@ static void add_all(struct page *p)
     end_line(p);
 }
 
+/* Whether the loss is made of the outputs by an input that the model does not name. */
+static bool has_cotangent(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->first_op; i++) {
+        const char *name = program->ops[i].name;
+
+        if (!strncmp(name, "ct", 2) && (!name[2] || name[2] == '/'))
+            return true;
+    }
+    return false;
+}
+
 static void add_foot(const struct lesson *l, struct text *out)
 {
     text_add(out, "\n");
+    if (has_cotangent(l->record->program))
+        wrap_add(out, l->width, 0, 0,
+                 "The input ct has the weights of the outputs in the loss, the sum of out * ct.");
     wrap_add(out, l->width, 0, 0,
              "Bytes are received in total, in all equal layers; numbers of ops are those of the "
              "first. More: --collectives, or --op N of one op, with layouts, transfers and other "

@@ -28,6 +28,7 @@
 #include <shd/reshard.h>
 #include <shd/sharding.h>
 
+#include "base/text.h"
 #include "base/uint128.h"
 #include "coll/coll.h"
 #include "kern/kernel.h"
@@ -326,6 +327,11 @@ bool program_reads_others(const struct program_op *op);
  * part of tp; cut if needed, returns the length of the whole text. */
 size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
                           char *buf, size_t size);
+
+/* Add the sharding of a buffer as shd_sharding_print() does, but an axis whose parts are all there,
+ * in their order, by the name people gave it: "[{tp}, {}]", not "[{tp:(1)2,tp:(2)4}, {}]". */
+void program_add_sharding(const struct program *program, const struct shd_sharding *sharding,
+                          struct text *out);
 
 /* The word people use for the step: "all-gather", "slice", "exchange". */
 const char *program_step_name(const struct program_op *op);

@@ -125,6 +125,63 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
     return used;
 }
 
+/* How many of the axes from the first on are all parts of one asked axis, in their order; 0 where
+ * it is not. */
+static size_t parts_of_whole(const struct program *program, const uint8_t *axes, size_t naxes)
+{
+    uint8_t asked = program->asked_axis[axes[0]];
+    int32_t size = 1;
+    size_t n = 0;
+
+    while (n < naxes && program->asked_axis[axes[n]] == asked &&
+           (n == 0 || axes[n] == axes[n - 1] + 1))
+        size *= shd_mesh_axis_size(program->mesh, axes[n++]);
+    return size == shd_mesh_axis_size(program->asked_mesh, asked) ? n : 0;
+}
+
+static void add_dim_axes(const struct program *program, const uint8_t *axes, size_t naxes,
+                         struct text *out)
+{
+    text_add(out, "{");
+    for (size_t i = 0; i < naxes;) {
+        size_t n = parts_of_whole(program, &axes[i], naxes - i);
+
+        text_addf(out, "%s%s", i ? "," : "",
+                  n ? shd_mesh_axis_name(program->asked_mesh, program->asked_axis[axes[i]])
+                    : shd_mesh_axis_name(program->mesh, axes[i]));
+        i += n ? n : 1;
+    }
+    text_add(out, "}");
+}
+
+void program_add_sharding(const struct program *program, const struct shd_sharding *sharding,
+                          struct text *out)
+{
+    uint8_t partial[SHD_MESH_AXES_MAX];
+    char words[512], *op;
+    size_t n = 0;
+
+    shd_sharding_print(sharding, words, sizeof words);
+    if (sharding->mesh != program->own_mesh || !program->own_mesh) {
+        text_add(out, words);
+        return;
+    }
+    text_add(out, "[");
+    for (size_t d = 0; d < sharding->rank; d++) {
+        text_add(out, d ? ", " : "");
+        add_dim_axes(program, sharding->dims[d].axes, sharding->dims[d].naxes, out);
+    }
+    text_add(out, "]");
+    for (uint8_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
+        if (sharding->partial >> a & 1)
+            partial[n++] = a;
+    op = n ? strstr(words, "] partial") : NULL;
+    if (op) { /* "] partial sum over {" */
+        text_add_bytes(out, op + 1, strcspn(op + 1, "{"));
+        add_dim_axes(program, partial, n, out);
+    }
+}
+
 uint32_t program_flops_axes(const struct program *program, const struct program_op *op)
 {
     uint32_t axes = 0;

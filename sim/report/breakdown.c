@@ -213,10 +213,11 @@ static void print_kinds(const struct breakdown *b, struct text *out)
 }
 
 /* The line that has `title`, and goes on below what follows it. */
-static void print_line(const char *title, struct text *line, struct text *out)
+static void print_line(const struct breakdown *b, const char *title, struct text *line,
+                       struct text *out)
 {
     text_add(out, title);
-    para_print(out, strlen(title), text_get(line));
+    para_print(out, b->columns, strlen(title), text_get(line));
     out->failed |= line->failed;
     text_fini(line);
 }
@@ -239,7 +240,7 @@ static void print_parts(const struct breakdown *b, const char *title, struct tex
     }
     if (rest > 0)
         text_addf(&line, ", others %s", units_print_bytes(bytes, sizeof bytes, rest));
-    print_line(title, &line, out);
+    print_line(b, title, &line, out);
 }
 
 static void print_transfer(const struct breakdown *b, struct text *out)
@@ -252,7 +253,7 @@ static void print_transfer(const struct breakdown *b, struct text *out)
     text_addf(&line, "%s read and written, for %s",
               units_print_bytes(bytes, sizeof bytes, b->transfer_bytes),
               b->program->ops[b->transfer].name);
-    print_line("  largest transfer: ", &line, out);
+    print_line(b, "  largest transfer: ", &line, out);
 }
 
 /* Model states, as formulas have them. */
@@ -271,7 +272,7 @@ static void print_states(const struct breakdown *b, struct text *out)
         if (b->states[order[i]] > 0)
             text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
                       units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
-    print_line("  states ", &line, out);
+    print_line(b, "  states ", &line, out);
 }
 
 /* What the runtime keeps is the cluster's own figure; a step that it alone makes too large has no
@@ -303,7 +304,7 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
     if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
         text_addf(&line, "; -s limits.memory=%s lists what would fit",
                   units_print_bytes_exact(limit, sizeof limit, (uint64_t)room));
-    print_line("  besides: ", &line, out);
+    print_line(b, "  besides: ", &line, out);
 }
 
 void breakdown_text(const struct breakdown *breakdown, const struct record *record,

@@ -40,6 +40,7 @@ struct breakdown {
     uint32_t nparts;
     uint32_t transfer;      /* op that has most bytes in hand; PROGRAM_NONE: nothing is sent */
     uint128 transfer_bytes; /* read and written by it */
+    size_t columns;         /* of a line of text; 0, as it begins: 80 */
 };
 
 /* Walk the step.  SHD_ENOMEM; free with breakdown_fini() either way. */

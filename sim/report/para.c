@@ -10,11 +10,11 @@
 void para_add(struct para *p, const char *item, size_t nbytes)
 {
     struct text shown = TEXT_INIT;
-    size_t length;
+    size_t length, columns = p->columns ? p->columns : PARA_COLUMNS;
 
     escape_add_bytes(&shown, item, nbytes);
     length = shown.length;
-    if (p->column > p->indent && p->column + 1 + length > PARA_COLUMNS) {
+    if (p->column > p->indent && p->column + 1 + length > columns) {
         text_addf(p->out, "\n%*s", (int)p->indent, "");
         p->column = p->indent;
     } else if (p->column > p->indent) {
@@ -27,9 +27,9 @@ void para_add(struct para *p, const char *item, size_t nbytes)
     text_fini(&shown);
 }
 
-void para_print(struct text *out, size_t indent, const char *sentence)
+void para_print(struct text *out, size_t columns, size_t indent, const char *sentence)
 {
-    struct para p = {out, indent, indent};
+    struct para p = {out, columns, indent, indent};
 
     while (*sentence) {
         size_t length = strcspn(sentence, " ");

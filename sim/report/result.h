@@ -19,6 +19,7 @@ struct result {
     uint64_t tokens; /* of a step; 0: not known */
     const struct record *record;
     struct saving saving;  /* against a search, where one was made */
+    size_t columns;        /* text: of a line; 0: 80 */
     bool verbose;          /* text: every kind of collective, whatever their number */
     const struct fit *fit; /* where it does not; NULL: not looked for */
 };

@@ -35,15 +35,16 @@ static void print_head(const struct result *result, struct text *out)
         escape_add(out, result->strategy);
     }
     text_addf(out, "\n  %-9s ", r->mode == RECORD_PLANNED ? "planned" : "executed");
-    para_print(out, 12, result->what);
+    para_print(out, result->columns, 12, result->what);
     text_add(out, "  mesh      ");
     escape_add(out, mesh[0] ? mesh : "of no axes");
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
 }
 
-static void print_sums(const char *what, const struct traffic_sum *sums, size_t n, struct text *out)
+static void print_sums(const char *what, const struct traffic_sum *sums, size_t n, size_t columns,
+                       struct text *out)
 {
-    struct para p = {out, VALUE_COLUMN, VALUE_COLUMN};
+    struct para p = {out, columns, VALUE_COLUMN, VALUE_COLUMN};
     char bytes[UNITS_TEXT_MAX], item[256];
 
     if (n == 0)
@@ -57,16 +58,17 @@ static void print_sums(const char *what, const struct traffic_sum *sums, size_t 
     text_add(out, "\n");
 }
 
-static void print_totals(const struct traffic *t, const struct record *r, struct text *out)
+static void print_totals(const struct traffic *t, const struct record *r, size_t columns,
+                         struct text *out)
 {
     char bytes[UNITS_TEXT_MAX];
     uint128 total = record_received(r);
 
     text_addf(out, "\nreceived      %s in total, %s bytes\n",
               units_print_bytes(bytes, sizeof bytes, total), UINT128_DIGITS(total));
-    print_sums("by axis", t->by_axis, t->nby_axis, out);
-    print_sums("by op", t->by_op, t->nby_op, out);
-    print_sums("by phase", t->by_phase, t->nby_phase, out);
+    print_sums("by axis", t->by_axis, t->nby_axis, columns, out);
+    print_sums("by op", t->by_op, t->nby_op, columns, out);
+    print_sums("by phase", t->by_phase, t->nby_phase, columns, out);
 }
 
 /* mean / max over the devices, and which of them has the most where they differ. */
@@ -90,7 +92,7 @@ static void print_balance(const char *what, const struct record *r, const uint12
 #define USES_COLUMN 20 /* where the words about memory begin */
 
 /* What is alive at the peak of a training step, the most first. */
-static void print_uses(const struct program *program, struct text *out)
+static void print_uses(const struct program *program, size_t columns, struct text *out)
 {
     struct program_memory memory;
     struct text line = TEXT_INIT;
@@ -113,12 +115,12 @@ static void print_uses(const struct program *program, struct text *out)
         bound = next;
     }
     text_addf(out, "%*s", USES_COLUMN, "");
-    para_print(out, USES_COLUMN, text_get(&line));
+    para_print(out, columns, USES_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
 
-static void print_balances(const struct record *r, struct text *out)
+static void print_balances(const struct record *r, size_t columns, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
     print_balance("flops", r, r->flops, false, out);
@@ -132,7 +134,7 @@ static void print_balances(const struct record *r, struct text *out)
     if (r->program->nranks > 1)
         ranks_text(r->program, out);
     else if (program_has_state(r->program))
-        print_uses(r->program, out);
+        print_uses(r->program, columns, out);
 }
 
 /* A share of the work below which its repetition is not worth a line: every device sums the
@@ -202,14 +204,16 @@ static int print_breakdown(const struct result *result, struct text *out, struct
     if (r->mode != RECORD_PLANNED || !program_has_state(r->program))
         return SHD_OK;
     status = breakdown_init(&breakdown, r->program, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        breakdown.columns = result->columns;
         breakdown_text(&breakdown, r, result->memory_limit_bytes, result->verbose, out);
+    }
     breakdown_fini(&breakdown);
     return status;
 }
 
 /* Only where it is not what it usually is. */
-static void print_memory_kind(const struct record *r, struct text *out)
+static void print_memory_kind(const struct record *r, size_t columns, struct text *out)
 {
     char line[256];
 
@@ -217,7 +221,7 @@ static void print_memory_kind(const struct record *r, struct text *out)
         return;
     snprintf(line, sizeof line, "from %s: %s", r->memory.kind, r->memory.why);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "device memory");
-    para_print(out, VALUE_COLUMN, line);
+    para_print(out, columns, VALUE_COLUMN, line);
 }
 
 static const char *kind_name(enum program_result_kind kind)
@@ -325,7 +329,7 @@ static void print_drift(const struct record *r, uint64_t nopen, struct text *out
                   (unsigned long long)nopen_first, (unsigned long long)nopen);
 }
 
-static void print_verify(const struct record *r, struct text *out)
+static void print_verify(const struct record *r, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
     uint64_t nopen = 0;
@@ -352,13 +356,13 @@ static void print_verify(const struct record *r, struct text *out)
         text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
     print_beside_unsharded(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
-    para_print(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, columns, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
     print_wrong(r, out);
 }
 
-static void print_training(const struct record_training *t, struct text *out)
+static void print_training(const struct record_training *t, size_t columns, struct text *out)
 {
     double least = t->losses ? t->losses[0] : 0;
     struct text line = TEXT_INIT;
@@ -376,7 +380,7 @@ static void print_training(const struct record_training *t, struct text *out)
     if (t->nsteps > 1)
         text_addf(&line, " -> %.4g", t->grad_norms[t->nsteps - 1]);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "loss");
-    para_print(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, columns, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
@@ -403,13 +407,13 @@ static void print_placement(const struct result *result, struct text *out)
 
     if (result->record->program->note) {
         text_addf(out, "\n%-*s", VALUE_COLUMN, "note");
-        para_print(out, VALUE_COLUMN, result->record->program->note);
+        para_print(out, result->columns, VALUE_COLUMN, result->record->program->note);
     }
     if (!result->saving.known)
         return;
     saving_text(&result->saving, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "placement");
-    para_print(out, VALUE_COLUMN, text_get(&line));
+    para_print(out, result->columns, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
 }
@@ -444,22 +448,23 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     print_head(result, out);
     if (r->modelled)
         modelled_text(out, r, result->tokens);
-    collectives_text(&traffic, result->verbose, PARA_COLUMNS, out);
-    print_totals(&traffic, r, out);
-    print_balances(r, out);
+    collectives_text(&traffic, result->verbose, result->columns ? result->columns : PARA_COLUMNS,
+                     out);
+    print_totals(&traffic, r, result->columns, out);
+    print_balances(r, result->columns, out);
     status = print_uneven(r, out, err);
     print_work(r, out);
     if (status == SHD_OK)
         status = print_breakdown(result, out, err);
     print_memory(result, out);
-    print_memory_kind(r, out);
+    print_memory_kind(r, result->columns, out);
     if (r->mode == RECORD_EXECUTED)
         print_measured(r, out);
     if (r->replay && status == SHD_OK)
         status = replayed_text(out, r, err);
-    print_training(&r->training, out);
+    print_training(&r->training, result->columns, out);
     if (r->verified)
-        print_verify(r, out);
+        print_verify(r, result->columns, out);
     print_placement(result, out);
     traffic_fini(&traffic);
     if (status != SHD_OK)
