@@ -135,9 +135,9 @@ static void add_name(const struct program_op *op, struct text *out)
 
 static bool has_name(const struct text *names, const char *name)
 {
-    size_t length = strlen(name);
+    size_t length = strlen(name); /* 0 where there was no memory for it */
 
-    for (const char *at = text_get(names); (at = strstr(at, name)); at++) {
+    for (const char *at = text_get(names); length > 0 && (at = strstr(at, name)); at++) {
         bool begins = at == names->data || at[-1] == ' ';
 
         if (begins && (at[length] == ',' || at[length] == '\0'))
