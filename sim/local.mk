@@ -372,6 +372,8 @@ libsim_la_SOURCES = \
 	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
+	%D%/kern/cut.c \
+	%D%/kern/cut.h \
 	%D%/kern/data.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
@@ -608,6 +610,8 @@ libsim_la_SOURCES = \
 	%D%/query/train_step_trial.h \
 	%D%/ranks/farm.c \
 	%D%/ranks/farm.h \
+	%D%/ranks/pieces.c \
+	%D%/ranks/pieces.h \
 	%D%/ranks/ranks.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
@@ -829,6 +833,8 @@ libsim_la_SOURCES = \
 	%D%/trial/graph.c \
 	%D%/trial/moved.c \
 	%D%/trial/moved.h \
+	%D%/trial/reference.c \
+	%D%/trial/reference.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \

@@ -1,6 +1,7 @@
 /* Random programs whose devices are spread over ranks: every result has the bits that it has in one
- * process, and the record is the same.  Started by mpirun (tests/ranks.sh); by itself there is one
- * rank.
+ * process, and the record is the same.  So has the unsharded computation that they are verified by,
+ * of which each rank computes and keeps a share.  Started by mpirun (tests/ranks.sh); by itself
+ * there is one rank.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +16,7 @@
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "tap.h"
+#include "trial/verify.h"
 #include "walk/walk.h"
 
 #define SEED 1801
@@ -110,6 +112,129 @@ static bool all(bool is)
     return differs == 0;
 }
 
+/* ---- the unsharded computation ---- */
+
+/* Arrays of any size are shared. */
+#define LEAST 1
+
+static struct verify_opts reference_options(const struct random_program *p, bool shared)
+{
+    return (struct verify_opts){
+        .ndevices = shd_mesh_size(p->mesh), .nthreads = 1, .shared = shared, .least = LEAST};
+}
+
+static bool same_array(const struct reference_array *alone, const struct reference_array *shared,
+                       uint32_t size)
+{
+    uint64_t n = alone->lies.outer * alone->lies.rows * alone->lies.inner;
+    struct reference_whole whole;
+    bool is;
+
+    if (reference_gather(&whole, shared, size, NULL) != SHD_OK)
+        return false;
+    is = same(alone->values, whole.values, n * size) && !alone->allowed == !whole.allowed &&
+         (!whole.allowed || same(alone->allowed, whole.allowed, n * sizeof(double)));
+    reference_drop(&whole);
+    return is;
+}
+
+/* What the ranks that share a reference did and kept, against one process. */
+static struct totals {
+    uint64_t alone_flops, flops, most_flops, alone_bytes, most_bytes;
+} totals;
+
+static void add_work(const struct reference_work *alone, const struct reference_work *mine)
+{
+    uint64_t flops = mine->flops;
+    int64_t most_flops = (int64_t)mine->flops, most_bytes = (int64_t)mine->peak_bytes;
+
+    ranks_merge(&flops, sizeof flops, RANKS_SUM);
+    ranks_merge(&most_flops, sizeof most_flops, RANKS_MOST);
+    ranks_merge(&most_bytes, sizeof most_bytes, RANKS_MOST);
+    totals.alone_flops += alone->flops;
+    totals.flops += flops;
+    totals.most_flops += (uint64_t)most_flops;
+    totals.alone_bytes += alone->peak_bytes;
+    totals.most_bytes += (uint64_t)most_bytes;
+}
+
+static bool same_checks(const struct record *a, const struct record *b)
+{
+    for (uint32_t r = 0; r < a->nchecks; r++) {
+        const struct record_check *x = &a->checks[r], *y = &b->checks[r];
+
+        if (!same(&x->error, &y->error, sizeof x->error) || x->nopen != y->nopen ||
+            !same(&x->relative, &y->relative, sizeof x->relative) ||
+            (x->error > 0 && (x->at != y->at || x->device != y->device)))
+            return false;
+    }
+    return a->nchecks == b->nchecks && a->nsteps == b->nsteps && a->step.error == b->step.error;
+}
+
+/* The program, judged by a reference. */
+static struct record *judge(const struct program *program, const struct verify_reference *reference,
+                            const struct spread *spread)
+{
+    struct walk_opts opts = {.spread = spread};
+    struct record *record = NULL;
+    struct shd_error err;
+
+    if (!all(record_create(&record, program, RECORD_EXECUTED, true, &err) == SHD_OK) ||
+        !all(verify_run(record, reference, &opts, &err) == SHD_OK))
+        diag("%s", err.text);
+    return record;
+}
+
+static const char *reference_difference(const struct program *program,
+                                        const struct verify_reference *alone,
+                                        const struct verify_reference *shared,
+                                        const struct spread *spread)
+{
+    struct record *by_alone, *by_shared;
+    bool values = true, checks;
+
+    for (uint32_t r = 0; r < alone->nresults; r++) {
+        bool ids = program->buffers[program->results[r].buffer].dtype == SHD_I32;
+
+        values &= all(same_array(&alone->last.arrays[r], &shared->last.arrays[r],
+                                 ids ? sizeof(int32_t) : sizeof(double)));
+    }
+    if (!values)
+        return "values or bounds";
+    by_alone = judge(program, alone, NULL);
+    by_shared = judge(program, shared, spread);
+    checks = by_alone && by_shared && same_checks(by_alone, by_shared);
+    record_destroy(by_alone);
+    record_destroy(by_shared);
+    if (!all(checks))
+        return "what was verified";
+    add_work(&alone->work, &shared->work);
+    return NULL;
+}
+
+static const char *compare_references(const struct random_program *p, const struct program *program,
+                                      const struct spread *spread)
+{
+    const struct verify_opts by_itself = reference_options(p, false),
+                             together = reference_options(p, true);
+    struct verify_reference alone, shared;
+    struct shd_error err = {SHD_OK, ""};
+    const char *differs = "an error";
+
+    if (!all(verify_reference(&alone, p->graph, &by_itself, &err) == SHD_OK)) {
+        diag("%s", err.text);
+        return differs;
+    }
+    if (all(verify_reference(&shared, p->graph, &together, &err) == SHD_OK)) {
+        differs = reference_difference(program, &alone, &shared, spread);
+        verify_reference_fini(&shared);
+    }
+    verify_reference_fini(&alone);
+    return differs;
+}
+
+/* ---- both ---- */
+
 /* An axis along which devices can be spread; NULL: in their order. */
 static const char *some_axis(const struct shd_mesh *mesh, uint64_t seed)
 {
@@ -140,6 +265,8 @@ static void test_program(struct random_program *p)
             spread_create(&spread, p->mesh, axis, &err) == SHD_OK) &&
         all(walk(&one, program, NULL)) && all(walk(&several, program, spread)))
         differs = difference(&one, &several);
+    if (all(!differs))
+        differs = compare_references(p, program, spread);
     shd_mesh_print(p->mesh, mesh, sizeof mesh);
     ok(all(!differs), "seed %llu: %u nodes on %s, %s%s%s: %s", (unsigned long long)p->seed,
        p->graph->nnodes, mesh, spread ? "spread by " : "on each rank",
@@ -152,6 +279,19 @@ static void test_program(struct random_program *p)
     spread_destroy(spread);
     program_destroy(program);
     random_program_destroy(p);
+}
+
+/* Each rank did and kept about its share.  Small ops that cannot be cut are one rank's, and what is
+ * moved for an op is counted beside the pieces. */
+static void test_shares(void)
+{
+    double n = ranks_count(), flops = (double)totals.most_flops / (double)totals.alone_flops;
+    double bytes = (double)totals.most_bytes / (double)totals.alone_bytes;
+
+    diag("of one process' flops the ranks did %.2f in all, one %.2f at most, and one had %.2f of "
+         "its bytes",
+         (double)totals.flops / (double)totals.alone_flops, flops, bytes);
+    ok(flops < 1.5 / n && bytes < 0.25 + 1.25 / n, "each of %g ranks computed a share", n);
 }
 
 static unsigned long from_env(const char *name, unsigned long otherwise)
@@ -171,6 +311,7 @@ int main(void)
     plan(0);
     for (unsigned long i = 0; i < n; i++)
         test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
+    test_shares();
     ranks_end(0);
     return done();
 }
