@@ -46,6 +46,7 @@ check_PROGRAMS += \
 	%D%/import \
 	%D%/json_out \
 	%D%/kern_attention \
+	%D%/kern_cut \
 	%D%/kern_einsum \
 	%D%/kern_experts \
 	%D%/kern_map \
@@ -265,6 +266,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_kern_cut_SOURCES = \
+	%D%/kern_cut.c \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h
 %C%_ranks_programs_SOURCES = \
 	%D%/random_layer_ops.c \
 	%D%/random_ops.c \
