@@ -22,6 +22,8 @@ libsim_la_SOURCES = \
 	%D%/api/store.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
+	%D%/base/diag_pack.c \
+	%D%/base/diag_pack.h \
 	%D%/base/escape.c \
 	%D%/base/escape.h \
 	%D%/base/file.c \
@@ -157,6 +159,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/sides.h \
 	%D%/cmd/timetable_lanes.c \
 	%D%/cmd/timetable_lanes.h \
+	%D%/cmd/sweep.c \
+	%D%/cmd/sweep.h \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \

@@ -304,6 +304,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/tpu_mesh.c \
 	%D%/layout_text.h
 
+# None is called as a program above: they would have one log, and only the program would be run.
 test_scripts = \
 	%D%/activations.sh \
 	%D%/banned.sh \
@@ -316,6 +317,7 @@ test_scripts = \
 	%D%/circles.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
+	%D%/cli_replay.sh \
 	%D%/cli_run.sh \
 	%D%/clusters.sh \
 	%D%/compare.sh \
@@ -330,7 +332,6 @@ test_scripts = \
 	%D%/estimators.sh \
 	%D%/export.sh \
 	%D%/exports.sh \
-	%D%/farm.sh \
 	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
@@ -357,8 +358,8 @@ test_scripts = \
 	%D%/query_train.sh \
 	%D%/ranks.sh \
 	%D%/ranks_ends.sh \
+	%D%/ranks_farm.sh \
 	%D%/readme.sh \
-	%D%/replay.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \
 	%D%/runs.sh \

@@ -496,7 +496,7 @@ static void print_title(const struct compare *c, size_t columns, struct text *ou
     for (size_t i = 0; i < c->nresults; i++) {
         one &= !strcmp(c->results[i].scenario, first->scenario);
         same &= !strcmp(c->results[i].what, first->what);
-        executed |= c->results[i].record->mode == RECORD_EXECUTED;
+        executed |= !c->planned && c->results[i].record->mode == RECORD_EXECUTED;
     }
     if (one)
         text_addf(&title, "%s: ", first->scenario);
