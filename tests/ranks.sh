@@ -128,6 +128,34 @@ test_said_once() {
     ok $? "a wrong option: told once, exit status 2"
 }
 
+# within COMMAND...: with so little room for addresses that one process could not keep the whole
+# reference: 240 MB are enough for each of four ranks, and one process takes 410.
+within() {
+    (
+        # shellcheck disable=SC3045  # as dash and bash have it
+        ulimit -v 330000
+        "$@"
+    )
+}
+
+test_memory() {
+    large="run -q $scenarios/tensor_parallel.yaml --set step=[forward] --set model.d_model=1024
+        --set model.d_ff=6144 --set batch.size=4 --set batch.seq=4"
+    if ! within "$shardsim" --version >"$tmp/out" 2>"$tmp/err"; then
+        skip "a reference that is too large for one process" "sanitizers need addresses"
+        return
+    fi
+    # shellcheck disable=SC2086
+    within "$shardsim" $large >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 3 ] && grep -q "no memory for the unsharded computation" "$tmp/err"
+    ok $? "a reference that is too large for one process: exit status 3"
+    # shellcheck disable=SC2086
+    within ranks 4 "$shardsim" $large >"$tmp/out" 2>"$tmp/err" && grep -q "verified      ok" "$tmp/out"
+    result=$?
+    ok $result "and four ranks run it"
+    [ "$result" -eq 0 ] || diag <"$tmp/err"
+}
+
 # Without a launcher it is the program that it was.
 test_alone() {
     "$shardsim" run -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
@@ -151,6 +179,7 @@ test_scenarios
 test_all_scenarios
 test_spread_by_axis
 test_said_once
+test_memory
 test_alone
 each ranks_calls "calls, counts and failures of 12 devices"
 each ranks_programs "random programs"
