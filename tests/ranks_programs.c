@@ -13,6 +13,7 @@
 
 #include "partition/partition.h"
 #include "random_program.h"
+#include "ranks/pieces.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "tap.h"
@@ -110,6 +111,90 @@ static bool all(bool is)
 
     ranks_merge(&differs, sizeof differs, RANKS_MOST);
     return differs == 0;
+}
+
+/* ---- pieces of arrays ---- */
+
+#define NMOVES 300
+
+static struct pieces some_pieces(struct random *r, uint64_t outer, uint64_t each, uint64_t n,
+                                 uint64_t inner)
+{
+    uint32_t nranks = (uint32_t)ranks_count();
+    struct pieces pieces = {.outer = outer,
+                            .rows = n * each,
+                            .inner = inner,
+                            .each = each,
+                            .nparts = 1 + random_below(r, nranks),
+                            .first = random_below(r, nranks)};
+
+    switch (random_below(r, 4)) {
+    case 0:
+        return pieces_everywhere(outer * n * each * inner);
+    case 1:
+        return pieces_with(outer * n * each * inner, pieces.first);
+    default:
+        return pieces;
+    }
+}
+
+/* Elements are their numbers in the whole array. */
+static uint32_t number_at(const struct pieces *pieces, int rank, uint64_t i)
+{
+    uint64_t first, n = pieces_rows(pieces, rank, &first), inner = pieces->inner;
+    uint64_t row = i / inner;
+
+    return (uint32_t)((row / n * pieces->rows + first + row % n) * inner + i % inner);
+}
+
+static bool fill_piece(struct pieces_move *move)
+{
+    uint64_t n = pieces_elements(&move->from, ranks_me());
+    uint32_t *have = malloc((n + 1) * sizeof *have);
+
+    for (uint64_t i = 0; i < n && have; i++)
+        have[i] = number_at(&move->from, ranks_me(), i);
+    move->have = have;
+    return have != NULL;
+}
+
+static bool is_right(const struct pieces_move *move)
+{
+    for (uint64_t i = 0; i < pieces_elements(&move->to, ranks_me()); i++)
+        if (((const uint32_t *)move->got)[i] != number_at(&move->to, ranks_me(), i))
+            return false;
+    return true;
+}
+
+/* The same array cut along two of its dimensions, all of them by some more. */
+static bool move_some(struct random *r)
+{
+    uint64_t a = random_below(r, 5), b = 1 + random_below(r, 9), c = 1 + random_below(r, 4);
+    struct pieces_move moves[2] = {{.size = sizeof(uint32_t)}, {.size = sizeof(uint32_t)}};
+    bool right = true;
+
+    for (int k = 0; k < 2; k++) {
+        moves[k].from = some_pieces(r, 1, 1, a, b * c);
+        moves[k].to = some_pieces(r, a, 1 + (b % 2 == 0), b % 2 ? b : b / 2, c);
+        right &= fill_piece(&moves[k]);
+    }
+    right = all(right) && all(pieces_move(moves, 2, NULL) == SHD_OK);
+    for (int k = 0; k < 2; k++) {
+        right = right && is_right(&moves[k]);
+        free((void *)(uintptr_t)moves[k].have);
+        free(moves[k].got);
+    }
+    return all(right);
+}
+
+static void test_pieces(void)
+{
+    struct random random = {SEED};
+    int n = 0;
+
+    while (n < NMOVES && move_some(&random))
+        n++;
+    ok(n == NMOVES, "%d moves of pieces", n);
 }
 
 /* ---- the unsharded computation ---- */
@@ -303,14 +388,18 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 
 int main(void)
 {
+    static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};
     unsigned long seed = from_env("SHD_TEST_SEED", SEED), n = from_env("SHD_TEST_COUNT", NPROGRAMS);
     struct shd_error err;
 
     if (ranks_begin(&err) != SHD_OK || (ranks_me() > 0 && !freopen("/dev/null", "w", stdout)))
         return 1;
     plan(0);
-    for (unsigned long i = 0; i < n; i++)
+    test_pieces();
+    for (unsigned long i = 0; i < n; i++) {
+        random_program_type(types[i % (sizeof types / sizeof *types)]);
         test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
+    }
     test_shares();
     ranks_end(0);
     return done();
