@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,6 +319,66 @@ static const char *compare_references(const struct random_program *p, const stru
     return differs;
 }
 
+/* Elements are 1 or infinite, and very few are beyond the type's range, and so may be anything:
+ * then what is infinite may be so by these, on whichever rank they are. */
+static struct graph *unknown_graph(void)
+{
+    struct graph *g = graph_create();
+    uint32_t dims[2], most, x, rare;
+
+    if (!g)
+        return NULL;
+    dims[0] = graph_dim(g, "rows", 96);
+    dims[1] = graph_dim(g, "columns", 64);
+    most = graph_dim(g, "most", 90);
+    x = graph_param(g, "x", SHD_F16, dims, 2, (struct kern_source){.seed = 1, .modulus = 2});
+    rare =
+        graph_param(g, "rare", SHD_F16, dims, 2, (struct kern_source){.seed = 2, .modulus = 3200});
+    rare = graph_map(g, "less", KERN_SCALE, rare, GRAPH_NONE, -20);
+    rare = graph_map(g, "least", KERN_ADD_SCALAR, rare, GRAPH_NONE, 20);
+    rare = graph_map(g, "zeros", KERN_RELU, rare, GRAPH_NONE, 0);
+    x = graph_map(g, "large", KERN_SCALE, x, GRAPH_NONE, 800);
+    x = graph_map(g, "sum", KERN_ADD, x, rare, 0);
+    x = graph_map(g, "exp", KERN_EXP, x, GRAPH_NONE, 0);
+    x = graph_slice(g, "slice", x, dims[0], most, 3);
+    graph_output(g, GRAPH_OUTPUT, "slice", x, GRAPH_NONE);
+    return g;
+}
+
+/* Elements of which nothing is known: those that are finite, or the others. */
+static uint64_t count_open(const struct reference_array *a, bool finite)
+{
+    uint64_t n = a->lies.outer * a->lies.rows * a->lies.inner, open = 0;
+
+    for (uint64_t i = 0; i < n && a->allowed; i++)
+        open += isinf(a->allowed[i]) && !isfinite(((const double *)a->values)[i]) != finite;
+    return open;
+}
+
+static void test_unknown(void)
+{
+    struct verify_opts opts = {.ndevices = 4, .nthreads = 1, .least = LEAST};
+    struct verify_reference alone, shared;
+    struct graph *g = unknown_graph();
+    bool is = false;
+
+    if (!all(g && verify_reference(&alone, g, &opts, NULL) == SHD_OK)) {
+        ok(false, "the reference of what is not known");
+        return;
+    }
+    opts.shared = true;
+    if (all(verify_reference(&shared, g, &opts, NULL) == SHD_OK)) {
+        is = same_array(alone.last.arrays, shared.last.arrays, sizeof(double));
+        verify_reference_fini(&shared);
+    }
+    ok(all(is) && count_open(alone.last.arrays, true) > 0 &&
+           count_open(alone.last.arrays, false) > 0,
+       "%d elements may be anything, and so may %d that are infinite",
+       (int)count_open(alone.last.arrays, true), (int)count_open(alone.last.arrays, false));
+    verify_reference_fini(&alone);
+    graph_destroy(g);
+}
+
 /* ---- both ---- */
 
 /* An axis along which devices can be spread; NULL: in their order. */
@@ -396,6 +457,7 @@ int main(void)
         return 1;
     plan(0);
     test_pieces();
+    test_unknown();
     for (unsigned long i = 0; i < n; i++) {
         random_program_type(types[i % (sizeof types / sizeof *types)]);
         test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
