@@ -22,6 +22,8 @@ libsim_la_SOURCES = \
 	%D%/api/store.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
+	%D%/base/diag_pack.c \
+	%D%/base/diag_pack.h \
 	%D%/base/escape.c \
 	%D%/base/escape.h \
 	%D%/base/file.c \
@@ -183,6 +185,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/sides.h \
 	%D%/cmd/timetable_lanes.c \
 	%D%/cmd/timetable_lanes.h \
+	%D%/cmd/sweep.c \
+	%D%/cmd/sweep.h \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
@@ -425,6 +429,8 @@ libsim_la_SOURCES = \
 	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
+	%D%/kern/cut.c \
+	%D%/kern/cut.h \
 	%D%/kern/data.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
@@ -663,6 +669,8 @@ libsim_la_SOURCES = \
 	%D%/query/train_step_trial.h \
 	%D%/ranks/farm.c \
 	%D%/ranks/farm.h \
+	%D%/ranks/pieces.c \
+	%D%/ranks/pieces.h \
 	%D%/ranks/ranks.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
@@ -888,6 +896,8 @@ libsim_la_SOURCES = \
 	%D%/trial/graph.c \
 	%D%/trial/moved.c \
 	%D%/trial/moved.h \
+	%D%/trial/reference.c \
+	%D%/trial/reference.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \

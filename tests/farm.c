@@ -1,4 +1,4 @@
-/* What ranks/farm.h promises.  Started by mpirun (tests/farm.sh) rank 0 tells how it went on all of
+/* What ranks/farm.h promises.  Started by mpirun (tests/ranks_farm.sh) rank 0 tells how it went on all of
  * them; started by itself there is one rank, and the promises are the same.
  *
  * SPDX-License-Identifier: Apache-2.0

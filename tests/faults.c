@@ -299,7 +299,7 @@ static void measure(const struct subject *s, int32_t device, uint32_t r, const c
 {
     const struct program_buffer *b = &s->program->buffers[s->program->results[r].buffer];
     const char *right = right_result(s, device, r);
-    const double *allowed = s->reference.last.allowed[r];
+    const double *allowed = s->reference.last.arrays[r].allowed;
     size_t size = shd_dtype_size(b->dtype);
     int64_t offset[SHD_RANK_MAX], n = (int64_t)(b->bytes / size);
 

@@ -74,6 +74,31 @@ static void test_styles(void)
     text_fini(&text);
 }
 
+/* In an array twice, and one of them by lines. */
+static void test_lines(void)
+{
+    struct text text = TEXT_INIT, part = TEXT_INIT, whole = TEXT_INIT;
+    struct json_out out;
+
+    json_out_init_text(&out, &part, JSON_OUT_PRETTY);
+    write_sample(&out);
+    for (int lines = 0; lines < 2; lines++) {
+        json_out_init_text(&out, lines ? &text : &whole, JSON_OUT_PRETTY);
+        json_out_begin_array(&out);
+        write_sample(&out);
+        if (lines)
+            json_out_lines(&out, &part);
+        else
+            write_sample(&out);
+        json_out_end_array(&out);
+        ok(json_out_fini(&out) == SHD_OK, "a value by %s", lines ? "lines" : "calls");
+    }
+    ok(!strcmp(text_get(&text), text_get(&whole)), "lines of a value are indented as calls do");
+    text_fini(&text);
+    text_fini(&part);
+    text_fini(&whole);
+}
+
 static const struct {
     const char *what;
     const char *bytes;
@@ -220,6 +245,7 @@ int main(void)
 {
     plan(0);
     test_styles();
+    test_lines();
     test_strings();
     test_numbers();
     test_round_trip();

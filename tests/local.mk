@@ -47,6 +47,7 @@ check_PROGRAMS += \
 	%D%/json_out \
 	%D%/json_text \
 	%D%/kern_attention \
+	%D%/kern_cut \
 	%D%/kern_einsum \
 	%D%/kern_experts \
 	%D%/kern_map \
@@ -266,6 +267,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/random_programs.c \
 	%D%/step.c \
 	%D%/step.h
+%C%_kern_cut_SOURCES = \
+	%D%/kern_cut.c \
+	%D%/random_layer_ops.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h
 %C%_ranks_programs_SOURCES = \
 	%D%/random_layer_ops.c \
 	%D%/random_ops.c \
@@ -298,6 +305,7 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/tpu_mesh.c \
 	%D%/layout_text.h
 
+# None is called as a program above: they would have one log, and only the program would be run.
 test_scripts = \
 	%D%/activations.sh \
 	%D%/banned.sh \
@@ -310,6 +318,7 @@ test_scripts = \
 	%D%/circles.sh \
 	%D%/cli_errors.sh \
 	%D%/cli_query.sh \
+	%D%/cli_replay.sh \
 	%D%/cli_run.sh \
 	%D%/clusters.sh \
 	%D%/compare.sh \
@@ -324,7 +333,6 @@ test_scripts = \
 	%D%/estimators.sh \
 	%D%/export.sh \
 	%D%/exports.sh \
-	%D%/farm.sh \
 	%D%/fit.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
@@ -353,8 +361,8 @@ test_scripts = \
 	%D%/query_train.sh \
 	%D%/ranks.sh \
 	%D%/ranks_ends.sh \
+	%D%/ranks_farm.sh \
 	%D%/readme.sh \
-	%D%/replay.sh \
 	%D%/replay_torch.sh \
 	%D%/recompute.sh \
 	%D%/report.sh \

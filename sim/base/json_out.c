@@ -287,6 +287,20 @@ void json_out_raw(struct json_out *out, const char *json, size_t length)
     }
 }
 
+void json_out_lines(struct json_out *out, const struct text *json)
+{
+    const char *at = text_get(json), *line;
+
+    begin_value(out);
+    while ((line = strchr(at, '\n'))) {
+        text_add_bytes(out->text, at, (size_t)(line - at));
+        new_line(out);
+        at = line + 1;
+    }
+    text_add(out->text, at);
+    out->text->failed |= json->failed;
+}
+
 void json_out_newline(struct json_out *out)
 {
     assert(out->depth == 0);

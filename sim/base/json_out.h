@@ -36,8 +36,8 @@ struct json_out {
     FILE *file;
     enum json_out_style style;
     unsigned depth;
-    unsigned flat;    /* depth at which a flat array began, 0 when none is open */
-    bool failed;      /* memory or file */
+    unsigned flat; /* depth at which a flat array began, 0 when none is open */
+    bool failed;   /* memory or file */
     bool after_key;
     struct {
         bool is_object;
@@ -83,6 +83,10 @@ void json_out_key_double(struct json_out *out, const char *key, double value);
 /* A value that is JSON already; copied as it is, but for characters in it that are to be escaped.
  */
 void json_out_raw(struct json_out *out, const char *json, size_t length);
+
+/* A value that was written apart in the pretty style: its lines are indented as they would be here.
+ */
+void json_out_lines(struct json_out *out, const struct text *json);
 
 /* End a line between values at the top level: for JSON lines. */
 void json_out_newline(struct json_out *out);

@@ -390,7 +390,6 @@ static int check_file(struct file_check *f)
     int exit = CMD_CANNOT;
 
     if (work_init(&w, 1)) {
-        w.alone = true;
         w.names[w.nnames++] = f->path;
         /* Where it is no terminal the test points show that it goes on. */
         w.log.quiet = f->check->quiet || !w.log.is_tty;

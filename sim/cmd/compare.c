@@ -15,6 +15,8 @@
 #include "cmd/picture.h"
 #include "cmd/save.h"
 #include "cmd/sides.h"
+#include "cmd/sweep.h"
+#include "ranks/ranks.h"
 #include "report/compare.h"
 
 struct options {
@@ -324,6 +326,139 @@ static int compare_all(struct options *o)
     return exit;
 }
 
+/* ---- planned on all ranks ---- */
+
+/* As sides_tell_fit(), where the program of the one that needs least is to be built for it. */
+static int tell_fit(struct options *o, const struct sweep *s)
+{
+    struct work *w = &o->work;
+    size_t least = 0;
+    struct diag diag = DIAG_INIT;
+    int exit = CMD_CANNOT;
+
+    for (size_t i = 0; i < w->nitems; i++) {
+        if (!s->items[i].planned || s->items[i].fits)
+            return CMD_OK;
+        if (s->items[i].peak_bytes < s->items[least].peak_bytes)
+            least = i;
+    }
+    if (trial_init(&w->items[least].trial, w->items[least].scenario, &diag) == SHD_OK)
+        exit = work_tell_fit(w, &w->items[least]);
+    diag_fini(&diag);
+    return exit;
+}
+
+struct planned {
+    struct compare compare;
+    struct result *results;
+    struct compare_planned *rows;
+    struct compare_skipped *skipped;
+};
+
+static bool planned_init(struct planned *out, const struct work *w)
+{
+    *out = (struct planned){.results = calloc(w->nitems + 1, sizeof *out->results),
+                            .rows = calloc(w->nitems + 1, sizeof *out->rows),
+                            .skipped = calloc(w->nskipped + 1, sizeof *out->skipped)};
+    out->compare.results = out->results;
+    out->compare.planned = out->rows;
+    out->compare.skipped = out->skipped;
+    return out->results && out->rows && out->skipped;
+}
+
+static void planned_fini(struct planned *p)
+{
+    free(p->results);
+    free(p->rows);
+    free(p->skipped);
+}
+
+static int list_planned(struct planned *p, const struct options *o, struct sweep *s, size_t base)
+{
+    const struct work *w = &o->work;
+    int exit = CMD_OK;
+
+    for (; p->compare.nskipped < w->nskipped; p->compare.nskipped++) {
+        const struct work_skipped *from = &w->skipped[p->compare.nskipped];
+
+        p->skipped[p->compare.nskipped] = (struct compare_skipped){
+            from->scenario->name, from->scenario->strategy, from->why};
+    }
+    for (size_t i = 0; i < w->nitems; i++) {
+        struct sweep_item *item = &s->items[i];
+        const struct scenario *scenario = w->items[i].scenario;
+
+        exit = item->exit > exit ? item->exit : exit;
+        if (!item->planned)
+            continue;
+        if (i == base)
+            p->compare.base = p->compare.nresults;
+        p->rows[p->compare.nresults] = (struct compare_planned){&item->row, item->json};
+        p->results[p->compare.nresults++] = (struct result){.scenario = scenario->name,
+                                                            .strategy = scenario->strategy,
+                                                            .file = scenario->place.file,
+                                                            .what = text_get(&item->what)};
+    }
+    return exit;
+}
+
+static int print_planned(struct options *o, struct sweep *s)
+{
+    struct planned p;
+    size_t base;
+    int exit = CMD_CANNOT, more;
+
+    if (!find_base(o, &base))
+        return CMD_USAGE;
+    if (planned_init(&p, &o->work))
+        exit = list_planned(&p, o, s, base);
+    else
+        log_error(&o->work.log, "no memory for the comparison");
+    p.compare.columns = o->has_columns ? o->columns : NULL;
+    p.compare.sort = o->sort;
+    p.compare.top = o->top;
+    if (exit < CMD_USAGE && p.compare.nresults > 0) {
+        more = (o->path && picture_is_name(o->path) ? draw : print)(o, &p.compare);
+        exit = more > exit ? more : exit;
+        more = tell_fit(o, s);
+        exit = more > exit ? more : exit;
+    }
+    planned_fini(&p);
+    return exit;
+}
+
+static int compare_with_ranks(struct options *o)
+{
+    struct sweep_wants wants = {.row = true, .json = o->format == COMPARE_JSON};
+    struct sweep s;
+    int exit = sweep_begin(&s, &o->work, wants);
+
+    if (ranks_me() > 0) {
+        exit = sweep_serve(&s);
+    } else {
+        if (exit == CMD_OK)
+            exit = sweep_plan(&s);
+        if (exit == CMD_OK)
+            exit = print_planned(o, &s);
+    }
+    sweep_end(&s, exit);
+    return exit;
+}
+
+static int compare_alone(struct options *o)
+{
+    int exit = o->plan ? work_prepare(&o->work) : work_prepare_all(&o->work), saved;
+
+    if (exit == CMD_OK)
+        exit = save_begin(&o->save, &o->work.log);
+    if (exit == CMD_OK) {
+        exit = compare_all(o);
+        saved = save_end(&o->save, exit == CMD_INTERRUPTED, &o->work.log);
+        exit = saved > exit ? saved : exit;
+    }
+    return exit;
+}
+
 static int run(int argc, char **argv)
 {
     const struct argp_child children[] = {
@@ -359,21 +494,18 @@ static int run(int argc, char **argv)
         NULL,
         NULL};
     struct options o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
-    int exit, saved;
+    bool shared;
+    int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
+    shared = o.plan && !o.save.wanted && sweep_is_for(&o.work);
     exit = cmd_check_output(o.path);
-    if (exit == CMD_OK)
-        exit = work_prepare_all(&o.work);
-    if (exit == CMD_OK)
-        exit = save_begin(&o.save, &o.work.log);
-    if (exit == CMD_OK) {
-        exit = compare_all(&o);
-        saved = save_end(&o.save, exit == CMD_INTERRUPTED, &o.work.log);
-        exit = saved > exit ? saved : exit;
-    }
+    if (exit == CMD_OK && shared)
+        exit = compare_with_ranks(&o);
+    else if (exit == CMD_OK && (!o.plan || ranks_me() == 0))
+        exit = compare_alone(&o);
     work_fini(&o.work);
     return exit;
 }

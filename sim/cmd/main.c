@@ -22,8 +22,8 @@ static const struct cmd *const cmds[] = {
 };
 
 /* What all ranks do together; the rest is done by rank 0 alone. */
-static const struct cmd *const over_ranks[] = {&cmd_run, &cmd_compare, &cmd_check, &cmd_search,
-                                               NULL};
+static const struct cmd *const over_ranks[] = {&cmd_run,  &cmd_compare, &cmd_check, &cmd_search,
+                                               &cmd_plan, NULL};
 
 static bool is_over_ranks(const char *name)
 {

@@ -11,7 +11,9 @@
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 #include "cmd/save.h"
+#include "cmd/sweep.h"
 #include "cmd/work.h"
+#include "ranks/ranks.h"
 #include "report/result_colour.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
@@ -36,6 +38,7 @@ enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE, KEY_COLOUR }; /* no
 /* Strategies for which it is looked what would make them fit: each may take as long as some dozens
  * of plans, and a sweep has hundreds. */
 #define FITS_MAX 8
+#define TOO_MANY_FITS "what would fit is looked for of the first %d strategies only"
 #define NRUN_OPTIONS 3 /* the first rows of the table, which `plan` does not have */
 
 static const struct argp_option option_table[] = {
@@ -100,8 +103,7 @@ static bool wants_fit(struct options *o, const struct work_item *item)
         return false;
     if (o->nfits++ < FITS_MAX)
         return true;
-    log_note(&o->work.log, "what would fit is looked for of the first %d strategies only",
-             FITS_MAX);
+    log_note(&o->work.log, TOO_MANY_FITS, FITS_MAX);
     return false;
 }
 
@@ -206,6 +208,72 @@ static int try_all(struct options *o, enum record_mode mode)
     return exit;
 }
 
+/* ---- planned on all ranks ---- */
+
+/* What would make strategies fit is looked for in their order, as far as try_all() does. */
+static int fit_planned(struct options *o, struct sweep *s)
+{
+    size_t items[FITS_MAX + 1], n = 0;
+
+    for (size_t i = 0; i < s->work->nitems && n <= FITS_MAX; i++)
+        if (s->items[i].planned && !s->items[i].fits)
+            items[n++] = i;
+    if (n <= FITS_MAX)
+        return sweep_fit(s, items, n);
+    log_note(&o->work.log, TOO_MANY_FITS, FITS_MAX);
+    return sweep_fit(s, items, FITS_MAX);
+}
+
+static int put_planned(struct options *o, struct sweep *s)
+{
+    struct text text = TEXT_INIT;
+    struct json_out json;
+    int exit = fit_planned(o, s), put;
+
+    if (exit != CMD_OK)
+        return exit;
+    if (o->json)
+        json_out_init_text(&json, &text, JSON_OUT_PRETTY);
+    if (o->json && s->work->nitems != 1)
+        json_out_begin_array(&json);
+    for (size_t i = 0; i < s->work->nitems; i++) {
+        struct sweep_item *item = &s->items[i];
+
+        exit = item->exit > exit ? item->exit : exit;
+        if (item->planned && o->json)
+            json_out_lines(&json, &item->json);
+        if (item->planned && !o->json)
+            text_addf(&text, "%s%s", text.length > 0 ? "\n" : "", text_get(&item->text));
+    }
+    if (o->json && s->work->nitems != 1)
+        json_out_end_array(&json);
+    if (o->json && text.length > 0)
+        json_out_newline(&json);
+    if (o->json)
+        (void)json_out_fini(&json); /* a lack of memory is in the text */
+    put = cmd_put(&text);
+    text_fini(&text);
+    return put > exit ? put : exit;
+}
+
+static int plan_with_ranks(struct options *o)
+{
+    struct sweep_wants wants = {.text = !o->json, .json = o->json, .verbose = o->verbose};
+    struct sweep s;
+    int exit = sweep_begin(&s, &o->work, wants);
+
+    if (ranks_me() > 0) {
+        exit = sweep_serve(&s);
+    } else {
+        if (exit == CMD_OK)
+            exit = sweep_plan(&s);
+        if (exit == CMD_OK)
+            exit = put_planned(o, &s);
+    }
+    sweep_end(&s, exit);
+    return exit;
+}
+
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
 {
     const struct argp_child children[] = {
@@ -225,6 +293,15 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
     screen_init(&o.screen, stdout, o.colour);
+    if (mode == RECORD_PLANNED && (o.save.wanted || !sweep_is_for(&o.work)) && ranks_me() > 0) {
+        work_fini(&o.work);
+        return CMD_OK; /* rank 0 does it alone */
+    }
+    if (mode == RECORD_PLANNED && !o.save.wanted && sweep_is_for(&o.work)) {
+        exit = plan_with_ranks(&o);
+        work_fini(&o.work);
+        return exit;
+    }
     exit = mode == RECORD_PLANNED ? work_prepare(&o.work) : work_prepare_all(&o.work);
     if (exit == CMD_OK)
         exit = save_begin(&o.save, &o.work.log);

@@ -113,7 +113,7 @@ void work_fini(struct work *w)
     diag_fini(&w->diag);
 }
 
-static bool wanted(const struct work *w, const char *strategy)
+bool work_wants(const struct work *w, const char *strategy)
 {
     for (size_t i = 0; i < w->nstrategies; i++)
         if (!strcmp(w->strategies[i], strategy))
@@ -154,12 +154,11 @@ static void report_unknown_strategies(struct work *w)
     }
 }
 
-static void skip(struct work *w, const struct scenario *scenario, const struct diag *diag)
+void work_skip(struct work *w, const struct scenario *scenario, const char *why)
 {
     struct work_skipped *skipped = &w->skipped[w->nskipped];
 
-    *skipped =
-        (struct work_skipped){scenario, strdup(diag->nmessages ? diag->messages[0].text : "")};
+    *skipped = (struct work_skipped){scenario, strdup(why)};
     if (skipped->why)
         w->nskipped++;
     else
@@ -178,7 +177,7 @@ static void add_item(struct work *w, const struct scenario *scenario)
     if (status == SHD_OK)
         w->nitems++;
     else if (scenario->swept && status == SHD_EINDIVISIBLE)
-        skip(w, scenario, &own);
+        work_skip(w, scenario, own.nmessages ? own.messages[0].text : "");
     else
         diag_append(&w->diag, &own);
     diag_fini(&own);
@@ -196,7 +195,7 @@ static size_t load_files(struct work *w)
     return total;
 }
 
-int work_load(struct work *w)
+int work_read(struct work *w)
 {
     size_t total;
 
@@ -214,20 +213,32 @@ int work_load(struct work *w)
         diag_no_memory(&w->diag);
         return CMD_CANNOT;
     }
-    for (size_t f = 0; f < w->nnames; f++)
-        for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++)
-            if (wanted(w, w->files[f]->scenarios[i].strategy))
-                add_item(w, &w->files[f]->scenarios[i]);
+    return CMD_OK;
+}
+
+int work_end_load(struct work *w)
+{
     if (w->diag.nerrors == 0 && w->nitems == 0)
         diag_error(&w->diag, w->skipped[0].scenario->place,
                    "no strategy of the sweep divides; the first: %s", w->skipped[0].why);
     return cmd_exit_of_input(&w->diag);
 }
 
-int work_prepare(struct work *w)
+int work_load(struct work *w)
 {
-    int exit = work_load(w);
+    int exit = work_read(w);
 
+    if (exit != CMD_OK)
+        return exit;
+    for (size_t f = 0; f < w->nnames; f++)
+        for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++)
+            if (work_wants(w, w->files[f]->scenarios[i].strategy))
+                add_item(w, &w->files[f]->scenarios[i]);
+    return work_end_load(w);
+}
+
+int work_tell(struct work *w, int exit)
+{
     for (size_t i = 0; i < w->nskipped; i++)
         log_note(&w->log, "skipped %s: %s", w->skipped[i].scenario->strategy, w->skipped[i].why);
     if (exit == CMD_OK)
@@ -238,8 +249,12 @@ int work_prepare(struct work *w)
     return exit;
 }
 
-/* Standard input is that of rank 0. */
-static bool reads_input(const struct work *w)
+int work_prepare(struct work *w)
+{
+    return work_tell(w, work_load(w));
+}
+
+bool work_reads_input(const struct work *w)
 {
     for (size_t i = 0; i < w->nnames; i++)
         if (!strcmp(w->names[i], "-"))
@@ -279,10 +294,11 @@ int work_prepare_all(struct work *w)
 {
     int exit, worst;
 
-    if (ranks_count() > 1 && reads_input(w)) {
+    if (ranks_count() > 1 && work_reads_input(w)) {
         log_error(&w->log, "several ranks cannot read one standard input: expected a file");
         return CMD_USAGE;
     }
+    w->over_ranks = ranks_count() > 1;
     exit = work_prepare(w);
     worst = worst_of_all(exit);
     if (exit == CMD_OK && worst != CMD_OK)
@@ -346,6 +362,21 @@ static int check_memory(struct work *w, const struct work_item *item)
     return CMD_CANNOT;
 }
 
+bool work_describe(struct work_item *item, struct result *result)
+{
+    const struct scenario *s = item->scenario;
+
+    model_describe(&item->what, s);
+    *result = (struct result){.scenario = s->name,
+                              .strategy = s->strategy,
+                              .file = s->place.file,
+                              .what = text_get(&item->what),
+                              .memory_limit_bytes = s->memory_limit_bytes,
+                              .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,
+                              .record = item->trial.record};
+    return !item->what.failed;
+}
+
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
 {
     struct trial *trial = &item->trial;
@@ -356,7 +387,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct shd_error err;
     int status;
 
-    trial->over_ranks = ranks_count() > 1 && !w->alone;
+    trial->over_ranks = w->over_ranks;
     trial->spread_axis = w->spread_axis;
     status = check_spread(w, item);
     if (status == CMD_OK && mode == RECORD_EXECUTED)
@@ -373,18 +404,10 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err.text);
         return cmd_exit_of(status);
     }
-    model_describe(&item->what, s);
-    if (item->what.failed) {
+    if (!work_describe(item, result)) {
         log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
         return CMD_CANNOT;
     }
-    *result = (struct result){.scenario = s->name,
-                              .strategy = s->strategy,
-                              .file = s->place.file,
-                              .what = text_get(&item->what),
-                              .memory_limit_bytes = s->memory_limit_bytes,
-                              .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,
-                              .record = trial->record};
     if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;
     return CMD_OK;

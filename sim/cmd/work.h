@@ -38,7 +38,7 @@ struct work {
     size_t nskipped;
     struct diag diag;
     struct log log;
-    bool alone; /* this rank tries by itself what others may try at the same time, or not at all */
+    bool over_ranks; /* all ranks try all of it together: set by work_prepare_all() */
     const char *spread_axis; /* along which devices are spread over ranks; NULL: in their order */
 };
 
@@ -65,6 +65,21 @@ int work_prepare_all(struct work *work);
 
 /* The memory of this machine. */
 double work_memory_bytes(void);
+
+/* For who tries strategies otherwise (sweep.h): read the files, with room for all items; whether a
+ * strategy is one of those that were asked for; leave one out, with the reason; say that all are
+ * there.  What work_prepare() says of a work and its exit status, which is returned. */
+int work_read(struct work *work);
+bool work_wants(const struct work *work, const char *strategy);
+void work_skip(struct work *work, const struct scenario *scenario, const char *why);
+int work_end_load(struct work *work);
+int work_tell(struct work *work, int exit);
+
+/* Whether a file is standard input, which only rank 0 has. */
+bool work_reads_input(const struct work *work);
+
+/* What is told of an item that was tried, which it points into.  False: no memory. */
+bool work_describe(struct work_item *item, struct result *result);
 
 /* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the
  * item.  Otherwise the error is logged.  Returns the exit status. */

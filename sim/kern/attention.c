@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/math32.h"
 #include "kern/multiply.h"
@@ -130,4 +131,6 @@ const struct kern_kernel kern_kernel_attention = {
     .as_work = as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_error,
+    .cut = kern_attention_cut,
+    .part = kern_attention_part,
 };

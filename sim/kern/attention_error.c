@@ -362,12 +362,14 @@ static uint64_t key_head_task(void *arg, int64_t id)
 
 /* ---- both ---- */
 
-static bool all_finite(const double *x, uint64_t n, bool lse)
+/* Of an operand here, or of the whole one. */
+static bool is_finite(const struct kern_error *e, int operand, uint64_t n, bool lse)
 {
-    for (uint64_t i = 0; x && i < n; i++)
-        if (!isfinite(x[i]) && !(lse && x[i] == -INFINITY))
-            return false;
-    return true;
+    uint8_t marks = e->marks ? e->marks[operand]
+                             : kern_marks(e->args->in[operand], e->variances[operand], n);
+
+    return !(marks & (KERN_MARK_OPEN | KERN_MARK_BROKEN | KERN_MARK_NOT_FINITE)) &&
+           (lse || !(marks & KERN_MARK_MINUS_INFINITY));
 }
 
 /* Arrays by their shapes. */
@@ -402,8 +404,7 @@ static bool is_known(const struct kern_attention *a, const struct kern_error *e,
         int operand = !backward && k > V && a->sight ? k + 2 : k;
         uint64_t count = count_of(a, likes[k]);
 
-        if (!all_finite(e->args->in[operand], count, likes[k] == LIKE_LSE) ||
-            !all_finite(e->variances[operand], count, false))
+        if (!is_finite(e, operand, count, likes[k] == LIKE_LSE))
             return false;
     }
     return true;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/math32.h"
 #include "kern/multiply.h"
@@ -130,4 +131,6 @@ const struct kern_kernel kern_kernel_attention_grad = {
     .as_work = as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_grad_error,
+    .cut = kern_attention_grad_cut,
+    .part = kern_attention_part,
 };

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -138,5 +139,41 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return done;
 }
 
-const struct kern_kernel kern_kernel_causal = {
-    .name = "causal", .run = run_causal, .flops = flops, .bytes = bytes, .error = error};
+static struct kern_cut_nest nest_of(struct kern_causal *c, struct kern_cut *cut)
+{
+    struct kern_cut_nest nest = {.ndims = c->ndims,
+                                 .extent = c->extent,
+                                 .whole = 1u << c->key_dim,
+                                 .apart = 1u << c->query_dim};
+
+    kern_cut_add(&nest, UINT32_MAX, c->stride, &cut->out[0]);
+    return nest;
+}
+
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    struct kern_causal c = desc->causal;
+    struct kern_cut_nest nest = nest_of(&c, out);
+
+    kern_cut_choose(&nest, wanted, out);
+    out->in[0] = out->out[0];
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    struct kern_cut arrays;
+    struct kern_cut_nest nest = nest_of(&desc->causal, &arrays);
+
+    if (cut->dim == desc->causal.query_dim)
+        offsets[0] = first;
+    kern_cut_shrink(&nest, cut, count);
+}
+
+const struct kern_kernel kern_kernel_causal = {.name = "causal",
+                                               .run = run_causal,
+                                               .flops = flops,
+                                               .bytes = bytes,
+                                               .error = error,
+                                               .cut = cut,
+                                               .part = part};

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -92,8 +93,29 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return kern_error_moved(&kern_kernel_embed, desc, e, 0, 2);
 }
 
-const struct kern_kernel kern_kernel_embed = {
-    .name = "embed", .run = run_embed, .flops = flops, .bytes = bytes, .error = error};
+/* Tokens. */
+static void cut_tokens(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    out->rows = desc->embed.width > 0 ? desc->embed.tokens : 0;
+    out->in[1] = (struct kern_cut_array){1, 1, 1};
+    out->out[0] = (struct kern_cut_array){1, 1, desc->embed.width};
+}
+
+static void part_of_tokens(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
+                           int64_t count, int64_t *offsets)
+{
+    (void)cut, (void)first, (void)offsets;
+    desc->embed.tokens = count;
+}
+
+const struct kern_kernel kern_kernel_embed = {.name = "embed",
+                                              .run = run_embed,
+                                              .flops = flops,
+                                              .bytes = bytes,
+                                              .error = error,
+                                              .cut = cut_tokens,
+                                              .part = part_of_tokens};
 
 /* List tokens from the last to the first, so that each list ends up in the order of tokens.
  * Returns how many are of rows that other devices have. */
@@ -208,6 +230,22 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
                             kern_compute_roundoff(e->type));
 }
 
+/* Rows of the table; all tokens are looked at for each part. */
+static void cut_rows(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    out->rows = desc->embed.width > 0 ? desc->embed.rows : 0;
+    out->out[0] = (struct kern_cut_array){1, 1, desc->embed.width};
+}
+
+static void part_of_rows(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
+                         int64_t count, int64_t *offsets)
+{
+    (void)cut;
+    desc->embed.rows = count;
+    offsets[0] = first;
+}
+
 const struct kern_kernel kern_kernel_embed_grad = {
     .name = "embed_grad",
     .run = run_embed_grad,
@@ -215,4 +253,6 @@ const struct kern_kernel kern_kernel_embed_grad = {
     .bytes = grad_bytes,
     .workspace_bytes = grad_workspace_bytes,
     .error = grad_error,
+    .cut = cut_rows,
+    .part = part_of_rows,
 };

@@ -74,6 +74,19 @@ double kern_mean_square(const double *values, uint64_t n)
     return nfinite > 0 ? sum / (double)nfinite : 0;
 }
 
+uint8_t kern_marks(const double *values, const double *variances, uint64_t n)
+{
+    uint32_t marks = variances ? KERN_MARK_INEXACT : 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            marks |= values[i] == -INFINITY ? KERN_MARK_MINUS_INFINITY : KERN_MARK_NOT_FINITE;
+    for (uint64_t i = 0; i < n && variances; i++)
+        if (!isfinite(variances[i]))
+            marks |= isnan(variances[i]) ? KERN_MARK_BROKEN : KERN_MARK_OPEN;
+    return (uint8_t)marks;
+}
+
 double *kern_squared(const double *values, uint64_t n)
 {
     double *out = calloc(n + 1, sizeof *out);

@@ -31,12 +31,28 @@
  * infinite itself is infinity, too, and yet the sum must be.) */
 #define KERN_ERROR_UNKNOWN (-1.0)
 
+/* What is somewhere in an array or in its variances, a bit each. */
+enum kern_mark {
+    KERN_MARK_INEXACT = 1,        /* it has variances */
+    KERN_MARK_OPEN = 2,           /* of which some are infinite, ... */
+    KERN_MARK_BROKEN = 4,         /* ... or no numbers */
+    KERN_MARK_MINUS_INFINITY = 8, /* elements */
+    KERN_MARK_NOT_FINITE = 16     /* elements that are neither that nor finite */
+};
+
+/* Those of n elements; `variances` NULL: it is exact. */
+uint8_t kern_marks(const double *values, const double *variances, uint64_t n);
+
 struct kern_error {
     const struct kern_args *args;   /* of the run in float64 that has just been */
     const double *const *variances; /* by operand, laid out as it is; NULL: it is exact */
     double *const *out;             /* by result, to be written: variances */
     enum shd_dtype type;            /* that the results are asked for in */
     double parts; /* devices that may each have summed a part, stored before they are added */
+    /* Where the operands are parts of arrays, what the rule has to know of the whole ones; NULL: they
+     * are whole. */
+    const uint8_t *marks; /* by operand, of those with variances */
+    const double *square; /* mean square of the one that kern_map_squared() tells */
     bool kept;    /* set by the rule: results are exact or elements there were, and storing them
                      loses nothing */
 };
@@ -101,6 +117,8 @@ bool kern_error_added(const struct kern_kernel *kernel, const union kern_desc *d
 
 bool kern_einsum_error(const union kern_desc *desc, struct kern_error *e);
 bool kern_map_error(const union kern_desc *desc, struct kern_error *e);
+/* The operand whose mean square its rule asks for; -1: none. */
+int kern_map_squared(const union kern_desc *desc, double parts);
 bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e);
 bool kern_attention_error(const union kern_desc *desc, struct kern_error *e);
 bool kern_attention_grad_error(const union kern_desc *desc, struct kern_error *e);

@@ -6,6 +6,7 @@
 
 #include "kern/kernel.h"
 
+#include "kern/cut.h"
 #include "kern/error.h"
 
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
@@ -57,6 +58,8 @@ const struct kern_kernel kern_kernel_einsum = {
     .bytes = einsum_bytes,
     .workspace_bytes = einsum_workspace_bytes,
     .error = kern_einsum_error,
+    .cut = kern_einsum_cut,
+    .part = kern_einsum_part,
 };
 
 static uint64_t map_run(const union kern_desc *desc, const struct kern_args *args)
@@ -76,8 +79,13 @@ static uint64_t map_bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_map_bytes(&desc->map);
 }
 
-const struct kern_kernel kern_kernel_map = {
-    .name = "map", .run = map_run, .flops = map_flops, .bytes = map_bytes, .error = kern_map_error};
+const struct kern_kernel kern_kernel_map = {.name = "map",
+                                            .run = map_run,
+                                            .flops = map_flops,
+                                            .bytes = map_bytes,
+                                            .error = kern_map_error,
+                                            .cut = kern_map_cut,
+                                            .part = kern_map_part};
 
 static uint64_t reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
@@ -100,4 +108,6 @@ const struct kern_kernel kern_kernel_reduce = {.name = "reduce",
                                                .run = reduce_run,
                                                .flops = reduce_flops,
                                                .bytes = reduce_bytes,
-                                               .error = kern_reduce_error};
+                                               .error = kern_reduce_error,
+                                               .cut = kern_reduce_cut,
+                                               .part = kern_reduce_part};

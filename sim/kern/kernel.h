@@ -47,6 +47,7 @@ union kern_desc {
     struct kern_grouped grouped;
 };
 
+struct kern_cut;   /* cut.h */
 struct kern_error; /* error.h */
 
 /* What a kernel's flops depend on besides its extents, where they do. */
@@ -76,6 +77,10 @@ struct kern_kernel {
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
     /* Its rule of errors (error.h), for variances that begin as zeros; false: no memory. */
     bool (*error)(const union kern_desc *desc, struct kern_error *error);
+    /* How its work can be cut in rows, and a part of them (cut.h); NULL: it is not cut. */
+    void (*cut)(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
+    void (*part)(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets);
 };
 
 /* dense_flops(), or flops() where these are the same. */

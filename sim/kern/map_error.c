@@ -31,7 +31,8 @@ struct regs {
 struct map_error {
     const struct kern_map *map;
     const struct kern_error *error;
-    double mean_square;    /* of what is converted last, if it is */
+    int squared;           /* the operand that is converted last; -1: none is */
+    double mean_square;    /* of that */
     struct kern_nest nest; /* array 0 is the result, 1 + i is input i */
     int64_t count;
 };
@@ -157,21 +158,22 @@ static double with_rounding(const struct kern_instr *instr, const struct kern_er
     return fabs(value) + off <= kern_largest(e->type) ? off : INFINITY;
 }
 
-/* Whether the expression ends in a conversion, of an operand then, that devices may each do to a
- * part. */
-static bool is_of_parts(const struct kern_map *map, const struct kern_error *e)
+/* An expression may end in a conversion, of an operand then, that devices may each do to a part. */
+int kern_map_squared(const union kern_desc *desc, double parts)
 {
-    return map->instrs[map->ninstrs - 1].fn == KERN_CONVERT && e->parts > 1;
+    const struct kern_map *map = &desc->map;
+    const struct kern_instr *last = &map->instrs[map->ninstrs - 1];
+
+    return last->fn == KERN_CONVERT && parts > 1 ? last->src[0] : -1;
 }
 
-static double mean_square_of_operand(const struct kern_map *map, const double *const *inputs)
+static double mean_square_of(const struct kern_map *map, const double *const *inputs, int operand)
 {
-    uint8_t converted = map->instrs[map->ninstrs - 1].src[0];
     uint64_t n = 1;
 
     for (uint32_t d = 0; d < map->ndims; d++)
-        n *= map->in_stride[converted][d] != 0 ? (uint64_t)map->extent[d] : 1;
-    return kern_mean_square(inputs[converted], n);
+        n *= map->in_stride[operand][d] != 0 ? (uint64_t)map->extent[d] : 1;
+    return kern_mean_square(inputs[operand], n);
 }
 
 /* What is converted may be a sum of which each device has a part and rounds it.  The parts may be
@@ -244,7 +246,7 @@ static void run_block(const struct map_error *m, struct kern_walk *walk, size_t 
     }
     for (uint32_t i = 0; i < map->ninstrs; i++)
         apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs, m->error);
-    for (size_t j = 0; j < n && is_of_parts(map, m->error); j++)
+    for (size_t j = 0; j < n && m->squared >= 0; j++)
         regs->off[result][j] = with_parts(m, regs->value[result][j], regs->off[result][j]);
     for (size_t at = 0; at < n; at += length) {
         int64_t left = kern_walk_run(&start);
@@ -285,8 +287,11 @@ bool kern_map_error(const union kern_desc *desc, struct kern_error *e)
         e->kept &= is_exact(map->instrs[i].fn);
     if (kern_elements(map->ndims, map->extent, UINT32_MAX) == 0)
         return true;
-    if (is_of_parts(map, e))
-        m.mean_square = mean_square_of_operand(map, (const double *const *)e->args->in);
+    m.squared = kern_map_squared(desc, e->parts);
+    if (m.squared >= 0)
+        m.mean_square = e->square
+                            ? *e->square
+                            : mean_square_of(map, (const double *const *)e->args->in, m.squared);
     m.nest.narrays = 1 + map->ninputs;
     for (uint32_t d = 0; d < map->ndims; d++) {
         int64_t strides[1 + KERN_MAP_INPUTS_MAX] = {map->out_stride[d]};

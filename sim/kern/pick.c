@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -160,11 +161,46 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
                             kern_store_roundoff(e->type));
 }
 
-const struct kern_kernel kern_kernel_pick = {
-    .name = "pick", .run = run_pick, .flops = flops, .bytes = bytes, .error = error};
+/* Tokens. */
+static void cut_tokens(const struct kern_pick *p, struct kern_cut *out, struct kern_cut_array *all,
+                       struct kern_cut_array *ids, struct kern_cut_array *chosen)
+{
+    out->rows = p->classes * p->inner * p->choices > 0 ? p->tokens : 0;
+    *all = (struct kern_cut_array){1, 1, p->classes * p->inner};
+    *ids = *chosen = (struct kern_cut_array){1, 1, p->inner * p->choices};
+}
+
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    cut_tokens(&desc->pick, out, &out->in[0], &out->in[1], &out->out[0]);
+}
+
+static void grad_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    cut_tokens(&desc->pick, out, &out->out[0], &out->in[0], &out->in[1]);
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    (void)cut, (void)first, (void)offsets;
+    desc->pick.tokens = count;
+}
+
+const struct kern_kernel kern_kernel_pick = {.name = "pick",
+                                             .run = run_pick,
+                                             .flops = flops,
+                                             .bytes = bytes,
+                                             .error = error,
+                                             .cut = cut,
+                                             .part = part};
 
 const struct kern_kernel kern_kernel_pick_grad = {.name = "pick_grad",
                                                   .run = run_pick_grad,
                                                   .flops = flops,
                                                   .bytes = grad_bytes,
-                                                  .error = grad_error};
+                                                  .error = grad_error,
+                                                  .cut = grad_cut,
+                                                  .part = part};

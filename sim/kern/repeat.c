@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -152,11 +153,53 @@ static bool sum_error(const union kern_desc *desc, struct kern_error *e)
                             kern_compute_roundoff(e->type));
 }
 
-const struct kern_kernel kern_kernel_repeat = {
-    .name = "repeat", .run = run_repeat, .flops = flops, .bytes = bytes, .error = error};
+/* What lies outside the heads, or in each of them. */
+static void cut_either(const struct kern_repeat *r, struct kern_cut *out,
+                       struct kern_cut_array *heads, struct kern_cut_array *kv_heads)
+{
+    out->dim = r->inner > r->outer;
+    out->rows = out->dim ? r->inner : r->outer;
+    *heads = (struct kern_cut_array){1, 1, r->heads * r->inner};
+    *kv_heads = (struct kern_cut_array){1, 1, r->kv_heads * r->inner};
+    if (out->dim) {
+        *heads = (struct kern_cut_array){r->outer * r->heads, 1, 1};
+        *kv_heads = (struct kern_cut_array){r->outer * r->kv_heads, 1, 1};
+    }
+    if (r->outer * r->heads * r->kv_heads * r->inner == 0)
+        out->rows = 0;
+}
+
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    cut_either(&desc->repeat, out, &out->out[0], &out->in[0]);
+}
+
+static void sum_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    (void)wanted;
+    cut_either(&desc->repeat, out, &out->in[0], &out->out[0]);
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    (void)first, (void)offsets;
+    *(cut->dim ? &desc->repeat.inner : &desc->repeat.outer) = count;
+}
+
+const struct kern_kernel kern_kernel_repeat = {.name = "repeat",
+                                               .run = run_repeat,
+                                               .flops = flops,
+                                               .bytes = bytes,
+                                               .error = error,
+                                               .cut = cut,
+                                               .part = part};
 
 const struct kern_kernel kern_kernel_repeat_sum = {.name = "repeat_sum",
                                                    .run = run_repeat_sum,
                                                    .flops = sum_flops,
                                                    .bytes = bytes,
-                                                   .error = sum_error};
+                                                   .error = sum_error,
+                                                   .cut = sum_cut,
+                                                   .part = part};

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -22,7 +23,7 @@ struct rope_run {
     char *out;
     int64_t position0;
     const int32_t *positions; /* instead of it; NULL: none */
-    struct kern_nest others; /* all but positions and pairs */
+    struct kern_nest others;  /* all but positions and pairs */
     int64_t nothers;
     int64_t npairs;
     int64_t pair_stride; /* elements from a pair to the next */
@@ -171,5 +172,44 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-const struct kern_kernel kern_kernel_rope = {
-    .name = "rope", .run = run_rope, .flops = flops, .bytes = bytes, .error = error};
+static struct kern_cut_nest nest_of(struct kern_rope *r, struct kern_cut *cut)
+{
+    struct kern_cut_nest nest = {.ndims = r->ndims,
+                                 .extent = r->extent,
+                                 .whole = 1u << r->pair_dim,
+                                 .apart = 1u << r->position_dim};
+
+    kern_cut_add(&nest, UINT32_MAX, r->stride, &cut->out[0]);
+    return nest;
+}
+
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    struct kern_rope r = desc->rope;
+    struct kern_cut_nest nest = nest_of(&r, out);
+
+    kern_cut_choose(&nest, wanted, out);
+    out->in[0] = out->out[0];
+    if (r.given && out->rows > 0 && out->dim == r.position_dim)
+        out->in[1] = (struct kern_cut_array){1, 1, 1};
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    struct kern_rope *r = &desc->rope;
+    struct kern_cut arrays;
+    struct kern_cut_nest nest = nest_of(r, &arrays);
+
+    if (cut->dim == r->position_dim && !r->given)
+        offsets[0] = first;
+    kern_cut_shrink(&nest, cut, count);
+}
+
+const struct kern_kernel kern_kernel_rope = {.name = "rope",
+                                             .run = run_rope,
+                                             .flops = flops,
+                                             .bytes = bytes,
+                                             .error = error,
+                                             .cut = cut,
+                                             .part = part};

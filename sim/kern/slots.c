@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/kernel.h"
 #include "kern/nest.h"
@@ -52,11 +53,31 @@ static bool slots_error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
+/* Groups of tokens, each with queues of its own. */
+static void cut_groups(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    const struct kern_slots *s = &desc->slots;
+
+    (void)wanted;
+    out->rows = s->tokens * s->choices * s->experts > 0 ? s->groups : 0;
+    out->in[0] = out->out[0] = (struct kern_cut_array){1, 1, s->tokens * s->choices};
+    out->out[1] = (struct kern_cut_array){1, 1, s->experts};
+}
+
+static void part_of_groups(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
+                           int64_t count, int64_t *offsets)
+{
+    (void)cut, (void)first, (void)offsets;
+    desc->slots.groups = count;
+}
+
 const struct kern_kernel kern_kernel_slots = {.name = "slots",
                                               .run = run_slots,
                                               .flops = no_flops,
                                               .bytes = slots_bytes,
-                                              .error = slots_error};
+                                              .error = slots_error,
+                                              .cut = cut_groups,
+                                              .part = part_of_groups};
 
 /* ---- counts ---- */
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/kernel.h"
 #include "kern/nest.h"
@@ -141,9 +142,29 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
+/* Tokens. */
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    const struct kern_topk *k = &desc->topk;
+
+    (void)wanted;
+    out->rows = k->classes * k->choices > 0 ? k->tokens : 0;
+    out->in[0] = (struct kern_cut_array){1, 1, k->classes};
+    out->out[0] = (struct kern_cut_array){1, 1, k->choices};
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    (void)cut, (void)first, (void)offsets;
+    desc->topk.tokens = count;
+}
+
 const struct kern_kernel kern_kernel_topk = {.name = "topk",
                                              .run = run,
                                              .flops = flops,
                                              .bytes = bytes,
                                              .workspace_bytes = workspace_bytes,
-                                             .error = error};
+                                             .error = error,
+                                             .cut = cut,
+                                             .part = part};

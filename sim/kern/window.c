@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kern/convert.h"
+#include "kern/cut.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -95,5 +96,40 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-const struct kern_kernel kern_kernel_window = {
-    .name = "window", .run = run_window, .flops = flops, .bytes = bytes, .error = error};
+/* What lies outside the dimension, or inside it. */
+static struct kern_cut_array cut_array(const struct kern_window *w, bool inside, int64_t extent)
+{
+    return inside ? (struct kern_cut_array){w->outer * extent, 1, 1}
+                  : (struct kern_cut_array){1, 1, extent * w->inner};
+}
+
+static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+{
+    const struct kern_window *w = &desc->window;
+
+    out->dim = w->outer < wanted && w->inner > w->outer;
+    out->rows = out->dim ? w->inner : w->outer;
+    out->out[0] = cut_array(w, out->dim, w->out_extent);
+    if (w->outer * w->inner * w->out_extent == 0)
+        out->rows = 0;
+    for (uint32_t i = 0; i < w->ninputs; i++) {
+        out->in[i] = cut_array(w, out->dim, w->in_extent[i]);
+        if (w->in_extent[i] == 0)
+            out->rows = 0;
+    }
+}
+
+static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
+{
+    (void)first, (void)offsets;
+    *(cut->dim ? &desc->window.inner : &desc->window.outer) = count;
+}
+
+const struct kern_kernel kern_kernel_window = {.name = "window",
+                                               .run = run_window,
+                                               .flops = flops,
+                                               .bytes = bytes,
+                                               .error = error,
+                                               .cut = cut,
+                                               .part = part};

@@ -70,6 +70,7 @@ uint64_t ranks_new_session(void);
  * ranks the first sent is the first received. */
 #define RANKS_TAGS_EACH 4    /* in a row that ranks_new_tags() gives */
 #define RANKS_TAGS (1 << 14) /* after so many they are used again; MPI has some 32,000 */
+#define RANKS_TAG_PIECES RANKS_TAGS /* none of these: what all ranks send in the same order */
 
 struct ranks_parcel {
     int peer;
@@ -93,7 +94,7 @@ uint32_t ranks_new_tags(void);
 /* ---- merges ---- */
 
 enum ranks_merge {
-    RANKS_JOIN, /* bytes that all ranks but one have as 0, or that are alike */
+    RANKS_JOIN, /* the bits that any rank has: of bytes that all but one have as 0, or alike */
     RANKS_SUM,  /* uint64_t */
     RANKS_MOST  /* int64_t */
 };

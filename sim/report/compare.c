@@ -177,7 +177,10 @@ static int print_json(const struct compare_rows *rows, struct text *text, struct
     json_out_key(&out, "results");
     json_out_begin_array(&out);
     for (size_t i = 0; i < c->nresults && status == SHD_OK; i++)
-        status = result_json(&c->results[i], &out, err);
+        if (c->planned)
+            json_out_lines(&out, &c->planned[i].json);
+        else
+            status = result_json(&c->results[i], &out, err);
     if (status != SHD_OK)
         return status;
     json_out_end_array(&out);

@@ -33,10 +33,19 @@ struct compare_skipped {
     const char *scenario, *strategy, *why;
 };
 
+struct compare_row;
+
+/* A result of which another process has the record. */
+struct compare_planned {
+    struct compare_row *row;
+    struct text json; /* its object, where JSON is to be printed */
+};
+
 struct compare {
     const struct result *results;
     size_t nresults; /* one at least */
     size_t base;     /* what the others are compared with */
+    const struct compare_planned *planned; /* one a result, which has no record then; or NULL */
     const struct compare_skipped *skipped;
     size_t nskipped;
     const bool *columns; /* of tables, by their number; NULL: those that tell strategies apart */

@@ -239,7 +239,7 @@ static void set_verdicts(struct compare_row *row, const struct result *result)
     }
 }
 
-static int set_row(struct compare_row *row, const struct result *result, struct shd_error *err)
+int compare_row_init(struct compare_row *row, const struct result *result, struct shd_error *err)
 {
     const struct record *r = result->record;
     char mesh[256];
@@ -261,6 +261,64 @@ static int set_row(struct compare_row *row, const struct result *result, struct 
     return status == SHD_OK ? set_traffic(row, r, err) : status;
 }
 
+void compare_row_fini(struct compare_row *row)
+{
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        text_fini(&row->values[c].text);
+}
+
+void compare_row_pack(const struct compare_row *row, struct text *out)
+{
+    pack_uint(out, row->good);
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        const struct compare_value *v = &row->values[c];
+
+        pack_uint(out, v->known);
+        pack_bytes(out, &v->whole, sizeof v->whole);
+        pack_bytes(out, &v->number, sizeof v->number);
+        pack_string(out, text_get(&v->text));
+        out->failed |= v->text.failed;
+    }
+}
+
+bool compare_row_unpack(struct compare_row *out, struct unpack *from)
+{
+    bool failed = false;
+
+    *out = (struct compare_row){.good = unpack_uint(from)};
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        struct compare_value *v = &out->values[c];
+        const char *text;
+
+        v->known = unpack_uint(from);
+        unpack_bytes(from, &v->whole, sizeof v->whole);
+        unpack_bytes(from, &v->number, sizeof v->number);
+        text = unpack_string(from);
+        text_add(&v->text, text ? text : "");
+        failed |= v->text.failed;
+    }
+    return !failed && !from->bad;
+}
+
+/* The values that a strategy has by itself. */
+static int set_row(struct compare_row *row, const struct compare *compare, size_t i,
+                   struct shd_error *err)
+{
+    const struct compare_row *from = compare->planned ? compare->planned[i].row : NULL;
+
+    if (!from)
+        return compare_row_init(row, &compare->results[i], err);
+    row->good = from->good;
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        struct compare_value *v = &row->values[c];
+
+        *v = from->values[c];
+        text_init(&v->text);
+        text_add(&v->text, text_get(&from->values[c].text));
+    }
+    return SHD_OK;
+}
+
 /* ---- one strategy against the others ---- */
 
 /* The ratio of this strategy's value to the base's. */
@@ -279,12 +337,12 @@ bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, si
 {
     const struct compare_value *x = &rows->rows[a].values[column];
     const struct compare_value *y = &rows->rows[b].values[column];
-    const struct record_replay *of_x = rows->compare->results[a].record->replay;
-    const struct record_replay *of_y = rows->compare->results[b].record->replay;
+    const struct result *results = rows->compare->results;
 
     if (column < COMPARE_STEP || column > COMPARE_EXPOSED || !x->known || !y->known)
         return false;
-    return replayed_is_tie(of_x, x->number * 1e9, of_y, y->number * 1e9);
+    return replayed_is_tie(results[a].record->replay, x->number * 1e9, results[b].record->replay,
+                           y->number * 1e9);
 }
 
 size_t compare_fastest(const struct compare_rows *rows)
@@ -475,7 +533,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
     if (!out->rows || !out->order)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the comparison");
     for (size_t i = 0; i < n && status == SHD_OK; i++) {
-        status = set_row(&out->rows[i], &compare->results[i], err);
+        status = set_row(&out->rows[i], compare, i, err);
         out->several_scenarios |=
             strcmp(compare->results[i].scenario, compare->results[0].scenario) != 0;
     }
@@ -503,8 +561,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
 void compare_rows_fini(struct compare_rows *rows)
 {
     for (size_t i = 0; rows->rows && i < rows->compare->nresults; i++)
-        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-            text_fini(&rows->rows[i].values[c].text);
+        compare_row_fini(&rows->rows[i]);
     free(rows->rows);
     free(rows->order);
     rows->rows = NULL;

@@ -7,6 +7,7 @@
 #ifndef REPORT_COMPARE_ROWS_H
 #define REPORT_COMPARE_ROWS_H
 
+#include "base/pack.h"
 #include "base/uint128.h"
 #include "report/compare.h"
 
@@ -91,6 +92,16 @@ struct compare_row {
     bool best[COMPARE_NCOLUMNS];
     bool good; /* right, and fits */
 };
+
+/* The values that a strategy has by itself, but for those against others; a row is zeros before.
+ * SHD_ENOMEM.  Free it with compare_row_fini() either way. */
+SHD_MUST_CHECK int compare_row_init(struct compare_row *row, const struct result *result,
+                                    struct shd_error *err);
+void compare_row_fini(struct compare_row *row);
+
+/* As bytes for another process, and back; false: no memory, or the bytes are none of a row. */
+void compare_row_pack(const struct compare_row *row, struct text *out);
+bool compare_row_unpack(struct compare_row *out, struct unpack *from);
 
 struct compare_rows {
     const struct compare *compare;

@@ -555,7 +555,7 @@ void compare_add_title(const struct compare *c, struct text *out)
     for (size_t i = 0; i < c->nresults; i++) {
         one &= !strcmp(c->results[i].scenario, first->scenario);
         same &= !strcmp(c->results[i].what, first->what);
-        executed |= c->results[i].record->mode == RECORD_EXECUTED;
+        executed |= !c->planned && c->results[i].record->mode == RECORD_EXECUTED;
     }
     if (one)
         text_addf(out, "%s: ", first->scenario);

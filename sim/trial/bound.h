@@ -1,10 +1,12 @@
-/* bound.h - what each element of each result may be off, found beside a run of the reference.
+/* bound.h - what the elements of an op's results may be off: of the unsharded program in float64,
+ * beside which a variance is carried for each element.
  *
- * After each op of the unsharded program in float64 its kernel's rule (kern/error.h) says how the
- * errors of its operands and its own roundings make those of its results; a variance an element, as
- * long as the array lives.  docs/verification.md tells why.
+ * After an op its kernel's rule (kern/error.h) says how the errors of its operands and its own
+ * roundings make those of its results.  docs/verification.md tells why.
  *
- * Thread class: owned by one thread; bound_observe() is called by the run's only device.
+ * Arrays may be parts of whole ones: those that the op's description is of.
+ *
+ * Thread class: pure functions of their arguments, which allocate.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,30 +15,34 @@
 
 #include "program/program.h"
 
-struct bound {
-    const struct program *program; /* of one device; not owned */
-    uint32_t nsteps;               /* that follow each other */
-    double parts;                  /* devices that the computation in question is sharded over */
-    int nthreads;
-    double **variances; /* by buffer; NULL: exact, or not alive */
-    bool failed;        /* there was no memory */
+/* An op that has been done. */
+struct bound_op {
+    const struct program *program; /* of one device */
+    const struct program_op *op;
+    const union kern_desc *desc;
+    const struct kern_args *args;
+    double parts;                    /* devices that the computation in question is sharded over */
+    const uint8_t *marks;            /* by operand: what is in the whole array (kern/error.h) */
+    const double *square;            /* as in struct kern_error */
+    const double *const *in;         /* variances by operand; NULL: it is exact */
+    uint64_t n[PROGRAM_OUTPUTS_MAX]; /* elements of each result here */
 };
 
-/* SHD_ENOMEM. */
-SHD_MUST_CHECK int bound_init(struct bound *out, const struct program *program, uint32_t nsteps,
-                              int32_t ndevices, int nthreads, struct shd_error *err);
-void bound_fini(struct bound *bound);
+/* The variances of data that its own type cannot hold exactly: whole numbers in 16 bits.  NULL in
+ * *out where nothing is lost.  False: no memory. */
+bool bound_fill(double **out, const struct program_buffer *buffer, const double *values,
+                uint64_t n);
 
-/* A walk_observe_fn; `arg` is the struct bound. */
-void bound_observe(void *arg, int32_t position, uint32_t op, const void *const *shards);
+/* Those of a kernel's results, written over zeros.  False: no memory. */
+bool bound_kernel(double *const *out, const struct bound_op *bound);
 
-/* A walk_stepped_fn: what a result may be off, what takes its place in the next step is off there.
- */
-void bound_stepped(void *arg, int32_t position, uint32_t step, const void *const *shards);
+/* What is added to a sum over microbatches may be off, as the sum was: `variances` of the sum are
+ * changed.  `squares`: twice the mean square of the sums and that of what is added, where
+ * bound_adds_parts() asks for it; else 0. */
+void bound_accumulate(double *variances, const struct bound_op *bound, double squares);
+bool bound_adds_parts(const struct program *program, const struct program_op *op, double parts);
 
-/* After the run: what the elements of a result may be off, an array that the caller frees in
- * *allowed, or NULL there where nothing.  SHD_ENOMEM. */
-SHD_MUST_CHECK int bound_result(double **allowed, const struct bound *bound, uint32_t result,
-                                struct shd_error *err);
+/* What n elements may be off by their variances.  NULL: no memory. */
+double *bound_allowed(const double *variances, uint64_t n);
 
 #endif /* TRIAL_BOUND_H */

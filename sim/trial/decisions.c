@@ -9,7 +9,6 @@
 #include "ranks/ranks.h"
 #include "record/record.h"
 #include "trial/collect.h"
-#include "trial/elements.h"
 
 static bool decides(const struct program_op *op)
 {
@@ -137,19 +136,15 @@ static uint32_t same_op(const struct decisions *d, const struct program_op *op)
     return k;
 }
 
-void decisions_impose(const struct decisions *decisions, const struct program *program, uint32_t op,
-                      uint32_t time, const void *const *shards)
+const int32_t *decisions_find(const struct decisions *decisions, const struct program_op *op,
+                              uint32_t time)
 {
-    const struct program_op *o = &program->ops[op];
-    uint64_t n;
-    uint32_t k;
+    uint32_t k = decisions && decides(op) ? same_op(decisions, op) : 0;
+    const struct program_op *same;
 
-    if (!decisions || !decides(o))
-        return;
-    k = same_op(decisions, o);
-    if (k == decisions->nops)
-        return;
-    n = elements_of(ids_of(program, o));
-    memcpy((void *)(uintptr_t)shards[o->outputs[0]], decisions->ids[k] + time * n,
-           n * sizeof **decisions->ids);
+    if (!decisions || !decides(op) || k == decisions->nops)
+        return NULL;
+    same = &decisions->program->ops[decisions->ops[k]];
+    return decisions->ids[k] +
+           time * (elements_in_all(decisions, same) / decisions->nsteps / same->times);
 }

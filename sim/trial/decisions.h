@@ -32,10 +32,9 @@ SHD_MUST_CHECK int decisions_make(struct decisions *out, const struct program *p
                                   struct shd_error *err);
 void decisions_fini(struct decisions *decisions);
 
-/* Put what was decided in the place of what an op of the unsharded program, which has done it
- * `time` times before, has just decided.  Other ops are left alone; so are all without decisions.
- */
-void decisions_impose(const struct decisions *decisions, const struct program *program, uint32_t op,
-                      uint32_t time, const void *const *shards);
+/* What was decided, the whole array, in the place of what an op of the unsharded program decides
+ * that has done it `time` times before.  NULL: it decides nothing, or there are no decisions. */
+const int32_t *decisions_find(const struct decisions *decisions, const struct program_op *op,
+                              uint32_t time);
 
 #endif /* TRIAL_DECISIONS_H */

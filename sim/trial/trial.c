@@ -13,6 +13,7 @@
 #include "cost/plan.h"
 #include "model/pipeline.h"
 #include "partition/partition.h"
+#include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "trial/curve.h"
 #include "trial/verify.h"
@@ -287,11 +288,11 @@ static bool is_timed(const struct trial *trial)
  * their parts takes longer than their parts: OpenMP's threads wait by spinning. */
 #define SERIAL_FLOPS_MAX (UINT64_C(1) << 30)
 
-/* Threads of the unsharded computation. */
+/* Threads of the unsharded computation: those cores that are not other ranks'. */
 static int reference_threads(const struct program *program)
 {
     struct program_work work;
-    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN) / ranks_here();
 
     program_work(&work, program);
     return ncores > 1 && work.unsharded_flops > SERIAL_FLOPS_MAX ? (int)ncores : 1;
@@ -302,7 +303,8 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
     struct walk_opts opts = walk_options(trial, stop_request);
     struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
                                  .nsteps = (uint32_t)trial->scenario->steps,
-                                 .stop_request = stop_request};
+                                 .stop_request = stop_request,
+                                 .shared = trial->over_ranks};
     struct verify_reference reference;
     struct decisions decisions;
     int status = decisions_make(&decisions, trial->program, verify.nsteps, &opts, err);

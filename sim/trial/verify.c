@@ -5,122 +5,26 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "partition/partition.h"
+#include "ranks/ranks.h"
 #include "ranks/spread.h"
-#include "trial/bound.h"
-#include "trial/collect.h"
 #include "trial/curve.h"
 #include "trial/steps.h"
 
 /* ---- the reference ---- */
 
-/* How far each result may be off. */
-static int keep_bounds(struct verify_results *out, const struct bound *bound, uint32_t nresults,
-                       struct shd_error *err)
+static struct reference_opts reference_options(const struct verify_opts *opts, bool bounds)
 {
-    int status = SHD_OK;
-
-    out->allowed = calloc((size_t)nresults + 1, sizeof *out->allowed);
-    if (!out->allowed)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for error bounds");
-    for (uint32_t r = 0; r < nresults && status == SHD_OK; r++)
-        status = bound_result(&out->allowed[r], bound, r, err);
-    return status;
-}
-
-/* The reference while it runs. */
-struct running {
-    struct verify_reference *ref;
-    uint32_t nsteps;
-    const struct verify_opts *opts;
-    uint32_t *times; /* [op]: that it was done so far */
-    struct bound bound;
-    struct collect results; /* of the step at hand */
-    struct shd_error err;   /* of keeping the first step's results */
-};
-
-static int collect_into(struct verify_results *out, struct collect *results,
-                        const struct program *program, struct shd_error *err)
-{
-    int status = collect_init(results, program, err);
-
-    if (status == SHD_OK)
-        out->wholes = results->wholes;
-    return status;
-}
-
-/* A walk_stepped_fn.  What the first of several steps leaves is kept beside what the last one
- * does. */
-static void end_step(void *arg, int32_t position, uint32_t step, const void *const *shards)
-{
-    struct running *run = arg;
-    struct verify_reference *ref = run->ref;
-    struct collect first;
-
-    if (step == 0 && run->nsteps > 1) {
-        if (collect_into(&ref->first, &first, run->bound.program, &run->err) == SHD_OK)
-            collect_finish(&first, position, shards);
-        if (run->err.status == SHD_OK)
-            (void)keep_bounds(&ref->first, &run->bound, ref->nresults, &run->err);
-    }
-    bound_stepped(&run->bound, position, step, shards);
-}
-
-/* A walk_observe_fn: decide as the run did, then look at what may be off. */
-static void end_op(void *arg, int32_t position, uint32_t op, const void *const *shards)
-{
-    struct running *run = arg;
-
-    decisions_impose(run->opts->decisions, run->bound.program, op, run->times[op]++, shards);
-    bound_observe(&run->bound, position, op, shards);
-}
-
-static int walk_reference(struct running *run, const struct verify_opts *vopts,
-                          struct shd_error *err)
-{
-    struct walk_opts opts = {.nthreads = vopts->nthreads,
-                             .stop_request = vopts->stop_request,
-                             .repeats = vopts->nsteps,
-                             .finish = collect_finish,
-                             .finish_arg = &run->results,
-                             .observe = end_op,
-                             .observe_arg = run,
-                             .stepped = end_step,
-                             .stepped_arg = run};
-    struct record *record;
-    int status = record_create(&record, run->bound.program, RECORD_EXECUTED, false, err);
-
-    if (status != SHD_OK)
-        return status;
-    status = walk_run(record, &opts, err);
-    if (status == SHD_OK && run->err.status != SHD_OK)
-        status = shd_error_set(err, run->err.status, "%s", run->err.text);
-    record_destroy(record);
-    return status;
-}
-
-static int run_reference(struct verify_reference *ref, const struct program *program,
-                         const struct verify_opts *vopts, struct shd_error *err)
-{
-    struct running run = {
-        .ref = ref, .nsteps = vopts->nsteps, .opts = vopts, .err = {SHD_OK, ""}};
-    int status =
-        bound_init(&run.bound, program, vopts->nsteps, vopts->ndevices, vopts->nthreads, err);
-
-    ref->nresults = program->nresults;
-    run.times = calloc((size_t)program->nops + 1, sizeof *run.times);
-    if (status == SHD_OK && !run.times)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the reference");
-    if (status == SHD_OK)
-        status = collect_into(&ref->last, &run.results, program, err);
-    if (status == SHD_OK)
-        status = walk_reference(&run, vopts, err);
-    if (status == SHD_OK)
-        status = keep_bounds(&ref->last, &run.bound, ref->nresults, err);
-    free(run.times);
-    bound_fini(&run.bound);
-    return status;
+    return (struct reference_opts){.nsteps = opts->nsteps ? opts->nsteps : 1,
+                                   .bounds = bounds,
+                                   .ndevices = opts->ndevices,
+                                   .nthreads = opts->nthreads,
+                                   .shared = opts->shared,
+                                   .least = opts->least,
+                                   .decisions = opts->decisions,
+                                   .stop_request = opts->stop_request};
 }
 
 /* ---- the same in 16 bits ---- */
@@ -133,75 +37,88 @@ static bool has_16_bits(const struct graph *graph)
     return false;
 }
 
-static double relative_error(const struct program_buffer *b, const void *got, const double *want)
+/* The largest difference and the largest element of what this rank has of a result. */
+static int measure(double out[2], const struct program_buffer *b, struct reference_array *got,
+                   const struct reference_array *want, struct shd_error *err)
 {
-    static const int64_t start[PROGRAM_RANK_MAX] = {0};
+    struct pieces_move move = {.from = got->lies,
+                               .to = want->lies,
+                               .size = (uint32_t)shd_dtype_size(b->dtype),
+                               .have = got->values};
+    const int64_t n = (int64_t)pieces_elements(&want->lies, ranks_me()), start = 0;
     struct kern_difference d = {.ratio = 0};
+    int status = SHD_OK;
 
-    kern_compare(b->dtype, b->rank, b->shape, start, b->shape, got, want, NULL, &d);
-    return d.size > 0 ? d.most / d.size : d.most;
+    if (!pieces_same(&got->lies, &want->lies)) {
+        status = pieces_move(&move, 1, err);
+        if (status != SHD_OK)
+            return status;
+        free(got->values);
+        got->values = move.got;
+        got->lies = want->lies;
+    }
+    kern_compare(b->dtype, 1, &n, &start, &n, got->values, want->values, NULL, &d);
+    out[0] = d.most;
+    out[1] = d.size;
+    return status;
 }
 
-/* The unsharded computation in the graph's own types, while it runs. */
-struct in_own_types {
-    const struct program *program;
-    const struct decisions *decisions;
-    uint32_t *times; /* as above */
-};
-
-/* A walk_observe_fn. */
-static void decide_alike(void *arg, int32_t position, uint32_t op, const void *const *shards)
+/* Of all ranks; a row of [result][2] each. */
+static void merge_measures(double *all, uint32_t nresults, bool shared)
 {
-    const struct in_own_types *run = arg;
+    size_t row = (size_t)nresults * 2;
 
-    (void)position;
-    decisions_impose(run->decisions, run->program, op, run->times[op]++, shards);
+    if (!shared)
+        return;
+    memmove(all + row * (size_t)ranks_me(), all, row * sizeof *all);
+    if (ranks_me() > 0)
+        memset(all, 0, row * sizeof *all);
+    ranks_merge(all, row * (size_t)ranks_count() * sizeof *all, RANKS_JOIN);
+    for (int rank = 1; rank < ranks_count(); rank++)
+        for (size_t i = 0; i < row; i++)
+            all[i] = fmax(all[i], all[row * (size_t)rank + i]);
 }
 
-static int run_in_own_types(struct verify_reference *ref, const struct program *program,
-                            const struct verify_opts *vopts, struct shd_error *err)
+static int compare_results_of(struct verify_reference *ref, const struct program *program,
+                              struct reference_results *got, bool shared, struct shd_error *err)
 {
-    struct collect results = {.wholes = NULL};
-    struct in_own_types run = {program, vopts->decisions,
-                               calloc((size_t)program->nops + 1, sizeof *run.times)};
-    struct walk_opts opts = {.observe = decide_alike,
-                             .observe_arg = &run,
-                             .nthreads = vopts->nthreads,
-                             .stop_request = vopts->stop_request,
-                             .repeats = vopts->nsteps,
-                             .finish = collect_finish,
-                             .finish_arg = &results};
-    struct record *record = NULL;
+    size_t n = 2 * (size_t)ref->nresults * (size_t)ranks_count();
+    double *all = calloc(n + 1, sizeof *all);
     int status = SHD_OK;
 
     ref->unsharded = calloc((size_t)ref->nresults + 1, sizeof *ref->unsharded);
-    if (!ref->unsharded || !run.times)
+    if (!all || !ref->unsharded)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the unsharded computation");
+    for (uint32_t r = 0; r < ref->nresults && status == SHD_OK; r++)
+        status = measure(all + 2 * (size_t)r, &program->buffers[program->results[r].buffer],
+                         &got->arrays[r], &ref->last.arrays[r], err);
     if (status == SHD_OK)
-        status = record_create(&record, program, RECORD_EXECUTED, false, err);
-    if (status == SHD_OK)
-        status = collect_init(&results, program, err);
-    if (status == SHD_OK)
-        status = walk_run(record, &opts, err);
-    for (uint32_t r = 0; status == SHD_OK && r < ref->nresults; r++)
-        ref->unsharded[r] = relative_error(&program->buffers[program->results[r].buffer],
-                                           results.wholes[r], ref->last.wholes[r]);
-    collect_fini(&results);
-    record_destroy(record);
-    free(run.times);
+        merge_measures(all, ref->nresults, shared);
+    for (uint32_t r = 0; r < ref->nresults && status == SHD_OK; r++) {
+        double most = all[2 * (size_t)r], size = all[2 * (size_t)r + 1];
+
+        ref->unsharded[r] = size > 0 ? most / size : most;
+    }
+    free(all);
     return status;
 }
 
 static int compare_own_types(struct verify_reference *ref, const struct graph *graph,
-                             const struct shd_mesh *mesh, const struct verify_opts *opts,
+                             const struct shd_mesh *mesh, const struct verify_opts *vopts,
                              struct shd_error *err)
 {
     struct partition_request request = {.graph = graph, .mesh = mesh};
+    struct reference_opts opts = reference_options(vopts, false);
+    struct reference_results results = {.arrays = NULL};
+    struct reference_work work;
     struct program *program = NULL;
     int status = partition_build(&program, &request, err);
 
     if (status == SHD_OK)
-        status = run_in_own_types(ref, program, opts, err);
+        status = reference_compute(&results, NULL, &work, program, &opts, err);
+    if (status == SHD_OK)
+        status = compare_results_of(ref, program, &results, vopts->shared, err);
+    reference_fini(&results);
     program_destroy(program);
     return status;
 }
@@ -209,7 +126,8 @@ static int compare_own_types(struct verify_reference *ref, const struct graph *g
 int verify_reference(struct verify_reference *out, const struct graph *graph,
                      const struct verify_opts *opts, struct shd_error *err)
 {
-    struct verify_reference ref = {.nresults = 0};
+    struct verify_reference ref = {.shared = opts->shared && ranks_count() > 1};
+    struct reference_opts exact_opts = reference_options(opts, true);
     struct graph *exact = graph_in_dtype(graph, SHD_F64);
     struct shd_mesh *mesh = NULL;
     struct program *program = NULL;
@@ -224,7 +142,8 @@ int verify_reference(struct verify_reference *out, const struct graph *graph,
     if (status == SHD_OK)
         status = partition_build(&program, &request, err);
     if (status == SHD_OK)
-        status = run_reference(&ref, program, opts, err);
+        status = reference_compute(&ref.last, &ref.first, &ref.work, program, &exact_opts, err);
+    ref.nresults = ref.last.n;
     if (status == SHD_OK && has_16_bits(graph))
         status = compare_own_types(&ref, graph, mesh, opts, err);
     program_destroy(program);
@@ -237,20 +156,10 @@ int verify_reference(struct verify_reference *out, const struct graph *graph,
     return status;
 }
 
-static void free_results(struct verify_results *results, uint32_t n)
-{
-    for (uint32_t r = 0; results->wholes && r < n; r++)
-        free(results->wholes[r]);
-    for (uint32_t r = 0; results->allowed && r < n; r++)
-        free(results->allowed[r]);
-    free(results->wholes);
-    free(results->allowed);
-}
-
 void verify_reference_fini(struct verify_reference *reference)
 {
-    free_results(&reference->first, reference->nresults);
-    free_results(&reference->last, reference->nresults);
+    reference_fini(&reference->first);
+    reference_fini(&reference->last);
     free(reference->unsharded);
     *reference = (struct verify_reference){.nresults = 0};
 }
@@ -261,24 +170,69 @@ struct comparing {
     struct record *record;
     const struct verify_reference *reference;
     struct kern_difference *first, *last; /* [device][result], after the first step and the last */
+    uint32_t nsteps;
+    struct shd_error err; /* of looking at all devices of the rank together */
 };
 
-static void compare_results(const struct comparing *c, const struct verify_results *want,
+static void compare_result(const struct comparing *c, uint32_t r, int32_t position,
+                           const void *shard, const void *want, const double *allowed,
+                           struct kern_difference *found)
+{
+    const struct program *program = c->record->program;
+    const struct program_buffer *b = &program->buffers[program->results[r].buffer];
+    int64_t offset[SHD_RANK_MAX];
+
+    if (!program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
+        return;
+    shd_sharding_offset(&b->sharding, b->shape, position, offset);
+    kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shard, want, allowed,
+                 &found[(size_t)position * program->nresults + r]);
+}
+
+/* Where the rank has the whole reference, every device's thread compares what it has. */
+static void compare_results(const struct comparing *c, const struct reference_results *want,
                             int32_t position, const void *const *shards,
                             struct kern_difference *found)
 {
+    for (uint32_t r = 0; r < want->n && !c->reference->shared; r++)
+        compare_result(c, r, position, shards[r], want->arrays[r].values, want->arrays[r].allowed,
+                       found);
+}
+
+/* Else one of them does it for all: the ranks bring each result together, one after the other. */
+static int compare_all(const struct comparing *c, const struct reference_results *want,
+                       const void *const *const *results, struct kern_difference *found,
+                       struct shd_error *err)
+{
     const struct program *program = c->record->program;
 
-    for (uint32_t r = 0; r < program->nresults; r++) {
-        const struct program_buffer *b = &program->buffers[program->results[r].buffer];
-        int64_t offset[SHD_RANK_MAX];
+    for (uint32_t r = 0; r < want->n; r++) {
+        uint32_t size = program->buffers[program->results[r].buffer].dtype == SHD_I32
+                            ? sizeof(int32_t)
+                            : sizeof(double);
+        struct reference_whole whole;
+        int status = reference_gather(&whole, &want->arrays[r], size, err);
 
-        if (!program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
-            continue;
-        shd_sharding_offset(&b->sharding, b->shape, position, offset);
-        kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shards[r], want->wholes[r],
-                     want->allowed[r], &found[(size_t)position * program->nresults + r]);
+        if (status != SHD_OK)
+            return status;
+        for (int32_t d = 0; d < c->record->ndevices; d++)
+            if (results[d])
+                compare_result(c, r, d, results[d][r], whole.values, whole.allowed, found);
+        reference_drop(&whole);
     }
+    return SHD_OK;
+}
+
+/* A walk_together_fn. */
+static void compare_together(void *arg, uint32_t step, const void *const *const *results)
+{
+    struct comparing *c = arg;
+    int status = SHD_OK;
+
+    if (step == 0 && c->reference->first.arrays)
+        status = compare_all(c, &c->reference->first, results, c->first, &c->err);
+    if (status == SHD_OK && step + 1 == c->nsteps)
+        (void)compare_all(c, &c->reference->last, results, c->last, &c->err);
 }
 
 /* A walk_finish_fn. */
@@ -296,7 +250,7 @@ static void end_trained_step(void *arg, int32_t position, uint32_t step, const v
     const struct comparing *c = arg;
 
     curve_keep(c->record, position, step, shards);
-    if (step == 0 && c->reference->first.wholes)
+    if (step == 0)
         compare_results(c, &c->reference->first, position, shards, c->first);
 }
 
@@ -317,7 +271,7 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     uint32_t n = c->record->program->nresults;
     struct record_check last = record_check_of(c->record, c->last, n, r), first;
 
-    if (!c->reference->first.wholes)
+    if (!c->reference->first.arrays)
         return last;
     first = record_check_of(c->record, c->first, n, r);
     first.nopen_first = last.nopen_first = first.nopen;
@@ -354,7 +308,10 @@ static void fill_checks(struct record *record, const struct comparing *c)
 int verify_run(struct record *record, const struct verify_reference *reference,
                const struct walk_opts *opts, struct shd_error *err)
 {
-    struct comparing c = {.record = record, .reference = reference};
+    struct comparing c = {.record = record,
+                          .reference = reference,
+                          .nsteps = opts->repeats ? opts->repeats : 1,
+                          .err = {SHD_OK, ""}};
     size_t cells = (size_t)record->ndevices * record->program->nresults + 1;
     struct walk_opts run = *opts;
     int status;
@@ -365,9 +322,13 @@ int verify_run(struct record *record, const struct verify_reference *reference,
     c.last = c.first + cells;
     run.finish = compare_last;
     run.finish_arg = &c;
+    run.together = reference->shared ? compare_together : NULL;
+    run.together_arg = &c;
     status = watch_training(&c, &run, err);
     if (status == SHD_OK)
         status = walk_run(record, &run, err);
+    if (status == SHD_OK && c.err.status != SHD_OK)
+        status = shd_error_set(err, c.err.status, "%s", c.err.text);
     if (status == SHD_OK) {
         gather(&c, opts->spread);
         fill_checks(record, &c);

@@ -10,20 +10,17 @@
 #include "graph/graph.h"
 #include "record/record.h"
 #include "trial/decisions.h"
+#include "trial/reference.h"
 #include "walk/walk.h"
-
-/* Whole results in float64, row-major, in the order in which the program delivers them. */
-struct verify_results {
-    void **wholes;    /* each double[] */
-    double **allowed; /* each as large: what an element may be off; NULL: nothing */
-};
 
 struct verify_reference {
     uint32_t nresults;
-    struct verify_results last;  /* after all steps */
-    struct verify_results first; /* after the first, where there are more; else empty */
+    struct reference_results last;  /* after all steps */
+    struct reference_results first; /* after the first, where there are more; else empty */
     double *unsharded; /* by result: max |a-b| / max |b| of the unsharded computation in the graph's
                           own types, where some have 16 bits; else NULL */
+    bool shared;       /* each rank has pieces of it */
+    struct reference_work work; /* that it took in float64 */
 };
 
 struct verify_opts {
@@ -32,6 +29,8 @@ struct verify_opts {
     int nthreads;                      /* in each kernel of the reference */
     const struct decisions *decisions; /* that it is to make; NULL: its own */
     const int *stop_request;
+    bool shared;    /* all ranks verify together: each computes a share of the reference */
+    uint64_t least; /* as in struct reference_opts */
 };
 
 /* Compute a graph's results without sharding, and what a computation in the graph's own types may
@@ -42,7 +41,8 @@ void verify_reference_fini(struct verify_reference *reference);
 
 /* Execute the record's program as often as the options say, which is as many steps as the reference
  * took where a step leaves something to the next, and fill the record's checks; then execute it
- * again, unmeasured, and judge every step by what it was given (steps.h). */
+ * again, unmeasured, and judge every step by what it was given (steps.h).  Of a reference that is
+ * shared, a whole result is there at a time. */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);
 

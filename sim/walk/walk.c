@@ -38,6 +38,7 @@ struct walk {
     int32_t alone;               /* the one device that walks; -1: all do */
     struct moment *first, *last; /* [repeat][device] */
     int64_t *sorted;             /* room for two times a repeat */
+    const void *const **results; /* [device]: those who wait for others to look at them */
 };
 
 /* One device on its way through the program. */
@@ -829,6 +830,22 @@ static int walk_step(struct walker *w, struct shd_error *err)
     return status;
 }
 
+/* One device of each rank looks at what all have. */
+static int show_together(struct walker *w, struct shd_error *err)
+{
+    const struct walk *walk = w->walk;
+    const struct walk_opts *opts = walk->opts;
+    int status;
+
+    if (!opts->together || walk->alone >= 0 || (w->repeat > 0 && w->repeat + 1 < walk->repeats))
+        return SHD_OK;
+    walk->results[w->position] = results_of(w);
+    status = shd_device_barrier(w->dev, NULL, err);
+    if (status == SHD_OK && w->position == spread_first(opts->spread, walk->record->ndevices))
+        opts->together(opts->together_arg, w->repeat, walk->results);
+    return status == SHD_OK ? shd_device_barrier(w->dev, NULL, err) : status;
+}
+
 /* All devices have ended the repeat, and none begins the next before device 0, which tells here,
  * comes to the barrier at its beginning. */
 static int end_repeat(struct walker *w, struct shd_error *err)
@@ -838,6 +855,8 @@ static int end_repeat(struct walker *w, struct shd_error *err)
 
     if (status == SHD_OK && opts->stepped && w->walk->alone < 0)
         opts->stepped(opts->stepped_arg, w->position, w->repeat, results_of(w));
+    if (status == SHD_OK)
+        status = show_together(w, err);
     if (status == SHD_OK && opts->repeated &&
         shd_device_position(w->dev) == spread_first(opts->spread, w->walk->record->ndevices)) {
         gather_times(w->walk->record, opts->spread);
@@ -1008,7 +1027,8 @@ static bool allocate(struct walk *walk)
 
     walk->first = calloc(n, 2 * sizeof *walk->first);
     walk->sorted = calloc(walk->repeats, 2 * sizeof *walk->sorted);
-    if (!walk->first || !walk->sorted)
+    walk->results = calloc((size_t)walk->record->ndevices, sizeof *walk->results);
+    if (!walk->first || !walk->sorted || !walk->results)
         return false;
     walk->last = walk->first + n;
     return true;
@@ -1037,6 +1057,7 @@ static void free_walk(struct walk *walk)
 {
     free(walk->first);
     free(walk->sorted);
+    free(walk->results);
 }
 
 /* Choose the kind of memory by the most bytes that a device holds according to the plan. */

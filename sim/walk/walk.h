@@ -31,6 +31,11 @@ typedef void (*walk_stepped_fn)(void *arg, int32_t position, uint32_t step,
  * the record's times are those of this repeat. */
 typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
 
+/* Called in one device's thread of each rank after the first step and after the last, 0 the first,
+ * while all devices wait: `results[d]` are the device's shards of results, as above; NULL where it
+ * is another rank's. */
+typedef void (*walk_together_fn)(void *arg, uint32_t step, const void *const *const *results);
+
 /* Where a run is spread over ranks: called in the thread of the device at `position`, before
  * `inspect` is of any device of its rank, with what `peer`, a device of another rank, has of a
  * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until the
@@ -54,6 +59,8 @@ struct walk_opts {
     void *finish_arg;
     walk_stepped_fn stepped; /* NULL: nothing to do */
     void *stepped_arg;
+    walk_together_fn together; /* NULL: nothing to do */
+    void *together_arg;
     walk_observe_fn observe; /* NULL: nothing to do.  With it, or `inspect`, nothing is written over
                                 arguments: a step takes more memory than planned */
     void *observe_arg;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# check and search on several ranks print, write and end as one process does; a search that was
-# interrupted goes on.
+# check, search and sweeps on several ranks print, write and end as one process does; a search that
+# was interrupted goes on.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -102,6 +102,31 @@ test_update() {
     ok $? "and the same baselines"
 }
 
+# Strategies of a sweep: some do not divide, and the first few that do not fit are looked at again.
+test_sweeps() {
+    one plan -q "$scenarios/sweep.yaml" "$scenarios/bad_layout.yaml" -s limits.memory=80KiB
+    [ "$one_status" -eq 1 ] && grep -q 'would fit' "$tmp/one"
+    ok $? "a sweep of which some do not fit"
+    for n in $some $many; do
+        on "$n" plan "$scenarios/sweep.yaml" "$scenarios/bad_layout.yaml" -s limits.memory=80KiB
+        same "plan on $n ranks"
+        says err "[1-9][0-9]* tasks on rank 0, .* on rank $((n - 1))" "and how many strategies each did"
+    done
+    one plan -q --json "$scenarios/strategies.yaml"
+    on $some plan -q --json "$scenarios/strategies.yaml"
+    same "plan --json"
+    one compare --plan -q --color=never "$scenarios/sweep.yaml" --sort received_bytes --top 5
+    on $some compare --plan -q --color=never "$scenarios/sweep.yaml" --sort received_bytes --top 5
+    same "compare --plan"
+    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    one compare --plan -q --json "$scenarios/sweep.yaml" -s limits.memory=1KiB
+    on $few compare --plan -q --json "$scenarios/sweep.yaml" -s limits.memory=1KiB
+    same "compare --plan --json, of strategies that do not fit"
+    one plan -q "$scenarios/strategies.yaml" "$tmp/layouts/broken.yaml" -s batch.size=7
+    on $few plan -q "$scenarios/strategies.yaml" "$tmp/layouts/broken.yaml" -s batch.size=7
+    same "plan of what is wrong"
+}
+
 search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
     --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1 --range recompute=none"
 
@@ -139,6 +164,7 @@ test_interrupted() {
 
 test_farm
 test_check
+test_sweeps
 test_update
 test_search
 test_interrupted

@@ -1,0 +1,289 @@
+/* What kern/cut.h promises: parts of a kernel have the bits that they have in the whole, and so
+ * have the parts of its rule of errors.  Of every kernel op of random programs on one device, in
+ * float64 and in their own type.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/cut.h"
+#include "kern/error.h"
+#include "partition/partition.h"
+#include "random_program.h"
+#include "tap.h"
+#include "trial/elements.h"
+#include "walk/walk.h"
+
+#define SEED 2301
+#define NPROGRAMS 40
+
+/* Kernels that can be cut, and how often they were. */
+static struct seen {
+    const struct kern_kernel *kernel;
+    unsigned n, merged, apart;
+} seen[] = {{&kern_kernel_einsum, 0, 0, 0},         {&kern_kernel_map, 0, 0, 0},
+            {&kern_kernel_reduce, 0, 0, 0},         {&kern_kernel_attention, 0, 0, 0},
+            {&kern_kernel_attention_grad, 0, 0, 0}, {&kern_kernel_rope, 0, 0, 0},
+            {&kern_kernel_causal, 0, 0, 0},         {&kern_kernel_embed, 0, 0, 0},
+            {&kern_kernel_embed_grad, 0, 0, 0},     {&kern_kernel_pick, 0, 0, 0},
+            {&kern_kernel_pick_grad, 0, 0, 0},      {&kern_kernel_repeat, 0, 0, 0},
+            {&kern_kernel_repeat_sum, 0, 0, 0},     {&kern_kernel_window, 0, 0, 0},
+            {&kern_kernel_topk, 0, 0, 0},           {&kern_kernel_slots, 0, 0, 0},
+            {&kern_kernel_grouped, 0, 0, 0}};
+
+#define NSEEN (sizeof seen / sizeof *seen)
+
+/* An op that has been done, and what its operands may be off. */
+struct done {
+    const struct program *program;
+    const struct program_op *op;
+    const void *const *shards;
+    double *off[PROGRAM_INPUTS_MAX];
+    double *off_out[PROGRAM_OUTPUTS_MAX];
+    uint8_t marks[PROGRAM_INPUTS_MAX];
+    double square;
+    bool exact; /* no rule */
+};
+
+static const struct program_buffer *operand(const struct done *d, uint32_t k)
+{
+    return &d->program->buffers[d->op->inputs[k]];
+}
+
+static const struct program_buffer *result(const struct done *d, uint32_t k)
+{
+    return &d->program->buffers[d->op->outputs[k]];
+}
+
+/* The rows of an array that a part has: a copy. */
+static void *rows_of(const struct kern_cut *cut, const struct kern_cut_array *a, const void *whole,
+                     uint64_t n, size_t size, int64_t first, int64_t count)
+{
+    size_t pitch = (size_t)(cut->rows * a->each * a->inner) * size;
+    size_t length = (size_t)(count * a->each * a->inner) * size;
+    size_t start = (size_t)(first * a->each * a->inner) * size;
+    char *out = malloc(n * size + 1);
+
+    if (!out || !whole) {
+        free(out);
+        return NULL;
+    }
+    if (a->each == 0)
+        memcpy(out, whole, n * size);
+    for (int64_t o = 0; o < a->outer && a->each > 0; o++)
+        memcpy(out + (size_t)o * length, (const char *)whole + (size_t)o * pitch + start, length);
+    return out;
+}
+
+static bool same_rows(const struct kern_cut *cut, const struct kern_cut_array *a, const void *whole,
+                      const void *part, uint64_t n, size_t size, int64_t first, int64_t count)
+{
+    void *want = rows_of(cut, a, whole, n, size, first, count);
+    bool is = want && !memcmp(want, part, (size_t)(a->outer * count * a->each * a->inner) * size);
+
+    free(want);
+    return is;
+}
+
+static bool run_rule(const struct done *d, const union kern_desc *desc,
+                     const struct kern_args *args, const double *const *in, double *const *out,
+                     const double *square)
+{
+    struct kern_error error = {.args = args,
+                               .variances = in,
+                               .out = out,
+                               .type = SHD_F32,
+                               .parts = 2,
+                               .marks = d->marks,
+                               .square = square};
+
+    return d->op->kernel->error(desc, &error);
+}
+
+/* Do rows [first, first + count) and compare them with those of the whole. */
+static bool same_part(const struct done *d, const struct kern_cut *cut, int64_t first,
+                      int64_t count)
+{
+    const struct program_op *op = d->op;
+    const struct kern_kernel *kernel = op->kernel;
+    union kern_desc desc = op->desc;
+    int64_t offsets[KERN_OFFSETS_MAX] = {0};
+    const void *in[PROGRAM_INPUTS_MAX];
+    const double *off[PROGRAM_INPUTS_MAX];
+    void *out[PROGRAM_OUTPUTS_MAX], *workspace;
+    double *off_out[PROGRAM_OUTPUTS_MAX];
+    const struct kern_args args = {in, out, NULL, offsets, 1};
+    struct kern_args with = args;
+    bool is = true;
+
+    kern_cut_part(kernel, &desc, cut, first, count, offsets);
+    workspace = malloc((kernel->workspace_bytes ? kernel->workspace_bytes(&desc) : 0) + 1);
+    with.workspace = workspace;
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = operand(d, k);
+        uint64_t n = elements_of(b);
+
+        in[k] = rows_of(cut, &cut->in[k], d->shards[op->inputs[k]], n, shd_dtype_size(b->dtype),
+                        first, count);
+        off[k] = rows_of(cut, &cut->in[k], d->off[k], n, sizeof(double), first, count);
+    }
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        out[k] = calloc(elements_of(result(d, k)) + 1, sizeof(double));
+        off_out[k] = calloc(elements_of(result(d, k)) + 1, sizeof(double));
+    }
+    kernel->run(&desc, &with);
+    if (!d->exact)
+        is = run_rule(d, &desc, &with, off, off_out, &d->square);
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        const struct program_buffer *b = result(d, k);
+        uint64_t n = elements_of(b);
+
+        is = is && same_rows(cut, &cut->out[k], d->shards[op->outputs[k]], out[k], n,
+                             shd_dtype_size(b->dtype), first, count);
+        is = is && (d->exact || same_rows(cut, &cut->out[k], d->off_out[k], off_out[k], n,
+                                          sizeof(double), first, count));
+        free(out[k]);
+        free(off_out[k]);
+    }
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        free((void *)(uintptr_t)in[k]);
+        free((void *)(uintptr_t)off[k]);
+    }
+    free(workspace);
+    return is;
+}
+
+static void note(const struct program_op *op, const struct kern_cut *cut)
+{
+    for (size_t i = 0; i < NSEEN; i++)
+        if (seen[i].kernel == op->kernel) {
+            seen[i].n++;
+            seen[i].merged += cut->merged != 0;
+            seen[i].apart += cut->in[0].each > 0 && cut->in[0].outer > 1;
+        }
+}
+
+static bool same_in_parts(const struct done *d, int64_t wanted, int64_t nparts)
+{
+    struct kern_cut cut = kern_cut_of(d->op->kernel, &d->op->desc, wanted);
+
+    if (cut.rows < nparts * cut.least)
+        return true;
+    note(d->op, &cut);
+    for (int64_t i = 0; i < nparts; i++) {
+        int64_t first = cut.rows * i / nparts, end = cut.rows * (i + 1) / nparts;
+
+        if (!same_part(d, &cut, first, end - first)) {
+            diag("%s of %s: rows %lld to %lld of %lld differ", d->op->kernel->name, d->op->name,
+                 (long long)first, (long long)end, (long long)cut.rows);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Variances of some size, exact ones of every third operand, and the rule on the whole. */
+static bool find_variances(struct done *d, struct random *random)
+{
+    const struct program_op *op = d->op;
+    const int64_t offsets[KERN_OFFSETS_MAX] = {0};
+    const void *in[PROGRAM_INPUTS_MAX];
+    void *out[PROGRAM_OUTPUTS_MAX], *workspace = malloc(op->workspace_bytes + 1);
+    const struct kern_args args = {in, out, workspace, offsets, 1};
+    bool done;
+    int squared = op->kernel == &kern_kernel_map ? kern_map_squared(&op->desc, 2) : -1;
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = operand(d, k);
+        uint64_t n = elements_of(b);
+
+        in[k] = d->shards[op->inputs[k]];
+        if (b->dtype == SHD_I32)
+            continue;
+        d->off[k] = random_chance(random, 33) ? NULL : malloc((n + 1) * sizeof(double));
+        for (uint64_t i = 0; i < n && d->off[k]; i++)
+            d->off[k][i] = 1e-14 * random_below(random, 1000);
+        d->marks[k] = kern_marks(in[k], d->off[k], n);
+        if (squared == (int)k)
+            d->square = kern_mean_square(in[k], n);
+    }
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        out[k] = (void *)(uintptr_t)d->shards[op->outputs[k]];
+        d->off_out[k] = calloc(elements_of(result(d, k)) + 1, sizeof(double));
+    }
+    done = run_rule(d, &op->desc, &args, (const double *const *)d->off, d->off_out, NULL);
+    free(workspace);
+    return done;
+}
+
+struct watching {
+    const struct program *program;
+    struct random random;
+    bool exact, failed;
+};
+
+/* A walk_observe_fn. */
+static void watch(void *arg, int32_t position, uint32_t i, const void *const *shards)
+{
+    struct watching *w = arg;
+    struct done d = {.program = w->program, .op = &w->program->ops[i], .shards = shards};
+
+    (void)position;
+    if (d.op->kind != PROGRAM_KERNEL || d.op->accumulates || w->failed)
+        return;
+    d.exact = w->exact || result(&d, 0)->dtype == SHD_I32;
+    if (!d.exact && !find_variances(&d, &w->random))
+        w->failed = true;
+    for (int64_t nparts = 2; nparts <= 3 && !w->failed; nparts++)
+        w->failed = !same_in_parts(&d, 1, nparts) || !same_in_parts(&d, 16 * nparts, nparts);
+    for (uint32_t k = 0; k < d.op->ninputs; k++)
+        free(d.off[k]);
+    for (uint32_t k = 0; k < d.op->noutputs; k++)
+        free(d.off_out[k]);
+}
+
+static bool same_in_type(const struct graph *graph, uint64_t seed, bool exact)
+{
+    struct watching w = {.random = {seed}, .exact = exact};
+    struct walk_opts opts = {.observe = watch, .observe_arg = &w};
+    struct partition_request request = {.graph = graph};
+    struct shd_mesh *mesh = NULL;
+    struct program *program = NULL;
+    struct record *record = NULL;
+    bool is = shd_mesh_create(&mesh, NULL, NULL, 0, NULL) == SHD_OK;
+
+    request.mesh = mesh;
+    is = is && partition_build(&program, &request, NULL) == SHD_OK;
+    w.program = program;
+    is = is && record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK;
+    is = is && walk_run(record, &opts, NULL) == SHD_OK && !w.failed;
+    record_destroy(record);
+    program_destroy(program);
+    shd_mesh_destroy(mesh);
+    return is;
+}
+
+static void test_program(struct random_program *p)
+{
+    struct graph *exact = graph_in_dtype(p->graph, SHD_F64);
+
+    ok(exact && same_in_type(exact, p->seed, false) && same_in_type(p->graph, p->seed, true),
+       "seed %llu: the parts of %u nodes have the bits of the whole", (unsigned long long)p->seed,
+       p->graph->nnodes);
+    graph_destroy(exact);
+    random_program_destroy(p);
+}
+
+int main(void)
+{
+    plan(0);
+    for (unsigned long i = 0; i < NPROGRAMS; i++)
+        test_program(i % 4 ? random_layer_program(SEED + i) : random_ops_program(SEED + i));
+    for (size_t i = 0; i < NSEEN; i++)
+        ok(seen[i].n > 0, "%s was cut %u times: %u along several dimensions, %u inside an operand",
+           seen[i].kernel->name, seen[i].n, seen[i].merged, seen[i].apart);
+    return done();
+}
