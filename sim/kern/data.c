@@ -181,6 +181,7 @@ static void compare_one(double got, double want, double allowed, int64_t at,
         d->most = fmax(d->most, fabs(got - want));
         d->size = fmax(d->size, fabs(want));
     }
+    d->nonfinite += !isfinite(got);
     if (isinf(allowed)) {
         d->nopen++;
         return;

@@ -352,6 +352,7 @@ struct record_check record_check_of(const struct record *record,
             check.allowed = f->allowed;
         }
         check.nopen += f->nopen;
+        check.nonfinite += f->nonfinite;
         most = fmax(most, f->most);
         size = fmax(size, f->size);
     }
@@ -361,7 +362,8 @@ struct record_check record_check_of(const struct record *record,
 
 bool record_check_ok(const struct record *record, const struct record_check *check)
 {
-    return check->error <= 1 && (record->tolerance == 0 || check->relative <= record->tolerance);
+    return check->error <= 1 && check->nonfinite == 0 &&
+           (record->tolerance == 0 || check->relative <= record->tolerance);
 }
 
 bool record_verified_ok(const struct record *record)

@@ -46,6 +46,10 @@ struct record_check {
     double unsharded; /* the same of the unsharded computation in the program's own types; set
                          where the record is `beside_unsharded` */
     uint64_t nopen;   /* elements on all devices that cannot be judged: their bound is infinite */
+    uint64_t nonfinite; /* elements on all devices that are infinite or not a number, be it as they
+                           are unsharded: no training goes on from there.  Of a step that updates
+                           parameters only the loss and these count: a loss scale skips steps whose
+                           gradients are not finite */
     /* Of several steps that leave something to the next, `error` is the larger of those after the
      * first and after the last; `relative`, `unsharded` and `nopen` are after the last. */
     bool after_first;     /* `error` is of the first */

@@ -264,12 +264,44 @@ static void print_values(struct text *out, const struct record_check *check)
         text_addf(out, " within %.1e: off by %.3g of it", check->allowed, check->error);
 }
 
+/* Not what sharding does, as it is so unsharded, too. */
+static bool is_only_nonfinite(const struct record_check *check)
+{
+    return check->error <= 1 && check->nonfinite > 0;
+}
+
+/* They are many where one is, and one reason for all. */
+static void print_nonfinite(const struct record *r, size_t columns, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    uint32_t narrays = 0;
+
+    for (uint32_t i = 0; i < r->nchecks; i++) {
+        if (!is_only_nonfinite(&r->checks[i]))
+            continue;
+        if (narrays++ == 0)
+            text_addf(&line, "%s%.200s", kind_name(r->checks[i].kind), r->checks[i].name);
+    }
+    if (narrays > 1)
+        text_addf(&line, " and %u other array%s", narrays - 1, narrays == 2 ? "" : "s");
+    text_addf(&line,
+              " %s elements that are infinite or not a number, unsharded as well as here: the layout "
+              "is not the reason; a lower optimizer.lr or loss_scale may keep them finite",
+              narrays > 1 ? "have" : "has");
+    if (narrays > 0) {
+        text_addf(out, "  %-*s", VALUE_COLUMN - 2, "not finite");
+        para_print(out, columns, VALUE_COLUMN, text_get(&line));
+    }
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 static void print_wrong(const struct record *r, struct text *out)
 {
     for (uint32_t i = 0; i < r->nchecks; i++) {
         const struct record_check *check = &r->checks[i];
 
-        if (record_check_ok(r, check))
+        if (record_check_ok(r, check) || is_only_nonfinite(check))
             continue;
         text_add(out, "  wrong       ");
         print_result_place(out, r, i);
@@ -359,6 +391,7 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;
     text_fini(&line);
+    print_nonfinite(r, columns, out);
     print_wrong(r, out);
 }
 

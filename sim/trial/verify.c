@@ -269,11 +269,15 @@ static int watch_training(struct comparing *c, struct walk_opts *run, struct shd
 static struct record_check check_of(const struct comparing *c, uint32_t r)
 {
     uint32_t n = c->record->program->nresults;
+    enum program_result_kind kind = c->record->program->results[r].kind;
     struct record_check last = record_check_of(c->record, c->last, n, r), first;
 
+    if (kind != PROGRAM_LOSS && kind != PROGRAM_NEXT && program_has_state(c->record->program))
+        last.nonfinite = 0;
     if (!c->reference->first.arrays)
         return last;
     first = record_check_of(c->record, c->first, n, r);
+    first.nonfinite = last.nonfinite; /* what is not finite stays so */
     first.nopen_first = last.nopen_first = first.nopen;
     first.nopen = last.nopen;
     first.relative = last.relative;
