@@ -853,6 +853,7 @@ libsim_la_SOURCES = \
 	%D%/store/baseline_folder.c \
 	%D%/store/baseline_folder.h \
 	%D%/store/baseline_text.c \
+	%D%/store/baseline_verdict.c \
 	%D%/store/folder.c \
 	%D%/store/folder.h \
 	%D%/store/runs.c \

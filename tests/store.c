@@ -20,6 +20,7 @@
 #include "store/write.h"
 #include "tap.h"
 
+static const char *const any[] = {"", NULL}, *const yaml[] = {".yaml", NULL};
 static char dir[] = "/tmp/store-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -76,7 +77,7 @@ static void test_write(void)
            write_words(path_of("x/y/b.yaml"), "b"),
        "make_folder: those above it, twice");
     ok(store_make_folder(path_of("a.yaml/b/c"), &err) == SHD_ESYSTEM, "make_folder: below a file");
-    ok(folder_init(&all, dir, "", NULL, &err) == SHD_OK && all.npaths == 2,
+    ok(folder_init(&all, dir, any, NULL, &err) == SHD_OK && all.npaths == 2,
        "write: nothing is left beside");
     folder_fini(&all);
 }
@@ -126,22 +127,25 @@ static void test_killed(void)
 
 static void test_folder(void)
 {
-    const char *const without[] = {"x", NULL};
+    static const char *const without[] = {"x", NULL}, *const both[] = {".yaml", ".txt", NULL};
     struct shd_error err;
     struct folder f;
 
     write_words(path_of(".hidden.yaml"), "");
     write_words(path_of("b.txt"), "");
     write_words(path_of("x.yaml"), "");
-    ok(folder_init(&f, dir, ".yaml", NULL, &err) == SHD_OK && f.npaths == 3 &&
+    ok(folder_init(&f, dir, yaml, NULL, &err) == SHD_OK && f.npaths == 3 &&
            !strcmp(f.paths[0], "a.yaml") && !strcmp(f.paths[1], "x.yaml") &&
            !strcmp(f.paths[2], "x/y/b.yaml"),
        "folder: by ending, with folders below, sorted, none hidden");
     ok(folder_has(&f, "x.yaml") && !folder_has(&f, "y.yaml"), "folder: has");
     folder_fini(&f);
-    ok(folder_init(&f, dir, ".yaml", without, &err) == SHD_OK && f.npaths == 2, "folder: without");
+    ok(folder_init(&f, dir, yaml, without, &err) == SHD_OK && f.npaths == 2, "folder: without");
     folder_fini(&f);
-    ok(folder_init(&f, path_of("none"), ".yaml", NULL, &err) == SHD_ESYSTEM && f.npaths == 0,
+    ok(folder_init(&f, dir, both, without, &err) == SHD_OK && f.npaths == 3,
+       "folder: with either ending");
+    folder_fini(&f);
+    ok(folder_init(&f, path_of("none"), yaml, NULL, &err) == SHD_ESYSTEM && f.npaths == 0,
        "folder: there is none");
     folder_fini(&f);
 }

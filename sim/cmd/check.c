@@ -28,7 +28,6 @@
 /* A weight of so much that is replicated over several devices is warned of, if not told otherwise:
  * a float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
-#define ENDING ".yaml"
 #define FOREIGN "the first line is not that of a baseline, so this is left as it is; move it away"
 
 struct check {
@@ -47,6 +46,8 @@ struct check {
     char *const *suites; /* those of this round */
     int exit;            /* of the file that ended it */
 };
+
+static const char *const endings[] = {".yaml", ".yml", NULL};
 
 enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE, KEY_MEMORY };
 
@@ -297,9 +298,24 @@ static bool is_for_first(const struct check_strategy *s)
     return ranks_me() > 0 && !s->now.name;
 }
 
+/* What would take too long is checked on paper: the same bytes and memory, and no numbers. */
+static enum record_mode mode_of(const struct file_check *f, struct work *w,
+                                const struct work_item *item, double *flops)
+{
+    const char *why = f->check->plan ? NULL : work_too_much(item, flops);
+    bool no_progress = w->log.quiet;
+
+    w->log.quiet = f->check->quiet;
+    if (why)
+        log_note(&w->log, "%s: planned, not executed: %s %s", f->path, item->scenario->strategy,
+                 why);
+    w->log.quiet = no_progress;
+    return f->check->plan || why ? RECORD_PLANNED : RECORD_EXECUTED;
+}
+
 static int check_strategies(struct file_check *f, struct work *w)
 {
-    enum record_mode mode = f->check->plan ? RECORD_PLANNED : RECORD_EXECUTED;
+    double flops = 0;
     int exit = CMD_OK;
 
     f->now = calloc(w->nitems + 1, sizeof *f->now);
@@ -309,7 +325,8 @@ static int check_strategies(struct file_check *f, struct work *w)
         struct check_strategy s;
 
         w->items[i].trial.memory = f->check->memory;
-        exit = check_strategy_init(&s, w, &w->items[i], mode, f->check->whole_bytes,
+        exit = check_strategy_init(&s, w, &w->items[i], mode_of(f, w, &w->items[i], &flops),
+                                   f->check->whole_bytes,
                                    baseline_find(&f->was, w->items[i].scenario->strategy));
         if (exit == CMD_OK)
             exit = is_for_first(&s) ? CMD_CANNOT : judge(f, w->items[i].scenario, &s);
@@ -626,6 +643,12 @@ static int check_files(struct check *c, const struct folder *scenarios,
 {
     int exit = CMD_OK;
 
+    if (c->only && !folder_has(scenarios, c->only)) { /* hidden, or written otherwise: "a//b" */
+        cmd_error("%s is not among the scenarios below %s; expected the path by which it is found "
+                  "there",
+                  c->only, c->dir);
+        return CMD_USAGE;
+    }
     if (!c->only)
         exit = check_suites(c, scenarios->paths, scenarios->npaths);
     for (size_t i = 0; c->only && i < scenarios->npaths && exit == CMD_OK; i++)
@@ -648,23 +671,44 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static bool is_scenario(const char *name)
+static bool has_baselines(const struct check *c, const char *dir)
 {
-    size_t length = strlen(name), ending = sizeof ENDING - 1;
+    struct shd_error err;
+    char *folder = NULL;
+    bool found = baseline_folder_find(&folder, dir, c->baselines, &err) == SHD_OK &&
+                 access(folder, F_OK) == 0;
 
-    return length > ending && !strcmp(name + length - ending, ENDING);
+    free(folder);
+    return found;
+}
+
+/* Of the folders above a file, as it was given, the lowest that has baselines; if none has, that of
+ * the file. */
+static void take_folder_above(struct check *c, const char *path)
+{
+    char *dir = c->own_dir;
+    size_t length = strlen(dir);
+
+    for (char *slash = dir + length; slash; slash = strrchr(dir, '/')) {
+        *slash = '\0';
+        if (has_baselines(c, dir)) {
+            c->only = path + (slash - dir) + 1;
+            return;
+        }
+    }
+    memcpy(dir, path, length); /* whole again */
 }
 
 /* A file is checked as part of the folder that it is in. */
 static int take_file(struct check *c)
 {
-    const char *slash = strrchr(c->dir, '/'), *name = slash ? slash + 1 : c->dir;
+    const char *path = c->dir, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct stat info;
 
     if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
         return CMD_OK;
-    if (!is_scenario(name)) {
-        cmd_error("%s is not a scenario; expected a file that ends in %s", c->dir, ENDING);
+    if (!folder_ends_in(name, endings)) {
+        cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml", c->dir);
         return CMD_USAGE;
     }
     c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
@@ -672,6 +716,8 @@ static int take_file(struct check *c)
         return no_memory();
     c->only = name;
     c->dir = c->own_dir[0] ? c->own_dir : "/";
+    if (c->own_dir[0] && slash)
+        take_folder_above(c, path);
     return CMD_OK;
 }
 
@@ -694,12 +740,11 @@ static int check_folder(struct check *c)
         cmd_error("%s", err.text);
         return status == SHD_EINVAL ? CMD_USAGE : CMD_CANNOT;
     }
-    status = folder_init(&scenarios, c->dir, ENDING, without, &err);
+    status = folder_init(&scenarios, c->dir, endings, without, &err);
     if (status == SHD_OK && access(c->folder, F_OK) == 0)
-        status = folder_init(&baselines, c->folder, ENDING, NULL, &err);
+        status = folder_init(&baselines, c->folder, endings, NULL, &err);
     if (status == SHD_OK && scenarios.npaths == 0)
-        status = shd_error_set(&err, SHD_ENOTFOUND, "%.150s has no scenario, which ends in %s",
-                               c->dir, ENDING);
+        status = shd_error_set(&err, SHD_ENOTFOUND, "%.150s has no scenario, which ends in .yaml or .yml", c->dir);
     if (status == SHD_OK)
         exit = check_files(c, &scenarios, &baselines);
     else
@@ -734,7 +779,7 @@ static int run(int argc, char **argv)
         "Check every scenario below a folder (scenarios), or one file of it, against its stored "
         "baseline: how each parameter, input and constraint is sharded, every collective, bytes, "
         "flops and peak memory, exactly; and that the numbers are right.  What changed is said in "
-        "words.  Prints TAP.\v"
+        "words.  What is too large to be executed in about a minute is planned.  Prints TAP.\v"
         "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
         "large weight left replicated, a constraint that undoes its neighbour.  Folders 'hardware' "
         "and "

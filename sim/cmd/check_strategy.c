@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cost/plan.h"
 #include "model/lint.h"
 #include "program/rows.h"
+#include "report/modelled.h"
 
 static uint64_t shard_bytes(const struct graph *graph, uint32_t node, const struct shd_sharding *s)
 {
@@ -76,6 +78,7 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
 {
     const struct record *r = item->trial.record;
     uint64_t limit = item->scenario->memory_limit_bytes;
+    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
 
     for (uint32_t i = 0; r->verified && i < r->nchecks; i++) {
         const struct record_check *check = &r->checks[i];
@@ -84,6 +87,13 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.3g of its bound",
                        result_kind(check->kind), check->name, check->error);
+        else if (check->nonfinite > 0)
+            diag_error(&c->wrong, item->scenario->place,
+                       "%s%s has %llu elements that are infinite or not a number, unsharded as well "
+                       "as here: the layout is not the reason; a lower optimizer.lr or loss_scale "
+                       "may keep them finite",
+                       result_kind(check->kind), check->name,
+                       (unsigned long long)check->nonfinite);
         else if (!record_check_ok(r, check))
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.1e, tolerance %.0e",
@@ -96,9 +106,16 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
                    r->program->ops[r->step_op].name, r->step.error);
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
-                   "does not fit: peak memory %s bytes on a device, of %llu",
-                   UINT128_DIGITS(program_peak_bytes(item->trial.program)),
-                   (unsigned long long)limit);
+                   "does not fit: a device needs %s, and limits.memory is %s; 'shardsim plan' lists "
+                   "what would fit",
+                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
+                   units_print_bytes(has, sizeof has, limit));
+    else if (!modelled_fits(r))
+        diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
+                   "does not fit: a device needs %s beside what its runtime does, and that of the "
+                   "cluster has %s; 'shardsim plan' tells more",
+                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
+                   units_print_bytes(has, sizeof has, (uint128)r->modelled->hardware->memory_bytes));
 }
 
 static bool is_accepted(const struct baseline *was, const char *finding)
@@ -122,7 +139,7 @@ static void find_idle_axes(struct diag *findings, const struct work_item *item)
 }
 
 static int find_findings(struct check_strategy *c, const struct work_item *item,
-                         uint64_t whole_bytes, const struct baseline *was)
+                         uint64_t whole_bytes, const struct baseline *was, struct diag *changes)
 {
     struct diag findings = DIAG_INIT;
     int status = model_lint(&findings, item->scenario, item->trial.graph, &item->trial.shardings,
@@ -134,11 +151,28 @@ static int find_findings(struct check_strategy *c, const struct work_item *item,
 
         status = baseline_add_finding(&c->now, m->text);
         if (!is_accepted(was, m->text))
-            diag_error(&c->changes, (struct place){m->file, m->line, m->column}, "lint: %s",
-                       m->text);
+            diag_error(changes, (struct place){m->file, m->line, m->column}, "lint: %s", m->text);
     }
     diag_fini(&findings);
     return status;
+}
+
+/* What changed, after a sentence on whether that is worse, which has no line: a forge shows it at
+ * the rule that is the first to have changed. */
+static void tell_changes(struct check_strategy *c, const struct baseline *was,
+                         const struct diag *changes, struct place place)
+{
+    struct text verdict = TEXT_INIT;
+
+    if (changes->nerrors > 0) {
+        baseline_verdict(&verdict, was, &c->now);
+        diag_error(&c->changes, (struct place){place.file, 0, 0},
+                   "%s; 'shardsim check --update' accepts it", text_get(&verdict));
+    }
+    diag_append(&c->changes, changes);
+    if (verdict.failed)
+        diag_no_memory(&c->changes);
+    text_fini(&verdict);
 }
 
 /* The figures to be compared.  Where routers decide how many bytes are sent, which a processor that
@@ -163,6 +197,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
 {
     struct place place = item->scenario->place;
     struct result result = {.record = NULL};
+    struct diag changes = DIAG_INIT;
     struct shd_error err;
     int status;
 
@@ -177,15 +212,20 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     find_wrong(out, item);
     if (find_figures(&out->now, &result, item->trial.program, &err) != SHD_OK ||
         add_arrays(&out->now, &item->trial) != SHD_OK ||
-        find_findings(out, item, whole_bytes, was) != SHD_OK) {
+        find_findings(out, item, whole_bytes, was, &changes) != SHD_OK) {
         log_error(&work->log, "%s: no memory for what there is now", place.file);
+        diag_fini(&changes);
         return CMD_CANNOT;
     }
     baseline_sort(&out->now);
-    if (was)
-        baseline_diff(&out->changes, was, &out->now, place);
-    else
+    if (was) {
+        baseline_diff(&changes, was, &out->now, place);
+        tell_changes(out, was, &changes, place);
+    } else {
         diag_error(&out->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
+        diag_append(&out->changes, &changes);
+    }
+    diag_fini(&changes);
     return CMD_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "cmd/sweep.h"
 #include "ranks/ranks.h"
 #include "report/compare.h"
+#include "report/modelled.h"
 
 struct options {
     struct work work;
@@ -267,8 +268,9 @@ static void tell_failures(struct options *o, const struct compare *compare)
 
         bool is_wrong = r->record->verified && !record_verified_ok(r->record);
         bool is_over = r->memory_limit_bytes > 0 && peak > r->memory_limit_bytes;
+        bool is_full = !is_over && !modelled_fits(r->record);
 
-        if ((!is_wrong && !is_over) || told++ >= FAILURES_TOLD)
+        if ((!is_wrong && !is_over && !is_full) || told++ >= FAILURES_TOLD)
             continue;
         if (is_wrong)
             log_error(&o->work.log, "%s: %s: wrong numbers", r->file, r->strategy);
@@ -277,6 +279,11 @@ static void tell_failures(struct options *o, const struct compare *compare)
                       "%s: %s: needs %s a device, which does not fit limits.memory %s", r->file,
                       r->strategy, units_print_bytes(needs, sizeof needs, peak),
                       units_print_bytes(limit, sizeof limit, r->memory_limit_bytes));
+        if (is_full)
+            log_error(&o->work.log,
+                      "%s: %s: needs %s a device beside its runtime's, which does not fit the "
+                      "cluster's",
+                      r->file, r->strategy, units_print_bytes(needs, sizeof needs, peak));
     }
     if (told > FAILURES_TOLD)
         log_error(&o->work.log, "%zu more are wrong or do not fit", told - FAILURES_TOLD);

@@ -21,7 +21,7 @@ static int run(int argc, char **argv)
         "    shardsim plan scenarios/fsdp.yaml -s mesh.fsdp=64 -s batch.size=64\n"
         "  Does it fit in 16 MiB on each device?\n"
         "    shardsim plan scenarios/fsdp.yaml --set limits.memory=16MiB\n\n" ARGS_EXIT_STATUS(
-            "  1    does not fit the memory limit\n"));
+            "  1    does not fit limits.memory or the memory of the cluster\n"));
 }
 
 const struct cmd cmd_plan = {"plan", "the same program on paper: memory and traffic", run};

@@ -8,10 +8,6 @@
 #include "cmd/cmd.h"
 #include "cmd/rounds.h"
 
-/* What is executed without being asked: a minute or so of work that fits. */
-#define EXECUTED_DEVICES_MAX 1024
-#define EXECUTED_FLOPS_MAX 1e12
-
 /* ---- options ---- */
 
 enum { KEY_PLAN = 1000 };
@@ -51,24 +47,14 @@ const struct argp sides_argp = {option_table, parse_option, NULL, NULL, children
 /* Either all are executed or none; tells why none is. */
 static enum record_mode choose_mode(struct sides *s)
 {
-    double memory = work_memory_bytes() / 2, flops = 0;
+    double flops = 0;
 
     if (s->plan)
         return RECORD_PLANNED;
     for (size_t i = 0; i < s->work->nitems; i++) {
         const struct work_item *item = &s->work->items[i];
-        const struct program *program = item->trial.program;
-        double n = shd_mesh_size(program->mesh);
-        const char *why = NULL;
+        const char *why = work_too_much(item, &flops);
 
-        for (uint32_t op = 0; op < program->nops; op++)
-            flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
-        if (n > EXECUTED_DEVICES_MAX)
-            why = "has more than 1024 devices";
-        else if (n * (double)program_peak_bytes(program) > memory)
-            why = "does not fit in half of this machine's memory";
-        else if (flops > EXECUTED_FLOPS_MAX)
-            why = "and those before it are more than 10^12 flops";
         if (!why)
             continue;
         log_note(&s->work->log, "planned, not executed: %s %s", item->scenario->strategy, why);

@@ -11,6 +11,7 @@
 #include "base/yaml.h"
 #include "cmd/cmd.h"
 #include "ranks/ranks.h"
+#include "report/modelled.h"
 #include "report/result.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
@@ -93,6 +94,7 @@ static int plan_item(const struct sweep *s, struct work_item *item, bool wants_f
         return status;
     pack_uint(answer, NOTE_PLANNED);
     pack_uint(answer, trial_fits(trial));
+    pack_uint(answer, modelled_fits(trial->record));
     uint128 peak_bytes = program_peak_bytes(trial->program);
     pack_bytes(answer, &peak_bytes, sizeof peak_bytes);
     pack_text(answer, &item->what);
@@ -190,7 +192,7 @@ static bool take_planned(struct sweep_item *item, struct unpack *from)
 
     item->planned = true;
     item->fits = unpack_uint(from);
-    item->exit = item->fits ? CMD_OK : CMD_FAILED;
+    item->exit = unpack_uint(from) && item->fits ? CMD_OK : CMD_FAILED;
     unpack_bytes(from, &item->peak_bytes, sizeof item->peak_bytes);
     done = take_text(&item->what, from) && take_text(&item->text, from) &&
            take_text(&item->json, from);

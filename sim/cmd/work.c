@@ -18,6 +18,7 @@
 #include "model/model.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
+#include "report/modelled.h"
 #include "store/write.h"
 #include "trial/fit.h"
 
@@ -331,9 +332,29 @@ static int check_spread(struct work *w, const struct work_item *item)
     return CMD_OK;
 }
 
-double work_memory_bytes(void)
+static double machine_memory_bytes(void)
 {
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What is executed without being asked: a minute or so of work that fits. */
+#define UNASKED_DEVICES_MAX 1024
+#define UNASKED_FLOPS_MAX 1e12
+
+const char *work_too_much(const struct work_item *item, double *flops)
+{
+    const struct program *program = item->trial.program;
+    double n = shd_mesh_size(program->mesh);
+
+    for (uint32_t op = 0; op < program->nops; op++)
+        *flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
+    if (n > UNASKED_DEVICES_MAX)
+        return "has more than 1024 devices";
+    if (n * (double)program_peak_bytes(program) > machine_memory_bytes() / 2)
+        return "does not fit in half of this machine's memory";
+    if (*flops > UNASKED_FLOPS_MAX)
+        return "and those before it are more than 10^12 flops";
+    return NULL;
 }
 
 /* What is refused at once: it would take longer to run out of memory.  Twice, as stages and their
@@ -344,7 +365,7 @@ double work_memory_bytes(void)
 static int check_memory(struct work *w, const struct work_item *item)
 {
     const struct trial *trial = &item->trial;
-    double has = work_memory_bytes();
+    double has = machine_memory_bytes();
     double devices = shd_mesh_size(trial->program->mesh), bytes;
     char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
 
@@ -408,7 +429,8 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
         return CMD_CANNOT;
     }
-    if (!trial_fits(trial) || (trial->record->verified && !record_verified_ok(trial->record)))
+    if (!trial_fits(trial) || !modelled_fits(trial->record) ||
+        (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;
     return CMD_OK;
 }

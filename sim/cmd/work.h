@@ -63,8 +63,10 @@ int work_prepare(struct work *work);
 /* The same, where all ranks have made it ready: all go on, or none does.  Rank 0 says so. */
 int work_prepare_all(struct work *work);
 
-/* The memory of this machine. */
-double work_memory_bytes(void);
+/* Why a strategy takes more than who did not ask to execute it wants to wait for, as what is said
+ * after its name; NULL: it does not.  `*flops` are those of the strategies before it, to begin with
+ * 0, and then its own, too. */
+const char *work_too_much(const struct work_item *item, double *flops);
 
 /* For who tries strategies otherwise (sweep.h): read the files, with room for all items; whether a
  * strategy is one of those that were asked for; leave one out, with the reason; say that all are

@@ -73,6 +73,11 @@ static const struct hardware_validation *validation_of(bool *inside, const struc
 
 /* ---- figures ---- */
 
+bool modelled_fits(const struct record *record)
+{
+    return !record->modelled || memory_bytes(record) <= record->modelled->hardware->memory_bytes;
+}
+
 void modelled_figures_of(struct modelled_figures *out, const struct record *record, uint64_t tokens)
 {
     const struct record_modelled *m = record->modelled;
@@ -93,7 +98,7 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
                                      .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
                                      .memory_bytes = memory_bytes(record)};
     out->expected_error = trusted ? trusted->cross_validated_mape : -1;
-    out->fits = out->memory_bytes <= m->hardware->memory_bytes;
+    out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
         out->hfu = (double)(work.model_flops + work.again_flops) / peak / out->step_s;

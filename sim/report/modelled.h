@@ -26,6 +26,10 @@ struct modelled_figures {
                               negative: not known */
 };
 
+/* Whether the record's devices have room in the memory of those of the cluster, beside what their
+ * runtime needs; true where none is named. */
+bool modelled_fits(const struct record *record);
+
 /* Of a record that has a modelled step of so many tokens (0: not known). */
 void modelled_figures_of(struct modelled_figures *out, const struct record *record,
                          uint64_t tokens);

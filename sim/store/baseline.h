@@ -87,4 +87,9 @@ const struct baseline *baseline_find(const struct baseline_file *file, const cha
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place);
 
+/* One sentence on whether the layout is worse or better than it was, by what all devices receive and
+ * by the largest peak memory and flops of a device: "worse: total received +12.0 % (1.20 GiB, was
+ * 1.07 GiB)". */
+void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
+
 #endif /* STORE_BASELINE_H */

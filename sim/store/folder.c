@@ -16,16 +16,20 @@
 
 struct walk {
     struct folder *out;
-    const char *root, *ending;
-    const char *const *without;
+    const char *root;
+    const char *const *endings, *const *without;
     struct shd_error *err;
 };
 
-static bool ends_with(const char *name, const char *ending)
+bool folder_ends_in(const char *name, const char *const *endings)
 {
-    size_t length = strlen(name), n = strlen(ending);
+    for (; *endings; endings++) {
+        size_t length = strlen(name), n = strlen(*endings);
 
-    return length > n && !strcmp(name + length - n, ending);
+        if (length > n && !strcmp(name + length - n, *endings))
+            return true;
+    }
+    return false;
 }
 
 static bool is_in(const char *const *words, const char *word)
@@ -70,7 +74,7 @@ static int visit(struct walk *w, const char *path, const char *name, unsigned de
         return SHD_OK; /* gone meanwhile, or a link to nothing */
     if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX && !is_in(w->without, name))
         status = walk(w, path, depth + 1);
-    else if (S_ISREG(info.st_mode) && ends_with(name, w->ending))
+    else if (S_ISREG(info.st_mode) && folder_ends_in(name, w->endings))
         status = add(w, path);
     return status;
 }
@@ -108,10 +112,10 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int folder_init(struct folder *out, const char *path, const char *ending,
+int folder_init(struct folder *out, const char *path, const char *const *endings,
                 const char *const *without, struct shd_error *err)
 {
-    struct walk w = {out, path, ending, without, err};
+    struct walk w = {out, path, endings, without, err};
     int status;
 
     *out = (struct folder){NULL, 0};

@@ -7,6 +7,7 @@
 #ifndef STORE_FOLDER_H
 #define STORE_FOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <shd/error.h>
@@ -16,12 +17,15 @@ struct folder {
     size_t npaths;
 };
 
-/* Files that end in `ending` in a folder and those below it, without hidden ones.  Folders called
- * as one of `without` (ends with NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).
+/* Files whose names end in one of `endings` (ends with NULL) in a folder and those below it, without
+ * hidden ones.  Folders called as one of `without` (ends with NULL, or is NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).
  * Free with folder_fini() either way. */
-SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *ending,
+SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *const *endings,
                                const char *const *without, struct shd_error *err);
 void folder_fini(struct folder *folder);
+
+/* Whether a name ends in one of `endings`, and is longer. */
+bool folder_ends_in(const char *name, const char *const *endings);
 
 /* Whether a file of that path is there. */
 int folder_has(const struct folder *folder, const char *path);
