@@ -57,6 +57,8 @@ test_regression() {
     check --plan --junit check.xml
     is 1 "an axis dropped from a rule: status 1"
     says out '^not ok 1 - dp_tp.yaml: default$' "an axis dropped: the strategy"
+    says out '^    - "worse: total received +37.5 % (11.0 MiB, was 8.00 MiB), peak memory +34.8 % .*; .shardsim check --update. accepts it"$' \
+        "an axis dropped: worse, by how much, and how to accept it"
     says out "line 11: parameter 'layers/\*/mlp/up/kernel' is sharded as \[{}, {}\], was \[{}, {tp}\], no longer sharded over tp; has 262144 bytes on a device, 196608 more" \
         "an axis dropped: the parameter, the axis, the bytes, the line"
     says out 'backward all-gather over tp at .*mlp/up/kernel and 1 more is new.* 3145728 more bytes received over tp' \
@@ -78,6 +80,7 @@ assert root.tag == "testsuites" and root.get("tests") == "6" and root.get("failu
 cases = root.findall("testsuite/testcase")
 assert len(cases) == 6 and all(c.get("classname") and c.get("name") for c in cases)
 failed = [c for c in cases if c.find("failure") is not None]
+assert failed[0].find("failure").get("message").startswith("worse: total received +37.5 %")
 assert len(failed) == 1 and "mlp/up/kernel" in failed[0].find("failure").text
 assert sum(int(s.get("tests")) for s in root) == 6
 PY
@@ -85,7 +88,7 @@ PY
     diag <"$tmp/wrong"
     silent err "no annotation without GitHub"
     GITHUB_ACTIONS=true check --plan
-    says err "^::error file=scenarios/dp_tp.yaml,line=11,title=dp_tp.yaml%3A default::parameter 'layers.*%0A" \
+    says err "^::error file=scenarios/dp_tp.yaml,line=11,title=dp_tp.yaml%3A default::worse: .*%0Aparameter 'layers.*%0A" \
         "GITHUB_ACTIONS: an annotation at the rule"
     CI=true check --plan --update
     is 2 "--update where CI is set: status 2"
@@ -106,6 +109,7 @@ PY
     check --plan
     is 1 "an improvement is a change too: status 1"
     says out 'is gone, .* 3145728 fewer bytes received over tp' "an improvement: fewer"
+    says out '"better: total received -27.3 % ' "an improvement: better"
 }
 
 test_other_changes() {
@@ -133,7 +137,20 @@ test_other_changes() {
     project p
     echo 'limits: {memory: 1MiB}' >>"$tmp/p/scenarios/dp_tp.yaml"
     check
-    says out 'does not fit: peak memory 1507332 bytes on a device, of 1048576' "does not fit: said"
+    says out 'does not fit: a device needs 1.44 MiB, and limits.memory is 1.00 MiB' "does not fit: said"
+    project p
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
+    check
+    is 1 "more than a device of the cluster has: status 1"
+    says out 'does not fit: a device needs .*, and that of the cluster has 80.0 GiB' "more than the cluster has: said"
+    says err "planned, not executed: default does not fit in half of this machine's memory" \
+        "what is too large to be executed is planned"
+    project p
+    printf 'steps: 8\noptimizer: {kind: sgd, lr: 1000}\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    edit scenarios/dp_tp.yaml 's/^step:.*/step: [forward, backward, update]/'
+    check
+    says out 'elements that are infinite or not a number, unsharded as well' "training that diverges: said"
 }
 
 test_files() {
@@ -187,6 +204,16 @@ test_files() {
     check --plan --update
     [ -s "$tmp/p/results/baselines/scenarios/sub/dp_tp.yaml" ]
     ok $? "folders below: the same below the baselines; hardware is none of them"
+    check --plan scenarios/sub/dp_tp.yaml
+    is 0 "a file in a folder below: its baseline is found"
+    says out '^ok 1 - sub/dp_tp.yaml: default$' "a file in a folder below: by its path"
+    check --plan scenarios/sub//dp_tp.yaml
+    is 2 "a file by another spelling: status 2, not nothing"
+    mv "$tmp/p/scenarios/strategies.yaml" "$tmp/p/scenarios/strategies.yml"
+    check --plan
+    is 1 "a file that ends in .yml: checked"
+    says out '^not ok 2 - strategies.yml: ' "a file that ends in .yml: told"
+    mv "$tmp/p/scenarios/strategies.yml" "$tmp/p/scenarios/strategies.yaml"
     shardsim check "$tmp/nothing"
     is 2 "no such folder: status 2"
     shardsim check "$tmp/p/scenarios/hardware/.."

@@ -194,10 +194,10 @@ static const struct {
     {"causal in blocks without positions", causal_blocks, SHD_EINVAL, "has a sight"},
     {"blocks that do not divide", five_blocks, SHD_EINDIVISIBLE, "into 5 blocks"},
     {"a shift of all blocks", far, SHD_ERANGE, "by 3 of 3 blocks"},
-    {"going on from no attention", before_is_q, SHD_EINVAL, "goes on from"},
-    {"going on from one that is whole", before_is_whole, SHD_EINVAL, "goes on from"},
-    {"going on from nothing", before_is_unknown, SHD_EINVAL, "goes on from"},
-    {"going on from other queries", other_queries, SHD_EINVAL, "goes on from"},
+    {"going on from no attention", before_is_q, SHD_EINVAL, "continues what is not an attention"},
+    {"going on from one that is whole", before_is_whole, SHD_EINVAL, "continues what is not an attention"},
+    {"going on from nothing", before_is_unknown, SHD_EINVAL, "continues what is not an attention"},
+    {"going on from other queries", other_queries, SHD_EINVAL, "continues what is not an attention"},
 };
 
 static void test_refused(void)

@@ -57,6 +57,19 @@ shardsim init extra
 is 2 "an argument"
 shardsim init -o nowhere/file.yaml
 is 3 "a folder that is not there"
+shardsim init --model gpt2-small --devices 4
+says out 'seq: 1024,' "a model with learned positions: as many tokens"
+shardsim init --model gpt2-small --devices 4 --seq 2048
+is 2 "more tokens than it has positions for"
+says err 'gpt2-small has learned positions for 1024 tokens; expected' "more tokens: said"
+echo mine >mine.yaml
+shardsim init -o mine.yaml
+is 2 "a file that is there is kept"
+says err "'mine.yaml' is there already; expected .* --force" "a file that is there: said"
+grep -q '^mine$' mine.yaml
+ok $? "a file that is there: untouched"
+shardsim init --force -o mine.yaml && grep -q '^version: 1$' mine.yaml
+ok $? "--force replaces it"
 
 # Questions, as a person at a terminal answers them.
 if ! command -v python3 >/dev/null; then
@@ -146,7 +159,7 @@ test_answers() {
 test_files() {
     "$shardsim" init -o meant
     sed -i 's/meant/printed/' meant
-    person '\n\n\n\n\n' no -o printed
+    person '\n\n\n\n\n' no --force -o printed
     is 0 "--output: status 0"
     same "--output: the file"
     : >there

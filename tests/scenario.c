@@ -874,7 +874,8 @@ static const struct {
      "4:34: error: model.scale is '1/0'"},
     {"sequences beyond the positions",
      "version: 1\n" MESH "batch: {size: 8, seq: 1025}\nmodel: {size: gpt2-small}\n",
-     "3:23: error: sequences of 1025 tokens for 1024 positions; expected at most as many"},
+     "3:23: error: sequences of 1025 tokens, but the model has learned positions for 1024; expected "
+     "batch.seq of at most as many"},
     {"buckets that do not divide", "version: 1\n" MESH BATCH "model: {size: t5-small, buckets: 6}\n",
      "4:34: error: 6 buckets; expected a multiple of 4"},
     {"a distance within the buckets",

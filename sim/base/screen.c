@@ -31,9 +31,16 @@ static bool is_set(const char *name)
     return value && value[0];
 }
 
+static bool behind_launcher;
+
+void screen_behind_launcher(void)
+{
+    behind_launcher = true;
+}
+
 static bool is_terminal(FILE *file)
 {
-    return isatty(fileno(file)) == 1;
+    return !behind_launcher && isatty(fileno(file)) == 1;
 }
 
 static bool wants_colour(FILE *file, enum screen_colour colour)

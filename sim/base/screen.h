@@ -3,7 +3,7 @@
  * Colours are for terminals; NO_COLOR (https://no-color.org) or TERM=dumb turns them off, and what
  * the user asks for by an option goes before both.
  *
- * Thread class: immutable once initialised.
+ * Thread class: screens are immutable once initialised; screen_behind_launcher() comes before any.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +25,10 @@ struct screen {
 
 /* "auto", "always", "never"; false for other words. */
 bool screen_parse_colour(enum screen_colour *out, const char *word);
+
+/* What looks like a terminal is a launcher's, which hands all on to its own output, be that a file:
+ * from here on there are no colours unless they are asked for. */
+void screen_behind_launcher(void);
 
 void screen_init(struct screen *out, FILE *file, enum screen_colour colour);
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
@@ -22,11 +23,12 @@
 struct options {
     const char *model, *hardware, *output;
     long devices, batch, seq; /* 0: not given */
+    bool force;
     bool given;               /* something but the output: nothing is asked then */
     char *answers[2];         /* the hardware and the output where these were answers */
 };
 
-enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
+enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FORCE, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
 
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
@@ -53,6 +55,36 @@ static int read_model(struct options *o, const char *arg, struct shd_error *err)
                          arg, nearest_hint(&near, hint, sizeof hint));
 }
 
+/* The tokens that the model has learned places for. */
+static long longest_seq(const struct options *o)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = scenario_model_name(i)) != NULL; i++)
+        if (!strcmp(name, o->model) && scenario_model_positions(i) > 0)
+            return (long)scenario_model_positions(i);
+    return SIZE_LIMIT;
+}
+
+static long usual_seq(const struct options *o)
+{
+    long longest = longest_seq(o);
+
+    return longest < SEQ_DEFAULT ? longest : SEQ_DEFAULT;
+}
+
+static int check_seq(const struct options *o, long seq, struct shd_error *err)
+{
+    long longest = longest_seq(o);
+
+    if (seq <= longest)
+        return SHD_OK;
+    return shd_error_set(err, SHD_EINVAL,
+                         "%s has learned positions for %ld tokens; expected a sequence of at most "
+                         "as many, not %ld",
+                         o->model, longest, seq);
+}
+
 /* Of the devices that there are. */
 static int check_batch(const struct options *o, long batch, struct shd_error *err)
 {
@@ -76,6 +108,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (read_model(o, arg, &err) != SHD_OK)
             args_error(state, "%s", err.text);
         return 0;
+    case KEY_FORCE:
+        o->force = true;
+        return 0;
     case KEY_HARDWARE:
         o->hardware = arg;
         return 0;
@@ -97,7 +132,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!o->batch)
             o->batch = o->devices * BATCH_OF_DEVICE;
-        if (check_batch(o, o->batch, &err) != SHD_OK)
+        if (!o->seq)
+            o->seq = usual_seq(o);
+        if (check_batch(o, o->batch, &err) != SHD_OK || check_seq(o, o->seq, &err) != SHD_OK)
             args_error(state, "%s", err.text);
         return 0;
     default:
@@ -251,8 +288,23 @@ static bool take_batch(void *arg, const char *answer)
 static bool take_seq(void *arg, const char *answer)
 {
     struct options *o = arg;
+    struct shd_error err;
+    long seq;
 
-    return read_size(&o->seq, answer);
+    if (!read_size(&seq, answer))
+        return false;
+    if (check_seq(o, seq, &err) != SHD_OK)
+        return told(&err);
+    o->seq = seq;
+    return true;
+}
+
+/* What somebody may have edited. */
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 static bool take_output(void *arg, const char *answer)
@@ -261,7 +313,7 @@ static bool take_output(void *arg, const char *answer)
 
     if (!strcmp(answer, PRINTED))
         return true;
-    if (access(answer, F_OK) == 0) {
+    if (!o->force && is_file(answer)) {
         cmd_error("'%s' is there already; expected the name of a new file", answer);
         return false;
     }
@@ -292,7 +344,7 @@ static int ask_all(struct options *o)
         status = ask_number("Batch, in sequences of a step on all devices",
                             o->devices * BATCH_OF_DEVICE, take_batch, o);
     if (status == CMD_OK)
-        status = ask_number("Sequence, in tokens", o->seq, take_seq, o);
+        status = ask_number("Sequence, in tokens", usual_seq(o), take_seq, o);
     if (status == CMD_OK && !o->output && isatty(STDOUT_FILENO))
         status = ask("File to write, or - to print it", PRINTED, take_output, o);
     return status;
@@ -319,7 +371,9 @@ static int run(int argc, char **argv)
          "The cluster ('shardsim show hardware') or its file (h100-sxm)", 0},
         {"model", KEY_MODEL, "NAME", 0, "A published model (llama3-8b)", 0},
         {"output", 'o', "FILE", 0, "Write to this file", 0},
-        {"seq", KEY_SEQ, "N", 0, "Tokens of a sequence (4096)", 0},
+        {"force", KEY_FORCE, NULL, 0, "Replace a file of that name", 0},
+        {"seq", KEY_SEQ, "N", 0,
+         "Tokens of a sequence (4096, or all that the model has positions for)", 0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
@@ -338,11 +392,15 @@ static int run(int argc, char **argv)
         NULL,
         NULL};
     struct options o = {
-        .model = "llama3-8b", .hardware = "h100-sxm", .devices = 64, .seq = SEQ_DEFAULT};
+        .model = "llama3-8b", .hardware = "h100-sxm", .devices = 64};
     struct text text = TEXT_INIT;
     int status;
 
     args_parse(&argp, argc, argv, &o);
+    if (o.output && !o.force && is_file(o.output)) {
+        cmd_error("'%s' is there already; expected the name of a new file, or --force", o.output);
+        return CMD_USAGE;
+    }
     status = !o.given && ask_can() ? ask_all(&o) : check_hardware(o.hardware);
     if (status == CMD_OK) {
         write_scenario(&text, &o);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "ranks/ranks.h"
@@ -120,6 +121,8 @@ static int join_ranks(void)
         return CMD_CANNOT;
     }
     atexit(leave);
+    if (ranks_launched())
+        screen_behind_launcher();
     if (ranks_me() > 0)
         be_silent();
     return CMD_OK;

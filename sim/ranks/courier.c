@@ -147,6 +147,11 @@ static struct courier {
     .merge_request = MPI_REQUEST_NULL,
 };
 
+bool ranks_launched(void)
+{
+    return courier.started;
+}
+
 int ranks_count(void)
 {
     return courier.count;

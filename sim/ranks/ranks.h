@@ -37,7 +37,8 @@ SHD_MUST_CHECK int ranks_begin(struct shd_error *err);
 /* Leave with an exit status: waits until all ranks leave. */
 void ranks_end(int exit_status);
 
-int ranks_count(void); /* 1 when there are no others */
+bool ranks_launched(void); /* by a launcher, be it as the only one */
+int ranks_count(void);     /* 1 when there are no others */
 int ranks_me(void);
 int ranks_here(void); /* how many of them are on this rank's machine */
 

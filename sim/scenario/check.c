@@ -161,8 +161,8 @@ static void check_positions(struct reader *r)
 
     if (m->positions > 0 && s->batch.seq > m->positions)
         diag_error(r->diag, scenario_place(s, "batch.seq"),
-                   "sequences of %" PRId64 " tokens for %" PRId64 " positions; expected at most as "
-                   "many",
+                   "sequences of %" PRId64 " tokens, but the model has learned positions for %" PRId64
+                   "; expected batch.seq of at most as many",
                    s->batch.seq, m->positions);
     if (m->kind == SCENARIO_T5 && m->buckets % 4 != 0)
         diag_error(r->diag, scenario_place(s, "model.buckets"),

@@ -138,6 +138,11 @@ const char *scenario_model_name(size_t n)
     return n < NMODELS ? models[n].name : NULL;
 }
 
+int64_t scenario_model_positions(size_t n)
+{
+    return n < NMODELS ? models[n].model.positions : 0;
+}
+
 /* ---- the option ---- */
 
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)

@@ -544,6 +544,9 @@ void scenario_print(const struct scenario *scenario, struct text *out);
 /* The name of published model n, as model.size takes it; NULL behind the last. */
 const char *scenario_model_name(size_t n);
 
+/* The tokens that published model n has learned positions for; 0: it has none. */
+int64_t scenario_model_positions(size_t n);
+
 /* All that a file can say: its keys and the options, with type, default and help, for people.  With
  * a `key` only those whose path has it in it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
