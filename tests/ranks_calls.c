@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kern/convert.h"
 #include "ranks/ranks.h"
@@ -18,6 +19,7 @@
 
 #define NDEVICES 12
 #define NCALLS 25
+#define NSTOPS 20
 #define COUNT_MAX 60000 /* of float64: two blocks of a chain and a bit */
 
 static const char *const axis_names[] = {"a", "b", "c"};
@@ -43,7 +45,9 @@ enum fault {
     LEAVES,   /* a device, without a word */
     CIRCLE,   /* two devices wait for each other */
     TOO_MUCH, /* memory */
-    STOPPED   /* by request, on the last rank only */
+    STOPPED,  /* by request, on the last rank only */
+    AMID,     /* the same, while all make one call after the other */
+    TANGLED   /* the same, while two devices wait for each other */
 };
 
 struct plan {
@@ -198,6 +202,20 @@ static int go_wrong(struct plan *plan, struct shd_device *dev, struct call *c, b
             return shd_device_alloc(dev, UINT64_C(1) << 40, "too much", &memory, err);
         }
         return SHD_OK;
+    case TANGLED: /* the last but one sees to it that not all wait, which would be found first */
+        if (me == 0 || me == NDEVICES - 1)
+            return shd_device_recv(dev, NDEVICES - 1 - me, &byte, 1, SHD_U8, err);
+        if (me != NDEVICES - 2)
+            return SHD_OK;
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+        __atomic_store_n(&plan->stop_request, 1, __ATOMIC_RELEASE);
+        while (shd_device_check_stop(dev, err) == SHD_OK)
+            (void)0;
+        return SHD_ESTOPPED;
+    case AMID:
+        if (ranks_me() == ranks_count() - 1)
+            __atomic_store_n(&plan->stop_request, 1, __ATOMIC_RELEASE);
+        return SHD_OK;
     case STOPPED:
         if (ranks_me() == ranks_count() - 1)
             __atomic_store_n(&plan->stop_request, 1, __ATOMIC_RELEASE);
@@ -219,7 +237,8 @@ static int device_main(struct shd_device *dev, void *arg, struct shd_error *err)
 
     if (status == SHD_OK)
         status = shd_device_alloc(dev, bytes, "out", &out, err);
-    for (int i = 0; i < plan->ncalls && status == SHD_OK; i++) {
+    for (int n = 0; (n < plan->ncalls || plan->fault == AMID) && status == SHD_OK; n++) {
+        int i = n % plan->ncalls;
         struct call c = plan->calls[i];
         size_t size = shd_dtype_size(c.dtype);
         bool leaves = false;
@@ -348,6 +367,54 @@ static void compare_faults(const struct shd_mesh *mesh)
     free(plan);
 }
 
+/* A stop comes at any moment of any call: whether that still takes place must be the same on all
+ * ranks, for one that has begun it waits for what the others are to send. */
+static void compare_stops(const struct shd_mesh *mesh)
+{
+    const struct shd_run_opts opts = SHD_RUN_OPTS_INIT;
+    struct plan *plan = malloc(sizeof *plan);
+    struct spread *spread;
+    struct shd_error err;
+    bool good = true;
+
+    if (!plan || spread_create(&spread, mesh, NULL, &err) != SHD_OK)
+        abort();
+    for (uint64_t seed = 0; seed <= NSTOPS; seed++) {
+        struct outcome several;
+
+        make_plan(plan, seed + 300);
+        plan->fault = seed > 0 ? AMID : TANGLED;
+        run(&several, plan, mesh, spread, &opts);
+        good &= several.status == SHD_ESTOPPED && !strcmp(several.err.text, "stopped by request");
+        shd_run_stats_fini(&several.stats);
+    }
+    ok(all(good), "a rank is asked to stop where two wait for each other, and %d times amid calls",
+       NSTOPS);
+    spread_destroy(spread);
+    free(plan);
+}
+
+/* One rank cannot start its devices: none begins on any, and all say why. */
+static void compare_start(const struct shd_mesh *mesh)
+{
+    struct shd_run_opts opts = SHD_RUN_OPTS_INIT;
+    struct plan *plan = malloc(sizeof *plan);
+    struct spread *spread;
+    struct shd_error err;
+    struct outcome several;
+
+    if (!plan || spread_create(&spread, mesh, NULL, &err) != SHD_OK)
+        abort();
+    make_plan(plan, 400);
+    opts.stack_bytes = ranks_me() == ranks_count() - 1;
+    run(&several, plan, mesh, spread, &opts);
+    ok(all(several.status == SHD_EINVAL && strstr(several.err.text, "a stack of 1 bytes")),
+       "a rank cannot start: '%s'", several.err.text);
+    shd_run_stats_fini(&several.stats);
+    spread_destroy(spread);
+    free(plan);
+}
+
 int main(void)
 {
     const struct shd_run_opts usual = SHD_RUN_OPTS_INIT;
@@ -372,6 +439,8 @@ int main(void)
         compare(mesh, NULL, seed + 200, &rings, "by rings");
     }
     compare_faults(mesh);
+    compare_stops(mesh);
+    compare_start(mesh);
     shd_mesh_destroy(mesh);
     ranks_end(0);
     return done();

@@ -5,9 +5,9 @@
  *
  * Whether all devices of all ranks wait for each other is asked in waves, by rank 0: when two in a
  * row find that all are blocked, that none has gone on between, and that every letter that was sent
- * was delivered, none can ever go on.  That settles it: who still waits for a rank's part of a call
- * gives up.  Before, also in a run that was called off, such a wait ends only when that part has come
- * or its devices have ended, as ranks must agree on whether a call takes place.
+ * was delivered, none can ever go on.  That settles it: whoever still waits for a rank's part of a
+ * call gives up.  Before that, also in a run that was called off, such a wait ends only when the
+ * part has come or its devices have ended, as ranks must agree on whether a call takes place.
  *
  * Thread class: as each says; letters are delivered in the thread that looks for them (ranks.h).
  *
