@@ -256,6 +256,7 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
                                      .ids = room,
                                      .slots = room + nids,
                                      .counts = room + 2 * nids,
+                                     .absent = spec->kind == KERN_ROUTING_RAGGED,
                                      .assumed = spec->assumed,
                                      .rotate = spec->rotate,
                                      .first = first_move(spec)};

@@ -25,6 +25,7 @@ struct kern_routing {
     const int32_t *ids;    /* [tokens][choices]: experts; -1: no choice */
     const int32_t *slots;  /* [tokens][choices]; -1: dropped, or no choice */
     const int32_t *counts; /* [experts]: tokens kept */
+    bool absent;           /* some tokens choose no expert: ragged sources */
     bool assumed;    /* a router decides when it runs; this is what a plan takes it to decide */
     uint32_t rotate; /* experts by which each step moves on: from `first` on, mod experts */
     uint32_t first;  /* by which step 0 has moved on; the last step has `ids` as they are */

@@ -79,8 +79,20 @@ static uint32_t choose(const struct building *b, uint32_t probs)
                       b->opts->groups > 1 ? &limits : NULL);
 }
 
-/* x over its sum along a dimension. */
-static uint32_t over_sum(const struct building *b, const char *what, uint32_t x, uint32_t dim)
+/* The sum, or 1 where it is 0: a token that chooses no expert has gates of 0, and keeps them. */
+static uint32_t or_one(const struct building *b, uint32_t sum)
+{
+    uint32_t none = graph_map(b->graph, part(b, "gates/any"), KERN_STEP, sum, GRAPH_NONE, 0);
+
+    none = graph_map(b->graph, part(b, "gates/minus_any"), KERN_NEG, none, GRAPH_NONE, 0);
+    none = graph_map(b->graph, part(b, "gates/none"), KERN_ADD_SCALAR, none, GRAPH_NONE, 1);
+    graph_stop_gradient(b->graph, none);
+    return graph_map(b->graph, part(b, "gates/divisor"), KERN_ADD, sum, none, 0);
+}
+
+/* x over its sum along a dimension; `may_be_zero` sums leave x as it is. */
+static uint32_t over_sum(const struct building *b, const char *what, uint32_t x, uint32_t dim,
+                         bool may_be_zero)
 {
     uint32_t dims[GRAPH_RANK_MAX], rank = 0, sum;
 
@@ -91,6 +103,8 @@ static uint32_t over_sum(const struct building *b, const char *what, uint32_t x,
             dims[rank++] = b->graph->nodes[x].dims[d];
     sum = graph_reduce(b->graph, graph_text(b->graph, "%s/%s/sum", b->name, what), SHD_SUM, x, dims,
                        rank);
+    if (may_be_zero)
+        sum = or_one(b, sum);
     return graph_map(b->graph, part(b, what), KERN_DIV, x, sum, 0);
 }
 
@@ -99,7 +113,8 @@ static uint32_t gates(const struct building *b, uint32_t probs, uint32_t ids)
     uint32_t g = graph_pick(b->graph, part(b, "gates"), probs, ids, b->expert);
 
     if (b->opts->renormalize)
-        g = over_sum(b, "gates/renormalized", g, b->choice);
+        g = over_sum(b, "gates/renormalized", g, b->choice,
+                     b->opts->routing && b->opts->routing->absent);
     if (b->opts->scale != 1)
         g = graph_map(b->graph, part(b, "gates/scaled"), KERN_SCALE, g, GRAPH_NONE, b->opts->scale);
     return g;
@@ -185,7 +200,7 @@ static uint32_t balance_loss(const struct building *b, uint32_t probs, uint32_t 
         return GRAPH_NONE;
     nexperts = (double)b->graph->dims[b->expert].size;
     if (b->opts->sigmoid)
-        probs = over_sum(b, "aux/probs", probs, b->expert);
+        probs = over_sum(b, "aux/probs", probs, b->expert, false);
     mean = graph_reduce(b->graph, part(b, "aux/mean"), SHD_SUM, probs, &b->expert, 1);
     mean = graph_map(b->graph, part(b, "aux/product"), KERN_MUL, mean, chosen, 0);
     mean = graph_reduce(b->graph, part(b, "aux/sum"), SHD_SUM, mean, NULL, 0);
