@@ -33,7 +33,7 @@ edit() {
 test_shipped() {
     # On paper where sanitizers look on: one of them has a thousand devices.
     [ "${SHD_TEST_SIZE:-}" = small ] && set -- --plan
-    shardsim check -q "$@" "$scenarios"
+    LIMIT=1200 shardsim check -q "$@" "$scenarios" # minutes of work
     is 0 "the shipped scenarios: as their baselines"
     n=$(grep -c '^ok ' "$tmp/out")
     tail -n 1 "$tmp/out" | grep -q "^1\.\.$((n + 0))$"
@@ -57,6 +57,7 @@ test_regression() {
     check --plan --junit check.xml
     is 1 "an axis dropped from a rule: status 1"
     says out '^not ok 1 - dp_tp.yaml: default$' "an axis dropped: the strategy"
+    says err '1 of 6 changed or is wrong' "an axis dropped: the verdict"
     says out '^    - "worse: total received +37.5 % (11.0 MiB, was 8.00 MiB), peak memory +34.8 % .*; .shardsim check --update. accepts it"$' \
         "an axis dropped: worse, by how much, and how to accept it"
     says out "line 11: parameter 'layers/\*/mlp/up/kernel' is sharded as \[{}, {}\], was \[{}, {tp}\], no longer sharded over tp; has 262144 bytes on a device, 196608 more" \
@@ -86,7 +87,8 @@ assert sum(int(s.get("tests")) for s in root) == 6
 PY
     ok $? "--junit: cases, suites and the failure"
     diag <"$tmp/wrong"
-    silent err "no annotation without GitHub"
+    if grep '^::' "$tmp/err"; then false; fi
+    ok $? "no annotation without GitHub"
     GITHUB_ACTIONS=true check --plan
     says err "^::error file=scenarios/dp_tp.yaml,line=11,title=dp_tp.yaml%3A default::worse: .*%0Aparameter 'layers.*%0A" \
         "GITHUB_ACTIONS: an annotation at the rule"
@@ -363,6 +365,40 @@ PY
     ok $? "the workflow: a summary and JUnit"
 }
 
+# branches TEXT: compares base/ with head/; ok if it could.
+branches() {
+    (cd "$tmp" && PATH="$top_builddir:$PATH" python3 "$top_srcdir/contrib/compare_branches.py" base head) \
+        >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    is 0 "$1"
+}
+
+# What makes the comment of a pull request.
+test_branches() {
+    rm -rf "$tmp/base" "$tmp/head"
+    project head
+    mkdir "$tmp/base"
+    branches "a first pull request: the base branch has no scenarios"
+    says out '^Nothing to compare' "a first pull request: nothing to compare"
+    says out '^New: `scenarios/dp_tp.yaml`; `scenarios/strategies.yaml`, ' "a first pull request: all are new"
+    project base
+    branches "no change"
+    says out '^Bytes, memory, flops and collectives are the same' "no change: said"
+    cp "$tmp/head/scenarios/dp_tp.yaml" "$tmp/head/scenarios/same_name.yaml"
+    sed -i 's|\[mlp/up/kernel, \[null, tp\]\]|[mlp/up/kernel, []]|' "$tmp/head/scenarios/dp_tp.yaml"
+    sed -i 's/^mesh:.*/mesh: {none: 2}/' "$tmp/base/scenarios/strategies.yaml"
+    branches "a change, beside a file of the same name inside, and one that could not be planned"
+    says out '^1 layout got worse in a figure; the most is total received of `scenarios/dp_tp.yaml`: 11 MiB, was 8 MiB' \
+        "a change: the verdict"
+    says out '^| `scenarios/dp_tp.yaml` | total received | 8 MiB | 11 MiB | +37.5 % |$' "a change: the figures"
+    says out '^New: `scenarios/same_name.yaml`\.$' "a change: what is new beside it"
+    says out '^Can be planned now, and could not before: `scenarios/strategies.yaml`' "a mended one: said"
+    mv "$tmp/head" "$tmp/swap" && mv "$tmp/base" "$tmp/head" && mv "$tmp/swap" "$tmp/base"
+    branches "one that cannot be planned"
+    says out '^- `scenarios/strategies.yaml`: `scenarios/strategies.yaml:[0-9:]* error: ' "one that cannot be planned: why"
+    says out '^1 layout got better\.$' "one that cannot be planned: others are compared"
+}
+
 test_shipped
 test_older
 test_regression
@@ -372,4 +408,5 @@ test_others
 test_junit
 test_hook
 test_workflow
+test_branches
 done_testing

@@ -638,6 +638,23 @@ static void tell_ranks(const struct check *c)
     text_fini(&text);
 }
 
+/* The answer in a line, which the TAP above spells out. */
+static void say_verdict(const struct check *c)
+{
+    size_t nfailed = 0;
+
+    for (size_t i = 0; i < c->noutcomes; i++)
+        nfailed += c->outcomes[i].kind == OUTCOME_FAILED;
+    if (c->update)
+        fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
+                c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
+    if (nfailed > 0)
+        fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailed,
+                c->noutcomes, nfailed == 1 ? "is" : "are");
+    else if (!c->update)
+        fprintf(stderr, "shardsim: %zu of %zu as in the baselines\n", c->noutcomes, c->noutcomes);
+}
+
 static int check_files(struct check *c, const struct folder *scenarios,
                        const struct folder *baselines)
 {
@@ -658,9 +675,8 @@ static int check_files(struct check *c, const struct folder *scenarios,
         exit = check_orphans(c, scenarios, baselines);
     exit = finish(c, exit);
     tell_ranks(c);
-    if (c->update && !c->quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
-        fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
-                c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
+    if (!c->quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
+        say_verdict(c);
     return exit;
 }
 
@@ -744,7 +760,8 @@ static int check_folder(struct check *c)
     if (status == SHD_OK && access(c->folder, F_OK) == 0)
         status = folder_init(&baselines, c->folder, endings, NULL, &err);
     if (status == SHD_OK && scenarios.npaths == 0)
-        status = shd_error_set(&err, SHD_ENOTFOUND, "%.150s has no scenario, which ends in .yaml or .yml", c->dir);
+        status = shd_error_set(&err, SHD_ENOTFOUND,
+                               "%.150s has no scenario, which ends in .yaml or .yml", c->dir);
     if (status == SHD_OK)
         exit = check_files(c, &scenarios, &baselines);
     else

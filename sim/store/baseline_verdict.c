@@ -4,6 +4,9 @@
  */
 #include "config.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/units.h"
 #include "store/baseline.h"
 
@@ -20,14 +23,19 @@ static const char *print(char *buf, const struct figure *f, uint128 n)
                        : units_print_bytes(buf, UNITS_TEXT_MAX, n);
 }
 
+/* A change that rounds to nothing is told in full: "+0.0004 % (14680120, was 14680064)". */
 static void add_figure(struct text *out, const struct figure *f, const char *before)
 {
     char was[UNITS_TEXT_MAX], is[UNITS_TEXT_MAX];
+    double percent = 100 * ((double)f->is - (double)f->was) / (double)f->was;
 
     text_addf(out, "%s%s ", before, f->name);
     if (f->was > 0)
-        text_addf(out, "%+.1f %% ", 100 * ((double)f->is - (double)f->was) / (double)f->was);
-    text_addf(out, "(%s, was %s)", print(is, f, f->is), print(was, f, f->was));
+        text_addf(out, fabs(percent) < 0.05 ? "%+.1g %% " : "%+.1f %% ", percent);
+    if (strcmp(print(is, f, f->is), print(was, f, f->was)) != 0)
+        text_addf(out, "(%s, was %s)", is, was);
+    else
+        text_addf(out, "(%s, was %s)", UINT128_DIGITS(f->is), UINT128_DIGITS(f->was));
 }
 
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is)

@@ -1,0 +1,144 @@
+"""compare_branches.py BASE HEAD [FOLDER]: what changed between two checkouts, as Markdown.
+
+Plans every scenario of FOLDER (scenarios) in both with `shardsim compare --plan`, and prints the
+figures that differ, the worst first.  A scenario that cannot be planned is listed with its error;
+it does not hide the others.  contrib/github-actions.yml makes a comment of it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import csv
+import os
+import shutil
+import subprocess
+import sys
+
+# Column of compare's CSV, what it is, its unit.
+FIGURES = [("received_bytes", "total received", "B"),
+           ("peak_memory_bytes", "peak memory of a device", "B"),
+           ("modelled_memory_bytes", "memory of a device, modelled", "B"),
+           ("modelled_step_seconds", "step, modelled", "s"),
+           ("flops_max", "flops of a device", "flop"),
+           ("collectives", "collectives", "")]
+
+
+def scenarios(root, folder):
+    """Paths of scenarios below a folder, from the root; none where there is no such folder."""
+    found = [os.path.relpath(os.path.join(at, name), root)
+             for at, _, names in os.walk(os.path.join(root, folder)) for name in names
+             if name.endswith((".yaml", ".yml"))]
+    return sorted(found)
+
+
+def plan(root, path):
+    """{(path, strategy): figures}, or the first line of why there are none."""
+    done = subprocess.run(["shardsim", "compare", "--quiet", "--plan", "--format=csv", path],
+                          cwd=root, capture_output=True, text=True, check=False)
+    rows = {(path, row["strategy"]): row for row in csv.DictReader(done.stdout.splitlines())}
+    if rows:
+        return rows, None
+    wrong = done.stderr.strip().splitlines()
+    return {}, wrong[0] if wrong else f"shardsim ended with status {done.returncode}"
+
+
+def plan_all(root, folder):
+    """Rows of all scenarios, and {path: error} of those that have none."""
+    rows, wrong = {}, {}
+    for path in scenarios(root, folder):
+        more, error = plan(root, path)
+        rows.update(more)
+        if error:
+            wrong[path] = error
+    return rows, wrong
+
+
+def shown(value, unit):
+    """A figure as people read it: 1.50 MiB, 12.3 ms, 1.94 Mflop."""
+    if unit == "B":
+        steps, names = 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    elif unit == "s":
+        value, steps, names = value * 1e9, 1000, ("ns", "us", "ms", "s")
+    elif unit:
+        steps, names = 1000, tuple(p + unit for p in ("", "k", "M", "G", "T", "P", "E"))
+    else:
+        return f"{value:g}"
+    power = 0
+    while value >= steps and power + 1 < len(names):
+        value, power = value / steps, power + 1
+    return f"{value:.3g} {names[power]}" if value < 1000 else f"{value:.0f} {names[power]}"
+
+
+def changes(base, head):
+    """(how much more, layout, what, was, now) of figures that differ, the largest increase first."""
+    found = []
+    for layout in base.keys() & head.keys():
+        for key, what, unit in FIGURES:
+            was, now = base[layout].get(key) or "", head[layout].get(key) or ""
+            if was == now or not was or not now:
+                continue
+            was, now = float(was), float(now)
+            more = now / was - 1 if was else float("inf")
+            found.append((more, layout, what, shown(was, unit), shown(now, unit)))
+    return sorted(found, key=lambda c: (-c[0], c[1], c[2]))
+
+
+def name(layout):
+    path, strategy = layout
+    return f"`{path}`" if strategy == "default" else f"`{path}`, {strategy}"
+
+
+def verdict(found, both):
+    """The answer in a sentence; `both`: how many layouts there are on both sides."""
+    if both == 0:
+        return "Nothing to compare: no scenario can be planned on both branches."
+    worse = {c[1] for c in found if c[0] > 0}
+    better = {c[1] for c in found} - worse
+    if not found:
+        return "Bytes, memory, flops and collectives are the same."
+    said = []
+    if worse:
+        most = found[0]
+        said.append(f"{len(worse)} layout{'s' * (len(worse) > 1)} got worse in a figure; the most is "
+                    f"{most[2]} of {name(most[1])}: {most[4]}, was {most[3]}")
+    if better:
+        said.append(f"{len(better)} layout{'s' * (len(better) > 1)} got better")
+    return "; ".join(said) + "."
+
+
+def report(base, head, wrong_base, wrong_head):
+    found = changes(base, head)
+    lines = ["### Layouts, beside the base branch", "",
+             verdict(found, len(base.keys() & head.keys()))]
+    if found:
+        lines += ["", "| scenario | | base | now | |", "|---|---|--:|--:|--:|"]
+        lines += [f"| {name(layout)} | {what} | {was} | {now} | "
+                  f"{'from 0' if more == float('inf') else f'{100 * more:+.1f} %'} |"
+                  for more, layout, what, was, now in found]
+    for what, names in (("New", head.keys() - base.keys()), ("Gone", base.keys() - head.keys())):
+        # One that only cannot be planned is in the list below.
+        names = [n for n in names if n[0] not in (wrong_base if what == "New" else wrong_head)]
+        if names:
+            lines += ["", f"{what}: " + "; ".join(name(n) for n in sorted(names)) + "."]
+    if wrong_head:
+        lines += ["", "Cannot be planned:", ""]
+        lines += [f"- `{path}`{' (nor on the base branch)' * (path in wrong_base)}: `{error}`"
+                  for path, error in sorted(wrong_head.items())]
+    mended = sorted(wrong_base.keys() & {path for path, _ in head})
+    if mended:
+        lines += ["", "Can be planned now, and could not before: "
+                  + ", ".join(f"`{path}`" for path in mended) + "."]
+    return "\n".join(lines)
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: compare_branches.py BASE HEAD [FOLDER]")
+    if not shutil.which("shardsim"):
+        sys.exit("compare_branches.py: shardsim is not in PATH; add the folder it was built in")
+    folder = sys.argv[3] if len(sys.argv) == 4 else "scenarios"
+    base, wrong_base = plan_all(sys.argv[1], folder)
+    head, wrong_head = plan_all(sys.argv[2], folder)
+    print(report(base, head, wrong_base, wrong_head))
+
+
+if __name__ == "__main__":
+    main()
