@@ -214,7 +214,7 @@ def t7():
 
 
 def tr2():
-    kinds = answer("plan docs/book/llama2_13b.yaml -S one-device")["memory"]["by_kind"]
+    kinds = answer("plan docs/book/llama2_13b.yaml -S one-device", expected=1)["memory"]["by_kind"]
     states = near(kinds["parameters"] + kinds["optimizer"], 10 * 13015864320, "10 bytes a parameter")
     arrays = kept("show memory docs/book/llama2_13b.yaml -S one-device", ["mlp/gate", "mlp/up", "residual2"])
     near(arrays, 2 * 40 * 488 * 32768 * (5120 + 2 * 13824), "2 L B (D + 2 F)")
@@ -244,27 +244,27 @@ PARAMETERS = 70553706496
 
 
 def a2():
-    flops = answer("plan docs/book/llama3_70b.yaml -S one-token")["work"]["model_flops"]
+    flops = answer("plan docs/book/llama3_70b.yaml -S one-token", expected=1)["work"]["model_flops"]
     near(flops, 6 * (PARAMETERS - 128256 * 8192), "6 P without the table", 0.02)
     return f"{flops / 1e11:.2f}e11, {flops / 4.59e14 * 1e3:.2f} ms at peak"
 
 
 def a3():
-    flops = answer("plan docs/book/llama3_70b.yaml -S one-token")["work"]["model_flops"]
+    flops = answer("plan docs/book/llama3_70b.yaml -S one-token", expected=1)["work"]["model_flops"]
     years = flops * 15e12 / 4.59e14 / 86400 / 365
     near(years, 435, "the book's", 0.02)
     return f"{years:.0f} years"
 
 
 def a4():
-    flops = answer("plan docs/book/llama3_70b.yaml -S one-token")["work"]["model_flops"]
+    flops = answer("plan docs/book/llama3_70b.yaml -S one-token", expected=1)["work"]["model_flops"]
     days = flops * 15e12 / (8960 * 4.59e14 * 0.4) / 86400
     near(days, 44, "the book's", 0.02)
     return f"{days:.1f} days"
 
 
 def a5():
-    kinds = answer("plan docs/book/llama3_70b.yaml -S one-device")["memory"]["by_kind"]
+    kinds = answer("plan docs/book/llama3_70b.yaml -S one-device", expected=1)["memory"]["by_kind"]
     states = near(kinds["parameters"] + kinds["optimizer"], 10 * PARAMETERS, "10 bytes a parameter")
     arrays = kept("show memory docs/book/llama3_70b.yaml -S one-device", ["residual1", "residual2"])
     near(arrays, 2 * 2 * 80 * 8192 * 4 * 2**20, "two arrays a layer")

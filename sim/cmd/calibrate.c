@@ -259,10 +259,10 @@ static int run(int argc, char **argv)
         "count alike, whatever their size.\n\n"
         "Examples:\n"
         "  Own steps on a cluster like one that is shipped:\n"
-        "    shardsim calibrate h100-80g-roce --steps steps.jsonl -o mine.yaml\n"
+        "    shardsim calibrate h100-80g-roce --steps steps.jsonl -o cluster.yaml\n"
         "  Links alone:\n"
         "    shardsim calibrate a100-sxm --collectives reduce.txt -o "
-        "mine.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "cluster.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};
