@@ -428,7 +428,7 @@ static void try_fault(struct subject *s, uint64_t seed, const struct fault *f, s
         free(p.saved[d]);
     }
     count->tried += all.changed;
-    if (all.changed && !record_verified_ok(run)) {
+    if (all.changed && !record_matches(run)) {
         count->seen++;
     } else if (all.changed) {
         /* The right value may be off by its bound to one side, and the wrong one to the other. */
@@ -493,13 +493,13 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
         abort();
     a->runs++;
     a->arrays += run->nchecks;
-    a->alarms += !record_verified_ok(run);
+    a->alarms += !record_matches(run);
     a->nearest_step = fmax(a->nearest_step, run->step.error);
     for (uint32_t r = 0; r < run->nchecks; r++) {
         a->nearest = fmax(a->nearest, run->checks[r].error);
         a->open += run->checks[r].nopen > 0;
     }
-    if (!record_verified_ok(run))
+    if (!record_matches(run))
         fprintf(stderr,
                 "# seed %llu, %s: a false alarm; the worst step, op %u (%s for %s), is at %g of "
                 "its bound (%g, not %g)\n",

@@ -108,11 +108,11 @@ static bool verified(const struct record *run)
     for (uint32_t r = 0; r < run->nchecks; r++) {
         const struct record_check *c = &run->checks[r];
 
-        if (!record_check_ok(run, c))
+        if (!record_check_matches(run, c))
             diag("%s is off by %g bounds: element %lld of device %d is %.9g, not %.9g +- %.2g",
                  c->name, c->error, (long long)c->at, (int)c->device, c->got, c->want, c->allowed);
     }
-    return record_verified_ok(run);
+    return record_matches(run);
 }
 
 static bool check_results(const struct random_program *p, struct step *step)

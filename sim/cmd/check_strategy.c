@@ -87,13 +87,13 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.3g of its bound",
                        result_kind(check->kind), check->name, check->error);
-        else if (check->nonfinite > 0)
+        else if (check->infinite + check->nan > 0)
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s has %llu elements that are infinite or not a number, unsharded as well "
                        "as here: the layout is not the reason; a lower optimizer.lr or loss_scale "
                        "may keep them finite",
                        result_kind(check->kind), check->name,
-                       (unsigned long long)check->nonfinite);
+                       (unsigned long long)(check->infinite + check->nan));
         else if (!record_check_ok(r, check))
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.1e, tolerance %.0e",

@@ -181,7 +181,8 @@ static void compare_one(double got, double want, double allowed, int64_t at,
         d->most = fmax(d->most, fabs(got - want));
         d->size = fmax(d->size, fabs(want));
     }
-    d->nonfinite += !isfinite(got);
+    d->infinite += isinf(got) != 0;
+    d->nan += isnan(got) != 0;
     if (isinf(allowed)) {
         d->nopen++;
         return;

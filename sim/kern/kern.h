@@ -213,7 +213,7 @@ struct kern_difference {
     double got, want, allowed; /* there */
     double most, size;  /* the largest |got - want|, and |want|, where both are finite */
     uint64_t nopen;     /* places where any value is allowed */
-    uint64_t nonfinite; /* places where `got` is infinite or not a number */
+    uint64_t infinite, nan; /* places where `got` is infinite, and where it is not a number */
 };
 
 /* Compare a shard with the same slice of a whole float64 array `want` (row-major, of `shape`), and

@@ -352,7 +352,8 @@ struct record_check record_check_of(const struct record *record,
             check.allowed = f->allowed;
         }
         check.nopen += f->nopen;
-        check.nonfinite += f->nonfinite;
+        check.infinite += f->infinite;
+        check.nan += f->nan;
         most = fmax(most, f->most);
         size = fmax(size, f->size);
     }
@@ -360,10 +361,22 @@ struct record_check record_check_of(const struct record *record,
     return check;
 }
 
+bool record_check_matches(const struct record *record, const struct record_check *check)
+{
+    return check->error <= 1 && (record->tolerance == 0 || check->relative <= record->tolerance);
+}
+
 bool record_check_ok(const struct record *record, const struct record_check *check)
 {
-    return check->error <= 1 && check->nonfinite == 0 &&
-           (record->tolerance == 0 || check->relative <= record->tolerance);
+    return record_check_matches(record, check) && check->infinite + check->nan == 0;
+}
+
+bool record_matches(const struct record *record)
+{
+    for (uint32_t i = 0; i < record->nchecks; i++)
+        if (!record_check_matches(record, &record->checks[i]))
+            return false;
+    return record->nchecks > 0 && record->step.error <= 1;
 }
 
 bool record_verified_ok(const struct record *record)
@@ -371,9 +384,7 @@ bool record_verified_ok(const struct record *record)
     for (uint32_t i = 0; i < record->nchecks; i++)
         if (!record_check_ok(record, &record->checks[i]))
             return false;
-    if (!(record->step.error <= 1))
-        return false;
-    return record->nchecks > 0;
+    return record_matches(record);
 }
 
 struct record_balance record_balance_of(const struct record *record, const uint128 *rows)

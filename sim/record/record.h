@@ -46,10 +46,12 @@ struct record_check {
     double unsharded; /* the same of the unsharded computation in the program's own types; set
                          where the record is `beside_unsharded` */
     uint64_t nopen;   /* elements on all devices that cannot be judged: their bound is infinite */
-    uint64_t nonfinite; /* elements on all devices that are infinite or not a number, be it as they
-                           are unsharded: no training goes on from there.  Of a step that updates
-                           parameters only the loss and these count: a loss scale skips steps whose
-                           gradients are not finite */
+    uint64_t infinite, nan; /* elements on all devices that are infinite or not a number, be it as
+                               they are unsharded: no training goes on from there.  Of outputs only
+                               what is not a number counts: what a mask leaves nothing of is
+                               infinite by right.  Of a step that updates parameters only the loss
+                               and these count: a loss scale skips steps whose gradients are not
+                               finite */
     /* Of several steps that leave something to the next, `error` is the larger of those after the
      * first and after the last; `relative`, `unsharded` and `nopen` are after the last. */
     bool after_first;     /* `error` is of the first */
@@ -237,8 +239,11 @@ uint128 record_flops(const struct record *record);
 double record_efficiency(const struct record *record, const struct program_work *work);
 
 /* Whether one check is within its bounds, and the tolerance where there is one; and whether all are
- * (and there are some). */
+ * (and there are some), and each step is.  `matches`: as the unsharded computation has it, finite or
+ * not; `ok`: besides, finite where it has to be. */
+bool record_check_matches(const struct record *record, const struct record_check *check);
 bool record_check_ok(const struct record *record, const struct record_check *check);
+bool record_matches(const struct record *record);
 bool record_verified_ok(const struct record *record);
 
 /* Load balance of a quantity over devices: mean / max, 1 where all are equal (or all are 0). */

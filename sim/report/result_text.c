@@ -265,9 +265,9 @@ static void print_values(struct text *out, const struct record_check *check)
 }
 
 /* Not what sharding does, as it is so unsharded, too. */
-static bool is_only_nonfinite(const struct record_check *check)
+static bool is_only_nonfinite(const struct record *r, const struct record_check *check)
 {
-    return check->error <= 1 && check->nonfinite > 0;
+    return record_check_matches(r, check) && check->infinite + check->nan > 0;
 }
 
 /* They are many where one is, and one reason for all. */
@@ -277,7 +277,7 @@ static void print_nonfinite(const struct record *r, size_t columns, struct text 
     uint32_t narrays = 0;
 
     for (uint32_t i = 0; i < r->nchecks; i++) {
-        if (!is_only_nonfinite(&r->checks[i]))
+        if (!is_only_nonfinite(r, &r->checks[i]))
             continue;
         if (narrays++ == 0)
             text_addf(&line, "%s%.200s", kind_name(r->checks[i].kind), r->checks[i].name);
@@ -301,7 +301,7 @@ static void print_wrong(const struct record *r, struct text *out)
     for (uint32_t i = 0; i < r->nchecks; i++) {
         const struct record_check *check = &r->checks[i];
 
-        if (record_check_ok(r, check) || is_only_nonfinite(check))
+        if (record_check_matches(r, check))
             continue;
         text_add(out, "  wrong       ");
         print_result_place(out, r, i);

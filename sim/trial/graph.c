@@ -267,7 +267,7 @@ static int collect_stats(struct shd_graph_stats *out, const struct record *recor
     for (uint32_t i = 0; i < record->nchecks; i++)
         if (record->checks[i].error > s.error)
             s.error = record->checks[i].error;
-    s.within = record_verified_ok(record);
+    s.within = record_matches(record);
     *out = s;
     return SHD_OK;
 }

@@ -273,11 +273,14 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     struct record_check last = record_check_of(c->record, c->last, n, r), first;
 
     if (kind != PROGRAM_LOSS && kind != PROGRAM_NEXT && program_has_state(c->record->program))
-        last.nonfinite = 0;
+        last.infinite = last.nan = 0;
+    if (kind == PROGRAM_OUTPUT)
+        last.infinite = 0;
     if (!c->reference->first.arrays)
         return last;
     first = record_check_of(c->record, c->first, n, r);
-    first.nonfinite = last.nonfinite; /* what is not finite stays so */
+    first.infinite = last.infinite; /* what is not finite stays so */
+    first.nan = last.nan;
     first.nopen_first = last.nopen_first = first.nopen;
     first.nopen = last.nopen;
     first.relative = last.relative;
