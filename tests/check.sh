@@ -374,6 +374,7 @@ branches() {
 }
 
 # What makes the comment of a pull request.
+# shellcheck disable=SC2016 # names in Markdown
 test_branches() {
     rm -rf "$tmp/base" "$tmp/head"
     project head
