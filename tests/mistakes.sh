@@ -108,7 +108,25 @@ test_files() {
     no "which ends in .yaml" check examples
     no "there is no such folder; make it first" report "$good" -o none/report.html
     no "it is a folder; name a file in it" trace "$good" -o scenarios
+    no "expected a name that ends in .html: a browser prints that page as PDF" report "$good" -o page.pdf
+    no "expected a name that ends in .json, which Perfetto opens" trace "$good" -o step.html
     all "files of another kind, and none"
+}
+
+# A key that is misspelled: what is missing for that reason alone is not told as well.
+test_consequences() {
+    for key in mesh model batch size d_model; do
+        sed "s/\b$key:/${key}z:/" "$good" >mine.yaml
+        no "unknown key '${key}z'" plan mine.yaml
+        [ $((nrows % every)) -eq 0 ] || continue
+        [ "$(grep -c ': error: ' "$tmp/err")" -eq 1 ] && continue
+        missed=$((missed + 1))
+        diag <"$tmp/err"
+    done
+    printf '  \n\n' >blank.yaml
+    no "nothing in here" plan blank.yaml
+    [ $((nrows % every)) -ne 0 ] || [ "$(grep -c ': error: ' "$tmp/err")" -eq 1 ] || missed=$((missed + 1))
+    all "one fault is one message"
 }
 
 test_set() {
@@ -277,6 +295,7 @@ test_page() {
 sit
 test_commands
 test_files
+test_consequences
 test_set
 test_yaml
 test_others

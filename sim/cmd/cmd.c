@@ -97,6 +97,17 @@ int cmd_check_output(const char *path)
     return CMD_CANNOT;
 }
 
+int cmd_check_ending(const char *path, const char *ending, const char *instead)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
+
+    if (!dot || !dot[1] || !strcmp(dot, ending))
+        return CMD_OK;
+    cmd_error("--output is '%s'; expected a name that ends in %s%s", path, ending, instead);
+    return CMD_USAGE;
+}
+
 void cmd_close_output(void)
 {
     bool pending = __fpending(stdout) > 0, failed = ferror(stdout);

@@ -69,6 +69,10 @@ int cmd_put_last(const struct text *text);
  * message, before any work is done for it.  CMD_OK or CMD_CANNOT. */
 int cmd_check_output(const char *path);
 
+/* Whether a file's name ends in what it will hold (".html"), or has no ending; if not, a message
+ * that closes with `instead`.  NULL: no file.  CMD_OK or CMD_USAGE. */
+int cmd_check_ending(const char *path, const char *ending, const char *instead);
+
 /* Close standard output, at the end of the program: what argp and printf left in the buffer goes
  * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */
 void cmd_close_output(void);

@@ -64,7 +64,9 @@ static int run(int argc, char **argv)
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
-    exit = cmd_check_output(o.path);
+    exit = cmd_check_ending(o.path, ".html", ": a browser prints that page as PDF");
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o.path);
     if (exit == CMD_OK)
         exit = work_prepare(&o.work);
     if (exit == CMD_OK)

@@ -96,7 +96,9 @@ static int run(int argc, char **argv)
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     args_parse(&argp, argc, argv, &o);
-    exit = cmd_check_output(o.path);
+    exit = cmd_check_ending(o.path, ".json", ", which Perfetto opens");
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o.path);
     if (exit == CMD_OK)
         exit = work_prepare(&o.work);
     if (exit == CMD_OK)

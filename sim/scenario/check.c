@@ -37,8 +37,8 @@ static void check_required(struct reader *r)
 
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (!option->required || r->scenario->places[i].file || is_sized(r->scenario, option) ||
-            !option_is_of(option, r->scenario->model.kind))
+        if (!option->required || r->scenario->places[i].file || r->meant[i] ||
+            is_sized(r->scenario, option) || !option_is_of(option, r->scenario->model.kind))
             continue;
         struct text expected = TEXT_INIT;
         option_expect(option, &expected);
@@ -466,7 +466,8 @@ static void check_update(struct reader *r)
     if (s->step.update && !s->step.backward)
         diag_error(r->diag, scenario_place(s, "step"),
                    "step has an update without backward; expected [forward, backward, update]");
-    if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER)
+    if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER &&
+        !r->meant[option_id(option_find("optimizer", "kind"))])
         diag_error(r->diag, scenario_place(s, "step"),
                    "step has an update without an optimizer; expected optimizer.kind sgd or adamw");
     if (!s->step.update && o->kind != SCENARIO_NO_OPTIMIZER)

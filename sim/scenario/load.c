@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,14 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
     sweep_fini(&all.sweep);
 }
 
+static bool is_blank(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isspace((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
 /* What is no YAML, and has no version, is some other file: that is said before where YAML ends. */
 static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text, size_t length,
                       struct diag *diag)
@@ -214,7 +223,7 @@ static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text,
     struct diag own = DIAG_INIT;
     int status = yaml_doc_parse(doc, first, text, length, &own);
 
-    if (status == SHD_EINVAL && length > 0 &&
+    if (status == SHD_EINVAL && !is_blank(text, length) &&
         memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
         !memmem(text, length, "\nversion:", 9))
         diag_error(diag, first,

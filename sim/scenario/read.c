@@ -43,6 +43,19 @@ static bool has_joined_value(const struct yaml_node *key)
     return colon && colon[1];
 }
 
+/* What an unknown key was likely to say: an option, or a section and all that is in it. */
+static void note_meant(struct reader *r, const char *section, const char *best)
+{
+    for (size_t i = 0; best && i < option_count; i++) {
+        const struct option *option = &option_table[i];
+
+        r->meant[i] |= (option_is_in(option, section) && strcmp(option->key, best) == 0) ||
+                       (!section && option_is_in(option, best));
+    }
+    if (best && !section && strcmp(best, "mesh") == 0)
+        r->mesh_unknown = true;
+}
+
 static void report_unknown(struct reader *r, const struct yaml_node *key, const char *section,
                            const struct other_keys *other)
 {
@@ -59,6 +72,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
     option_offer(&nearest, section);
     for (size_t i = 0; other && i < other->count; i++)
         nearest_add(&nearest, other->keys[i].key);
+    note_meant(r, section, nearest.best);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
                yaml_describe(key, found, sizeof(found)), section ? " in " : "",
                section ? section : "",

@@ -23,6 +23,8 @@ struct reader {
     struct diag *diag;
     bool replay;       /* the file's own values were read before: costly checks are done */
     bool mesh_unknown; /* the mesh could not be read: what names its axes cannot be checked */
+    bool meant[SCENARIO_OPTIONS_MAX]; /* by option: an unknown key was likely this one, misspelled;
+                                         that it is missing then is no news */
 };
 
 /* "model.d_ff is 'x'; expected a whole number from 1 to 10" and, if a word was meant, which. */
