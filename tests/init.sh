@@ -25,7 +25,7 @@ says out '^zero: {stage: 3, axis: fsdp, prefetch: 1}' "all defaults: layers are 
 shardsim search -q gpt2-small.yaml --top 2 --threads 1 -o best.yaml
 is 0 "search goes on from it"
 says out '^  that is     [0-9]* data-parallel replicas\|^  that is     ' "search: the best in words"
-says out '^  why         beside the second, ' "search: why"
+says out '^  why         .* the second, ' "search: why"
 shardsim compare -q --plan gpt2-small.yaml best.yaml
 is 0 "and compare"
 tr -s ' \n' ' ' <out | grep -q 'verdict: .* is the fastest, modelled: '

@@ -73,6 +73,8 @@ static void print_winner(struct text *out, const struct search_outcome *r)
               s->subject->hardware->name, 100 * f->mfu);
     if (f->expected_error >= 0)
         text_addf(out, "; expect to be off by %.1f %%", 100 * f->expected_error);
+    else
+        text_add(out, ";\n              no step of this cluster was measured to hold that to");
     text_addf(out, "\n  memory      %s of %s, the runtime's own included\n",
               units_print_bytes(memory, sizeof memory, (uint128)f->memory_bytes),
               units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
@@ -81,15 +83,33 @@ static void print_winner(struct text *out, const struct search_outcome *r)
                   units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);
 }
 
-/* ", waiting takes 3.00 ms less": nothing where they take as long. */
-static void add_part(struct text *line, const char *what, double more_s)
+/* "waiting takes 3.00 ms less", behind others: nothing where they take as long. */
+static void add_part(struct text *line, size_t *nparts, const char *what, double more_s)
 {
     char seconds[UNITS_TEXT_MAX];
 
     if (fabs(more_s) > 0)
-        text_addf(line, ", %s take%s %s %s", what, strchr("wt", what[0]) ? "s" : "",
+        text_addf(line, "%s%s take%s %s %s", (*nparts)++ ? ", " : ": ", what,
+                  strchr("wt", what[0]) ? "s" : "",
                   units_print_seconds(seconds, sizeof seconds, fabs(more_s)),
                   more_s > 0 ? "more" : "less");
+}
+
+/* By how much the best, `a`, is before the second, `b`. */
+static void add_second(struct text *line, const struct search *s, const struct modelled_figures *a,
+                       const struct modelled_figures *b)
+{
+    double shorter = 1 - a->step_s / b->step_s;
+
+    if (s->within_s > 0)
+        text_add(line, "beside the second, ");
+    else if (shorter < 0.0005)
+        text_add(line, "as fast as the second, ");
+    else
+        text_addf(line, "%.1f %% shorter than the second, ", 100 * shorter);
+    space_print(line, layout_of(s, best_of(s, 1)));
+    if (s->within_s == 0 && shorter >= 0.0005 && outcome_tie(a, b))
+        text_add(line, ", so a tie: the model errs by more");
 }
 
 /* Of what the step consists, beside the runner-up's. */
@@ -98,17 +118,17 @@ static void print_why(struct text *out, const struct search_outcome *r)
     const struct search *s = r->search;
     const struct modelled_figures *a, *b;
     struct text line = TEXT_INIT;
+    size_t nparts = 0;
 
     if (s->nbest < 2)
         return;
     a = &best_of(s, 0)->plan.figures;
     b = &best_of(s, 1)->plan.figures;
-    text_add(&line, "beside the second, ");
-    space_print(&line, layout_of(s, best_of(s, 1)));
-    add_part(&line, "computations", a->compute_s - b->compute_s);
-    add_part(&line, "exposed transfers", a->exposed_s - b->exposed_s);
-    add_part(&line, "waiting", a->bubble_s - b->bubble_s);
-    add_part(&line, "the update", a->update_s - b->update_s);
+    add_second(&line, s, a, b);
+    add_part(&line, &nparts, "computations", a->compute_s - b->compute_s);
+    add_part(&line, &nparts, "exposed transfers", a->exposed_s - b->exposed_s);
+    add_part(&line, &nparts, "waiting", a->bubble_s - b->bubble_s);
+    add_part(&line, &nparts, "the update", a->update_s - b->update_s);
     text_add(out, "  why         ");
     wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&line));
     out->failed |= line.failed;
@@ -134,6 +154,18 @@ static void print_proof(struct text *out, const struct search_outcome *r)
 }
 
 /* ---- tables ---- */
+
+/* What the letters of a layout say. */
+static void print_codes(struct text *out)
+{
+    struct text words = TEXT_INIT;
+
+    space_print_key(&words);
+    text_add(out, "  letters     ");
+    wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&words));
+    out->failed |= words.failed;
+    text_fini(&words);
+}
 
 static void print_top(struct text *out, const struct search_outcome *r)
 {
@@ -164,6 +196,7 @@ static void print_top(struct text *out, const struct search_outcome *r)
                                            : "");
     table_print(&table, 0, out);
     table_fini(&table);
+    print_codes(out);
 }
 
 /* What the best are not sorted by: memory or, within a step, the step. */

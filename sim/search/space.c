@@ -564,6 +564,29 @@ void space_print(struct text *out, const struct layout *layout)
               order_words[layout->value[SPACE_ORDER]]);
 }
 
+void space_print_key(struct text *out)
+{
+    static const struct {
+        enum space_choice choice;
+        const char *is;
+    } letters[] = {
+        {SPACE_TP, "devices of tensor parallelism"},
+        {SPACE_PP, "ranks of a pipeline"},
+        {SPACE_CP, "devices of context parallelism"},
+        {SPACE_DP, "data-parallel replicas"},
+        {SPACE_EP, "devices of experts"},
+        {SPACE_VIRTUAL, "stages of a rank"},
+        {SPACE_MICROBATCH, "sequences of a microbatch"},
+    };
+
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
+        text_addf(out, "%s %s, ", choices[letters[i].choice].letter, letters[i].is);
+    text_addf(out,
+              "%s ZeRO stage %s replicas it is over if not all, sp sequence parallelism; last the "
+              "axes, the outermost first",
+              choices[SPACE_ZERO].letter, choices[SPACE_SHARDS].letter);
+}
+
 void space_tell(struct text *out, const struct layout *layout)
 {
     const int32_t *v = layout->value;

@@ -149,6 +149,9 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
 /* A layout in the field's words: "t8 p16 d32 v6 mb1 Interleaved1F1B ...". */
 void space_print(struct text *out, const struct layout *layout);
 
+/* What the words of space_print() say. */
+void space_print_key(struct text *out);
+
 /* The same as a sentence: "8 devices of tensor parallelism, 32 data-parallel replicas, ...". */
 void space_tell(struct text *out, const struct layout *layout);
 
