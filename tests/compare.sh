@@ -208,6 +208,7 @@ v = r["verdict"]
 assert v.startswith(a + " is the fastest, modelled: "), v
 assert "%.0f %% less than %s" % (100 * (1 - steps[a] / steps[b]), b) in v, v
 assert "as its exposed communication takes" in v, v
+assert " and its computations take less time. " in v, v # the other half of the gap
 assert "It costs %.2fx the peak memory" % (peaks[a] / peaks[b]) in v, v
 PY
     # What the winner has a little more of is told; and the table shows what decided.

@@ -94,32 +94,37 @@ static const struct aspect replayed_parts[] = {{COMPARE_BUSY, "work"},
                                                {COMPARE_EXPOSED, "exposed communication"},
                                                {COMPARE_WAITING, "waiting for other devices"}};
 
-/* The part that the winner saves most of. */
+/* What the winner saves of a part; 0 where either does not know it. */
+static double saved_of(const struct compare_rows *rows, size_t winner, size_t second,
+                       enum compare_id id)
+{
+    if (!known(rows, winner, id) || !known(rows, second, id))
+        return 0;
+    return number(rows, second, id) - number(rows, winner, id);
+}
+
+/* The parts that make a quarter of the gap or more, in the order of `parts`; what none explains are
+ * computations, unless `parts` has these. */
 static void add_why(const struct compare_rows *rows, size_t winner, size_t second,
                     const struct aspect *parts, size_t n, double gap, struct text *out)
 {
-    size_t best = n;
-    double most = 0;
+    bool has_work = parts[0].id == COMPARE_BUSY;
+    double rest = gap;
+    size_t told = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double saved;
+        double saved = saved_of(rows, winner, second, parts[i].id);
 
-        if (!known(rows, winner, parts[i].id) || !known(rows, second, parts[i].id))
+        rest -= saved;
+        if (saved <= 0 || saved < gap / 4)
             continue;
-        saved = number(rows, second, parts[i].id) - number(rows, winner, parts[i].id);
-        if (saved > most) {
-            most = saved;
-            best = i;
-        }
+        text_addf(out, "%s its %s takes ", told++ ? " and" : ", as", parts[i].is);
+        add_amount(rows, winner, parts[i].id, out);
+        text_add(out, " instead of ");
+        add_amount(rows, second, parts[i].id, out);
     }
-    if (best == n || most < gap / 2) {
-        text_add(out, ", as its computations take less time");
-        return;
-    }
-    text_addf(out, ", as its %s takes ", parts[best].is);
-    add_amount(rows, winner, parts[best].id, out);
-    text_add(out, " instead of ");
-    add_amount(rows, second, parts[best].id, out);
+    if (told == 0 || (!has_work && rest >= gap / 4))
+        text_addf(out, "%s its computations take less time", told ? " and" : ", as");
 }
 
 /* Only of a winner that has no more of either than any other. */
