@@ -368,6 +368,7 @@ test_scripts = \
 	%D%/report.sh \
 	%D%/runs.sh \
 	%D%/scenarios.sh \
+	%D%/result_schema.sh \
 	%D%/schema.sh \
 	%D%/screenful.sh \
 	%D%/search.sh \
