@@ -139,35 +139,30 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return done;
 }
 
-static struct kern_cut_nest nest_of(struct kern_causal *c, struct kern_cut *cut)
+static struct kern_cut_nest nest_of(union kern_desc *desc, struct kern_cut *arrays)
 {
+    struct kern_causal *c = &desc->causal;
     struct kern_cut_nest nest = {.ndims = c->ndims,
                                  .extent = c->extent,
                                  .whole = 1u << c->key_dim,
                                  .apart = 1u << c->query_dim};
 
-    kern_cut_add(&nest, UINT32_MAX, c->stride, &cut->out[0]);
+    kern_cut_add(&nest, UINT32_MAX, c->stride, &arrays->out[0]);
     return nest;
 }
 
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
-    struct kern_causal c = desc->causal;
-    struct kern_cut_nest nest = nest_of(&c, out);
-
-    kern_cut_choose(&nest, wanted, out);
+    (void)desc, (void)wanted;
     out->in[0] = out->out[0];
 }
 
 static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
                  int64_t *offsets)
 {
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = nest_of(&desc->causal, &arrays);
-
+    (void)count;
     if (cut->dim == desc->causal.query_dim)
         offsets[0] = first;
-    kern_cut_shrink(&nest, cut, count);
 }
 
 const struct kern_kernel kern_kernel_causal = {.name = "causal",
@@ -175,5 +170,6 @@ const struct kern_kernel kern_kernel_causal = {.name = "causal",
                                                .flops = flops,
                                                .bytes = bytes,
                                                .error = error,
+                                               .nest = nest_of,
                                                .cut = cut,
                                                .part = part};

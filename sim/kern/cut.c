@@ -8,23 +8,6 @@
 /* A dimension of one is left out of a nest, and another loop may be taken for what is left. */
 #define LEAST_OF_NESTS 2
 
-struct kern_cut kern_cut_of(const struct kern_kernel *kernel, const union kern_desc *desc,
-                            int64_t wanted)
-{
-    struct kern_cut cut = {.rows = 0, .least = 1};
-
-    if (kernel->cut)
-        kernel->cut(desc, wanted, &cut);
-    return cut;
-}
-
-void kern_cut_part(const struct kern_kernel *kernel, union kern_desc *desc,
-                   const struct kern_cut *cut, int64_t first, int64_t count,
-                   int64_t offsets[KERN_OFFSETS_MAX])
-{
-    kernel->part(desc, cut, first, count, offsets);
-}
-
 /* ---- nests ---- */
 
 void kern_cut_add(struct kern_cut_nest *nest, uint32_t has, int64_t *stride,
@@ -99,7 +82,7 @@ static void place_array(const struct kern_cut_nest *nest, uint32_t side, const s
     array->outer = all / (array->inner * cut->rows);
 }
 
-void kern_cut_choose(const struct kern_cut_nest *nest, int64_t wanted, struct kern_cut *out)
+static void choose(const struct kern_cut_nest *nest, int64_t wanted, struct kern_cut *out)
 {
     struct kern_cut best = {.rows = 0};
     uint32_t d = next_inside(nest, INT64_MAX);
@@ -122,7 +105,7 @@ void kern_cut_choose(const struct kern_cut_nest *nest, int64_t wanted, struct ke
         place_array(nest, i, out);
 }
 
-void kern_cut_shrink(const struct kern_cut_nest *nest, const struct kern_cut *cut, int64_t count)
+static void shrink(const struct kern_cut_nest *nest, const struct kern_cut *cut, int64_t count)
 {
     for (uint32_t i = 0; i < nest->narrays; i++) {
         int64_t inner = side_has(nest, i, cut->dim) ? nest->sides[i].stride[cut->dim] : 0;
@@ -138,34 +121,49 @@ void kern_cut_shrink(const struct kern_cut_nest *nest, const struct kern_cut *cu
     nest->extent[cut->dim] = count;
 }
 
+/* ---- kernels ---- */
+
+struct kern_cut kern_cut_of(const struct kern_kernel *kernel, const union kern_desc *desc,
+                            int64_t wanted)
+{
+    struct kern_cut cut = {.rows = 0, .least = 1};
+    union kern_desc copy = *desc;
+
+    if (kernel->nest) {
+        struct kern_cut_nest nest = kernel->nest(&copy, &cut);
+
+        choose(&nest, wanted, &cut);
+    }
+    if (kernel->cut)
+        kernel->cut(desc, wanted, &cut);
+    return cut;
+}
+
+void kern_cut_part(const struct kern_kernel *kernel, union kern_desc *desc,
+                   const struct kern_cut *cut, int64_t first, int64_t count,
+                   int64_t offsets[KERN_OFFSETS_MAX])
+{
+    if (kernel->part)
+        kernel->part(desc, cut, first, count, offsets);
+    if (kernel->nest) {
+        struct kern_cut arrays;
+        struct kern_cut_nest nest = kernel->nest(desc, &arrays);
+
+        shrink(&nest, cut, count);
+    }
+}
+
 /* ---- products, elementwise functions and sums ---- */
 
-static struct kern_cut_nest einsum_nest(struct kern_einsum *e, struct kern_cut *cut)
+struct kern_cut_nest kern_einsum_nest(union kern_desc *desc, struct kern_cut *arrays)
 {
+    struct kern_einsum *e = &desc->einsum;
     struct kern_cut_nest nest = {.ndims = e->ndims, .extent = e->extent};
 
-    kern_cut_add(&nest, e->c_has, e->c_stride, &cut->out[0]);
-    kern_cut_add(&nest, e->a_has, e->a_stride, &cut->in[0]);
-    kern_cut_add(&nest, e->b_has, e->b_stride, &cut->in[1]);
+    kern_cut_add(&nest, e->c_has, e->c_stride, &arrays->out[0]);
+    kern_cut_add(&nest, e->a_has, e->a_stride, &arrays->in[0]);
+    kern_cut_add(&nest, e->b_has, e->b_stride, &arrays->in[1]);
     return nest;
-}
-
-void kern_einsum_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
-{
-    struct kern_einsum e = desc->einsum;
-    struct kern_cut_nest nest = einsum_nest(&e, out);
-
-    kern_cut_choose(&nest, wanted, out);
-}
-
-void kern_einsum_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
-                      int64_t count, int64_t *offsets)
-{
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = einsum_nest(&desc->einsum, &arrays);
-
-    (void)first, (void)offsets;
-    kern_cut_shrink(&nest, cut, count);
 }
 
 /* An operand that is the same along a dimension has a stride of 0 there. */
@@ -178,59 +176,25 @@ static uint32_t not_zero(uint32_t ndims, const int64_t *stride)
     return has;
 }
 
-static struct kern_cut_nest map_nest(struct kern_map *m, struct kern_cut *cut)
+struct kern_cut_nest kern_map_nest(union kern_desc *desc, struct kern_cut *arrays)
 {
+    struct kern_map *m = &desc->map;
     struct kern_cut_nest nest = {.ndims = m->ndims, .extent = m->extent};
 
-    kern_cut_add(&nest, not_zero(m->ndims, m->out_stride), m->out_stride, &cut->out[0]);
+    kern_cut_add(&nest, not_zero(m->ndims, m->out_stride), m->out_stride, &arrays->out[0]);
     for (uint32_t i = 0; i < m->ninputs; i++)
-        kern_cut_add(&nest, not_zero(m->ndims, m->in_stride[i]), m->in_stride[i], &cut->in[i]);
+        kern_cut_add(&nest, not_zero(m->ndims, m->in_stride[i]), m->in_stride[i], &arrays->in[i]);
     return nest;
 }
 
-void kern_map_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
+struct kern_cut_nest kern_reduce_nest(union kern_desc *desc, struct kern_cut *arrays)
 {
-    struct kern_map m = desc->map;
-    struct kern_cut_nest nest = map_nest(&m, out);
-
-    kern_cut_choose(&nest, wanted, out);
-}
-
-void kern_map_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
-                   int64_t *offsets)
-{
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = map_nest(&desc->map, &arrays);
-
-    (void)first, (void)offsets;
-    kern_cut_shrink(&nest, cut, count);
-}
-
-static struct kern_cut_nest reduce_nest(struct kern_reduce *r, struct kern_cut *cut)
-{
+    struct kern_reduce *r = &desc->reduce;
     struct kern_cut_nest nest = {.ndims = r->ndims, .extent = r->extent};
 
-    kern_cut_add(&nest, r->out_has, r->out_stride, &cut->out[0]);
-    kern_cut_add(&nest, UINT32_MAX, r->in_stride, &cut->in[0]);
+    kern_cut_add(&nest, r->out_has, r->out_stride, &arrays->out[0]);
+    kern_cut_add(&nest, UINT32_MAX, r->in_stride, &arrays->in[0]);
     return nest;
-}
-
-void kern_reduce_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
-{
-    struct kern_reduce r = desc->reduce;
-    struct kern_cut_nest nest = reduce_nest(&r, out);
-
-    kern_cut_choose(&nest, wanted, out);
-}
-
-void kern_reduce_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
-                      int64_t count, int64_t *offsets)
-{
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = reduce_nest(&desc->reduce, &arrays);
-
-    (void)first, (void)offsets;
-    kern_cut_shrink(&nest, cut, count);
 }
 
 /* ---- attention: rows of the batch, or key heads with the query heads that read them ---- */

@@ -58,19 +58,9 @@ struct kern_cut_nest {
 void kern_cut_add(struct kern_cut_nest *nest, uint32_t has, int64_t *stride,
                   struct kern_cut_array *array);
 
-/* Choose dimensions; and give those of a part their extents and strides. */
-void kern_cut_choose(const struct kern_cut_nest *nest, int64_t wanted, struct kern_cut *out);
-void kern_cut_shrink(const struct kern_cut_nest *nest, const struct kern_cut *cut, int64_t count);
-
-void kern_einsum_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
-void kern_einsum_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
-                      int64_t count, int64_t *offsets);
-void kern_map_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
-void kern_map_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
-                   int64_t *offsets);
-void kern_reduce_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
-void kern_reduce_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
-                      int64_t count, int64_t *offsets);
+struct kern_cut_nest kern_einsum_nest(union kern_desc *desc, struct kern_cut *arrays);
+struct kern_cut_nest kern_map_nest(union kern_desc *desc, struct kern_cut *arrays);
+struct kern_cut_nest kern_reduce_nest(union kern_desc *desc, struct kern_cut *arrays);
 void kern_attention_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
 void kern_attention_grad_cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
 void kern_attention_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,

@@ -327,39 +327,36 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
 /* ---- parts ---- */
 
 /* Experts, or a dimension that each expert's product has. */
-static struct kern_cut_nest nest_of(struct kern_grouped *p, struct kern_cut *cut)
+static struct kern_cut_nest nest_of(union kern_desc *desc, struct kern_cut *arrays)
 {
+    struct kern_grouped *p = &desc->grouped;
     struct kern_einsum *e = &p->einsum;
     struct kern_cut_nest nest = {
         .ndims = e->ndims, .extent = e->extent, .whole = 1u << p->slot, .apart = 1u << p->expert};
 
-    kern_cut_add(&nest, e->c_has, e->c_stride, &cut->out[0]);
-    kern_cut_add(&nest, e->a_has, e->a_stride, &cut->in[0]);
-    kern_cut_add(&nest, e->b_has, e->b_stride, &cut->in[1]);
+    kern_cut_add(&nest, e->c_has, e->c_stride, &arrays->out[0]);
+    kern_cut_add(&nest, e->a_has, e->a_stride, &arrays->in[0]);
+    kern_cut_add(&nest, e->b_has, e->b_stride, &arrays->in[1]);
     return nest;
 }
 
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
-    struct kern_grouped p = desc->grouped;
-    struct kern_cut_nest nest = nest_of(&p, out);
+    const struct kern_grouped *p = &desc->grouped;
 
-    kern_cut_choose(&nest, wanted, out);
-    if (out->rows == 0 || out->dim != p.expert)
+    (void)wanted;
+    if (out->rows == 0 || out->dim != p->expert)
         return;
-    out->in[2] = (struct kern_cut_array){p.groups, 1, 1}; /* counts */
-    out->least = 1;                                       /* experts are multiplied one by one */
+    out->in[2] = (struct kern_cut_array){p->groups, 1, 1}; /* counts */
+    out->least = 1;                                        /* experts are multiplied one by one */
 }
 
 static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
                  int64_t *offsets)
 {
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = nest_of(&desc->grouped, &arrays);
-
+    (void)count;
     if (cut->dim == desc->grouped.expert)
         offsets[0] = first;
-    kern_cut_shrink(&nest, cut, count);
 }
 
 const struct kern_kernel kern_kernel_grouped = {.name = "grouped",
@@ -371,5 +368,6 @@ const struct kern_kernel kern_kernel_grouped = {.name = "grouped",
                                                 .uneven = KERN_BY_ROUTING,
                                                 .workspace_bytes = workspace_bytes,
                                                 .error = error,
+                                                .nest = nest_of,
                                                 .cut = cut,
                                                 .part = part};

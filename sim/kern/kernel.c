@@ -58,8 +58,7 @@ const struct kern_kernel kern_kernel_einsum = {
     .bytes = einsum_bytes,
     .workspace_bytes = einsum_workspace_bytes,
     .error = kern_einsum_error,
-    .cut = kern_einsum_cut,
-    .part = kern_einsum_part,
+    .nest = kern_einsum_nest,
 };
 
 static uint64_t map_run(const union kern_desc *desc, const struct kern_args *args)
@@ -84,8 +83,7 @@ const struct kern_kernel kern_kernel_map = {.name = "map",
                                             .flops = map_flops,
                                             .bytes = map_bytes,
                                             .error = kern_map_error,
-                                            .cut = kern_map_cut,
-                                            .part = kern_map_part};
+                                            .nest = kern_map_nest};
 
 static uint64_t reduce_run(const union kern_desc *desc, const struct kern_args *args)
 {
@@ -109,5 +107,4 @@ const struct kern_kernel kern_kernel_reduce = {.name = "reduce",
                                                .flops = reduce_flops,
                                                .bytes = reduce_bytes,
                                                .error = kern_reduce_error,
-                                               .cut = kern_reduce_cut,
-                                               .part = kern_reduce_part};
+                                               .nest = kern_reduce_nest};

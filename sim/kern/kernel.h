@@ -47,8 +47,9 @@ union kern_desc {
     struct kern_grouped grouped;
 };
 
-struct kern_cut;   /* cut.h */
-struct kern_error; /* error.h */
+struct kern_cut;      /* cut.h */
+struct kern_cut_nest; /* cut.h */
+struct kern_error;    /* error.h */
 
 /* What a kernel's flops depend on besides its extents, where they do. */
 enum kern_uneven {
@@ -77,7 +78,10 @@ struct kern_kernel {
     uint64_t (*workspace_bytes)(const union kern_desc *desc); /* NULL: none */
     /* Its rule of errors (error.h), for variances that begin as zeros; false: no memory. */
     bool (*error)(const union kern_desc *desc, struct kern_error *error);
-    /* How its work can be cut in rows, and a part of them (cut.h); NULL: it is not cut. */
+    /* How its work can be cut in rows, and a part of them (cut.h).  One whose arrays lie in a nest of
+     * dimensions says which that is, of a description that a part may then shrink; cut() and part()
+     * of it add what the nest does not say, NULL: nothing.  NULL, all three: it is not cut. */
+    struct kern_cut_nest (*nest)(union kern_desc *desc, struct kern_cut *arrays);
     void (*cut)(const union kern_desc *desc, int64_t wanted, struct kern_cut *out);
     void (*part)(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
                  int64_t *offsets);

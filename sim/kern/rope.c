@@ -172,38 +172,36 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-static struct kern_cut_nest nest_of(struct kern_rope *r, struct kern_cut *cut)
+static struct kern_cut_nest nest_of(union kern_desc *desc, struct kern_cut *arrays)
 {
+    struct kern_rope *r = &desc->rope;
     struct kern_cut_nest nest = {.ndims = r->ndims,
                                  .extent = r->extent,
                                  .whole = 1u << r->pair_dim,
                                  .apart = 1u << r->position_dim};
 
-    kern_cut_add(&nest, UINT32_MAX, r->stride, &cut->out[0]);
+    kern_cut_add(&nest, UINT32_MAX, r->stride, &arrays->out[0]);
     return nest;
 }
 
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
-    struct kern_rope r = desc->rope;
-    struct kern_cut_nest nest = nest_of(&r, out);
+    const struct kern_rope *r = &desc->rope;
 
-    kern_cut_choose(&nest, wanted, out);
+    (void)wanted;
     out->in[0] = out->out[0];
-    if (r.given && out->rows > 0 && out->dim == r.position_dim)
+    if (r->given && out->rows > 0 && out->dim == r->position_dim)
         out->in[1] = (struct kern_cut_array){1, 1, 1};
 }
 
 static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
                  int64_t *offsets)
 {
-    struct kern_rope *r = &desc->rope;
-    struct kern_cut arrays;
-    struct kern_cut_nest nest = nest_of(r, &arrays);
+    const struct kern_rope *r = &desc->rope;
 
+    (void)count;
     if (cut->dim == r->position_dim && !r->given)
         offsets[0] = first;
-    kern_cut_shrink(&nest, cut, count);
 }
 
 const struct kern_kernel kern_kernel_rope = {.name = "rope",
@@ -211,5 +209,6 @@ const struct kern_kernel kern_kernel_rope = {.name = "rope",
                                              .flops = flops,
                                              .bytes = bytes,
                                              .error = error,
+                                             .nest = nest_of,
                                              .cut = cut,
                                              .part = part};
