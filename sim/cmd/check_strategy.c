@@ -3,6 +3,7 @@
 
 #include "cmd/check_strategy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "model/lint.h"
 #include "program/rows.h"
 #include "report/modelled.h"
+#include "report/result.h"
 
 static uint64_t shard_bytes(const struct graph *graph, uint32_t node, const struct shd_sharding *s)
 {
@@ -87,13 +89,10 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.3g of its bound",
                        result_kind(check->kind), check->name, check->error);
-        else if (check->infinite + check->nan > 0)
+        else if (record_check_nonfinite(check) > 0)
             diag_error(&c->wrong, item->scenario->place,
-                       "%s%s has %llu elements that are infinite or not a number, unsharded as well "
-                       "as here: the layout is not the reason; a lower optimizer.lr or loss_scale "
-                       "may keep them finite",
-                       result_kind(check->kind), check->name,
-                       (unsigned long long)(check->infinite + check->nan));
+                       "%s%s has %" PRIu64 " elements " RESULT_NONFINITE, result_kind(check->kind),
+                       check->name, record_check_nonfinite(check));
         else if (!record_check_ok(r, check))
             diag_error(&c->wrong, item->scenario->place,
                        "%s%s differs from the unsharded computation: error %.1e, tolerance %.0e",

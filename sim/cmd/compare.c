@@ -409,8 +409,10 @@ static int list_planned(struct planned *p, const struct options *o, struct sweep
     return exit;
 }
 
-static int print_planned(struct options *o, struct sweep *s)
+/* A sweep_tell_fn. */
+static int print_planned(void *arg, struct sweep *s)
 {
+    struct options *o = arg;
     struct planned p;
     size_t base;
     int exit = CMD_CANNOT, more;
@@ -437,19 +439,8 @@ static int print_planned(struct options *o, struct sweep *s)
 static int compare_with_ranks(struct options *o)
 {
     struct sweep_wants wants = {.row = true, .json = o->format == COMPARE_JSON};
-    struct sweep s;
-    int exit = sweep_begin(&s, &o->work, wants);
 
-    if (ranks_me() > 0) {
-        exit = sweep_serve(&s);
-    } else {
-        if (exit == CMD_OK)
-            exit = sweep_plan(&s);
-        if (exit == CMD_OK)
-            exit = print_planned(o, &s);
-    }
-    sweep_end(&s, exit);
-    return exit;
+    return sweep_run(&o->work, wants, print_planned, o);
 }
 
 static int compare_alone(struct options *o)

@@ -271,32 +271,33 @@ static bool take_devices(void *arg, const char *answer)
     return read_size(&o->devices, answer);
 }
 
+typedef int (*check_fn)(const struct options *o, long size, struct shd_error *err);
+
+static bool take_checked(const struct options *o, const char *answer, check_fn check, long *out)
+{
+    struct shd_error err;
+    long size;
+
+    if (!read_size(&size, answer))
+        return false;
+    if (check(o, size, &err) != SHD_OK)
+        return told(&err);
+    *out = size;
+    return true;
+}
+
 static bool take_batch(void *arg, const char *answer)
 {
     struct options *o = arg;
-    struct shd_error err;
-    long batch;
 
-    if (!read_size(&batch, answer))
-        return false;
-    if (check_batch(o, batch, &err) != SHD_OK)
-        return told(&err);
-    o->batch = batch;
-    return true;
+    return take_checked(o, answer, check_batch, &o->batch);
 }
 
 static bool take_seq(void *arg, const char *answer)
 {
     struct options *o = arg;
-    struct shd_error err;
-    long seq;
 
-    if (!read_size(&seq, answer))
-        return false;
-    if (check_seq(o, seq, &err) != SHD_OK)
-        return told(&err);
-    o->seq = seq;
-    return true;
+    return take_checked(o, answer, check_seq, &o->seq);
 }
 
 /* What somebody may have edited. */

@@ -279,7 +279,8 @@ static size_t list_tasks(const struct work *w, struct sweep_task *tasks)
     return n;
 }
 
-int sweep_plan(struct sweep *s)
+/* Plan all strategies that are wanted.  CMD_OK: there are items. */
+static int plan_all(struct sweep *s)
 {
     struct work *w = s->work;
     size_t total = 0;
@@ -310,7 +311,8 @@ int sweep_fit(struct sweep *s, const size_t *items, size_t nitems)
 
 /* ---- all ranks ---- */
 
-int sweep_begin(struct sweep *out, struct work *work, struct sweep_wants wants)
+/* Read the files.  CMD_OK or CMD_CANNOT. */
+static int begin(struct sweep *out, struct work *work, struct sweep_wants wants)
 {
     struct farm_crew crew = {work_on_strategy, out, 1, &cmd_stop_request};
     struct text text = TEXT_INIT;
@@ -330,11 +332,6 @@ int sweep_begin(struct sweep *out, struct work *work, struct sweep_wants wants)
     return exit == CMD_OK && !out->farm ? no_memory(out) : exit;
 }
 
-int sweep_serve(struct sweep *sweep)
-{
-    return sweep->farm ? farm_serve(sweep->farm) : CMD_CANNOT;
-}
-
 static void tell_ranks(const struct sweep *s)
 {
     struct text text = TEXT_INIT;
@@ -344,7 +341,8 @@ static void tell_ranks(const struct sweep *s)
     text_fini(&text);
 }
 
-void sweep_end(struct sweep *s, int exit)
+/* Rank 0 lets the others go, with its exit status, and says how many each did. */
+static void end(struct sweep *s, int exit)
 {
     if (s->farm && ranks_me() == 0 && exit < CMD_USAGE)
         tell_ranks(s);
@@ -357,4 +355,21 @@ void sweep_end(struct sweep *s, int exit)
     }
     free(s->items);
     free(s->read);
+}
+
+int sweep_run(struct work *work, struct sweep_wants wants, sweep_tell_fn tell, void *arg)
+{
+    struct sweep s;
+    int exit = begin(&s, work, wants);
+
+    if (ranks_me() > 0) {
+        exit = s.farm ? farm_serve(s.farm) : CMD_CANNOT;
+    } else {
+        if (exit == CMD_OK)
+            exit = plan_all(&s);
+        if (exit == CMD_OK)
+            exit = tell(arg, &s);
+    }
+    end(&s, exit);
+    return exit;
 }

@@ -50,21 +50,15 @@ struct sweep {
 /* Whether all ranks plan; else rank 0 does it alone. */
 bool sweep_is_for(const struct work *work);
 
-/* All ranks: read the files.  CMD_OK or CMD_CANNOT; other ranks may then sweep_serve(). */
-int sweep_begin(struct sweep *out, struct work *work, struct sweep_wants wants);
+/* What rank 0 makes of it: returns the exit status. */
+typedef int (*sweep_tell_fn)(void *arg, struct sweep *sweep);
 
-/* Other ranks: returns the exit status of rank 0. */
-int sweep_serve(struct sweep *sweep);
-
-/* Rank 0: plan all strategies that are wanted.  The work has its items, whose trials are not there,
- * and what was left out; what is wrong is told.  Returns the exit status; CMD_OK: there are items.
- */
-int sweep_plan(struct sweep *sweep);
+/* All ranks: read the files and plan all strategies that are wanted, of which rank 0 tells, where
+ * there are any.  The work then has its items, whose trials are not there, and what was left out;
+ * what is wrong is told.  Returns the exit status of rank 0. */
+int sweep_run(struct work *work, struct sweep_wants wants, sweep_tell_fn tell, void *arg);
 
 /* Rank 0: look for what would make some items fit, which makes their reports anew. */
 int sweep_fit(struct sweep *sweep, const size_t *items, size_t nitems);
-
-/* All ranks: rank 0 lets the others go, with its exit status, and says how many each did. */
-void sweep_end(struct sweep *sweep, int exit);
 
 #endif /* CMD_SWEEP_H */

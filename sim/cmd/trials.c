@@ -224,8 +224,10 @@ static int fit_planned(struct options *o, struct sweep *s)
     return sweep_fit(s, items, FITS_MAX);
 }
 
-static int put_planned(struct options *o, struct sweep *s)
+/* A sweep_tell_fn. */
+static int put_planned(void *arg, struct sweep *s)
 {
+    struct options *o = arg;
     struct text text = TEXT_INIT;
     struct json_out json;
     int exit = fit_planned(o, s), put;
@@ -259,19 +261,8 @@ static int put_planned(struct options *o, struct sweep *s)
 static int plan_with_ranks(struct options *o)
 {
     struct sweep_wants wants = {.text = !o->json, .json = o->json, .verbose = o->verbose};
-    struct sweep s;
-    int exit = sweep_begin(&s, &o->work, wants);
 
-    if (ranks_me() > 0) {
-        exit = sweep_serve(&s);
-    } else {
-        if (exit == CMD_OK)
-            exit = sweep_plan(&s);
-        if (exit == CMD_OK)
-            exit = put_planned(o, &s);
-    }
-    sweep_end(&s, exit);
-    return exit;
+    return sweep_run(&o->work, wants, put_planned, o);
 }
 
 int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)

@@ -361,6 +361,11 @@ struct record_check record_check_of(const struct record *record,
     return check;
 }
 
+uint64_t record_check_nonfinite(const struct record_check *check)
+{
+    return check->infinite + check->nan;
+}
+
 bool record_check_matches(const struct record *record, const struct record_check *check)
 {
     return check->error <= 1 && (record->tolerance == 0 || check->relative <= record->tolerance);
@@ -368,7 +373,7 @@ bool record_check_matches(const struct record *record, const struct record_check
 
 bool record_check_ok(const struct record *record, const struct record_check *check)
 {
-    return record_check_matches(record, check) && check->infinite + check->nan == 0;
+    return record_check_matches(record, check) && record_check_nonfinite(check) == 0;
 }
 
 bool record_matches(const struct record *record)

@@ -241,6 +241,7 @@ double record_efficiency(const struct record *record, const struct program_work 
 /* Whether one check is within its bounds, and the tolerance where there is one; and whether all are
  * (and there are some), and each step is.  `matches`: as the unsharded computation has it, finite or
  * not; `ok`: besides, finite where it has to be. */
+uint64_t record_check_nonfinite(const struct record_check *check); /* elements of either kind */
 bool record_check_matches(const struct record *record, const struct record_check *check);
 bool record_check_ok(const struct record *record, const struct record_check *check);
 bool record_matches(const struct record *record);

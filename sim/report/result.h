@@ -11,6 +11,11 @@
 #include "report/fit.h"
 #include "report/saving.h"
 
+/* Behind "3 elements": what is said of results that have such. */
+#define RESULT_NONFINITE                                                                          \
+    "that are infinite or not a number, unsharded as well as here: the layout is not the reason; " \
+    "a lower optimizer.lr or loss_scale may keep them finite"
+
 struct result {
     const char *scenario, *strategy;
     const char *file; /* of the scenario; NULL: not known */

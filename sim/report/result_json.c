@@ -214,8 +214,8 @@ static void write_wrong(struct json_out *out, const struct record *r)
         json_out_begin_object(out);
         json_out_key_string(out, "array", r->checks[i].name);
         key_any_double(out, "relative_error", r->checks[i].relative);
-        if (r->checks[i].infinite + r->checks[i].nan > 0)
-            json_out_key_uint(out, "nonfinite", r->checks[i].infinite + r->checks[i].nan);
+        if (record_check_nonfinite(&r->checks[i]) > 0)
+            json_out_key_uint(out, "nonfinite", record_check_nonfinite(&r->checks[i]));
         write_place(out, &r->checks[i]);
         json_out_end_object(out);
     }

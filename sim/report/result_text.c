@@ -267,7 +267,7 @@ static void print_values(struct text *out, const struct record_check *check)
 /* Not what sharding does, as it is so unsharded, too. */
 static bool is_only_nonfinite(const struct record *r, const struct record_check *check)
 {
-    return record_check_matches(r, check) && check->infinite + check->nan > 0;
+    return record_check_matches(r, check) && record_check_nonfinite(check) > 0;
 }
 
 /* They are many where one is, and one reason for all. */
@@ -284,10 +284,7 @@ static void print_nonfinite(const struct record *r, size_t columns, struct text 
     }
     if (narrays > 1)
         text_addf(&line, " and %u other array%s", narrays - 1, narrays == 2 ? "" : "s");
-    text_addf(&line,
-              " %s elements that are infinite or not a number, unsharded as well as here: the layout "
-              "is not the reason; a lower optimizer.lr or loss_scale may keep them finite",
-              narrays > 1 ? "have" : "has");
+    text_addf(&line, " %s elements " RESULT_NONFINITE, narrays > 1 ? "have" : "has");
     if (narrays > 0) {
         text_addf(out, "  %-*s", VALUE_COLUMN - 2, "not finite");
         para_print(out, columns, VALUE_COLUMN, text_get(&line));
