@@ -244,6 +244,28 @@ PY
     silent out "all strategies over the memory limit: no text"
 }
 
+# An output may be infinite by right, as the logarithm of a mask is; not a number is a fault, be it
+# so unsharded, too.
+test_not_finite() {
+    cat >"$tmp/infinite.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+graph:
+  dims: {b: 4, d: 8}
+  inputs: {x: [b, d]}
+  ops:
+    - y[b,d] = log(x - x)
+step: [forward]
+axes: {b: dp}
+YAML
+    shardsim run -q "$tmp/infinite.yaml"
+    is 0 "an output that is infinite: status 0"
+    sed 's/log(x - x)/sqrt(x - x - 1)/' "$tmp/infinite.yaml" >"$tmp/nan.yaml"
+    shardsim run -q "$tmp/nan.yaml"
+    is 1 "an output that is not a number: status 1"
+    says out '^  not finite  result y has elements that are infinite or not a number' "an output that is not a number: said"
+}
+
 test_output_lost() {
     "$shardsim" run -q "$scenarios/tensor_parallel.yaml" 2>"$tmp/err" | head -n 1 >"$tmp/out"
     says out '^tensor-parallel$' "output to head: its line"
@@ -389,6 +411,7 @@ test_choice
 test_memory
 test_one_device
 test_failed_checks
+test_not_finite
 test_output_lost
 test_interrupt
 test_interrupted_input
