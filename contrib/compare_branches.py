@@ -134,6 +134,9 @@ def main():
         sys.exit("usage: compare_branches.py BASE HEAD [FOLDER]")
     if not shutil.which("shardsim"):
         sys.exit("compare_branches.py: shardsim is not in PATH; add the folder it was built in")
+    for root in sys.argv[1:3]:
+        if not os.path.isdir(root):
+            sys.exit(f"compare_branches.py: there is no folder '{root}'; expected two checkouts")
     folder = sys.argv[3] if len(sys.argv) == 4 else "scenarios"
     base, wrong_base = plan_all(sys.argv[1], folder)
     head, wrong_head = plan_all(sys.argv[2], folder)
