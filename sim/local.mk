@@ -296,6 +296,10 @@ libsim_la_SOURCES = \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/jax.c \
+	%D%/export/jax_functions.c \
+	%D%/export/jax_functions.h \
+	%D%/export/jax_ops.c \
+	%D%/export/jax_ops.h \
 	%D%/export/layout.c \
 	%D%/export/megatron.c \
 	%D%/export/pytorch.c \

@@ -101,15 +101,35 @@ agrees t5.yaml default
 agrees train_zero.yaml tp-dp
 agrees strategies.yaml tensor-sequence
 agrees ring.yaml ring
+agrees experts.yaml ep-over-dp
+agrees mixtral.yaml default
+agrees deepseek.yaml default
 
-# refused TARGET FILE STRATEGY WORDS
-refused() {
-    shardsim export --to "$1" -S "$3" "$scenarios/$2"
-    is 2 "$2 $3 to $1: refused"
-    says err "$4" "$2 $3 to $1: why"
-    silent out "$2 $3 to $1: nothing written"
-}
-refused jax experts.yaml replicated 'routes tokens to experts'
+# Experts: where queues are those of groups of tokens, they are sharded as the batch is.
+shardsim export --to jax -S ep-over-dp "$scenarios/experts.yaml"
+says out 'groups=1, sharding=None)' "experts, one queue for all: not sharded"
+says out '^CHOICES = {"routing"}' "experts: ids that a workload gives"
+! grep -q '^def attention_to_seen' "$tmp/out"
+ok $? "experts: no function that nothing calls"
+sed 's/routing: zipf}/routing: zipf, token_groups: 8, capacity: 1.25}/' "$scenarios/experts.yaml" >"$tmp/groups.yaml"
+shardsim export --to jax -S ep-over-dp "$tmp/groups.yaml"
+[ "$(grep -c 'groups=8, .*sharding=NamedSharding(mesh, P("dp")))' "$tmp/out")" -eq 4 ]
+ok $? "experts, a queue a rank: sharded as the batch, both ways in both layers"
+sed 's/token_groups: 8/token_groups: 4/' "$tmp/groups.yaml" >"$tmp/fewer.yaml"
+shardsim export --to jax -S ep-over-dp "$tmp/fewer.yaml"
+[ "$(grep -c 'groups=4, .*sharding=None)' "$tmp/out")" -eq 4 ]
+ok $? "experts, fewer queues than ranks: not sharded"
+
+python3 - >"$tmp/dims.yaml" <<'PY'
+dims = [f"d{i}" for i in range(53)]
+print("version: 1\nname: dims\nmesh: {dp: 2}\nstep: [forward]\ngraph:")
+print("  dims: {" + ", ".join(f"{d}: 2" for d in dims) + "}")
+print("  inputs: {" + ", ".join(f"x{d}: [{d}]" for d in dims) + "}")
+print("  ops:\n" + "\n".join(f"    - y{d}[{d}] = x{d}[{d}] * 2" for d in dims))
+PY
+shardsim export --to jax "$tmp/dims.yaml"
+is 2 "more dimensions than letters, to JAX: refused"
+says err 'the model has 53 dimensions, .*at most 52' "more dimensions than letters, to JAX: why"
 sed 's/mesh: {tp: 8}/mesh: {a: 2, b: 4}/; s/null, tp\]]/null, [b, a]]]/; s/\[tp, null\]]/[[b, a], null]]/
     s/null, null, tp\]]/null, null, [b, a]]]/' "$scenarios/tensor_parallel.yaml" >"$tmp/order.yaml"
 shardsim export --to pytorch "$tmp/order.yaml"

@@ -61,6 +61,9 @@ bool export_is_leaf(const struct graph_node *node, enum graph_op op);
 SHD_MUST_CHECK int export_check_types(const struct scenario *scenario, const char *system,
                                       struct shd_error *err);
 
+/* The axes of one dimension: "dp", ("x", "y"), None. */
+void export_add_axes(struct text *out, const struct shd_mesh *mesh, const struct shd_dim_axes *dim);
+
 /* "P('dp', None, ('x', 'y'))": without trailing None's; NULL: "P()". */
 void export_add_spec(struct text *out, const struct shd_sharding *sharding);
 

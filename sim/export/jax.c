@@ -7,357 +7,11 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "export/jax_functions.h"
+#include "export/jax_ops.h"
 #include "export/targets.h"
-
-/* ---- names ---- */
-
-/* A node's variable: its name with what Python does not take replaced, and its number, as several
- * nodes may have one name. */
-static void add_variable(struct text *out, const struct graph *graph, uint32_t node)
-{
-    const char *name = graph->nodes[node].name;
-
-    if (!isalpha((unsigned char)name[0]))
-        text_add(out, "x");
-    for (; *name; name++)
-        text_add_char(out, isalnum((unsigned char)*name) ? *name : '_');
-    text_addf(out, "_%u", node);
-}
-
-#define LETTERS 52
-
-/* A letter for each dimension: its number among those of the graph. */
-static void add_letters(struct text *out, const struct graph_node *node)
-{
-    for (uint32_t d = 0; d < node->rank; d++)
-        text_add_char(
-            out, (char)(node->dims[d] < 26 ? 'a' + node->dims[d] : 'A' + (node->dims[d] - 26)));
-}
-
-static bool same_dims(const struct graph_node *a, const struct graph_node *b)
-{
-    return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
-}
-
-/* An operand with the dimensions of its reader: broadcast and in its order. */
-static void add_fitted(struct text *out, const struct graph *graph, uint32_t operand,
-                       const struct graph_node *reader)
-{
-    const struct graph_node *n = &graph->nodes[operand];
-
-    if (same_dims(n, reader)) {
-        add_variable(out, graph, operand);
-        return;
-    }
-    text_add(out, "fit(");
-    add_variable(out, graph, operand);
-    text_add(out, ", \"");
-    add_letters(out, n);
-    text_add(out, "\", \"");
-    add_letters(out, reader);
-    text_add(out, "\")");
-}
-
-static uint32_t place_of(const struct graph_node *node, uint32_t dim)
-{
-    uint32_t d = 0;
-
-    while (d < node->rank && node->dims[d] != dim)
-        d++;
-    return d;
-}
-
-/* ---- ops ---- */
-
-/* An elementwise function of operands a and b; NULL: it has none here. */
-static const char *const functions[KERN_NFNS] = {
-    [KERN_COPY] = "%a",
-    [KERN_ADD] = "%a + %b",
-    [KERN_SUB] = "%a - %b",
-    [KERN_MUL] = "%a * %b",
-    [KERN_DIV] = "%a / %b",
-    [KERN_MAX] = "jnp.maximum(%a, %b)",
-    [KERN_MIN] = "jnp.minimum(%a, %b)",
-    [KERN_NEG] = "-%a",
-    [KERN_EXP] = "jnp.exp(%a)",
-    [KERN_LOG] = "jnp.log(%a)",
-    [KERN_SQRT] = "jnp.sqrt(%a)",
-    [KERN_RSQRT] = "jax.lax.rsqrt(%a)",
-    [KERN_TANH] = "jnp.tanh(%a)",
-    [KERN_RELU] = "jax.nn.relu(%a)",
-    [KERN_SIGMOID] = "jax.nn.sigmoid(%a)",
-    [KERN_GELU] = "jax.nn.gelu(%a, approximate=True)",
-    [KERN_SILU] = "jax.nn.silu(%a)",
-    [KERN_EQUAL] = "(%a == %b).astype(%a.dtype)",
-    [KERN_SCALE] = "%a * %s",
-    [KERN_ADD_SCALAR] = "%a + %s",
-    [KERN_FILL] = "jnp.full((), %s)",
-    [KERN_GATE] = "jnp.where(%b != 0, %a, 0)",
-    [KERN_CONVERT] = "%a",
-};
-
-static int write_map(const struct graph *graph, const struct graph_node *node, struct text *out,
-                     struct shd_error *err)
-{
-    const char *form = functions[node->fn];
-
-    if (!form)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.100s' computes %s, for which no JAX code is written", node->name,
-                             kern_fns[node->fn].name);
-    for (; *form; form++) {
-        if (*form != '%')
-            text_add_char(out, *form);
-        else if (*++form == 's')
-            export_add_number(out, node->scalar);
-        else
-            add_fitted(out, graph, node->inputs[*form - 'a'], node);
-    }
-    return SHD_OK;
-}
-
-static int write_einsum(const struct graph *graph, const struct graph_node *node, struct text *out,
-                        struct shd_error *err)
-{
-    (void)err;
-    text_add(out, "jnp.einsum(\"");
-    add_letters(out, &graph->nodes[node->inputs[0]]);
-    text_add(out, ",");
-    add_letters(out, &graph->nodes[node->inputs[1]]);
-    text_add(out, "->");
-    add_letters(out, node);
-    text_add(out, "\", ");
-    add_variable(out, graph, node->inputs[0]);
-    text_add(out, ", ");
-    add_variable(out, graph, node->inputs[1]);
-    text_add(out, ")");
-    return SHD_OK;
-}
-
-static int write_reduce(const struct graph *graph, const struct graph_node *node, struct text *out,
-                        struct shd_error *err)
-{
-    (void)err;
-    text_addf(out, "reduced(jnp.%s, ",
-              node->reduce == SHD_SUM   ? "sum"
-              : node->reduce == SHD_MAX ? "max"
-                                        : "min");
-    add_variable(out, graph, node->inputs[0]);
-    text_add(out, ", \"");
-    add_letters(out, &graph->nodes[node->inputs[0]]);
-    text_add(out, "\", \"");
-    add_letters(out, node);
-    text_add(out, "\")");
-    return SHD_OK;
-}
-
-/* By spans and positions: what a later part goes on from is a tuple, which only attention reads. */
-static void add_seen(const struct graph *graph, const struct graph_node *node, struct text *out)
-{
-    text_add(out, "attention_to_seen(");
-    for (int i = 0; i < 5; i++) {
-        add_variable(out, graph, node->inputs[i]);
-        text_add(out, ", ");
-    }
-    if (node->attr.attention.goes_on)
-        add_variable(out, graph, node->inputs[5]);
-    else
-        text_add(out, "None");
-    text_addf(out, ", scale=%.17g, blocks=%u, more=%s)", node->attr.attention.scale,
-              node->attr.attention.blocks, node->attr.attention.more ? "True" : "False");
-}
-
-static int write_attention(const struct graph *graph, const struct graph_node *node,
-                           struct text *out, struct shd_error *err)
-{
-    if (node->attr.attention.sight) {
-        add_seen(graph, node, out);
-        return SHD_OK;
-    }
-    if (node->attr.attention.goes_on || node->attr.attention.more ||
-        node->attr.attention.blocks > 1)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.100s' is attention by blocks without positions, for which no JAX "
-                             "code is written; export a strategy without `context`",
-                             node->name);
-    text_add(out, "attention(");
-    for (int i = 0; i < 3; i++) {
-        add_variable(out, graph, node->inputs[i]);
-        text_add(out, ", ");
-    }
-    text_addf(out, "scale=%.17g, causal=%s)", node->attr.attention.scale,
-              node->attr.attention.causal ? "True" : "False");
-    return SHD_OK;
-}
-
-/* The rotation back is that by the negative positions. */
-static int write_rope(const struct graph *graph, const struct graph_node *node, struct text *out,
-                      struct shd_error *err)
-{
-    long long first = node->attr.rope.position0;
-
-    (void)err;
-    text_add(out, "rope(");
-    add_variable(out, graph, node->inputs[0]);
-    text_add(out, node->attr.rope.inverse ? ", -" : ", ");
-    if (node->ninputs > 1)
-        add_variable(out, graph, node->inputs[1]);
-    else
-        text_addf(out, "jnp.arange(%lld, %lld)", first,
-                  first + (long long)graph->dims[node->attr.rope.position_dim].size);
-    text_addf(out, ", axis=%u, pairs=%u, theta=%.17g, interleaved=%s)",
-              place_of(node, node->attr.rope.position_dim),
-              place_of(node, node->attr.rope.pair_dim), node->attr.rope.theta,
-              node->attr.rope.interleaved ? "True" : "False");
-    return SHD_OK;
-}
-
-static int write_causal(const struct graph *graph, const struct graph_node *node, struct text *out,
-                        struct shd_error *err)
-{
-    (void)err;
-    text_add(out, "causal(");
-    add_variable(out, graph, node->inputs[0]);
-    text_addf(out, ", queries=%u, keys=%u, masked=%.17g)",
-              place_of(node, node->attr.causal.query_dim),
-              place_of(node, node->attr.causal.key_dim), node->attr.causal.masked);
-    return SHD_OK;
-}
-
-static int write_embed(const struct graph *graph, const struct graph_node *node, struct text *out,
-                       struct shd_error *err)
-{
-    (void)err;
-    text_add(out, "jnp.take(");
-    add_variable(out, graph, node->inputs[0]);
-    text_add(out, ", ");
-    add_variable(out, graph, node->inputs[1]);
-    text_add(out, ", axis=0)");
-    return SHD_OK;
-}
-
-static int write_pick(const struct graph *graph, const struct graph_node *node, struct text *out,
-                      struct shd_error *err)
-{
-    uint32_t axis = place_of(&graph->nodes[node->inputs[0]], node->attr.choice.dim);
-
-    (void)err;
-    text_add(out, "jnp.squeeze(jnp.take_along_axis(");
-    add_variable(out, graph, node->inputs[0]);
-    text_add(out, ", jnp.expand_dims(");
-    add_variable(out, graph, node->inputs[1]);
-    text_addf(out, ", %u), axis=%u), %u)", axis, axis, axis);
-    return SHD_OK;
-}
-
-static int write_repeat(const struct graph *graph, const struct graph_node *node, struct text *out,
-                        struct shd_error *err)
-{
-    const struct graph_dim *from = &graph->dims[node->attr.repeat.from_dim];
-
-    (void)err;
-    text_add(out, "jnp.repeat(");
-    add_variable(out, graph, node->inputs[0]);
-    text_addf(out, ", %lld, axis=%u)",
-              (long long)(graph->dims[node->attr.repeat.to_dim].size / from->size),
-              place_of(node, node->attr.repeat.to_dim));
-    return SHD_OK;
-}
-
-/* Slices of the operands at places of zeros: what is behind them first. */
-static int write_window(const struct graph *graph, const struct graph_node *node, struct text *out,
-                        struct shd_error *err)
-{
-    uint32_t axis = place_of(node, node->attr.window.to_dim);
-
-    (void)err;
-    for (uint32_t k = 0; k < node->ninputs; k++) {
-        text_add(out, k ? " + window(" : "window(");
-        add_variable(out, graph, node->inputs[k]);
-        text_addf(out, ", axis=%u, first=%lld, to=%lld, count=%lld, size=%lld)", axis,
-                  (long long)node->attr.window.from[k], (long long)node->attr.window.to[k],
-                  (long long)node->attr.window.count[k],
-                  (long long)graph->dims[node->attr.window.to_dim].size);
-    }
-    return SHD_OK;
-}
-
-static int write_shift(const struct graph *graph, const struct graph_node *node, struct text *out,
-                       struct shd_error *err)
-{
-    (void)err;
-    text_add(out, "jnp.roll(");
-    add_variable(out, graph, node->inputs[0]);
-    text_addf(out, ", %lld, axis=%u)", (long long)node->attr.shift.by,
-              place_of(node, node->attr.shift.dim));
-    return SHD_OK;
-}
-
-static const struct op_row {
-    enum graph_op op;
-    int (*write)(const struct graph *graph, const struct graph_node *node, struct text *out,
-                 struct shd_error *err);
-} ops[] = {
-    {GRAPH_EINSUM, write_einsum},       {GRAPH_MAP, write_map},    {GRAPH_REDUCE, write_reduce},
-    {GRAPH_ATTENTION, write_attention}, {GRAPH_ROPE, write_rope},  {GRAPH_CAUSAL, write_causal},
-    {GRAPH_EMBED, write_embed},         {GRAPH_PICK, write_pick},  {GRAPH_REPEAT, write_repeat},
-    {GRAPH_WINDOW, write_window},       {GRAPH_SHIFT, write_shift}};
-
-/* What an op without a row does, for the message. */
-static const char *what_of(enum graph_op op)
-{
-    switch (op) {
-    case GRAPH_TOPK:
-    case GRAPH_SLOTS:
-    case GRAPH_COUNT:
-    case GRAPH_GROUPED:
-    case GRAPH_DISPATCH:
-    case GRAPH_COMBINE:
-        return "routes tokens to experts";
-    default:
-        return "is an op";
-    }
-}
-
-static int write_expression(const struct export_layout *layout, uint32_t i, struct text *out,
-                            struct shd_error *err)
-{
-    const struct graph *graph = layout->graph;
-    const struct graph_node *node = &graph->nodes[i];
-
-    if (node->op == GRAPH_CONSTRAINT) {
-        const struct shd_sharding *sharding = layout->shardings->nodes[i];
-
-        text_add(out, sharding ? "constrain(" : "");
-        add_variable(out, graph, node->inputs[0]);
-        if (sharding) {
-            text_add(out, ", ");
-            export_add_spec(out, sharding);
-            text_add(out, ")");
-        }
-        return SHD_OK;
-    }
-    if (node->op == GRAPH_INPUT || node->op == GRAPH_PARAM) {
-        text_add(out, node->op == GRAPH_PARAM ? "params[" : "inputs[");
-        export_add_string(out, node->name);
-        text_add(out, "]");
-        return SHD_OK;
-    }
-    if (node->op == GRAPH_EXTRA) { /* of attention: the log of the sums, which nothing reads here */
-        text_add(out, "None");
-        return SHD_OK;
-    }
-    for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++)
-        if (ops[k].op == node->op)
-            return ops[k].write(graph, node, out, err);
-    return shd_error_set(err, SHD_EUNSUPPORTED, "'%.100s' %s for which no JAX code is written",
-                         node->name, what_of(node->op));
-}
-
-/* ---- the file ---- */
 
 static const char preamble[] =
 
@@ -372,83 +26,11 @@ static const char preamble[] =
     "import numpy as np\n"
     "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n";
 
-static const char helpers[] =
+static const char mesh_part[] =
     "\n\n"
     "def make_mesh():\n"
     "    devices = np.array(jax.devices()[:NDEVICES]).reshape(tuple(MESH.values()))\n"
-    "    return Mesh(devices, tuple(MESH))\n"
-    "\n\n"
-    "def fit(x, have, want):\n"
-    "    \"\"\"x with the dimensions of another array: in its order, 1 where x lacks one.\"\"\"\n"
-    "    x = jnp.transpose(x, [have.index(d) for d in want if d in have])\n"
-    "    return jnp.expand_dims(x, [i for i, d in enumerate(want) if d not in have])\n"
-    "\n\n"
-    "def reduced(function, x, have, want):\n"
-    "    return fit(function(x, axis=tuple(i for i, d in enumerate(have) if d not in want)),\n"
-    "               [d for d in have if d in want], want)\n"
-    "\n\n"
-    "def attention(q, k, v, scale, causal):\n"
-    "    \"\"\"[batch, seq, heads, head_dim]; several heads may share one of k and v.\"\"\"\n"
-    "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
-    "    scores = jnp.einsum(\"bqhd,bkhd->bhqk\", q, k) * scale\n"
-    "    if causal:\n"
-    "        ahead = jnp.arange(k.shape[1])[None, :] > jnp.arange(q.shape[1])[:, None]\n"
-    "        scores = jnp.where(ahead, -jnp.inf, scores)\n"
-    "    return jnp.einsum(\"bhqk,bkhd->bqhd\", jax.nn.softmax(scores, axis=-1), v)\n"
-    "\n\n"
-    "def attention_to_seen(q, k, v, spans, positions, before, scale, blocks, more):\n"
-    "    \"\"\"Queries of a block see those of its keys whose positions are in their spans.\n"
-    "\n"
-    "    before: sums, weights and maxima of other keys, which this goes on from; so is what\n"
-    "    comes of it if there are more.\"\"\"\n"
-    "    def cut(x, axis):\n"
-    "        return x.reshape(*x.shape[:axis], blocks, -1, *x.shape[axis + 1:])\n"
-    "    dtype, sums = q.dtype, jnp.promote_types(q.dtype, jnp.float32)\n"
-    "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
-    "    q, k, v = (cut(x, 1) for x in (q, k, v))\n"
-    "    spans = cut(spans if spans.ndim == 3 else spans[None], 1)[:, :, :, None, None]\n"
-    "    at = cut(positions, 0)[None, :, None, None, :]\n"
-    "    seen = (at >= spans[..., 0]) & (at <= spans[..., 1])\n"
-    "    scores = jnp.einsum(\"bnqhd,bnkhd->bnqhk\", q, k, preferred_element_type=sums) * scale\n"
-    "    scores = jnp.where(seen, scores, -1e30)\n"
-    "    most = jax.lax.stop_gradient(scores.max(axis=-1, keepdims=True))\n"
-    "    if before is not None:\n"
-    "        most = jnp.maximum(most, before[2])\n"
-    "    weights = jnp.where(seen, jnp.exp(scores - most), 0)\n"
-    "    o = jnp.einsum(\"bnqhk,bnkhd->bnqhd\", weights.astype(dtype), v, "
-    "preferred_element_type=sums)\n"
-    "    total = weights.sum(axis=-1, keepdims=True)\n"
-    "    if before is not None:\n"
-    "        kept = jnp.exp(before[2] - most)\n"
-    "        o, total = o + before[0] * kept, total + before[1] * kept\n"
-    "    if more:\n"
-    "        return o, total, most\n"
-    "    o = o / jnp.where(total > 0, total, 1)\n"
-    "    return o.reshape(o.shape[0], -1, *o.shape[3:]).astype(dtype)\n"
-    "\n\n"
-    "def rope(x, positions, axis, pairs, theta, interleaved):\n"
-    "    n = x.shape[pairs] // 2\n"
-    "    angles = jnp.outer(positions, theta ** (-jnp.arange(n) / n))\n"
-    "    shape = [1] * x.ndim\n"
-    "    shape[axis], shape[pairs] = x.shape[axis], n\n"
-    "    cos, sin = (f(angles).reshape(shape).astype(x.dtype) for f in (jnp.cos, jnp.sin))\n"
-    "    x = jnp.moveaxis(x, pairs, -1)\n"
-    "    cos, sin = jnp.moveaxis(cos, pairs, -1), jnp.moveaxis(sin, pairs, -1)\n"
-    "    a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :n], x[..., n:])\n"
-    "    a, b = a * cos - b * sin, a * sin + b * cos\n"
-    "    x = jnp.stack([a, b], axis=-1).reshape(x.shape) if interleaved else jnp.concatenate([a, "
-    "b], "
-    "-1)\n"
-    "    return jnp.moveaxis(x, -1, pairs)\n"
-    "\n\n"
-    "def causal(x, queries, keys, masked):\n"
-    "    positions = [jax.lax.broadcasted_iota(int, x.shape, d) for d in (queries, keys)]\n"
-    "    return jnp.where(positions[1] > positions[0], jnp.asarray(masked, x.dtype), x)\n"
-    "\n\n"
-    "def window(x, axis, first, to, count, size):\n"
-    "    x = jax.lax.slice_in_dim(x, first, first + count, axis=axis)\n"
-    "    return jnp.pad(x, [(to, size - to - count) if d == axis else (0, 0) for d in "
-    "range(x.ndim)])\n";
+    "    return Mesh(devices, tuple(MESH))\n";
 
 static const char main_part[] =
     "\n\n"
@@ -463,6 +45,9 @@ static const char main_part[] =
     "            columns = [np.concatenate([first + by * np.arange(n) for first, by, n in runs])\n"
     "                       for runs in GIVEN[name]]\n"
     "            values = np.stack(columns, axis=-1).reshape(shape)\n"
+    "        if name in CHOICES: # different ones in each row\n"
+    "            rows = np.broadcast_to(np.arange(below), (*shape[:-1], below))\n"
+    "            values = random.permuted(rows, axis=-1)[..., :shape[-1]]\n"
     "        made[name] = jax.device_put(jnp.asarray(values, dtype), NamedSharding(mesh, spec))\n"
     "    return made\n"
     "\n\n"
@@ -533,7 +118,9 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
         text_add(out, ": (");
         export_add_shape(out, shape, node->rank);
         text_addf(out, ", \"%s\", %u, ", shd_dtype_name(node->dtype),
-                  node->dtype == SHD_I32 ? node->source.modulus : 0);
+                  node->dtype != SHD_I32 ? 0
+                  : node->source.routing ? node->source.routing->experts
+                                         : node->source.modulus);
         export_add_spec(out, export_sharding(layout, i));
         text_add(out, "),\n");
     }
@@ -595,6 +182,22 @@ static void add_given(struct text *out, const struct graph *graph)
         text_add(out, "],\n");
     }
     text_add(out, "}\n");
+}
+
+/* Ids of experts that a workload gives: routed by chance here. */
+static void add_choices(struct text *out, const struct graph *graph)
+{
+    size_t n = 0;
+
+    text_add(out, "# Inputs that choose experts, of which each token takes different ones.\n"
+                  "CHOICES = {");
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        if (!export_is_leaf(&graph->nodes[i], GRAPH_INPUT) || !graph->nodes[i].source.routing)
+            continue;
+        text_add(out, n++ ? ",\n           " : "");
+        export_add_string(out, graph->nodes[i].name);
+    }
+    text_add(out, n ? "}\n" : "*()}\n");
 }
 
 static void add_shards(struct text *out, const struct export_layout *layout)
@@ -685,9 +288,9 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
         if (node->phase != GRAPH_FORWARD)
             continue;
         text_add(out, "    ");
-        add_variable(out, graph, i);
+        jax_add_variable(out, graph, i);
         text_add(out, " = ");
-        status = write_expression(layout, i, out, err);
+        status = jax_add_expression(out, layout, i, err);
         if (status != SHD_OK)
             return status;
         if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
@@ -701,7 +304,7 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
         text_add(out, "        ");
         add_output_name(out, &graph->outputs[i]);
         text_add(out, ": ");
-        add_variable(out, graph, graph->outputs[i].node);
+        jax_add_variable(out, graph, graph->outputs[i].node);
         text_add(out, ",\n");
     }
     text_add(out, "    }\n");
@@ -727,13 +330,14 @@ static void add_head(struct text *out, const struct export_layout *layout)
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
+    struct text forward = TEXT_INIT;
     int status;
 
-    if (layout->graph->ndims > LETTERS)
+    if (layout->graph->ndims > JAX_DIMS_MAX)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "the model has %u dimensions, for which there are not enough letters; "
                              "at most %d",
-                             layout->graph->ndims, LETTERS);
+                             layout->graph->ndims, JAX_DIMS_MAX);
     add_head(out, layout);
     text_add(out, preamble);
     text_add(out,
@@ -741,12 +345,15 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
     add_leaves(out, layout, "INPUTS", GRAPH_INPUT);
     add_given(out, layout->graph);
+    add_choices(out, layout->graph);
     add_shards(out, layout);
     add_gradients(out, layout->graph);
     text_add(out, "# None: as the compiler finds best.\n");
     add_outputs(out, layout);
-    text_add(out, helpers);
-    status = add_forward(out, layout, err);
+    text_add(out, mesh_part);
+    status = add_forward(&forward, layout, err);
+    jax_add_functions(out, text_get(&forward));
+    text_join(out, &forward);
     text_add(out, main_part);
     return status;
 }

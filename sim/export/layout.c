@@ -84,6 +84,20 @@ int export_check_types(const struct scenario *scenario, const char *system, stru
     return SHD_OK;
 }
 
+void export_add_axes(struct text *out, const struct shd_mesh *mesh, const struct shd_dim_axes *dim)
+{
+    if (dim->naxes == 0)
+        text_add(out, "None");
+    if (dim->naxes > 1)
+        text_add(out, "(");
+    for (uint8_t i = 0; i < dim->naxes; i++) {
+        text_add(out, i ? ", " : "");
+        export_add_string(out, shd_mesh_axis_name(mesh, dim->axes[i]));
+    }
+    if (dim->naxes > 1)
+        text_add(out, ")");
+}
+
 void export_add_spec(struct text *out, const struct shd_sharding *sharding)
 {
     size_t rank = sharding ? sharding->rank : 0;
@@ -92,19 +106,8 @@ void export_add_spec(struct text *out, const struct shd_sharding *sharding)
         rank--;
     text_add(out, "P(");
     for (size_t d = 0; d < rank; d++) {
-        const struct shd_dim_axes *dim = &sharding->dims[d];
-
         text_add(out, d ? ", " : "");
-        if (dim->naxes == 0)
-            text_add(out, "None");
-        if (dim->naxes > 1)
-            text_add(out, "(");
-        for (uint8_t i = 0; i < dim->naxes; i++) {
-            text_add(out, i ? ", " : "");
-            export_add_string(out, shd_mesh_axis_name(sharding->mesh, dim->axes[i]));
-        }
-        if (dim->naxes > 1)
-            text_add(out, ")");
+        export_add_axes(out, sharding->mesh, &sharding->dims[d]);
     }
     text_add(out, ")");
 }

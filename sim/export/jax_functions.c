@@ -1,0 +1,177 @@
+/* Python functions that exported JAX code calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "export/jax_functions.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *code;
+} functions[] = {
+    {"fit",
+     "def fit(x, have, want):\n"
+     "    \"\"\"x with the dimensions of another array: in its order, 1 where x lacks one.\"\"\"\n"
+     "    x = jnp.transpose(x, [have.index(d) for d in want if d in have])\n"
+     "    return jnp.expand_dims(x, [i for i, d in enumerate(want) if d not in have])\n"},
+    {"reduced",
+     "def reduced(function, x, have, want):\n"
+     "    return fit(function(x, axis=tuple(i for i, d in enumerate(have) if d not in want)),\n"
+     "               [d for d in have if d in want], want)\n"},
+    {"slope",
+     "def slope(function, x):\n"
+     "    return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]\n"},
+    {"attention",
+     "def attention(q, k, v, scale, causal):\n"
+     "    \"\"\"[batch, seq, heads, head_dim]; several heads may share one of k and v.\"\"\"\n"
+     "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
+     "    scores = jnp.einsum(\"bqhd,bkhd->bhqk\", q, k) * scale\n"
+     "    if causal:\n"
+     "        ahead = jnp.arange(k.shape[1])[None, :] > jnp.arange(q.shape[1])[:, None]\n"
+     "        scores = jnp.where(ahead, -jnp.inf, scores)\n"
+     "    return jnp.einsum(\"bhqk,bkhd->bqhd\", jax.nn.softmax(scores, axis=-1), v)\n"},
+    {"attention_to_seen",
+     "def attention_to_seen(q, k, v, spans, positions, before, scale, blocks, more):\n"
+     "    \"\"\"Queries of a block see those of its keys whose positions are in their spans.\n"
+     "\n"
+     "    before: sums, weights and maxima of other keys, which this goes on from; so is what\n"
+     "    comes of it if there are more.\"\"\"\n"
+     "    def cut(x, axis):\n"
+     "        return x.reshape(*x.shape[:axis], blocks, -1, *x.shape[axis + 1:])\n"
+     "    dtype, sums = q.dtype, jnp.promote_types(q.dtype, jnp.float32)\n"
+     "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
+     "    q, k, v = (cut(x, 1) for x in (q, k, v))\n"
+     "    spans = cut(spans if spans.ndim == 3 else spans[None], 1)[:, :, :, None, None]\n"
+     "    at = cut(positions, 0)[None, :, None, None, :]\n"
+     "    seen = (at >= spans[..., 0]) & (at <= spans[..., 1])\n"
+     "    scores = jnp.einsum(\"bnqhd,bnkhd->bnqhk\", q, k, preferred_element_type=sums) * scale\n"
+     "    scores = jnp.where(seen, scores, -1e30)\n"
+     "    most = jax.lax.stop_gradient(scores.max(axis=-1, keepdims=True))\n"
+     "    if before is not None:\n"
+     "        most = jnp.maximum(most, before[2])\n"
+     "    weights = jnp.where(seen, jnp.exp(scores - most), 0)\n"
+     "    o = jnp.einsum(\"bnqhk,bnkhd->bnqhd\", weights.astype(dtype), v, "
+     "preferred_element_type=sums)\n"
+     "    total = weights.sum(axis=-1, keepdims=True)\n"
+     "    if before is not None:\n"
+     "        kept = jnp.exp(before[2] - most)\n"
+     "        o, total = o + before[0] * kept, total + before[1] * kept\n"
+     "    if more:\n"
+     "        return o, total, most\n"
+     "    o = o / jnp.where(total > 0, total, 1)\n"
+     "    return o.reshape(o.shape[0], -1, *o.shape[3:]).astype(dtype)\n"},
+    {"rope",
+     "def rope(x, positions, axis, pairs, theta, interleaved):\n"
+     "    n = x.shape[pairs] // 2\n"
+     "    angles = jnp.outer(positions, theta ** (-jnp.arange(n) / n))\n"
+     "    shape = [1] * x.ndim\n"
+     "    shape[axis], shape[pairs] = x.shape[axis], n\n"
+     "    cos, sin = (f(angles).reshape(shape).astype(x.dtype) for f in (jnp.cos, jnp.sin))\n"
+     "    x = jnp.moveaxis(x, pairs, -1)\n"
+     "    cos, sin = jnp.moveaxis(cos, pairs, -1), jnp.moveaxis(sin, pairs, -1)\n"
+     "    a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :n], x[..., n:])\n"
+     "    a, b = a * cos - b * sin, a * sin + b * cos\n"
+     "    x = jnp.stack([a, b], axis=-1).reshape(x.shape) if interleaved else "
+     "jnp.concatenate([a, b], -1)\n"
+     "    return jnp.moveaxis(x, -1, pairs)\n"},
+    {"causal",
+     "def causal(x, queries, keys, masked):\n"
+     "    positions = [jax.lax.broadcasted_iota(int, x.shape, d) for d in (queries, keys)]\n"
+     "    return jnp.where(positions[1] > positions[0], jnp.asarray(masked, x.dtype), x)\n"},
+    {"window",
+     "def window(x, axis, first, to, count, size):\n"
+     "    x = jax.lax.slice_in_dim(x, first, first + count, axis=axis)\n"
+     "    return jnp.pad(x, [(to, size - to - count) if d == axis else (0, 0) for d "
+     "in range(x.ndim)])\n"},
+    {"pick",
+     "def pick(x, ids, axis):\n"
+     "    \"\"\"The elements of x along an axis that ids number, one or several at "
+     "each place; -1 is none.\"\"\"\n"
+     "    x = jnp.moveaxis(x, axis, -1)\n"
+     "    found = jnp.take_along_axis(x, ids.reshape(*x.shape[:-1], -1), axis=-1)\n"
+     "    return jnp.where(ids < 0, 0, found.reshape(ids.shape))\n"},
+    {"largest",
+     "def largest(scores, k, groups, kept, by_largest):\n"
+     "    \"\"\"Numbers of the k largest scores; only those in the `kept` best of "
+     "their groups count.\"\"\"\n"
+     "    if groups > 1:\n"
+     "        parts = scores.reshape(*scores.shape[:-1], groups, -1)\n"
+     "        best = jax.lax.top_k(parts, 1 if by_largest else min(2, "
+     "parts.shape[-1]))[0].sum(-1)\n"
+     "        good = jax.nn.one_hot(jax.lax.top_k(best, kept)[1], groups, dtype=bool).any(-2)\n"
+     "        scores = jnp.where(good[..., None], parts, -jnp.inf).reshape(scores.shape)\n"
+     "    return jax.lax.top_k(scores, k)[1]\n"},
+    {"count",
+     "def count(ids, n, dtype):\n"
+     "    return jax.nn.one_hot(ids, n, dtype=dtype).sum(axis=tuple(range(ids.ndim)))\n"},
+    {"queue",
+     "def queue(ids, experts, groups, capacity, by_choice):\n"
+     "    \"\"\"The slot of each choice in the queue of its expert, which has one for "
+     "each group of tokens.\n"
+     "\n"
+     "    ids, and slots: [batch, seq, choice].  `capacity`: there is no slot for it.\n"
+     "    by_choice: all first choices come before all second ones.\"\"\"\n"
+     "    order = ids.reshape(groups, -1, ids.shape[-1])\n"
+     "    order = order.swapaxes(1, 2) if by_choice else order\n"
+     "    named = jax.nn.one_hot(order.reshape(groups, -1), experts, dtype=jnp.int32)\n"
+     "    slots = jnp.where(named > 0, jnp.cumsum(named, axis=1) - 1, capacity).min(axis=-1)\n"
+     "    slots = jnp.minimum(slots, capacity).reshape(order.shape)\n"
+     "    return (slots.swapaxes(1, 2) if by_choice else slots).reshape(ids.shape)\n"},
+    {"dispatch",
+     "def dispatch(x, ids, slots, experts, groups, capacity, sharding):\n"
+     "    \"\"\"Tokens [batch, seq, width], or a row of each choice, to [expert, "
+     "slots of all groups, width].\"\"\"\n"
+     "    width = x.shape[-1]\n"
+     "    ids, slots = (i.reshape(groups, -1, i.shape[-1]) for i in (ids, slots))\n"
+     "    x = x.reshape(groups, ids.shape[1], -1, width)\n"
+     "    x = jnp.broadcast_to(x, (*ids.shape, width))\n"
+     "    rows = jax.vmap(lambda x, e, s: jnp.zeros((experts, capacity, width), x.dtype)\n"
+     "                    .at[e, s].add(x, mode=\"drop\"))(x, ids, slots)\n"
+     "    rows = rows if sharding is None else jax.lax.with_sharding_constraint(rows, sharding)\n"
+     "    return rows.swapaxes(0, 1).reshape(experts, groups * capacity, width)\n"},
+    {"combine",
+     "def combine(rows, ids, slots, groups, sharding):\n"
+     "    \"\"\"What each choice got, [batch, seq, choice, width]: 0 where its expert "
+     "had no slot for it.\"\"\"\n"
+     "    rows = rows.reshape(rows.shape[0], groups, -1, rows.shape[-1]).swapaxes(0, 1)\n"
+     "    rows = rows if sharding is None else jax.lax.with_sharding_constraint(rows, sharding)\n"
+     "    of_groups = (i.reshape(groups, -1, i.shape[-1]) for i in (ids, slots))\n"
+     "    back = jax.vmap(lambda r, e, s: r.at[e, s].get(mode=\"fill\", "
+     "fill_value=0))(rows, *of_groups)\n"
+     "    return back.reshape(*ids.shape, -1)\n"},
+};
+
+#define NFUNCTIONS (sizeof functions / sizeof functions[0])
+
+static bool calls(const char *code, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(code, name); at; at = strstr(at + 1, name)) {
+        bool whole = at == code || strchr(" (", at[-1]);
+
+        if (whole && at[length] == '(')
+            return true;
+    }
+    return false;
+}
+
+void jax_add_functions(struct text *out, const char *code)
+{
+    bool used[NFUNCTIONS];
+
+    for (size_t i = NFUNCTIONS; i-- > 0;) { /* a function calls only those above it */
+        used[i] = calls(code, functions[i].name);
+        for (size_t k = i + 1; k < NFUNCTIONS; k++)
+            used[i] |= used[k] && calls(functions[k].code, functions[i].name);
+    }
+    for (size_t i = 0; i < NFUNCTIONS; i++)
+        if (used[i]) {
+            text_add(out, "\n\n");
+            text_add(out, functions[i].code);
+        }
+}
