@@ -18,6 +18,7 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
     [COMPARE_SCENARIO] = {"scenario", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_STRATEGY] = {"strategy", "", "strategy", COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_MESH] = {"mesh", "", "mesh", COMPARE_TEXT, 0, NULL, NULL},
+    [COMPARE_MICROBATCHES] = {"microbatches", "micro-", "batches", COMPARE_COUNT, 0, NULL, NULL},
     [COMPARE_MODE] = {"mode", "", NULL, COMPARE_TEXT, 0, NULL, NULL},
     [COMPARE_DEVICES] = {"devices", "", "devices", COMPARE_COUNT, 0, NULL, NULL},
     [COMPARE_DEVICE_RECEIVED] = {"received_bytes_of_device", "bytes received", "a device",
@@ -250,6 +251,7 @@ int compare_row_init(struct compare_row *row, const struct result *result, struc
     set_text(row, COMPARE_STRATEGY, result->strategy);
     set_text(row, COMPARE_MESH, mesh);
     set_text(row, COMPARE_MODE, r->mode == RECORD_PLANNED ? "plan" : "execute");
+    set_whole(row, COMPARE_MICROBATCHES, r->program->microbatches);
     set_whole(row, COMPARE_DEVICES, (uint64_t)r->ndevices);
     set_devices(row, r);
     set_times(row, r);

@@ -157,11 +157,12 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c)
 
 /* In this order columns are given their places, as long as there are any. */
 static const enum compare_id first_columns[] = {
-    COMPARE_DEVICES,   COMPARE_MESH,    COMPARE_DEVICE_RECEIVED,
-    COMPARE_PEAK,      COMPARE_FITS,    COMPARE_MODELLED,
-    COMPARE_MFU,       COMPARE_STEP,    COMPARE_SPREAD,
-    COMPARE_VERIFIED,  COMPARE_BUBBLE,  COMPARE_EXPERTS,
-    COMPARE_ATTENTION, COMPARE_EXPOSED, COMPARE_MODELLED_EXPOSED};
+    COMPARE_DEVICES,         COMPARE_MESH,      COMPARE_MICROBATCHES,
+    COMPARE_DEVICE_RECEIVED, COMPARE_PEAK,      COMPARE_FITS,
+    COMPARE_MODELLED,        COMPARE_MFU,       COMPARE_STEP,
+    COMPARE_SPREAD,          COMPARE_VERIFIED,  COMPARE_BUBBLE,
+    COMPARE_EXPERTS,         COMPARE_ATTENTION, COMPARE_EXPOSED,
+    COMPARE_MODELLED_EXPOSED};
 
 /* Whether a column tells strategies apart. */
 static bool differs(const struct compare_rows *rows, size_t c)
@@ -519,8 +520,9 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
     if (shown[COMPARE_ATTENTION] || shown[COMPARE_EXPERTS])
         text_add(out, "attention, experts: the balance of the flops of these alone\n");
     if (shown[COMPARE_BUBBLE])
-        text_add(out, "bubble: part of the step that ranks of a pipeline are idle, where a flop is "
-                      "the unit\n  of time and transfers take none\n");
+        text_add(out, "bubble: part of the step that ranks of a pipeline are idle, by the schedule "
+                      "and as\n  stages are uneven; a flop is the unit of time, transfers take "
+                      "none\n");
     if (shown[COMPARE_STEP])
         text_add(out, "replayed: had each device a core of its own; a mean over devices\n");
     if (shown[COMPARE_SPREAD])

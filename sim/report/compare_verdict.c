@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/units.h"
+#include "report/compare_text.h"
 
 #define NOTABLE 0.05 /* what differs by less is no reason for anything, and no price */
 
@@ -202,6 +203,20 @@ static void add_price(const struct compare_rows *rows, size_t winner, size_t sec
     text_add(out, told + surplus ? "." : none);
 }
 
+/* A step in fewer microbatches is another step: what is won by that is not won by the layout. */
+static void add_microbatches(const struct compare_rows *rows, size_t winner, size_t second,
+                             struct text *out)
+{
+    double a = number(rows, winner, COMPARE_MICROBATCHES);
+    double b = number(rows, second, COMPARE_MICROBATCHES);
+
+    if (a < b || a > b)
+        text_addf(out,
+                  "  Their steps have %.0f and %.0f microbatches, so that it is not the layouts "
+                  "alone that differ.",
+                  a, b);
+}
+
 /* ---- by what is decided ---- */
 
 static void by_modelled(const struct compare_rows *rows, struct text *out)
@@ -225,6 +240,7 @@ static void by_modelled(const struct compare_rows *rows, struct text *out)
         add_why(rows, winner, second, modelled_parts,
                 sizeof modelled_parts / sizeof modelled_parts[0], gap, out);
     add_price(rows, winner, second, no_price, out);
+    add_microbatches(rows, winner, second, out);
 }
 
 static size_t count_ties(const struct compare_rows *rows, size_t winner)
@@ -253,16 +269,78 @@ static void by_replayed(const struct compare_rows *rows, size_t winner, struct t
     add_why(rows, winner, second, replayed_parts, sizeof replayed_parts / sizeof replayed_parts[0],
             gap, out);
     add_price(rows, winner, second, no_price, out);
+    add_microbatches(rows, winner, second, out);
+}
+
+/* Strategies that are good and have the same in some columns as a row. */
+struct equals {
+    enum compare_id ids[2];
+    size_t nids;
+    size_t row;
+};
+
+static bool is_equal(const struct compare_rows *rows, const struct equals *e, size_t row)
+{
+    for (size_t k = 0; k < e->nids; k++) {
+        double a = number(rows, row, e->ids[k]), b = number(rows, e->row, e->ids[k]);
+
+        if (!known(rows, row, e->ids[k]) || a < b || a > b)
+            return false;
+    }
+    return rows->rows[row].good;
+}
+
+static size_t count_equals(const struct compare_rows *rows, const struct equals *e)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        n += is_equal(rows, e, i);
+    return n;
+}
+
+/* "a, b and c" */
+static void add_equals(const struct compare_rows *rows, const struct equals *e, struct text *out)
+{
+    size_t n = count_equals(rows, e), told = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        if (!is_equal(rows, e, i))
+            continue;
+        text_add(out, told == 0 ? "" : told + 1 < n ? ", " : " and ");
+        add_name(rows, i, out);
+        told++;
+    }
+}
+
+/* Of those that receive the same bytes: which have the least of something else, where not all. */
+static void add_least(const struct compare_rows *rows, const struct equals *same,
+                      enum compare_id id, const char *what, struct text *out)
+{
+    struct equals best = {{same->ids[0], id}, 2, SIZE_MAX};
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (is_equal(rows, same, i) && known(rows, i, id) &&
+            (best.row == SIZE_MAX || number(rows, i, id) < number(rows, best.row, id)))
+            best.row = i;
+    if (best.row == SIZE_MAX || count_equals(rows, &best) == count_equals(rows, same))
+        return;
+    text_addf(out, "  The least %s of these: ", what);
+    add_equals(rows, &best, out);
+    text_add(out, ", ");
+    compare_add_value(out, rows, best.row, id);
+    text_add(out, ".");
 }
 
 static void by_bytes(const struct compare_rows *rows, struct text *out)
 {
     size_t winner = least(rows, COMPARE_DEVICE_RECEIVED, SIZE_MAX);
     size_t second = least(rows, COMPARE_DEVICE_RECEIVED, winner);
+    const struct equals same = {{COMPARE_DEVICE_RECEIVED}, 1, winner};
 
-    add_name(rows, winner, out);
     if (number(rows, winner, COMPARE_DEVICE_RECEIVED) <
         number(rows, second, COMPARE_DEVICE_RECEIVED)) {
+        add_name(rows, winner, out);
         text_add(out, " receives the fewest bytes, ");
         add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
         text_add(out, " a device, ");
@@ -271,13 +349,14 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
         text_add(out, " than ");
         add_name(rows, second, out);
         add_price(rows, winner, second, ".", out);
-    } else {
-        text_add(out, " and ");
-        add_name(rows, second, out);
-        text_add(out, " receive the same, ");
-        add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
-        text_add(out, " a device.");
+        return;
     }
+    add_equals(rows, &same, out);
+    text_add(out, " receive the same, ");
+    add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
+    text_add(out, " a device.");
+    add_least(rows, &same, COMPARE_PEAK, "peak memory", out);
+    add_least(rows, &same, COMPARE_BUBBLE, "bubble", out);
 }
 
 /* Those that time does not tell apart, and which of all moves least. */

@@ -290,7 +290,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
     print_exposed(out, record, &f);
     print_part(out, "waiting", f.bubble_s, f.step_s);
     text_addf(out, " for other devices%s\n",
-              record->program->nranks > 1 ? ", the pipeline's bubble among it" : "");
+              record->program->nranks > 1 ? ", with the bubble; on the busiest one" : "");
     if (f.update_s > 0) {
         print_part(out, "update", f.update_s, f.step_s);
         text_add(out, "\n");
