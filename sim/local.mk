@@ -567,8 +567,8 @@ libsim_la_SOURCES = \
 	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
-	%D%/partition/prefetch.c \
-	%D%/partition/prefetch.h \
+	%D%/partition/overlap.c \
+	%D%/partition/overlap.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \

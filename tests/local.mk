@@ -68,6 +68,7 @@ check_PROGRAMS += \
 	%D%/model \
 	%D%/optimizer \
 	%D%/optimum \
+	%D%/overlap \
 	%D%/pack \
 	%D%/parallel_groups \
 	%D%/params \
@@ -77,7 +78,6 @@ check_PROGRAMS += \
 	%D%/partitioner \
 	%D%/pattern \
 	%D%/pipelines \
-	%D%/prefetch \
 	%D%/program \
 	%D%/random_layers \
 	%D%/random_programs \
@@ -234,12 +234,12 @@ LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
 	%D%/parity.c \
 	%D%/step.c \
 	%D%/step.h
-%C%_partition_SOURCES = \
-	%D%/partition.c \
+%C%_overlap_SOURCES = \
+	%D%/overlap.c \
 	%D%/step.c \
 	%D%/step.h
-%C%_prefetch_SOURCES = \
-	%D%/prefetch.c \
+%C%_partition_SOURCES = \
+	%D%/partition.c \
 	%D%/step.c \
 	%D%/step.h
 %C%_optimum_SOURCES = \

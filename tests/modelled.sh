@@ -229,6 +229,34 @@ shardsim plan "$tmp/mlp.yaml"
 is 2 "a straggler without a cluster is refused"
 says err 'expected hardware' "with what was expected"
 
+# Stage 3 of ZeRO sums each microbatch's gradients beside the layers that follow: a step of eight
+# microbatches takes as long as eight of one.
+microbatches() {
+    shardsim plan --json -s "batch.microbatches=$1" -s "batch.size=$((64 * $1))" "$tmp/fsdp.yaml"
+    cp "$tmp/out" "$tmp/step_$1"
+}
+cat >"$tmp/fsdp.yaml" <<'Y'
+version: 1
+hardware: h100-sxm
+mesh: {dp: 64}
+model: {size: llama3-8b, layers: 8, dtype: bfloat16}
+batch: {size: 64, seq: 4096}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+axes: {batch: dp}
+params: [[.*, []]]
+zero: {stage: 3, axis: dp}
+Y
+microbatches 1
+microbatches 8
+is 0 "ZeRO 3 in one and in eight microbatches: planned"
+holds "ZeRO 3: eight microbatches take as long as eight steps of one" <<PY
+import json
+one, eight = (json.load(open("$tmp/step_%d" % n))["modelled"]["step_seconds"] for n in (1, 8))
+assert 0.95 * 8 * one <= eight <= 1.01 * 8 * one, (one, eight)
+PY
+
 # What each op takes.
 hardware plain
 mlp plain '{tp: 4}' <<'Y'

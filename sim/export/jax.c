@@ -35,18 +35,18 @@ static const char mesh_part[] =
 static const char main_part[] =
     "\n\n"
     "def arrays(table, mesh):\n"
-    "    \"\"\"Small random numbers; ids are below their limit.\"\"\"\n"
+    "    \"\"\"Random numbers between two, or whole ones below one.\"\"\"\n"
     "    random = np.random.default_rng(0)\n"
     "    made = {}\n"
-    "    for name, (shape, dtype, below, spec) in table.items():\n"
-    "        values = random.integers(0, below, shape) if below else random.normal(0, 0.02, "
-    "shape)\n"
+    "    for name, (shape, dtype, among, spec) in table.items():\n"
+    "        values = (random.integers(0, max(among, 1), shape) if isinstance(among, int) else\n"
+    "                  random.uniform(*among, shape))\n"
     "        if name in GIVEN:\n"
     "            columns = [np.concatenate([first + by * np.arange(n) for first, by, n in runs])\n"
     "                       for runs in GIVEN[name]]\n"
     "            values = np.stack(columns, axis=-1).reshape(shape)\n"
     "        if name in CHOICES: # different ones in each row\n"
-    "            rows = np.broadcast_to(np.arange(below), (*shape[:-1], below))\n"
+    "            rows = np.broadcast_to(np.arange(among), (*shape[:-1], among))\n"
     "            values = random.permuted(rows, axis=-1)[..., :shape[-1]]\n"
     "        made[name] = jax.device_put(jnp.asarray(values, dtype), NamedSharding(mesh, spec))\n"
     "    return made\n"
@@ -99,7 +99,23 @@ static void shape_of(int64_t *shape, const struct graph *graph, const struct gra
         shape[d] = graph->dims[node->dims[d]].size;
 }
 
-/* NAME = {"x": ((8, 64), "float32", 0, P("dp")), ...} */
+/* Below what whole numbers are, or between which two others, as the scenario has them. */
+static void add_values(struct text *out, const struct graph_node *node)
+{
+    const struct kern_source *source = &node->source;
+
+    if (node->dtype == SHD_I32) {
+        text_addf(out, "%u", source->routing ? source->routing->experts : source->modulus);
+        return;
+    }
+    text_add(out, "(");
+    export_add_number(out, source->offset - source->scale / 2);
+    text_add(out, ", ");
+    export_add_number(out, source->offset + source->scale / 2);
+    text_add(out, ")");
+}
+
+/* NAME = {"x": ((8, 64), "float32", (-0.5, 0.5), P("dp")), ...} */
 static void add_leaves(struct text *out, const struct export_layout *layout, const char *name,
                        enum graph_op op)
 {
@@ -117,10 +133,9 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
         export_add_string(out, node->name);
         text_add(out, ": (");
         export_add_shape(out, shape, node->rank);
-        text_addf(out, ", \"%s\", %u, ", shd_dtype_name(node->dtype),
-                  node->dtype != SHD_I32 ? 0
-                  : node->source.routing ? node->source.routing->experts
-                                         : node->source.modulus);
+        text_addf(out, ", \"%s\", ", shd_dtype_name(node->dtype));
+        add_values(out, node);
+        text_add(out, ", ");
         export_add_spec(out, export_sharding(layout, i));
         text_add(out, "),\n");
     }
@@ -341,7 +356,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_head(out, layout);
     text_add(out, preamble);
     text_add(out,
-             "\n# Each array: its shape, its type, the limit of whole numbers, its sharding.\n");
+             "\n# Each array: its shape, its type, what its numbers are among, its sharding.\n");
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
     add_leaves(out, layout, "INPUTS", GRAPH_INPUT);
     add_given(out, layout->graph);

@@ -98,6 +98,14 @@ static uint64_t dense_flops(const union kern_desc *desc)
     return kern_sat_mul(pair_flops(&desc->attention), attention_dense_pairs(&desc->attention));
 }
 
+/* The scores, of the keys' width. */
+static uint64_t again_flops(const union kern_desc *desc)
+{
+    const struct kern_attention *a = &desc->attention;
+
+    return kern_sat_mul(kern_sat_mul(2, (uint64_t)a->head_dim), attention_dense_pairs(a));
+}
+
 static bool skips(const union kern_desc *desc)
 {
     return attention_skips(&desc->attention);
@@ -127,6 +135,7 @@ const struct kern_kernel kern_kernel_attention_grad = {
     .flops = flops,
     .bytes = bytes,
     .dense_flops = dense_flops,
+    .again_flops = again_flops,
     .skips = skips,
     .as_work = as_work,
     .workspace_bytes = workspace_bytes,

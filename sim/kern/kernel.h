@@ -69,6 +69,9 @@ struct kern_kernel {
     /* The same with nothing skipped for a mask, which no offset changes: the convention of model
      * flops.  NULL: flops() does not depend on offsets. */
     uint64_t (*dense_flops)(const union kern_desc *desc);
+    /* Those of dense_flops() that the kernel whose gradient this is did before, as flash attention's
+     * scores: no model flops.  NULL: none. */
+    uint64_t (*again_flops)(const union kern_desc *desc);
     enum kern_uneven uneven; /* where there are dense_flops */
     bool (*skips)(const union kern_desc *desc); /* kern_skips(), of those that have dense_flops() */
     /* Take out of a description and offsets what only says which of all elements these are, and

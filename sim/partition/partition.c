@@ -9,7 +9,7 @@
 #include "partition/bucket.h"
 #include "partition/emit.h"
 #include "partition/place.h"
-#include "partition/prefetch.h"
+#include "partition/overlap.h"
 #include "partition/refine.h"
 #include "timetable/timetable.h"
 
@@ -74,7 +74,7 @@ static int build(struct program **out, const struct target *target, struct place
     if (status == SHD_OK)
         status = bucket_collectives(program, err);
     if (status == SHD_OK)
-        status = prefetch_gathers(program, request->prefetch_layers, err);
+        status = overlap_transfers(program, request->prefetch_layers, err);
     if (status == SHD_OK) {
         program_set_lifetimes(program);
         status = program_set_order(program, request->graph->microbatches, request->stages, err);

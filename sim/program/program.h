@@ -131,7 +131,8 @@ struct program_op {
     uint64_t workspace_bytes;         /* lives during the op only */
     uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
     uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
-    uint64_t model_flops;             /* the same, nothing skipped for a mask */
+    uint64_t model_flops;             /* the same, nothing skipped for a mask, without what its
+                                         kernel does once more */
     uint32_t cut_axes;                /* bit a: axis a of the mesh shards the work */
     uint32_t times;                   /* that a step does it: once, or for each microbatch */
     bool again;                       /* of the forward phase, done once more */
@@ -367,7 +368,6 @@ struct program_work {
     uint128 unsharded_flops;
     uint128 model_flops; /* of one device, nothing skipped for a mask and nothing done again: what
                             MFU counts */
-    uint128 again_flops; /* likewise, of what is done again: model and again flops are HFU's */
     struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
 };
 void program_work(struct program_work *out, const struct program *program);

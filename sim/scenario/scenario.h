@@ -334,7 +334,7 @@ struct scenario_zero {
     int64_t stage;    /* 0 to 3; 0: nothing */
     char *axis;       /* NULL: none is named, which only stage 0 allows */
     bool reshard;     /* of stage 3: parameters gathered forward are gathered again backward */
-    int64_t prefetch; /* layers; partition/prefetch.h */
+    int64_t prefetch; /* layers; partition/overlap.h */
 };
 
 #define SCENARIO_STAGES_MAX 65536

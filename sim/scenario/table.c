@@ -1114,10 +1114,10 @@ const struct option option_table[] = {
         .offset = AT(zero.prefetch),
         .min = 0,
         .max = SCENARIO_PREFETCH_MAX,
-        .standard = "0",
+        .standard = "1",
         .unit = "layers",
-        .help = "With stage 3, how many layers ahead parameters are gathered; they take memory for "
-                "longer.",
+        .help = "With stage 3, how many layers ahead parameters are gathered, beside computations; "
+                "they take memory for longer. 0: when they are wanted.",
     },
     {
         .section = "pipeline",

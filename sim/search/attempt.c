@@ -157,8 +157,9 @@ static void set_zero(struct sets *s, struct text *out)
     else
         text_addf(out, "zero={stage: %" PRId32 ", axis: %s%s}", stage,
                   space_shards_inside(s->layout) ? inner_axis(s) : "dp",
-                  stage == 3 && s->subject->hardware->software.overlaps_weights ? ", prefetch: 1"
-                                                                                : "");
+                  stage < 3                                         ? ""
+                  : s->subject->hardware->software.overlaps_weights ? ", prefetch: 1"
+                                                                    : ", prefetch: 0");
 }
 
 static void set_recompute(struct sets *s, struct text *out)

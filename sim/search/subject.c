@@ -15,7 +15,7 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     base.context.axis = NULL;
     base.zero.stage = 0;
     base.zero.axis = NULL;
-    base.zero.prefetch = 0;
+    base.zero.prefetch = 1;
     scenario_print(&base, out);
 }
 

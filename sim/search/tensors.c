@@ -602,7 +602,7 @@ static int print_base(struct tensors *t, struct shd_error *err)
 
     base.zero.stage = 0;
     base.zero.axis = NULL;
-    base.zero.prefetch = 0;
+    base.zero.prefetch = 1;
     base.nconstraints = 0;
     base.nlogical = 0;
     scenario_print(&base, &t->base);

@@ -97,7 +97,8 @@ struct partition_request trial_request(const struct trial *trial)
         .memory_bytes = trial->scenario->memory_limit_bytes,
         .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
         .stages = trial->timetable ? &trial->stages : NULL,
-        .prefetch_layers = (uint32_t)trial->scenario->zero.prefetch,
+        .prefetch_layers =
+            trial->scenario->zero.stage == 3 ? (uint32_t)trial->scenario->zero.prefetch : 0,
         .hardware = trial->by_time ? trial->hardware : NULL,
     };
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "partition/prefetch.h"
+#include "partition/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/layer_name.h"
 
-struct prefetch {
+struct overlap {
     struct program *program;
     uint32_t *layer;  /* [op] its layer's number, or GRAPH_NO_LAYER */
     uint32_t *group;  /* [op] ops of one layer, and of none between layers; counted from 0 */
     uint32_t *target; /* [op] the group at whose begin it is to be; PROGRAM_NONE: it stays */
+    uint32_t *later;  /* [op] the group at whose end it is to be; PROGRAM_NONE: it stays */
     uint32_t *maker;  /* [buffer] the op that writes it */
     bool *ready;      /* [buffer] parameters, or made of them alone */
+    bool *waits;      /* [op] no computation of its phase but such waits for it */
     uint32_t ngroups;
 };
 
@@ -27,7 +29,7 @@ static bool same_part(const struct program *program, uint32_t a, uint32_t b)
 }
 
 /* The next layer that is named behind op `i` in its part of the step. */
-static uint32_t next_layer(const struct prefetch *p, uint32_t i)
+static uint32_t next_layer(const struct overlap *p, uint32_t i)
 {
     uint32_t next = i + 1;
 
@@ -40,7 +42,7 @@ static uint32_t next_layer(const struct prefetch *p, uint32_t i)
 }
 
 /* An op whose name tells no layer, in the middle of one, is of that. */
-static void find_layers(struct prefetch *p)
+static void find_layers(struct overlap *p)
 {
     const struct program *program = p->program;
 
@@ -52,7 +54,7 @@ static void find_layers(struct prefetch *p)
             p->layer[i] = p->layer[i - 1];
 }
 
-static void find_groups(struct prefetch *p)
+static void find_groups(struct overlap *p)
 {
     find_layers(p);
     for (uint32_t i = 0; i < p->program->nops; i++) {
@@ -65,7 +67,7 @@ static void find_groups(struct prefetch *p)
 
 /* ---- what moves ---- */
 
-static bool all_ready(const struct prefetch *p, const struct program_op *op)
+static bool all_ready(const struct overlap *p, const struct program_op *op)
 {
     for (uint32_t k = 0; k < op->ninputs; k++)
         if (!p->ready[op->inputs[k]])
@@ -73,7 +75,7 @@ static bool all_ready(const struct prefetch *p, const struct program_op *op)
     return op->ninputs > 0 && !op->accumulates;
 }
 
-static void find_ready(struct prefetch *p)
+static void find_ready(struct overlap *p)
 {
     for (uint32_t i = 0; i < p->program->nops; i++) {
         const struct program_op *op = &p->program->ops[i];
@@ -96,7 +98,7 @@ static bool gathers(const struct program_op *op)
 }
 
 /* The group `layers` before that of an op, in its part of the step. */
-static uint32_t earlier_group(const struct prefetch *p, uint32_t i, uint32_t layers)
+static uint32_t earlier_group(const struct overlap *p, uint32_t i, uint32_t layers)
 {
     uint32_t first = i;
 
@@ -107,7 +109,7 @@ static uint32_t earlier_group(const struct prefetch *p, uint32_t i, uint32_t lay
 }
 
 /* Gathers, and backwards from them what they are made from. */
-static void find_targets(struct prefetch *p, uint32_t layers)
+static void find_targets(struct overlap *p, uint32_t layers)
 {
     for (uint32_t i = p->program->nops; i-- > 0;) {
         const struct program_op *op = &p->program->ops[i];
@@ -128,52 +130,120 @@ static void find_targets(struct prefetch *p, uint32_t layers)
     }
 }
 
+/* ---- what waits for sums of gradients ---- */
+
+static bool is_backward(const struct program_op *op)
+{
+    return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
+}
+
+/* Readers come behind what they read, so that all of an op's are known when it is come to. */
+static void find_waiting(struct overlap *p)
+{
+    const struct program *program = p->program;
+
+    for (uint32_t i = 0; i < program->nops; i++)
+        p->waits[i] = program->ops[i].kind == PROGRAM_KERNEL && is_backward(&program->ops[i]);
+    for (uint32_t i = program->nops; i-- > 0;) {
+        const struct program_op *op = &program->ops[i];
+
+        for (uint32_t k = 0; k < op->ninputs; k++)
+            p->waits[p->maker[op->inputs[k]]] &= p->waits[i] || op->part == PROGRAM_UPDATE;
+    }
+}
+
+/* The group behind an op's in its part of the step, or its own where that is the last. */
+static uint32_t next_group(const struct overlap *p, uint32_t i)
+{
+    uint32_t last = i;
+
+    while (last + 1 < p->program->nops && same_part(p->program, last + 1, i) &&
+           p->group[last + 1] <= p->group[i] + 1)
+        last++;
+    return p->group[last];
+}
+
+static bool sums_gradients(const struct program *program, const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD && is_backward(op) &&
+           program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
+}
+
+/* From sums of gradients on, all that only waits. */
+static void find_later(struct overlap *p)
+{
+    const struct program *program = p->program;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        for (uint32_t k = 0; p->waits[i] && k < op->ninputs; k++) {
+            uint32_t maker = p->maker[op->inputs[k]];
+
+            if (p->later[maker] != PROGRAM_NONE || sums_gradients(program, &program->ops[maker]))
+                p->later[i] = next_group(p, i);
+        }
+    }
+}
+
 /* ---- moving ---- */
 
-/* Where an op goes: what moves to a group comes before what is in it. */
-static uint32_t place_of(const struct prefetch *p, uint32_t i)
+#define PLACES 3 /* of a group: before it, in it, behind it */
+
+/* What moves to a group comes before, or behind, what is in it. */
+static uint32_t place_of(const struct overlap *p, uint32_t i)
 {
-    return p->target[i] != PROGRAM_NONE ? 2 * p->target[i] : 2 * p->group[i] + 1;
+    if (p->target[i] != PROGRAM_NONE)
+        return PLACES * p->target[i];
+    if (p->later[i] != PROGRAM_NONE)
+        return PLACES * p->later[i] + 2;
+    return PLACES * p->group[i] + 1;
 }
 
 /* Sort by place, by counting, so that ops of one place keep their order. */
-static void move(struct prefetch *p, struct program_op *sorted, uint32_t *begin)
+static void move(struct overlap *p, struct program_op *sorted, uint32_t *begin)
 {
     struct program *program = p->program;
 
     for (uint32_t i = 0; i < program->nops; i++)
         begin[place_of(p, i) + 1]++;
-    for (uint32_t g = 0; g < 2 * p->ngroups; g++)
+    for (uint32_t g = 0; g < PLACES * p->ngroups; g++)
         begin[g + 1] += begin[g];
     for (uint32_t i = 0; i < program->nops; i++)
         sorted[begin[place_of(p, i)]++] = program->ops[i];
     memcpy(program->ops, sorted, program->nops * sizeof *sorted);
 }
 
-int prefetch_gathers(struct program *program, uint32_t layers, struct shd_error *err)
+int overlap_transfers(struct program *program, uint32_t layers, struct shd_error *err)
 {
     size_t nops = program->nops, nbuffers = program->nbuffers;
-    struct prefetch p = {.program = program};
+    struct overlap p = {.program = program};
     struct program_op *sorted = malloc((nops + 1) * sizeof *sorted);
-    uint32_t *numbers = calloc(5 * nops + nbuffers + 2, sizeof *numbers);
+    uint32_t *numbers = calloc((4 + PLACES) * nops + nbuffers + PLACES + 1, sizeof *numbers);
     int status = SHD_OK;
 
     p.ready = calloc(nbuffers + 1, sizeof *p.ready);
-    if (!sorted || !numbers || !p.ready) {
+    p.waits = calloc(nops + 1, sizeof *p.waits);
+    if (!sorted || !numbers || !p.ready || !p.waits) {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    } else if (layers > 0) {
+    } else {
         p.layer = numbers;
         p.group = p.layer + nops;
         p.target = p.group + nops;
-        p.maker = p.target + nops;
-        memset(p.target, 0xff, nops * sizeof *p.target);
+        p.later = p.target + nops;
+        p.maker = p.later + nops;
+        memset(p.target, 0xff, 2 * nops * sizeof *p.target); /* and later: PROGRAM_NONE */
         find_groups(&p);
         find_ready(&p);
-        find_targets(&p, layers);
+        if (layers > 0)
+            find_targets(&p, layers);
+        find_waiting(&p);
+        find_later(&p);
         move(&p, sorted, p.maker + nbuffers);
     }
     free(sorted);
     free(numbers);
     free(p.ready);
+    free(p.waits);
     return status;
 }

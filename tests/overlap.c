@@ -1,4 +1,4 @@
-/* What partition/prefetch.h promises, on a step of training whose parameters are sharded over the
+/* What partition/overlap.h promises, on a step of training whose parameters are sharded over the
  * data's axis: where gathers stand, which memory that costs, and which time it saves in replay.
  *
  * SPDX-License-Identifier: Apache-2.0
