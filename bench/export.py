@@ -6,7 +6,7 @@ devices of the host and in PyTorch under a fake process group.
 
 PYTHON has jax and torch.  Told for each: whether the code runs, whether JAX's shards and PyTorch's
 local shapes are those that were planned, and the bytes that XLA's program moves beside ours
-(`shardsim replay --beside`).  Models of more than 64 devices or too large for a host are checked by
+(`shardsim replay --beside`).  Models of more than 1024 devices or too large for a host are checked by
 PyTorch alone.
 """
 import argparse
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DEVICES_MAX = 64  # virtual devices that JAX is given
+DEVICES_MAX = 1024  # virtual devices that JAX is given
 
 
 def run(command, seconds=600):

@@ -380,6 +380,7 @@ libsim_la_SOURCES = \
 	%D%/hardware/kernel.c \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
+	%D%/hardware/measured.c \
 	%D%/hardware/read.c \
 	%D%/hardware/reshard.c \
 	%D%/hardware/reshard.h \

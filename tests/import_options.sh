@@ -50,8 +50,7 @@ there_and_back megatron llama3.yaml default \
 there_and_back megatron gpt2.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 types='types={parameters: float32, reduce: parameters}'
-there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none \
-    -s zero.prefetch=0
+there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=full -s zero.stage=3
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=none \
     -s 'mesh={pp: 2, dp: 64, tp: 8}' -s pipeline.axis=pp -s zero.stage=3

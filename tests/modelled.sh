@@ -253,7 +253,7 @@ microbatches 8
 is 0 "ZeRO 3 in one and in eight microbatches: planned"
 holds "ZeRO 3: eight microbatches take as long as eight steps of one" <<PY
 import json
-one, eight = (json.load(open("$tmp/step_%d" % n))["modelled"]["step_seconds"] for n in (1, 8))
+one, eight = (json.load(open("$tmp/step_%d" % n))["time"]["modelled"]["step_seconds"] for n in (1, 8))
 assert 0.95 * 8 * one <= eight <= 1.01 * 8 * one, (one, eight)
 PY
 

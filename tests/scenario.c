@@ -589,7 +589,7 @@ static void test_print(void)
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
-           "  reshard_after_forward: true\n  prefetch: 0\n"
+           "  reshard_after_forward: true\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
            "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"

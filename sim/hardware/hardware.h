@@ -142,6 +142,10 @@ SHD_MUST_CHECK int hardware_text(struct text *out, struct text *place, const cha
 SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const char *text,
                                   size_t length, struct diag *diag);
 
+/* The name of the shipped cluster that has such devices, by rate and memory, and of which most steps
+ * were measured; NULL: there is none. */
+const char *hardware_measured_like(const struct hardware *hardware);
+
 /* Leave a cluster parts of its links' bandwidth and of its devices' memory. */
 void hardware_suppose(struct hardware *hardware, double links, double memory);
 

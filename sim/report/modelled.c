@@ -167,13 +167,27 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
     program_axes_print(program, axes, n, buf, size);
 }
 
+/* Times of a cluster that nobody measured are those that its file assumes: one with the same devices
+ * that was measured tells how far that may be from software as it was found. */
+static void print_unmeasured(struct text *out, const struct hardware *hardware)
+{
+    const char *measured = hardware_measured_like(hardware);
+
+    text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
+    if (measured)
+        text_addf(out,
+                  "              hardware: %s has such devices with software that was "
+                  "measured\n",
+                  measured);
+}
+
 static void print_trust(struct text *out, const struct record *record)
 {
     bool inside;
     const struct hardware_validation *v = validation_of(&inside, record);
 
     if (!v)
-        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
+        print_unmeasured(out, record->modelled->hardware);
     else if (inside)
         text_addf(out,
                   "  trust       expect to be off by %.1f %%: %" PRId64
