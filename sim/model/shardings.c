@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,28 @@ struct binding {
     uint32_t batch_axes; /* bit a: axis a shards the first dimension of an input */
 };
 
+/* What a reader would miss in "extent 32" who has written a batch of 512. */
+static const char *microbatch_of(char *buf, size_t size, const struct binding *b,
+                                 const struct shd_error *err)
+{
+    buf[0] = '\0';
+    if (err->status == SHD_EINDIVISIBLE && b->graph->microbatches > 1)
+        snprintf(buf, size,
+                 "; each of %u microbatches has %" PRId64 " of %" PRId64
+                 " sequences: fewer of them have more",
+                 b->graph->microbatches, b->scenario->batch.size / b->graph->microbatches,
+                 b->scenario->batch.size);
+    return buf;
+}
+
 static void report_binding(struct binding *b, struct place place, const char *name,
                            const struct shd_error *err)
 {
     size_t before = b->diag->nerrors;
+    char why[128];
 
-    diag_failure(b->diag, place, err->status, "'%s': %s", name, err->text);
+    diag_failure(b->diag, place, err->status, "'%s': %s%s", name, err->text,
+                 microbatch_of(why, sizeof why, b, err));
     if (err->status == SHD_EINDIVISIBLE)
         b->nindivisible += b->diag->nerrors - before;
 }

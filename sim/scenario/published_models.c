@@ -23,54 +23,59 @@
 #define GPT2                                                                                       \
     .kind = SCENARIO_GPT2, .activation = SCENARIO_GELU, .norm = SCENARIO_LAYER_NORM, .bias = true, \
     .attention_bias = SCENARIO_BIAS_ALL, .norm_eps = 1e-5, .tied = true, .positions = 1024
-#define GPT2_OF(nlayers, width, nheads)                                                            \
-    GPT2, .layers = (nlayers), .d_model = (width), .d_ff = 4 * (width), .heads = (nheads),         \
-    .kv_heads = (nheads), .head_dim = 64, .vocab = 50257
+#define GPT2_OF(nlayers, width, nheads)                                                    \
+    GPT2, .layers = (nlayers), .d_model = (width), .d_ff = 4 * (width), .heads = (nheads), \
+          .kv_heads = (nheads), .head_dim = 64, .vocab = 50257
 
 /* "The Llama 3 Herd of Models", arXiv 2407.21783, table 3; those of 1 and 3 billion by the
  * config.json that was published with the weights. */
-#define LLAMA3                                                                                     \
-    .kind = SCENARIO_LLAMA3, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, .norm_eps = 1e-5,\
-    ROPE(500000)
-#define LLAMA3_OF(nlayers, width, ff, nheads, dim)                                                 \
-    LLAMA3, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads),              \
-    .kv_heads = 8, .head_dim = (dim), .vocab = 128256
+#define LLAMA3                                                                    \
+    .kind = SCENARIO_LLAMA3, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
+    .norm_eps = 1e-5, ROPE(500000)
+#define LLAMA3_OF(nlayers, width, ff, nheads, dim)                                    \
+    LLAMA3, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
+            .kv_heads = 8, .head_dim = (dim), .vocab = 128256
 
 /* C. Raffel et al., arXiv 1910.10683, section 3.7; version 1.1 (N. Shazeer, arXiv 2002.05202: gated
  * mlp, head of its own) by the configuration published with its weights.  The vocabulary of 32000
  * and 100 sentinels is rounded up to 128. */
-#define T5                                                                                         \
-    .kind = SCENARIO_T5, .activation = SCENARIO_RELU, .norm = SCENARIO_RMS, .norm_eps = 1e-6,      \
+#define T5                                                                                    \
+    .kind = SCENARIO_T5, .activation = SCENARIO_RELU, .norm = SCENARIO_RMS, .norm_eps = 1e-6, \
     .tied = true, .buckets = 32, .distance = 128
-#define T5_OF(nlayers, width, ff, nheads, dim)                                                     \
-    T5, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff),        \
-    .heads = (nheads), .kv_heads = (nheads), .head_dim = (dim), .vocab = 32128
-#define T5_V11                                                                                     \
-    .kind = SCENARIO_T5, .activation = SCENARIO_GEGLU, .norm = SCENARIO_RMS, .norm_eps = 1e-6,     \
+#define T5_OF(nlayers, width, ff, nheads, dim)                                              \
+    T5, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff), \
+        .heads = (nheads), .kv_heads = (nheads), .head_dim = (dim), .vocab = 32128
+#define T5_V11                                                                                 \
+    .kind = SCENARIO_T5, .activation = SCENARIO_GEGLU, .norm = SCENARIO_RMS, .norm_eps = 1e-6, \
     .buckets = 32, .distance = 128
-#define T5_V11_OF(nlayers, width, ff, nheads)                                                      \
-    T5_V11, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff),    \
-    .heads = (nheads), .kv_heads = (nheads), .head_dim = 64, .vocab = 32128
+#define T5_V11_OF(nlayers, width, ff, nheads)                                                   \
+    T5_V11, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff), \
+            .heads = (nheads), .kv_heads = (nheads), .head_dim = 64, .vocab = 32128
 
 /* A. Jiang et al., "Mixtral of Experts", arXiv 2401.04088, table 1; the larger one by the
  * config.json that was published with its weights. */
-#define MIXTRAL                                                                                    \
-    .kind = SCENARIO_MIXTRAL, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS,                 \
+#define MIXTRAL                                                                    \
+    .kind = SCENARIO_MIXTRAL, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
     .norm_eps = 1e-5, ROPE(1000000)
-#define MIXTRAL_OF(nlayers, width, ff, nheads)                                                     \
-    MIXTRAL, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads),             \
-    .kv_heads = 8, .head_dim = 128, .vocab = 32000,                                                \
-    .moe = {.experts = 8, .top_k = 2, .d_ff = (ff), .renormalize = true, .scale = 1, .groups = 1,  \
-            .kept = 1}
+#define MIXTRAL_OF(nlayers, width, ff, nheads)                                         \
+    MIXTRAL, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
+             .kv_heads = 8, .head_dim = 128, .vocab = 32000,                           \
+             .moe = {.experts = 8,                                                     \
+                     .top_k = 2,                                                       \
+                     .d_ff = (ff),                                                     \
+                     .renormalize = true,                                              \
+                     .scale = 1,                                                       \
+                     .groups = 1,                                                      \
+                     .kept = 1}
 
 /* DeepSeek-V2, arXiv 2405.04434, section 3.1.2 and appendix B; DeepSeek-V3, arXiv 2412.19437,
  * section 4.2.  Vocabularies are those of the weights that were published. */
-#define DEEPSEEK                                                                                   \
-    .kind = SCENARIO_DEEPSEEK, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS,                \
+#define DEEPSEEK                                                                    \
+    .kind = SCENARIO_DEEPSEEK, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
     .norm_eps = 1e-6, ROPE(10000)
-#define DEEPSEEK_OF(nlayers, width, ff, nheads, ntokens)                                           \
-    DEEPSEEK, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads),            \
-    .kv_heads = (nheads), .head_dim = 128, .vocab = (ntokens)
+#define DEEPSEEK_OF(nlayers, width, ff, nheads, ntokens)                                \
+    DEEPSEEK, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
+              .kv_heads = (nheads), .head_dim = 128, .vocab = (ntokens)
 #define MLA_OF(rank) .mla = {.kv_rank = 512, .q_rank = (rank), .rope_dim = 64, .value_dim = 128}
 
 static const struct {
@@ -90,17 +95,37 @@ static const struct {
     {"mixtral-8x22b", {MIXTRAL_OF(56, 6144, 16384, 48)}},
     {"deepseek-v2-lite",
      {DEEPSEEK_OF(27, 2048, 10944, 16, 102400), MLA_OF(0),
-      .moe = {.experts = 64, .top_k = 6, .d_ff = 1408, .shared = 2, .first_dense = 1, .scale = 1,
-              .groups = 1, .kept = 1}}},
+      .moe = {.experts = 64,
+              .top_k = 6,
+              .d_ff = 1408,
+              .shared = 2,
+              .first_dense = 1,
+              .scale = 1,
+              .groups = 1,
+              .kept = 1}}},
     {"deepseek-v2",
      {DEEPSEEK_OF(60, 5120, 12288, 128, 102400), MLA_OF(1536),
-      .moe = {.experts = 160, .top_k = 6, .d_ff = 1536, .shared = 2, .first_dense = 1, .scale = 16,
-              .groups = 8, .kept = 3}}},
+      .moe = {.experts = 160,
+              .top_k = 6,
+              .d_ff = 1536,
+              .shared = 2,
+              .first_dense = 1,
+              .scale = 16,
+              .groups = 8,
+              .kept = 3}}},
     {"deepseek-v3",
      {DEEPSEEK_OF(61, 7168, 18432, 128, 129280), MLA_OF(1536),
-      .moe = {.experts = 256, .top_k = 8, .d_ff = 2048, .shared = 1, .first_dense = 3,
-              .score = SCENARIO_SIGMOID, .renormalize = true, .scale = 2.5, .bias = true,
-              .groups = 8, .kept = 4}}},
+      .moe = {.experts = 256,
+              .top_k = 8,
+              .d_ff = 2048,
+              .shared = 1,
+              .first_dense = 3,
+              .score = SCENARIO_SIGMOID,
+              .renormalize = true,
+              .scale = 2.5,
+              .bias = true,
+              .groups = 8,
+              .kept = 4}}},
     {"t5-small", {T5_OF(6, 512, 2048, 8, 64)}},
     {"t5-base", {T5_OF(12, 768, 3072, 12, 64)}},
     {"t5-large", {T5_OF(24, 1024, 4096, 16, 64)}},
@@ -167,6 +192,10 @@ static void read(struct reader *r, const struct option *option, const struct yam
     diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
                yaml_describe(node, found, sizeof(found)), models[0].name,
                nearest_hint(&nearest, hint, sizeof(hint)));
+    /* As if that were meant, so that its sizes are not missed as well. */
+    for (size_t i = 0; i < NMODELS; i++)
+        if (nearest.best && !strcmp(nearest.best, models[i].name))
+            r->scenario->model.size = (int64_t)i + 1;
 }
 
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)
