@@ -146,6 +146,29 @@ for i, x in enumerate(r):
     step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
     assert abs(step * 1e-9 - x["time"]["modelled"]["step_seconds"]) < 1e-9
 PY
+    page "pipelines: pictures of memory have one scale, with ticks of round sizes" <<'PY'
+import re
+for i, x in enumerate(r):
+    section = p.section(i, "memory")
+    ticks, scale = [], []
+    for figure in section.all("figure"):
+        marks = figure.all("div", class_="marks")[0].all("span")
+        ticks.append([(m.text(), m.attrs["style"]) for m in marks])
+        top = min(float(y) for path in figure.all("path") if path.attrs.get("fill")
+                  for y in re.findall(r"V([0-9.]+)", path.attrs["d"]))
+        scale.append(int(figure.attrs["data-peak"]) / (100 - top))
+    assert len(ticks[0]) >= 3 and all(t == ticks[0] for t in ticks), ticks
+    assert max(scale) / min(scale) < 1.01, scale
+    of = float(ticks[0][1][1].split(":")[1].rstrip("%"))
+    size, unit = ticks[0][1][0].split()
+    size = float(size) * 1024 ** ["B", "KiB", "MiB"].index(unit)
+    assert abs(size / of / scale[0] - 1) < 0.02, (size, of, scale)
+PY
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/train_zero.yaml" -S dp \
+        -s batch.size=32 -s batch.microbatches=4
+    page "microbatches that are like the second: it is said" <<'PY'
+assert "Of 4 microbatches two are shown" in p.section(0, "memory").text()
+PY
     shardsim report -q --plan "$scenarios/train_pipeline.yaml" -s hardware=h100-sxm
     cmp -s "$tmp/out" "$tmp/first.html"
     ok $? "the same page every time, also on standard output"
