@@ -120,6 +120,14 @@ for i in range(len(r)):
     ids = [td.text() for td in p.section(i, "mesh").all("td")]
     assert ids == [str(d) for d in range(8)]
 PY
+    page "executed: cells that read the same have the same colour" <<'PY'
+for i in range(len(r)):
+    colours = {}
+    for td in p.section(i, "heat").all("td"):
+        if "data-b" in td.attrs:
+            colours.setdefault(td.text(), set()).update(td.classes())
+    assert colours and all(len(c) == 1 for c in colours.values()), colours
+PY
     page "executed: the verdict comes first, and says who is right" <<'PY'
 verdict = p.root.all("p", class_="verdict")[0].text()
 assert "Agrees with the unsharded computation: data-and-tensor, fsdp." in verdict
@@ -145,6 +153,12 @@ for i, x in enumerate(r):
     assert mesh.get("pp", 1) <= len(p.section(i, "when").all("li")) <= x["devices"]
     step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
     assert abs(step * 1e-9 - x["time"]["modelled"]["step_seconds"]) < 1e-9
+PY
+    page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
+table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]
+heads = [th.text() for th in table.all("thead")[0].all("th")]
+assert heads[:2] == ["strategy", "modelled: step"], heads
+assert "peak memory: most" in heads[:7] and len(set(heads)) == len(heads), heads
 PY
     page "pipelines: pictures of memory have one scale, with ticks of round sizes" <<'PY'
 import re
