@@ -40,20 +40,12 @@ static void fill(struct heat *h, const uint128 *matrix)
     }
 }
 
-/* As many bytes as are printed, so that what reads the same looks the same. */
-static double printed(uint128 bytes)
-{
-    char text[UNITS_TEXT_MAX];
-    uint64_t value;
-    struct shd_error err;
-
-    units_print_bytes(text, sizeof text, bytes);
-    return units_parse_bytes(&value, text, &err) == SHD_OK ? (double)value : (double)bytes;
-}
-
+/* By what is printed, so that what reads the same looks the same. */
 static int level_of(const struct heat *h, uint128 bytes)
 {
-    return bytes == 0 ? 0 : 1 + (int)floor((LEVELS - 1) * (printed(bytes) / printed(h->most)));
+    return bytes == 0 ? 0
+                      : 1 + (int)floor((LEVELS - 1) *
+                                       (units_printed_bytes(bytes) / units_printed_bytes(h->most)));
 }
 
 /* "3", or the first and the last device of several. */
