@@ -3,6 +3,7 @@
 
 #include "draw/layouts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,9 +272,24 @@ static void title_sharding(struct figure *f, const struct blocks *b, const int64
     shd_sharding_print(b->sharding, layout, sizeof layout);
     shd_mesh_print(b->sharding->mesh, mesh, sizeof mesh);
     f->title = figure_print(f, "array %s as %s on mesh %s", whole, layout, mesh);
-    figure_add_note(f, figure_print(f, "%lld block%s of %s, each on %d device%s%s.",
-                                    (long long)nblocks, plural(nblocks), shard, (int)nholders,
-                                    plural(nholders), nholders > 1 ? " (replicas)" : ""));
+    figure_add_note(
+        f, figure_print(f, "%lld block%s of %s, each on %d device%s%s, whose id%s in its cell.",
+                        (long long)nblocks, plural(nblocks), shard, (int)nholders, plural(nholders),
+                        nholders > 1 ? " (replicas)" : "", nholders > 1 ? "s are" : " is"));
+}
+
+#define RATIO_MAX 3.0 /* of an array's sides in a drawing */
+
+/* An array is as high and as wide as its extents are, however it is sharded. */
+static void shape_grids(struct figure *f, const int64_t *shape, uint32_t rank)
+{
+    double ratio;
+
+    if (rank < 2 || shape[rank - 2] == 0 || shape[rank - 1] == 0)
+        return;
+    ratio = (double)shape[rank - 2] / (double)shape[rank - 1];
+    for (size_t g = 0; g < f->ngrids; g++)
+        f->grids[g].ratio = fmin(fmax(ratio, 1 / RATIO_MAX), RATIO_MAX);
 }
 
 int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, const int64_t *shape,
@@ -295,6 +311,7 @@ int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, co
     if (status != SHD_OK)
         return status;
     add_grids(out, &b.box, titles, block_label, &b);
+    shape_grids(out, shape, b.box.rank);
     sorted = by_block(&b, nblocks, &begins);
     for (int64_t k = 0; sorted && k < nblocks && !out->failed; k++) {
         int32_t end = k + 1 < nblocks ? begins[k + 1] : ndevices;
@@ -375,10 +392,12 @@ int layouts_bytes(struct figure *out, const struct layouts_table *table, struct 
         out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
         for (uint32_t c = 0; c < table->ncolumns; c++) {
             uint128 bytes = table->bytes[(size_t)r * table->ncolumns + c];
+            char size[UNITS_TEXT_MAX];
 
             out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
-            figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
-                            bytes ? figure_print(out, "%s", UINT128_DIGITS(bytes)) : "");
+            figure_add_part(
+                out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
+                bytes ? figure_print(out, "%s", units_print_bytes(size, sizeof size, bytes)) : "");
         }
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
