@@ -209,6 +209,7 @@ test_many() {
 _, cells = p.heat(0)
 assert len(cells) == 64 * 64
 assert [int(td.text()) for td in p.section(0, "mesh").all("td")] == list(range(1024))
+assert "Colours are places along" in p.section(0, "mesh").text()
 assert len(p.section(0, "when").all("li")) == 2
 PY
     result plan "$scenarios/fsdp.yaml" -s mesh.fsdp=4096 -s batch.size=4096 -s model.d_model=4096 \

@@ -193,6 +193,10 @@ svg() {
 
 test_pictures() {
     svg mesh mesh pp=2,dp=2,tp=4
+    svg "large mesh" mesh pp=4,dp=8,tp=8
+    [ "$(grep -o 'fill="#[0-9a-f]*"' "$tmp/a.svg" | sort -u | wc -l)" -eq 4 ]
+    ok $? "large mesh: a colour for each place along the first axis"
+    says a.svg 'Colours are places along pp\.' "large mesh: it is said"
     svg "one long axis" mesh x=128
     svg array array --mesh dp=2,fsdp=2,tp=4 --shape 4,8,16 --spec 'dp,null,tp'
     for spec in null,tp dp,tp tp,null; do

@@ -109,16 +109,45 @@ static int add_mesh(struct figure *f, const struct shd_mesh *mesh, struct shd_er
     return status;
 }
 
-/* Fill in the device ids; `groups` NULL: a colour for each, else for each group. */
+#define COLOURS_MAX 16 /* that are told apart in one drawing */
+
+/* The axis by whose places devices have colours where there are too many for one each: the first
+ * that is not too long; -1: one each, -2: none. */
+static int colour_axis(const struct shd_mesh *mesh)
+{
+    size_t n = shd_mesh_naxes(mesh);
+
+    if (shd_mesh_size(mesh) <= COLOURS_MAX)
+        return -1;
+    for (size_t a = 0; a < n; a++)
+        if (shd_mesh_axis_size(mesh, a) > 1 && shd_mesh_axis_size(mesh, a) <= COLOURS_MAX)
+            return (int)a;
+    return -2;
+}
+
+static int32_t colour_at(const struct shd_mesh *mesh, int axis, int32_t position)
+{
+    int32_t stride = 1;
+
+    if (axis < 0)
+        return axis == -1 ? position : FIGURE_PLAIN;
+    for (size_t a = shd_mesh_naxes(mesh); a-- > (size_t)axis + 1;)
+        stride *= shd_mesh_axis_size(mesh, a);
+    return position / stride % shd_mesh_axis_size(mesh, (size_t)axis);
+}
+
+/* Fill in the device ids; `groups` NULL: in the colours of colour_at(), else of the groups. */
 static int fill_mesh(struct figure *f, const struct shd_mesh *mesh, const struct shd_groups *groups,
                      struct shd_error *err)
 {
     struct box box = {.rank = (uint32_t)shd_mesh_naxes(mesh)};
+    int axis = colour_axis(mesh);
 
     for (uint32_t a = 0; a < box.rank; a++)
         box.extent[a] = shd_mesh_axis_size(mesh, a);
     for (int32_t p = 0; p < shd_mesh_size(mesh) && !f->failed; p++) {
-        int32_t group = groups ? shd_groups_find(groups, p) : p, id = shd_mesh_device_id(mesh, p);
+        int32_t group = groups ? shd_groups_find(groups, p) : colour_at(mesh, axis, p);
+        int32_t id = shd_mesh_device_id(mesh, p);
 
         figure_add_part(f, cell_at(f, &box, p), group,
                         groups ? figure_print(f, "%d g%d", (int)id, (int)group)
@@ -144,6 +173,9 @@ int layouts_mesh(struct figure *out, const struct shd_mesh *mesh, struct shd_err
                               plural(shd_mesh_size(mesh)));
     if (shd_mesh_naxes(mesh) > 1)
         figure_add_note(out, "Device ids are row-major: the last axis varies fastest.");
+    if (colour_axis(mesh) >= 0)
+        figure_add_note(out, figure_print(out, "Colours are places along %s.",
+                                          shd_mesh_axis_name(mesh, (size_t)colour_axis(mesh))));
     return fill_mesh(out, mesh, NULL, err);
 }
 
