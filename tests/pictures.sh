@@ -198,6 +198,13 @@ for name, intensity, rate in r[:6]:
     assert any(abs(x(intensity) - cx) < 3 and abs(y(rate) - cy) < 3 for cx, cy in discs), (name, x(intensity), y(rate), discs)
     named += name in p.words()
 assert named >= 4 and any("1125 TFLOP/s" in w for w in p.words())
+assert "memory 8000 GB/s" in p.words(), p.words()
+numbers = [(int(t), x + w / 2, y + h / 2) for (t, x, y, w, h), e in zip(p.texts, p.root.iter(NS + "text")) if e.get("class") == "v" and t.isdigit()]
+assert len(numbers) > len({n for n, _, _ in numbers}) >= 2, numbers
+PY
+    shardsim explain "$top_srcdir/docs/course/choosing.yaml" -S zero-3 --roofline -o "$tmp/a.svg"
+    drawn "roofline: what is computed again is told" <<'PY'
+assert "forward, done again" in p.words() and any(w.endswith(" again") for w in p.words() if "/" in w), p.words()
 PY
     shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
     is 2 "roofline: a lesson is no picture"
@@ -206,17 +213,31 @@ PY
 
 # What is planned of a small search, by step and memory.
 test_front() {
-    set -- search "$scenarios/train_zero.yaml" -S dp -s hardware=b200 --top 3 -q
-    shardsim "$@" --json --picture "$tmp/a.svg"
+    set -- search "$scenarios/train_zero.yaml" -S dp -s hardware=b200 -s model.d_model=4096 -s model.d_ff=16384 \
+        -s model.layers=16 -s batch.size=64 -s batch.seq=512 --top 3 -q
+    shardsim "$@" --picture "$tmp/a.svg"
     is 0 "front: status 0"
-    cp "$tmp/out" "$tmp/json"
-    drawn "front: the line falls, and the best layout has a name on it" <<'PY'
+    sed -n '/^less memory/,/^$/s/^ *\([0-9.]* [GM]iB\)  *\([0-9.]* m*s\)  \(.*\)/\2, \1: \3/p' "$tmp/out" >"$tmp/rows"
+    python3 -c 'import json, sys; json.dump([r.rstrip() for r in open(sys.argv[1])], sys.stdout)' "$tmp/rows" >"$tmp/json"
+    python3 - "$tmp/json" >"$tmp/wrong" 2>&1 <<'PY'
+import json, re, sys
+rows = [re.match(r"(\S+) \S+, (\S+) \S+:", r).groups() for r in json.load(open(sys.argv[1]))]
+assert len(rows) >= 3, rows
+for (step, memory), (step2, memory2) in zip(rows, rows[1:]):
+    assert float(memory2) < float(memory) and float(step2) > float(step), rows
+PY
+    ok $? "less memory: each row has less than the one before, by what is printed"
+    tail -n 3 "$tmp/wrong" | diag
+    drawn "front: the line falls, its layouts are numbered, the legend has them as the text does" <<'PY'
 discs = [(c.get("fill") != "none", float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
 front = [d[1:] for d in discs if d[0]]
-assert len(front) > 1 and len(discs) > len(front)
+assert len(front) == len(r) and len(discs) > len(front), (front, r)
 assert all(a[0] > b[0] and a[1] > b[1] for a, b in zip(front, front[1:])), front
 assert max(d[2] for d in discs) == front[0][1]
-assert any(w.startswith("t1 p1 d4") for w in p.words())
+assert [w for w in p.words() if w in r] == r, p.words()
+numbers = [w for w in p.words() if w in ("1", "2", "3")]
+assert sorted(numbers) == sorted(2 * ["1", "2", "3"]), numbers # in the chart and in the legend
+assert any(w.startswith("Letters: t devices of tensor") for w in p.words())
 PY
     shardsim "$@" --picture "$tmp/a.gif"
     is 2 "front: no picture's name"

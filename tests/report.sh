@@ -120,6 +120,14 @@ for i in range(len(r)):
     ids = [td.text() for td in p.section(i, "mesh").all("td")]
     assert ids == [str(d) for d in range(8)]
 PY
+    page "executed: cells that read the same have the same colour" <<'PY'
+for i in range(len(r)):
+    colours = {}
+    for td in p.section(i, "heat").all("td"):
+        if "data-b" in td.attrs:
+            colours.setdefault(td.text(), set()).update(td.classes())
+    assert colours and all(len(c) == 1 for c in colours.values()), colours
+PY
     page "executed: the verdict comes first, and says who is right" <<'PY'
 verdict = p.root.all("p", class_="verdict")[0].text()
 assert "Agrees with the unsharded computation: data-and-tensor, fsdp." in verdict
@@ -145,6 +153,35 @@ for i, x in enumerate(r):
     assert mesh.get("pp", 1) <= len(p.section(i, "when").all("li")) <= x["devices"]
     step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
     assert abs(step * 1e-9 - x["time"]["modelled"]["step_seconds"]) < 1e-9
+PY
+    page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
+table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]
+heads = [th.text() for th in table.all("thead")[0].all("th")]
+assert heads[:2] == ["strategy", "modelled: step"], heads
+assert "peak memory: most" in heads[:7] and len(set(heads)) == len(heads), heads
+PY
+    page "pipelines: pictures of memory have one scale, with ticks of round sizes" <<'PY'
+import re
+for i, x in enumerate(r):
+    section = p.section(i, "memory")
+    ticks, scale = [], []
+    for figure in section.all("figure"):
+        marks = figure.all("div", class_="marks")[0].all("span")
+        ticks.append([(m.text(), m.attrs["style"]) for m in marks])
+        top = min(float(y) for path in figure.all("path") if path.attrs.get("fill")
+                  for y in re.findall(r"V([0-9.]+)", path.attrs["d"]))
+        scale.append(int(figure.attrs["data-peak"]) / (100 - top))
+    assert len(ticks[0]) >= 3 and all(t == ticks[0] for t in ticks), ticks
+    assert max(scale) / min(scale) < 1.01, scale
+    of = float(ticks[0][1][1].split(":")[1].rstrip("%"))
+    size, unit = ticks[0][1][0].split()
+    size = float(size) * 1024 ** ["B", "KiB", "MiB"].index(unit)
+    assert abs(size / of / scale[0] - 1) < 0.02, (size, of, scale)
+PY
+    shardsim report -q --plan -o "$tmp/page.html" "$scenarios/train_zero.yaml" -S dp \
+        -s batch.size=32 -s batch.microbatches=4
+    page "microbatches that are like the second: it is said" <<'PY'
+assert "Of 4 microbatches two are shown" in p.section(0, "memory").text()
 PY
     shardsim report -q --plan "$scenarios/train_pipeline.yaml" -s hardware=h100-sxm
     cmp -s "$tmp/out" "$tmp/first.html"
@@ -172,6 +209,7 @@ test_many() {
 _, cells = p.heat(0)
 assert len(cells) == 64 * 64
 assert [int(td.text()) for td in p.section(0, "mesh").all("td")] == list(range(1024))
+assert "Colours are places along" in p.section(0, "mesh").text()
 assert len(p.section(0, "when").all("li")) == 2
 PY
     result plan "$scenarios/fsdp.yaml" -s mesh.fsdp=4096 -s batch.size=4096 -s model.d_model=4096 \

@@ -74,7 +74,7 @@ test_array() {
     done
     shardsim show array --mesh dp=2,tp=2 --shape 8,16 --spec 'null,tp'
     says out '│ 0, 2 │ 1, 3 │' "array: replicas are together"
-    says out '^2 blocks of 8x8, each on 2 devices (replicas).$' "array: says so"
+    says out '^2 blocks of 8x8, each on 2 devices (replicas), whose ids are in its cell.$' "array: says so"
     shardsim show array --mesh a=2,b=2 --shape 2,4,4,4 --spec 'a,b,null,null'
     [ "$(grep -o 'dim 0 (a) [01], dim 1 (b) [0-3]-[0-3]' "$tmp/out" | sort -u | wc -l)" -eq 4 ]
     ok $? "array: rank 4 is four pictures"
@@ -132,17 +132,20 @@ PY
     shardsim show matrix "$scenarios/block_1024_devices.yaml"
     is 0 "matrix: 1,024 devices by classes, status 0"
     says out 'from those along' "matrix: classes, by axes"
-    says out ' dp=[0-9-]*: [0-9]* devices │ [0-9]* │ [0-9]* │' "matrix: what one device of a class receives"
+    says out ' dp=[0-9-]*: [0-9]* devices │ *[0-9.]* [KMG]iB │ *[0-9.]* [KMG]iB │' "matrix: what one device of a class receives"
     shardsim plan --json "$scenarios/block_1024_devices.yaml"
     cp "$tmp/out" "$tmp/plan"
     shardsim show matrix "$scenarios/block_1024_devices.yaml"
     python3 - "$tmp/plan" "$tmp/out" <<'EOF'
 import json, re, sys
 plan = json.load(open(sys.argv[1], encoding="utf-8"))
-rows = re.findall(r"(\d+) devices? │ +(\d*) │ +(\d*) │", open(sys.argv[2], encoding="utf-8").read())
+rows = re.findall(r"(\d+) devices? │ +(\S* ?\S*) │ +(\S* ?\S*) │", open(sys.argv[2], encoding="utf-8").read())
 assert sum(int(n) for n, _, _ in rows) == plan["devices"] == 1024
-columns = [sum(int(r[0]) * int(r[c] or 0) for r in rows) for c in (1, 2)]
-assert sorted(columns) == sorted(plan["received_bytes"]["by_axis"].values()), (columns, plan["received_bytes"])
+units = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+size = lambda text: float(text.split()[0]) * units[text.split()[1]] if text.strip() else 0
+columns = [sum(int(r[0]) * size(r[c]) for r in rows) for c in (1, 2)]
+for shown, exact in zip(sorted(columns), sorted(plan["received_bytes"]["by_axis"].values())):
+    assert abs(shown / exact - 1) < 0.005, (columns, plan["received_bytes"]) # three digits
 EOF
     ok $? "matrix: classes come to the bytes of the plan, by axis"
     shardsim show matrix "$scenarios/strategies.yaml"
@@ -190,8 +193,27 @@ svg() {
 
 test_pictures() {
     svg mesh mesh pp=2,dp=2,tp=4
+    svg "large mesh" mesh pp=4,dp=8,tp=8
+    [ "$(grep -o 'fill="#[0-9a-f]*"' "$tmp/a.svg" | sort -u | wc -l)" -eq 4 ]
+    ok $? "large mesh: a colour for each place along the first axis"
+    says a.svg 'Colours are places along pp\.' "large mesh: it is said"
     svg "one long axis" mesh x=128
     svg array array --mesh dp=2,fsdp=2,tp=4 --shape 4,8,16 --spec 'dp,null,tp'
+    for spec in null,tp dp,tp tp,null; do
+        svg "array as $spec" array --mesh dp=2,tp=4 --shape 8,16 --spec $spec
+        python3 - "$tmp/a.svg" "$top_srcdir/tests" >"$tmp/wrong" 2>&1 <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[2])
+sys.dont_write_bytecode = True
+from picture import Picture
+cells = [b for b in Picture(sys.argv[1]).boxes if b[0].get("fill")]
+width = max(x + w for _, x, _, w, _ in cells) - min(x for _, x, _, _, _ in cells)
+height = max(y + h for _, _, y, _, h in cells) - min(y for _, _, y, _, _ in cells)
+assert abs(width - 480) < 1 and abs(height - 240) < 1, (width, height)
+EOF
+        ok $? "array as $spec: as wide and high as any other sharding of it"
+        tail -n 1 "$tmp/wrong" | diag
+    done
     svg groups groups --mesh dp=2,tp=4 --axes tp
     svg matrix matrix "$scenarios/fsdp_tp.yaml"
     svg "large matrix" matrix "$scenarios/block_64_devices.yaml"

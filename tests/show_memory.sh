@@ -10,6 +10,9 @@ starts_no_threads
 COLUMNS=80
 export COLUMNS
 unset NO_COLOR
+PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$top_srcdir/tests
+export PYTHONDONTWRITEBYTECODE PYTHONPATH
 
 cat >"$tmp/mlp.yaml" <<'YAML'
 version: 1
@@ -69,7 +72,9 @@ PY
 python3 "$tmp/text.py" "$tmp/drawn" "$tmp/planned" >"$tmp/wrong" 2>&1
 ok $? "text: the peak, its kinds and arrays, and rows of their height"
 tail -n 3 "$tmp/wrong" | diag
-says out '^ *|forward  *|forward 2  *|optimizer$' "text: phases of microbatches"
+says out '^ *|F0  *|B0  *|F1  *|B1  *|O$' "text: phases of microbatches, by number from 0"
+says out '^From left to right: op by op, not to scale in time; F forward' "text: what goes across"
+says out ': memory of each device, from op to op$' "text: without a pipeline there are no ranks"
 says out '^Of 4 microbatches two are shown' "text: which microbatches are not shown"
 
 shardsim show memory -S zero -o "$tmp/a.svg" "$tmp/mlp.yaml"
@@ -101,7 +106,7 @@ for kind in ("parameters", "optimizer"):
     assert abs(min(heights[kind]) - memory["by_kind"][kind]) < peak / 300, kind
 assert heights["gradients"][0] == 0 and heights["activations"][-1] == 0
 PY
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
+python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
 ok $? "picture: heights are bytes, at the peak those of plan"
 tail -n 3 "$tmp/wrong" | diag
 
@@ -128,7 +133,7 @@ tops = [min(v for _, v in outline(e.get("d"))[0]) for e, _, _ in picture.paths i
 assert abs(bytes(min(tops) + shift) - peak) < 4096, (bytes(min(tops) + shift), peak)
 assert len([w for w in words if w.startswith("peak ")]) == 1
 PY
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 "$tmp/scale.py" "$tmp/a.svg" "$tmp/planned" >"$tmp/wrong" 2>&1
+python3 "$tmp/scale.py" "$tmp/a.svg" "$tmp/planned" >"$tmp/wrong" 2>&1
 ok $? "scale: marks are round, the limit and the peak are where they are by them"
 tail -n 3 "$tmp/wrong" | diag
 shardsim show memory -S zero --max 1KiB "$tmp/mlp.yaml"
@@ -163,8 +168,28 @@ tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
 assert abs(min(tops) - 20) < 0.1, min(tops)  # the highest is as high as the chart, below its label
 PY
     ok $? "rank $rank of a pipeline: its peak is plan's"
+    says a.svg "memory of each device of rank $rank of 2, from op to op" "rank $rank of a pipeline: it is said"
     tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag
 done
+# On one line F0 F1 F2 ... each has its place; where there is too little room each third, and the last.
+shardsim show memory --rank 0 -o "$tmp/a.svg" "$tmp/pipeline.yaml"
+python3 - "$tmp/a.svg" >"$tmp/wrong" 2>&1 <<'PY'
+import sys
+from picture import Picture
+picture = Picture(sys.argv[1])
+picture.check()
+marks = [w for w in picture.words() if w[1:].isdigit() and w[0] in "FB" or w == "O"]
+assert marks == "F0 F1 B0 F2 B1 F3 B2 B3 O".split(), marks
+PY
+ok $? "a pipeline: every microbatch on the axis, numbered as its timetable"
+tail -n 3 "$tmp/wrong" | diag
+shardsim show memory "$tmp/pipeline.yaml"
+says out '^Of the ranks, 0 needs the most; --rank draws another' "a pipeline: which rank, if none was asked for"
+COLUMNS=40
+shardsim show memory -s batch.microbatches=16 "$tmp/pipeline.yaml"
+says out '|F0 .*|F.*|B.*O|$' "many microbatches: some are named"
+says out 'one in [0-9]* is named' "many microbatches: it is said"
+COLUMNS=80
 shardsim show memory --rank 2 "$tmp/pipeline.yaml"
 is 2 "a rank that there is not: status 2"
 

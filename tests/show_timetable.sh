@@ -33,13 +33,13 @@ times = {"F": 1, "B": 2, "I": 1, "W": 1}
 scale = len(lanes[0]) / answer["makespan"]
 assert scale == int(scale), scale
 for rank, order in enumerate(answer["order"]):
-    labels = [m[0] for m in re.finditer(r"[A-Za-z]\d+", lanes[rank])]
+    labels = [m[0] for m in re.finditer(r"[A-Z]\d+(\.\d+)?", lanes[rank])]
     wanted = []
     for action in re.findall(r"\d+[FBIW]\d+", " ".join(order)):
         stage, kind, batch = re.match(r"(\d+)([FBIW])(\d+)", action).groups()
-        wanted.append((kind if int(stage) == rank else kind.lower()) + batch)
+        wanted.append(kind + batch + ("." + stage if question["stages_per_rank"] > 1 else ""))
     assert labels == wanted, (labels, wanted)
-    busy = sum(times[label[0].upper()] for label in labels)
+    busy = sum(times[label[0]] for label in labels)
     assert len(lanes[rank]) - lanes[rank].count("·") == busy * scale
 PY
 drawn() {
@@ -71,6 +71,7 @@ test_text() {
     COLUMNS=80
     says out '^rank 3 .*F0──B0──*F1──' "a wide screen: bars are apart"
     shardsim show timetable 1F1B -r 4 -m 8
+    says out '^F0: the forward of microbatch 0; each microbatch has' "how a label is read"
     says out 'Time: 33 from .* (F 1, B 2); each rank is idle 9 of$' "verdict: time"
     says out 'it, 27.3 %$' "verdict: idle"
     says out 'by formula: (p-1)(F+B) = 9 (.* arXiv:2006.09503)' "verdict: formula and source"
@@ -134,9 +135,20 @@ boxes = [b[0] for b in picture.boxes]
 bars = [b[0] for b in picture.styled("s")]
 whole = max(float(b.get("height")) for b in bars)
 halves = [b for b in bars if abs(float(b.get("height")) - whole / 2) < 0.1]
-labels = [t.text for t in r.iter(ns + "text") if t.get("class") == "c"]
+labels = []
+for t in r.iter(ns + "text"):
+    if t.get("class") == "c" and t.text.isdigit(): # below the line before
+        labels[-1] += "." + t.text
+    elif t.get("class") == "c":
+        labels.append(t.text)
 assert len(labels) == len(bars) and len(halves) % 2 == 0 and len(halves) > 20, (len(labels), len(bars))
-assert labels.count("F0") == 4 and labels.count("f8") == 4
+assert all(labels.count("%s0.%d" % (kind, stage)) <= 1 for kind in "FBIW" for stage in range(8)), labels
+assert all("F%d.%d" % (batch, stage) in labels for batch in range(9) for stage in range(8)), labels
+assert any(w.startswith("F0.4, or F0 above 4: the forward of microbatch 0 in stage 4") for w in picture.words())
+keys = [b[0].get("fill") for b in picture.boxes if b[0].get("height") == "14.0" and b[0].get("fill")]
+assert len(keys) == 4 and all(k[1:3] == k[3:5] == k[5:7] for k in keys), keys # of no microbatch
+shades = sorted(int(k[1:3], 16) for k in set(keys))
+assert len(shades) == 3 and min(b - a for a, b in zip(shades, shades[1:])) >= 25, shades
 assert len({b.get("fill") for b in boxes}) > 9
 PY
     ok $? "picture: a box and a label for each action, pairs in half the height"

@@ -272,9 +272,27 @@ static void test_print_reals(void)
     ok(!strcmp(units_print_bytes(seconds, 4, 65536), "64."), "a short buffer is cut, and ended");
 }
 
+/* What is printed the same is the same number, what is not is not. */
+static void test_printed(void)
+{
+    const uint128 gib = (uint128)1 << 30;
+
+    ok(fabs(units_printed_bytes(3 * gib / 2) - 1.5 * 1073741824.0) < 1, "printed: 1.50 GiB");
+    ok(fabs(units_printed_bytes(3 * gib / 2) - units_printed_bytes(3 * gib / 2 + 999)) < 1,
+       "printed: less than a digit more is the same");
+    ok(units_printed_bytes(3 * gib / 2 + gib / 50) > units_printed_bytes(3 * gib / 2),
+       "printed: two digits more are more");
+    ok(fabs(units_printed_bytes(1000) - 1000) < 1e-9, "printed: bytes as they are");
+    ok(fabs(units_printed_seconds(0.0012341) - units_printed_seconds(0.0012339)) < 1e-12 &&
+           fabs(units_printed_seconds(0.0012341) - 0.00123) < 1e-12,
+       "printed: seconds have three digits");
+    ok(units_printed_seconds(0) == 0, "printed: no seconds");
+}
+
 int main(void)
 {
     plan(0);
+    test_printed();
     test_parse_bytes();
     test_parse_ns();
     test_parse_rate();

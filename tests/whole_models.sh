@@ -272,6 +272,8 @@ import sys, xml.dom.minidom as dom
 page = dom.parse(sys.argv[1])
 lines = [p for p in page.getElementsByTagName("path") if p.getAttribute("class") == "k" and "h" not in p.getAttribute("d")]  # keys are short, and level
 assert len(lines) == 3 + 2, len(lines) # losses, and distances from the first
+words = [t.firstChild.data for t in page.getElementsByTagName("text")]
+assert "loss: 3 of 3 lines lie on one another" in words and words.count("step") == 2, words
 assert all(p.getAttribute("d").startswith("M") or not p.getAttribute("d") for p in lines)
 assert len([l for l in lines[0].getAttribute("d").split("L")]) == 3
 PY

@@ -78,6 +78,22 @@ class Commands(unittest.TestCase):
         self.assertIs(result.fits, False)
         self.assertIsNone(shardsim.plan(MINE).only.fits)
 
+    def test_fits_the_cluster(self) -> None:
+        self.assertIs(shardsim.plan(MINE, hardware="h100-sxm").only.fits, True)
+        large = shardsim.plan(
+            MINE, hardware="h100-sxm", model__d_model=65536, model__d_ff=1 << 20
+        ).only
+        self.assertIs(large.fits, False)
+
+    def test_figures(self) -> None:
+        result = shardsim.plan(scenario("train_pipeline.yaml"), strategy="1f1b", hardware="h100-sxm").only
+        self.assertEqual(result.bubble, result.raw["pipeline"]["bubble"])
+        self.assertEqual(result.mfu, result.times.mfu)
+        self.assertGreater(result.mfu or 0, 0)
+        self.assertEqual(sum(result.memory.by_kind.values()), result.memory.peak_bytes.most)
+        self.assertIsNone(shardsim.plan(MINE).only.mfu)
+        self.assertIsNone(shardsim.plan(MINE).only.bubble)
+
     def test_classes(self) -> None:
         result = shardsim.plan(scenario("block_1024_devices.yaml")).only
         self.assertEqual(result.memory.peak_bytes.devices, 1024)
@@ -107,6 +123,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(len(found.layouts), 2)
         self.assertLessEqual(found.best.step_seconds, found.layouts[1].step_seconds)
         self.assertEqual(found.best.choices["tp"] * found.best.choices["dp"], 4)
+        self.assertTrue(found.proven)
+        self.assertFalse(dataclasses.replace(found, proven_seconds=found.best.step_seconds / 2).proven)
 
     def test_results_do_not_change(self) -> None:
         with self.assertRaises(dataclasses.FrozenInstanceError):

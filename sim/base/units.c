@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -183,8 +184,8 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
     if (fault == DECIMAL_OK && *end == '\0' && d.whole == 0 && d.fraction == 0)
         unit = &q->units[0]; /* zero is zero in any unit */
     if (!unit)
-        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text, q->what,
-                             q->expected);
+        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text,
+                             q->what, q->expected);
     if (!scale_fraction(&fraction, &d, unit->size))
         return shd_error_set(err, SHD_EINVAL, "%s '%.40s' is not a whole number of %s", q->what,
                              text, q->finest);
@@ -353,6 +354,30 @@ const char *units_print_seconds(char *buf, size_t size, double seconds)
     else
         print_prefixed(buf, size, seconds * 1e9, 1000, names, COUNT(names));
     return buf;
+}
+
+double units_printed_bytes(uint128 bytes)
+{
+    static const char units[] = "BKMGTPEZY";
+    char text[UNITS_TEXT_MAX], *end;
+    const char *unit;
+    double value;
+
+    units_print_bytes(text, sizeof text, bytes);
+    value = strtod(text, &end);
+    end += strspn(end, " ");
+    unit = *end ? strchr(units, *end) : NULL;
+    return unit ? ldexp(value, 10 * (int)(unit - units)) : value;
+}
+
+double units_printed_seconds(double seconds)
+{
+    double digit;
+
+    if (!isfinite(seconds) || seconds <= 0)
+        return seconds;
+    digit = pow(10, floor(log10(seconds)) - 2);
+    return round(seconds / digit) * digit;
 }
 
 const char *units_print_rate(char *buf, size_t size, double bytes_per_s)

@@ -49,6 +49,10 @@ void units_print_rate_pattern(struct text *out);
 /* For people, three digits or more: "0 B", "1023 B", "64.0 KiB", "1.50 GiB". */
 const char *units_print_bytes(char *buf, size_t size, uint128 bytes);
 
+/* As many bytes, or seconds, as are printed: what is the same there reads the same. */
+double units_printed_bytes(uint128 bytes);
+double units_printed_seconds(double seconds);
+
 /* Exact, to be parsed again: the largest IEC unit that divides: "64MiB", "1025B", "0B". */
 const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
 

@@ -7,10 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "draw/points.h"
 
 #define GIB 1073741824.0
 #define PLANS_SHOWN 500 /* by step */
+#define NAMED_MAX 10    /* of the front, from the best on */
 
 /* What lies a little beyond all values. */
 static struct points_axis axis_of(const char *what, double low, double high)
@@ -28,32 +30,46 @@ struct front {
     size_t n;
 };
 
+/* "1.55 s, 71.1 GiB: t1 p1 d1024 ..." */
+static void add_name(struct text *out, const struct search *s, const struct search_plan *plan)
+{
+    char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
+
+    text_addf(out, "%s, %s: ", units_print_seconds(time, sizeof time, plan->plan.figures.step_s),
+              units_print_bytes(memory, sizeof memory, (uint128)plan->plan.figures.memory_bytes));
+    space_print(out, &s->items[plan->item].layout);
+}
+
+static void mark_front(struct front *f, const struct search *s, const size_t *ranks, size_t n)
+{
+    for (size_t k = 0; k < n && ranks[k] < f->n; k++) {
+        struct points_point *point = &f->points[ranks[k]];
+
+        point->marked = true;
+        if (k >= NAMED_MAX)
+            continue;
+        add_name(&f->names[ranks[k]], s, &s->plans[s->best[ranks[k]]]);
+        point->name = text_get(&f->names[ranks[k]]);
+    }
+}
+
 static bool fill_front(struct front *out, const struct search *s)
 {
-    double least = INFINITY;
+    size_t *ranks = calloc(s->nbest, sizeof *ranks);
 
     out->n = s->nbest < PLANS_SHOWN ? s->nbest : PLANS_SHOWN;
     out->points = calloc(out->n, sizeof *out->points);
     out->names = calloc(out->n, sizeof *out->names);
-    if (!out->points || !out->names)
-        return false;
-    /* By step, so that what needs less memory than all before it is on the front; or by memory. */
-    for (size_t k = 0; k < out->n; k++) {
-        const struct search_plan *plan = &s->plans[s->best[k]];
-        double other =
-            s->within_s > 0 ? plan->plan.figures.step_s : plan->plan.figures.memory_bytes;
-        bool marked = other < least;
+    if (ranks && out->points && out->names) {
+        for (size_t k = 0; k < out->n; k++) {
+            const struct modelled_figures *f = &s->plans[s->best[k]].plan.figures;
 
-        if (marked) {
-            least = other;
-            space_print(&out->names[k], &s->items[plan->item].layout);
+            out->points[k] = (struct points_point){.x = f->memory_bytes / GIB, .y = f->step_s};
         }
-        out->points[k] = (struct points_point){.x = plan->plan.figures.memory_bytes / GIB,
-                                               .y = plan->plan.figures.step_s,
-                                               .name = marked ? text_get(&out->names[k]) : NULL,
-                                               .marked = marked};
+        mark_front(out, s, ranks, outcome_front(ranks, s));
     }
-    return true;
+    free(ranks);
+    return ranks && out->points && out->names;
 }
 
 static void set_axes(struct points *out, const struct front *front)
@@ -75,25 +91,29 @@ static void draw_front(struct text *out, const struct search *s, const struct fr
     const struct modelled_figures *best = &s->plans[s->best[0]].plan.figures;
     double error = best->expected_error > 0 && s->within_s == 0 ? best->expected_error : 0;
     const char *notes[] = {
-        "Filled: no planned layout is both faster and smaller. With pruning only layouts near the "
-        "best are planned.",
-        "Shaded: ties with the best, within the error that the cluster's file expects."};
+        "Filled: no planned layout is both faster and smaller by the digits shown. With pruning "
+        "only layouts near the best are planned.",
+        NULL, "Shaded: ties with the best, within the error that the cluster's file expects."};
     struct points points = {.points = front->points,
                             .npoints = front->n,
                             .steps = true,
                             .band_low = best->step_s,
                             .band_high = best->step_s * (1 + error),
                             .notes = notes,
-                            .nnotes = error > 0 ? 2 : 1};
-    struct text title = TEXT_INIT;
+                            .nnotes = error > 0 ? 3 : 2};
+    struct text title = TEXT_INIT, key = TEXT_INIT;
 
+    text_add(&key, "Letters: ");
+    space_print_key(&key);
+    notes[1] = text_get(&key);
     text_addf(&title, "Layouts on %" PRId64 " devices of %s", s->subject->space.devices,
               s->subject->hardware->name);
     points.title = text_get(&title);
     set_axes(&points, front);
     points_draw_svg(&points, out);
-    out->failed |= title.failed;
+    out->failed |= title.failed || key.failed;
     text_fini(&title);
+    text_fini(&key);
 }
 
 void search_picture_front(struct text *out, const struct search_outcome *outcome)

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -199,41 +200,25 @@ static void print_top(struct text *out, const struct search_outcome *r)
     print_codes(out);
 }
 
-/* What the best are not sorted by: memory or, within a step, the step. */
-static double other_of(const struct search *s, size_t rank)
-{
-    const struct modelled_figures *f = &best_of(s, rank)->plan.figures;
-
-    return s->within_s > 0 ? f->step_s : f->memory_bytes;
-}
-
-/* Whether no better plan needs less memory or, within a step, is as fast. */
-static bool is_on_front(const struct search *s, size_t rank)
-{
-    for (size_t k = 0; k < rank; k++)
-        if (other_of(s, k) <= other_of(s, rank))
-            return false;
-    return true;
-}
-
 static void print_front(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
+    size_t *ranks = calloc(s->nbest, sizeof *ranks), n = ranks ? outcome_front(ranks, s) : 0;
     struct table table;
-    size_t shown = 0;
 
+    out->failed |= !ranks;
     table_init(&table, "rrl");
     table_add(&table, "memory");
     table_add(&table, "step");
     table_add(&table, "layout");
-    for (size_t k = 0; k < s->nbest && shown < FRONT_MAX; k++) {
-        if (!is_on_front(s, k))
-            continue;
-        add_bytes(&table, best_of(s, k)->plan.figures.memory_bytes);
-        add_seconds(&table, best_of(s, k)->plan.figures.step_s);
-        add_layout(&table, layout_of(s, best_of(s, k)));
-        shown++;
+    for (size_t k = 0; k < n && k < FRONT_MAX; k++) {
+        const struct search_plan *plan = best_of(s, ranks[k]);
+
+        add_bytes(&table, plan->plan.figures.memory_bytes);
+        add_seconds(&table, plan->plan.figures.step_s);
+        add_layout(&table, layout_of(s, plan));
     }
+    free(ranks);
     text_add(out, s->within_s > 0
                       ? "\nshorter steps of what was planned, the least memory for these\n"
                       : "\nless memory   of what was planned, the shortest step with so "

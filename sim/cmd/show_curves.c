@@ -6,6 +6,7 @@
 
 #include "cmd/show.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,6 @@
 #include "cmd/work.h"
 #include "draw/curves.h"
 #include "report/experts.h"
-
-#define NOTE_MAX 200
 
 struct request {
     struct canvas canvas;
@@ -145,40 +144,68 @@ static int put(const struct request *o, const struct curves *curves)
     return status;
 }
 
-/* How far a series is from the first, as a sentence. */
-static void describe_distance(char note[NOTE_MAX], const struct curves *curves, uint32_t series)
+/* Whether two series are as far from the first, at the same step. */
+static bool is_as_far(const struct curves *curves, uint32_t a, uint32_t b)
 {
-    uint32_t step;
+    uint32_t step_a, step_b;
+    double far_a = curves_distance(curves, a, &step_a), far_b = curves_distance(curves, b, &step_b);
+
+    return step_a == step_b && !(far_a < far_b) && !(far_a > far_b);
+}
+
+/* How far a series is from the first, with those behind it that are as far, as a sentence; nothing
+ * where one before it is. */
+static bool describe_distance(struct text *note, const struct curves *curves, uint32_t series)
+{
+    uint32_t step, n = 1;
     double distance = curves_distance(curves, series, &step);
 
-    snprintf(note, NOTE_MAX, "%s is at most %.2g from %s, in step %u.", curves->series[series].name,
-             distance, curves->series[0].name, step);
+    for (uint32_t i = 1; i < series; i++)
+        if (is_as_far(curves, i, series))
+            return false;
+    text_add(note, curves->series[series].name);
+    for (uint32_t i = series + 1; i < curves->nseries; i++)
+        if (is_as_far(curves, series, i)) {
+            text_addf(note, ", %s", curves->series[i].name);
+            n++;
+        }
+    if (distance > 0 || isnan(distance))
+        text_addf(note, "%s at most %.2g from %s, in step %u.", n > 1 ? " are" : " is", distance,
+                  curves->series[0].name, step);
+    else
+        text_addf(note, "%s the same as %s, to the last bit.", n > 1 ? " are" : " is",
+                  curves->series[0].name);
+    return true;
 }
 
 static int draw(const struct request *o)
 {
     const struct work *w = &o->work;
     struct curves_series *series = calloc(w->nitems, sizeof *series);
-    char(*texts)[NOTE_MAX] = calloc(w->nitems, sizeof *texts);
+    struct text *texts = calloc(w->nitems, sizeof *texts);
     const char **notes = calloc(w->nitems, sizeof *notes);
     struct curves curves = {.title = w->items[0].scenario->name,
                             .what = "loss",
                             .nsteps = w->items[0].trial.record->training.nsteps,
                             .series = series,
                             .notes = notes};
+    bool failed = !series || !texts || !notes;
     int status = CMD_CANNOT;
 
-    for (size_t i = 0; series && i < w->nitems; i++)
+    for (size_t i = 0; !failed && i < w->nitems; i++)
         series[curves.nseries++] = (struct curves_series){
             w->items[i].scenario->strategy, w->items[i].trial.record->training.losses};
-    for (uint32_t i = 1; series && texts && notes && i < curves.nseries; i++) {
-        describe_distance(texts[i], &curves, i);
-        notes[curves.nnotes++] = texts[i];
+    for (uint32_t i = 1; !failed && i < curves.nseries; i++) {
+        if (describe_distance(&texts[i], &curves, i))
+            notes[curves.nnotes++] = text_get(&texts[i]);
+        failed |= texts[i].failed;
     }
-    if (series && texts && notes)
+    if (!failed)
         status = put(o, &curves);
     else
         (void)show_error("cannot draw", "no memory for the curves");
+    for (size_t i = 0; texts && i < w->nitems; i++)
+        text_fini(&texts[i]);
     free(series);
     free(texts);
     free(notes);

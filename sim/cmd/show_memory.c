@@ -6,6 +6,7 @@
 
 #include "cmd/show.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,6 @@ struct request {
     uint64_t max_bytes; /* where the scale ends; 0: as is best */
 };
 
-/* From what stays through a step to what lives an op. */
-static const enum program_use order[PROGRAM_NUSES] = {
-    PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
-    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
 static const char marks[PROGRAM_NUSES] = {
     [PROGRAM_PARAMETERS] = 'P', [PROGRAM_OPTIMIZER] = 'O', [PROGRAM_GRADIENTS] = 'G',
     [PROGRAM_DATA] = 'd',       [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
@@ -115,20 +112,29 @@ static void look(void *arg, uint32_t op, uint32_t microbatch)
         keep_alive(f);
 }
 
-/* A new phase, or a new microbatch, which begins at a moment. */
+/* A new phase, or a new microbatch, which begins at a moment: "forward 3", or short "F3", with the
+ * letters and numbers of a timetable. */
 static void add_span(struct film *f, size_t at)
 {
     const struct program_moment *moment = &f->moments.each[at];
+    const struct program_moment *before = at > 0 ? moment - 1 : NULL;
     uint8_t phase = f->program->ops[moment->op].phase;
     const char *name = program_phase_name(phase);
-    char numbered[64];
+    bool numbered = f->program->microbatches > 1 && phase != PROGRAM_PHASE_UPDATE;
+    struct stack_span *span = &f->spans[f->nspans];
 
-    if (moment->microbatch > 0 && phase != PROGRAM_PHASE_UPDATE) {
-        snprintf(numbered, sizeof numbered, "%s %u", name, moment->microbatch + 1);
-        name = numbered;
+    if (before && f->program->ops[before->op].phase == phase &&
+        (!numbered || before->microbatch == moment->microbatch))
+        return;
+    *span = (struct stack_span){at, name, name};
+    if (numbered) {
+        span->name = figure_print(&f->texts, "%s %u", name, moment->microbatch);
+        span->mark =
+            figure_print(&f->texts, "%c%u", toupper((unsigned char)*name), moment->microbatch);
+    } else {
+        span->mark = figure_print(&f->texts, "%c", toupper((unsigned char)*name));
     }
-    if (f->nspans == 0 || strcmp(f->spans[f->nspans - 1].name, name) != 0)
-        f->spans[f->nspans++] = (struct stack_span){at, figure_print(&f->texts, "%s", name)};
+    f->nspans++;
 }
 
 /* The moments as what is drawn. */
@@ -140,7 +146,7 @@ static bool add_moments(struct film *f)
         return false;
     for (size_t i = 0; i < f->moments.n; i++) {
         for (int k = 0; k < PROGRAM_NUSES; k++)
-            f->bytes[i * PROGRAM_NUSES + (size_t)k] = f->moments.each[i].uses[order[k]];
+            f->bytes[i * PROGRAM_NUSES + (size_t)k] = f->moments.each[i].uses[program_use_order[k]];
         add_span(f, i);
     }
     return true;
@@ -178,7 +184,7 @@ static void film_fini(struct film *f)
 
 /* ---- words ---- */
 
-/* "Most: 1.19 MiB in layers/1/attn/heads.grad (backward of microbatch 2)." */
+/* "Most: 1.19 MiB in layers/1/attn/heads.grad (backward of microbatch 1)." */
 static const char *peak_note(struct film *f)
 {
     const struct program_op *op = &f->program->ops[f->peak.op];
@@ -188,7 +194,7 @@ static const char *peak_note(struct film *f)
     if (f->program->nranks > 1)
         rank = figure_print(&f->texts, " of rank %u", f->rank);
     if (f->program->microbatches > 1 && op->phase != PROGRAM_PHASE_UPDATE)
-        of = figure_print(&f->texts, " of microbatch %u", f->peak.microbatch + 1);
+        of = figure_print(&f->texts, " of microbatch %u", f->peak.microbatch);
     return figure_print(&f->texts, "Most%s: %s in %s (%s%s).", rank,
                         units_print_bytes(peak, sizeof peak, f->peak.peak_bytes), op->name,
                         program_phase_name(op->phase), of);
@@ -210,10 +216,11 @@ static const char *kinds_note(struct film *f)
     char bytes[UNITS_TEXT_MAX];
 
     for (int k = 0; k < PROGRAM_NUSES; k++) {
-        if (f->peak.uses[order[k]] == 0)
+        if (f->peak.uses[program_use_order[k]] == 0)
             continue;
-        note = figure_print(&f->texts, "%s%s %s %s", note, between, program_use_name(order[k]),
-                            units_print_bytes(bytes, sizeof bytes, f->peak.uses[order[k]]));
+        note = figure_print(
+            &f->texts, "%s%s %s %s", note, between, program_use_name(program_use_order[k]),
+            units_print_bytes(bytes, sizeof bytes, f->peak.uses[program_use_order[k]]));
         between = ",";
     }
     return figure_print(&f->texts, "%s. The largest arrays:", note);
@@ -242,33 +249,55 @@ static int check_max(const struct request *o, const struct film *f)
     return CMD_USAGE;
 }
 
+static const char *title_of(struct film *f, const struct scenario *s)
+{
+    bool named = strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0;
+    const char *of = "";
+
+    if (f->program->nranks > 1)
+        of = figure_print(&f->texts, " of rank %u of %u", f->rank, f->program->nranks);
+    return figure_print(&f->texts, "%s%s%s: memory of each device%s, from op to op", s->name,
+                        named ? ": " : "", named ? s->strategy : "", of);
+}
+
+/* Which rank is drawn of those of a pipeline, if none was asked for. */
+static const char *rank_note(struct film *f)
+{
+    return figure_print(&f->texts, "Of the ranks, %u needs the most; --rank draws another.",
+                        f->rank);
+}
+
 static int draw(const struct request *o, struct film *f)
 {
     const struct scenario *s = o->chosen.trial.scenario;
     struct stack_kind kinds[PROGRAM_NUSES];
-    const char *notes[LARGEST_MAX + 4];
-    struct stack stack = {.kinds = kinds,
-                          .nkinds = PROGRAM_NUSES,
-                          .bytes = f->bytes,
-                          .nmoments = f->moments.n,
-                          .spans = f->spans,
-                          .nspans = f->nspans,
-                          .limit_bytes = s->memory_limit_bytes,
-                          .top_bytes = o->max_bytes,
-                          .notes = notes};
+    const char *notes[LARGEST_MAX + 5];
+    struct stack stack = {
+        .kinds = kinds,
+        .nkinds = PROGRAM_NUSES,
+        .bytes = f->bytes,
+        .nmoments = f->moments.n,
+        .spans = f->spans,
+        .nspans = f->nspans,
+        .across = "From left to right: op by op, not to scale in time",
+        .marks = "F forward and B backward of the microbatch with that number, O optimizer",
+        .limit_bytes = s->memory_limit_bytes,
+        .top_bytes = o->max_bytes,
+        .notes = notes};
 
     for (int k = 0; k < PROGRAM_NUSES; k++)
-        kinds[k] = (struct stack_kind){marks[order[k]], program_use_name(order[k])};
-    stack.title = figure_print(&f->texts, "%s%s%s: memory of each device, from op to op", s->name,
-                               strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? ": " : "",
-                               strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) ? s->strategy : "");
+        kinds[k] = (struct stack_kind){marks[program_use_order[k]],
+                                       program_use_name(program_use_order[k])};
+    stack.title = title_of(f, s);
     notes[stack.nnotes++] = peak_note(f);
+    if (o->rank < 0 && f->program->nranks > 1)
+        notes[stack.nnotes++] = rank_note(f);
     if (s->memory_limit_bytes > 0)
         notes[stack.nnotes++] = limit_note(f, s->memory_limit_bytes);
     notes[stack.nnotes++] = kinds_note(f);
     for (size_t i = 0; i < f->nalikes && i < LARGEST_MAX; i++)
         notes[stack.nnotes++] = array_note(f, &f->alikes[i]);
-    if (f->program->microbatches > 2 && f->program->nranks == 1)
+    if (program_moments_are_of_two(f->program))
         notes[stack.nnotes++] = figure_print(
             &f->texts, "Of %u microbatches two are shown: the others are like the second.",
             f->program->microbatches);

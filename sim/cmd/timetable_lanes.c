@@ -3,7 +3,6 @@
 
 #include "cmd/timetable_lanes.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -52,13 +51,13 @@ static const struct lanes_key keys[TIMETABLE_KINDS] = {
     [TIMETABLE_BACKWARD_WEIGHT] = {'W', LANES_HATCHED, "weight gradient"},
 };
 
-/* Stages of a rank but its first are marked by small letters. */
 static struct lanes_bar bar_of(const struct timetable_walked *w, uint32_t rank, size_t number)
 {
     const struct timetable_action *a = &w->timetable->actions[number];
     const struct lanes_key *key = &keys[a->kind];
     struct lanes_bar bar = {.lane = rank,
-                            .mark = a->stage == rank ? key->mark : (char)tolower(key->mark),
+                            .mark = key->mark,
+                            .stage = w->sizes.stages_per_rank > 1 ? (int32_t)a->stage : -1,
                             .tone = (uint8_t)key->tone,
                             .number = a->microbatch,
                             .start = w->walk.start[number],
@@ -110,6 +109,20 @@ static void add_times(struct text *out, const struct timetable_walked *w)
             text_addf(out, "%s%c %.6g", k > 0 ? ", " : "", keys[k].mark, times[k]);
     if (t->overlapped > 0)
         text_addf(out, ", FB %.6g", t->overlapped);
+}
+
+/* How a label is read. */
+static void note_labels(struct text *out, const struct timetable_walked *w)
+{
+    if (w->sizes.stages_per_rank > 1)
+        text_addf(out,
+                  "F0.%u, or F0 above %u: the forward of microbatch 0 in stage %u, of stages 0 to "
+                  "%u",
+                  (unsigned)w->sizes.nranks, (unsigned)w->sizes.nranks, (unsigned)w->sizes.nranks,
+                  (unsigned)(w->sizes.nranks * w->sizes.stages_per_rank - 1));
+    else
+        text_add(out, "F0: the forward of microbatch 0");
+    text_add(out, "; each microbatch has one colour on all ranks");
 }
 
 static void note_makespan(struct text *out, const struct timetable_walked *w)
@@ -211,8 +224,8 @@ int timetable_lanes_init(struct timetable_lanes *out, const struct timetable_wal
         status = add_lanes(&l, w, err);
     else
         figure_add_note(&l.texts, figure_print(&l.texts, "Not drawn: %zu actions are too many", n));
-    if (w->sizes.stages_per_rank > 1 && n <= LANES_BARS_MAX)
-        figure_add_note(&l.texts, "Small letters: stages of a rank but its first");
+    if (n <= LANES_BARS_MAX)
+        add_note(&l, w, note_labels);
     add_note(&l, w, note_makespan);
     add_note(&l, w, note_formula);
     add_note(&l, w, note_live);

@@ -18,6 +18,7 @@
 #define CHART_HEIGHT 320
 #define NTICKS 5
 #define DECADES_MAX 10
+#define SEEN 1.0 /* what lines are apart for an eye to see two */
 
 struct chart {
     double left, top, width; /* of its lines in the picture */
@@ -61,6 +62,24 @@ static void draw_frame(const struct curves *curves, const struct chart *chart, c
         svg_text(out, x_of(curves, chart, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
                  "middle", label);
     }
+    svg_text(out, chart->left + chart->width, chart->top + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT, "h",
+             "end", "step");
+}
+
+/* How many lines are where the first is, as far as an eye sees. */
+static uint32_t lines_on_first(const struct curves *curves, const struct chart *chart)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < curves->nseries; i++) {
+        double farthest = 0;
+
+        for (uint32_t s = 0; s < curves->nsteps; s++)
+            farthest = fmax(farthest, fabs(y_of(chart, curves->series[i].values[s]) -
+                                           y_of(chart, curves->series[0].values[s])));
+        n += farthest < SEEN;
+    }
+    return n;
 }
 
 /* A line through all values that can be drawn; on a logarithmic chart through the largest distance
@@ -161,11 +180,16 @@ void curves_draw_svg(const struct curves *curves, struct text *out)
         .left = LEFT, .top = SVG_LINE_HEIGHT, .width = both ? (room - LEFT - CHART_GAP) / 2 : room};
     struct chart distances = values;
     struct text body = TEXT_INIT;
-    char what[64];
+    char what[80];
+    uint32_t on_first;
     double height;
 
     fit_values(&values, curves);
-    draw_frame(curves, &values, curves->what, &body);
+    on_first = lines_on_first(curves, &values);
+    if (on_first > 1)
+        snprintf(what, sizeof what, "%.24s: %u of %u lines lie on one another", curves->what,
+                 on_first, curves->nseries);
+    draw_frame(curves, &values, on_first > 1 ? what : curves->what, &body);
     for (uint32_t i = curves->nseries; i-- > 0;)
         draw_line(curves, &values, i, &body);
     if (both) {
@@ -176,7 +200,7 @@ void curves_draw_svg(const struct curves *curves, struct text *out)
         for (uint32_t i = 1; i < curves->nseries; i++)
             draw_line(curves, &distances, i, &body);
     }
-    height = draw_keys(curves, values.top + CHART_HEIGHT + 1.5 * SVG_LINE_HEIGHT, &body);
+    height = draw_keys(curves, values.top + CHART_HEIGHT + 2.2 * SVG_LINE_HEIGHT, &body);
     svg_page(out, &page, &body, SVG_ROOM, height);
     text_fini(&body);
 }

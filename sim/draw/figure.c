@@ -97,7 +97,8 @@ void figure_add_note(struct figure *figure, const char *note)
 
 struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint32_t ncolumns)
 {
-    struct figure_grid grid = {"", "", "", nrows, ncolumns, NULL, NULL, NULL, false, {"", "", ""}};
+    struct figure_grid grid = {"",   "",   "",    nrows, ncolumns,    NULL,
+                               NULL, NULL, false, 0,     {"", "", ""}};
     void *list = figure->grids;
 
     if (!grow(figure, &list, figure->ngrids, sizeof *figure->grids))

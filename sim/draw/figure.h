@@ -54,6 +54,8 @@ struct figure_grid {
     const char **row_labels, **column_labels; /* entries may be NULL */
     struct figure_cell *cells;                /* row-major */
     bool shaded;
+    double
+        ratio; /* of all its cells' height to their width, in a picture; 0: as their texts need */
     const char *scale[3]; /* of a shaded grid, what no shade, half and full mean; "": not drawn */
 };
 

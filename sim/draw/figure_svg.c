@@ -15,6 +15,7 @@
 
 /* Lengths are pixels of the picture, for text of 12 px. */
 #define PART_WIDTH_MIN 34    /* of a cell, so that it is no stripe */
+#define RATIO_SIDE 480.0     /* the longer side of an array that is alone */
 #define GAP 36               /* between grids */
 #define PART_HEIGHT 26       /* of a cell: a line with room above and below */
 #define SHADED_LABELS_MAX 32 /* columns up to which shaded cells show their text */
@@ -85,6 +86,21 @@ static void lay_out_cell(struct layout *l)
         l->cell_width = larger(l->cell_width, (double)labels * SVG_CHAR_WIDTH + 6);
 }
 
+/* Cells of a grid with a ratio are large enough for their texts, and all of them for a page. */
+static void keep_ratio(struct layout *l)
+{
+    const struct figure_grid *grid = l->grid;
+    double width = l->cell_width * grid->ncolumns, height = l->cell_height * grid->nrows;
+
+    if (grid->ratio <= 0)
+        return;
+    if (l->figure->ngrids == 1)
+        width = larger(width, RATIO_SIDE / larger(grid->ratio, 1));
+    width = larger(width, height / grid->ratio);
+    l->cell_width = width / grid->ncolumns;
+    l->cell_height = width * grid->ratio / grid->nrows;
+}
+
 static uint32_t nbands(uint32_t n, uint32_t of)
 {
     return of > 0 ? (n + of - 1) / of : 1;
@@ -137,6 +153,7 @@ static void lay_out(struct layout *l, const struct figure *figure, const struct 
 
     *l = (struct layout){.figure = figure, .grid = grid};
     lay_out_cell(l);
+    keep_ratio(l);
     if (strlen(grid->row_title) > rows)
         rows = strlen(grid->row_title);
     l->left = rows ? (double)rows * SVG_CHAR_WIDTH + 8 : 0;

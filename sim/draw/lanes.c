@@ -17,7 +17,10 @@ double lanes_end(const struct lanes *lanes)
 
 const char *lanes_label(char buf[LANES_LABEL_MAX], const struct lanes_bar *bar)
 {
-    snprintf(buf, LANES_LABEL_MAX, "%c%u", bar->mark, (unsigned)bar->number);
+    int n = snprintf(buf, LANES_LABEL_MAX, "%c%u", bar->mark, (unsigned)bar->number);
+
+    if (bar->stage >= 0)
+        snprintf(buf + n, (size_t)(LANES_LABEL_MAX - n), ".%d", (int)bar->stage);
     return buf;
 }
 

@@ -31,6 +31,7 @@ struct lanes_bar {
     uint8_t tone;    /* enum lanes_tone */
     uint8_t part;    /* enum lanes_part */
     uint32_t number; /* below 2^31 */
+    int32_t stage;   /* behind the label, "F3.4", or below it; -1: all are of one */
     double start, end;
 };
 
@@ -63,9 +64,9 @@ void lanes_draw_svg(const struct lanes *lanes, struct text *out);
 /* When the last bar ends. */
 double lanes_end(const struct lanes *lanes);
 
-#define LANES_LABEL_MAX 12
+#define LANES_LABEL_MAX 24
 
-/* The label of a bar into buf; returns buf. */
+/* The label of a bar into buf, "F3.4"; returns buf. */
 const char *lanes_label(char buf[LANES_LABEL_MAX], const struct lanes_bar *bar);
 
 /* The distance of marks on an axis of time on which `room` of them, or fewer, have place: 1, 2 or 5

@@ -20,6 +20,7 @@
 #define CHART_MIN 480
 #define CHART_MAX 2400  /* bars that are too narrow then have no labels */
 #define LABEL_HEIGHT 11 /* of a bar that has one */
+#define LABEL_ROOM 6    /* around and between the lines of one that has two */
 #define TICK_WIDTH 60   /* between marks of the axis, at least */
 #define KEYS_MAX 16
 
@@ -31,11 +32,27 @@ struct layout {
     double end;    /* of time */
 };
 
-static double label_width(const struct lanes_bar *bar)
-{
-    char label[LANES_LABEL_MAX];
+/* A label in one line, or where lanes are high in two: what is behind its point is below. */
+struct label {
+    char text[LANES_LABEL_MAX];
+    char *below; /* in text; NULL: one line */
+    double width;
+};
 
-    return (double)strlen(lanes_label(label, bar)) * SVG_CHAR_WIDTH + 4;
+static void label_of(struct label *out, const struct lanes *lanes, const struct lanes_bar *bar)
+{
+    bool high = bar->part == LANES_WHOLE &&
+                CHART_HEIGHT * (1 - LANE_GAP) / lanes->nlanes >= 2 * LABEL_HEIGHT + LABEL_ROOM;
+    size_t longest;
+
+    lanes_label(out->text, bar);
+    out->below = high ? strchr(out->text, '.') : NULL;
+    longest = strlen(out->text);
+    if (out->below) {
+        *out->below++ = '\0';
+        longest = strlen(out->text) > strlen(out->below) ? strlen(out->text) : strlen(out->below);
+    }
+    out->width = (double)longest * SVG_CHAR_WIDTH + 4;
 }
 
 static void lay_out(struct layout *l, const struct lanes *lanes)
@@ -48,9 +65,11 @@ static void lay_out(struct layout *l, const struct lanes *lanes)
     l->left = (double)longest * SVG_CHAR_WIDTH + 8;
     for (size_t i = 0; i < lanes->nbars; i++) {
         const struct lanes_bar *bar = &lanes->bars[i];
+        struct label label;
 
+        label_of(&label, lanes, bar);
         if (bar->end > bar->start)
-            l->scale = fmax(l->scale, label_width(bar) / (bar->end - bar->start));
+            l->scale = fmax(l->scale, label.width / (bar->end - bar->start));
     }
     if (l->end > 0)
         l->scale = fmin(fmax(l->scale, CHART_MIN / l->end), CHART_MAX / l->end);
@@ -77,10 +96,9 @@ static uint8_t darken(uint8_t channel, double by)
     return (uint8_t)lround(channel * by);
 }
 
-static struct colour toned(uint32_t number, enum lanes_tone tone)
+static struct colour toned(struct colour c, enum lanes_tone tone)
 {
-    static const double factors[] = {1, 0.9, 0.78, 0.9};
-    struct colour c = colour_of((int32_t)number);
+    static const double factors[] = {1, 0.84, 0.7, 0.84};
     double by = factors[tone];
 
     return (struct colour){darken(c.red, by), darken(c.green, by), darken(c.blue, by)};
@@ -90,7 +108,7 @@ static struct colour toned(uint32_t number, enum lanes_tone tone)
 static void add_box(struct text *out, double x, double y, double width, double height,
                     uint32_t number, enum lanes_tone tone)
 {
-    struct colour c = toned(number, tone);
+    struct colour c = toned(colour_of((int32_t)number), tone);
 
     text_addf(out,
               "<rect class=\"s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
@@ -105,13 +123,18 @@ static void add_bar(struct text *out, const struct layout *l, const struct lanes
     double x = l->left + bar->start * l->scale, y = lane_y(l, bar->lane);
     double width = (bar->end - bar->start) * l->scale;
     double height = bar_height(l) / (bar->part == LANES_WHOLE ? 1 : 2);
-    char label[LANES_LABEL_MAX];
+    struct label label;
 
     if (bar->part == LANES_LOWER)
         y += height;
     add_box(out, x, y, width, height, bar->number, bar->tone);
-    if (label_width(bar) <= width + 0.5 && height >= LABEL_HEIGHT)
-        svg_text(out, x + width / 2, y + height / 2 + 4, "c", "middle", lanes_label(label, bar));
+    label_of(&label, l->lanes, bar);
+    if (label.width > width + 0.5 || height < LABEL_HEIGHT)
+        return;
+    y += height / 2 + 4 - (label.below ? (LABEL_HEIGHT + 2) / 2.0 : 0);
+    svg_text(out, x + width / 2, y, "c", "middle", label.text);
+    if (label.below)
+        svg_text(out, x + width / 2, y + LABEL_HEIGHT + 2, "c", "middle", label.below);
 }
 
 /* ---- the page ---- */
@@ -148,10 +171,11 @@ static void add_axis(struct text *out, const struct layout *l, double y)
     text_fini(&time);
 }
 
-/* What tones and marks mean; returns where it ends. */
+/* What tones and marks mean, in no number's colour; returns where it ends. */
 static double add_keys(struct text *out, const struct layout *l, double y, double width)
 {
     static const char *const styles[] = {"e", "e", "e", "xe"};
+    const struct colour grey = {225, 225, 225};
     struct svg_key keys[KEYS_MAX + 1];
     struct text names[KEYS_MAX];
     size_t n = l->lanes->nkeys < KEYS_MAX ? l->lanes->nkeys : KEYS_MAX;
@@ -162,7 +186,7 @@ static double add_keys(struct text *out, const struct layout *l, double y, doubl
         text_init(&names[i]);
         text_addf(&names[i], "%c %s", key->mark, key->desc);
         keys[i] =
-            (struct svg_key){text_get(&names[i]), toned(0, key->tone), styles[key->tone], false};
+            (struct svg_key){text_get(&names[i]), toned(grey, key->tone), styles[key->tone], false};
     }
     keys[n] = (struct svg_key){"idle", {0, 0, 0}, "i", false};
     y = svg_keys(out, l->left, y, width - l->left, keys, n + 1);

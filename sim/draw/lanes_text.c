@@ -15,7 +15,8 @@
 #include "base/wrap.h"
 #include "draw/colour.h"
 
-#define BANDS_MAX 4     /* with labels; what needs more is drawn without */
+#define LINES_MAX 48    /* of all bands with labels; what needs more is drawn without */
+#define BANDS_MIN 4     /* that may be, of however many lanes */
 #define COLUMNS_MIN 20  /* of a band, however narrow the screen */
 #define TICK_COLUMNS 10 /* between marks of the axis, at least */
 
@@ -58,6 +59,13 @@ static double scale_for_labels(const struct lanes *lanes, size_t spare)
     return scale;
 }
 
+static size_t bands_max(const struct lanes *lanes)
+{
+    size_t bands = LINES_MAX / ((size_t)lanes->nlanes + 2);
+
+    return bands > BANDS_MIN ? bands : BANDS_MIN;
+}
+
 static void lay_out(struct layout *l)
 {
     double end = lanes_end(l->lanes), wide;
@@ -67,7 +75,7 @@ static void lay_out(struct layout *l)
             l->label = strlen(l->lanes->names[i]) + 2;
     l->band = l->style->width > l->label + COLUMNS_MIN ? l->style->width - l->label : COLUMNS_MIN;
     l->scale = scale_for_labels(l->lanes, 0);
-    l->letters = end * l->scale > (double)(l->band * BANDS_MAX);
+    l->letters = end * l->scale > (double)(l->band * bands_max(l->lanes));
     if (l->letters)
         l->scale = (double)l->band / end;
     wide = scale_for_labels(l->lanes, 1);

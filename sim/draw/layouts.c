@@ -3,6 +3,7 @@
 
 #include "draw/layouts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,16 +109,45 @@ static int add_mesh(struct figure *f, const struct shd_mesh *mesh, struct shd_er
     return status;
 }
 
-/* Fill in the device ids; `groups` NULL: a colour for each, else for each group. */
+#define COLOURS_MAX 16 /* that are told apart in one drawing */
+
+/* The axis by whose places devices have colours where there are too many for one each: the first
+ * that is not too long; -1: one each, -2: none. */
+static int colour_axis(const struct shd_mesh *mesh)
+{
+    size_t n = shd_mesh_naxes(mesh);
+
+    if (shd_mesh_size(mesh) <= COLOURS_MAX)
+        return -1;
+    for (size_t a = 0; a < n; a++)
+        if (shd_mesh_axis_size(mesh, a) > 1 && shd_mesh_axis_size(mesh, a) <= COLOURS_MAX)
+            return (int)a;
+    return -2;
+}
+
+static int32_t colour_at(const struct shd_mesh *mesh, int axis, int32_t position)
+{
+    int32_t stride = 1;
+
+    if (axis < 0)
+        return axis == -1 ? position : FIGURE_PLAIN;
+    for (size_t a = shd_mesh_naxes(mesh); a-- > (size_t)axis + 1;)
+        stride *= shd_mesh_axis_size(mesh, a);
+    return position / stride % shd_mesh_axis_size(mesh, (size_t)axis);
+}
+
+/* Fill in the device ids; `groups` NULL: in the colours of colour_at(), else of the groups. */
 static int fill_mesh(struct figure *f, const struct shd_mesh *mesh, const struct shd_groups *groups,
                      struct shd_error *err)
 {
     struct box box = {.rank = (uint32_t)shd_mesh_naxes(mesh)};
+    int axis = colour_axis(mesh);
 
     for (uint32_t a = 0; a < box.rank; a++)
         box.extent[a] = shd_mesh_axis_size(mesh, a);
     for (int32_t p = 0; p < shd_mesh_size(mesh) && !f->failed; p++) {
-        int32_t group = groups ? shd_groups_find(groups, p) : p, id = shd_mesh_device_id(mesh, p);
+        int32_t group = groups ? shd_groups_find(groups, p) : colour_at(mesh, axis, p);
+        int32_t id = shd_mesh_device_id(mesh, p);
 
         figure_add_part(f, cell_at(f, &box, p), group,
                         groups ? figure_print(f, "%d g%d", (int)id, (int)group)
@@ -143,6 +173,9 @@ int layouts_mesh(struct figure *out, const struct shd_mesh *mesh, struct shd_err
                               plural(shd_mesh_size(mesh)));
     if (shd_mesh_naxes(mesh) > 1)
         figure_add_note(out, "Device ids are row-major: the last axis varies fastest.");
+    if (colour_axis(mesh) >= 0)
+        figure_add_note(out, figure_print(out, "Colours are places along %s.",
+                                          shd_mesh_axis_name(mesh, (size_t)colour_axis(mesh))));
     return fill_mesh(out, mesh, NULL, err);
 }
 
@@ -271,9 +304,24 @@ static void title_sharding(struct figure *f, const struct blocks *b, const int64
     shd_sharding_print(b->sharding, layout, sizeof layout);
     shd_mesh_print(b->sharding->mesh, mesh, sizeof mesh);
     f->title = figure_print(f, "array %s as %s on mesh %s", whole, layout, mesh);
-    figure_add_note(f, figure_print(f, "%lld block%s of %s, each on %d device%s%s.",
-                                    (long long)nblocks, plural(nblocks), shard, (int)nholders,
-                                    plural(nholders), nholders > 1 ? " (replicas)" : ""));
+    figure_add_note(
+        f, figure_print(f, "%lld block%s of %s, each on %d device%s%s, whose id%s in its cell.",
+                        (long long)nblocks, plural(nblocks), shard, (int)nholders, plural(nholders),
+                        nholders > 1 ? " (replicas)" : "", nholders > 1 ? "s are" : " is"));
+}
+
+#define RATIO_MAX 3.0 /* of an array's sides in a drawing */
+
+/* An array is as high and as wide as its extents are, however it is sharded. */
+static void shape_grids(struct figure *f, const int64_t *shape, uint32_t rank)
+{
+    double ratio;
+
+    if (rank < 2 || shape[rank - 2] == 0 || shape[rank - 1] == 0)
+        return;
+    ratio = (double)shape[rank - 2] / (double)shape[rank - 1];
+    for (size_t g = 0; g < f->ngrids; g++)
+        f->grids[g].ratio = fmin(fmax(ratio, 1 / RATIO_MAX), RATIO_MAX);
 }
 
 int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, const int64_t *shape,
@@ -295,6 +343,7 @@ int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, co
     if (status != SHD_OK)
         return status;
     add_grids(out, &b.box, titles, block_label, &b);
+    shape_grids(out, shape, b.box.rank);
     sorted = by_block(&b, nblocks, &begins);
     for (int64_t k = 0; sorted && k < nblocks && !out->failed; k++) {
         int32_t end = k + 1 < nblocks ? begins[k + 1] : ndevices;
@@ -375,10 +424,12 @@ int layouts_bytes(struct figure *out, const struct layouts_table *table, struct 
         out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
         for (uint32_t c = 0; c < table->ncolumns; c++) {
             uint128 bytes = table->bytes[(size_t)r * table->ncolumns + c];
+            char size[UNITS_TEXT_MAX];
 
             out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
-            figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
-                            bytes ? figure_print(out, "%s", UINT128_DIGITS(bytes)) : "");
+            figure_add_part(
+                out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
+                bytes ? figure_print(out, "%s", units_print_bytes(size, sizeof size, bytes)) : "");
         }
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;

@@ -1,7 +1,8 @@
 /* points.h - a drawing of points in a plane: named ones, a line through some, bands.
  *
- * Axes begin at 0, or are logarithmic, by powers of two or ten.  A point's name stands beside it
- * where there is room; the notes below have what the picture does not say.
+ * Axes begin at 0, or are logarithmic, by powers of two or ten.  A point that has a name has a
+ * number beside it, and the name stands with the number below the chart; named points at one place
+ * have one number.  The notes below have what the picture does not say.
  *
  * Thread class: pure function.
  *
@@ -31,7 +32,7 @@ struct points_axis {
     bool decades; /* of a logarithmic axis: ruled by powers of ten, not of two */
 };
 
-/* A straight line between two places, with a name above its end. */
+/* A straight line between two places, with a name above its end; above the middle of a slope. */
 struct points_roof {
     double x[2], y[2];
     const char *name; /* "": none */

@@ -17,7 +17,11 @@
 #define CHART_WIDTH (SVG_ROOM - LEFT - 24)
 #define CHART_HEIGHT 350
 #define NAMES_MAX 64
-#define APART_LINES 12
+#define SAME_PLACE 9  /* named points that are no farther apart have one number */
+#define NDIRECTIONS 8 /* of a number from its point */
+#define NUMBER_HEIGHT 10
+#define LINE_SAMPLES 64 /* of a line, which numbers keep clear of */
+#define LEGEND_GAP 20
 #define COLOURS_MAX 8
 #define NTICKS 5
 
@@ -46,11 +50,29 @@ static double tick_of(const struct points_axis *axis)
     return least <= ten ? ten : least <= 2 * ten ? 2 * ten : least <= 5 * ten ? 5 * ten : 10 * ten;
 }
 
+static bool axis_is_by_two(const struct points_axis *axis)
+{
+    return axis->logarithmic && !axis->decades;
+}
+
+/* Powers of two exactly: "64Ki". */
+static void print_doubled(char *label, size_t size, double value)
+{
+    static const char units[] = "KMGTPE";
+    int unit = -1;
+
+    for (; value >= 1024 && unit < 5; unit++)
+        value /= 1024;
+    snprintf(label, size, "%.6g%ci", value, units[unit]);
+}
+
 static void rule_at(const struct points *p, double value, bool across, struct text *out)
 {
     char label[32];
 
-    if (value >= 1e6)
+    if (axis_is_by_two(across ? &p->y : &p->x) && value >= 1e4)
+        print_doubled(label, sizeof label, value);
+    else if (value >= 1e6)
         snprintf(label, sizeof label, "%.3gM", value / 1e6);
     else if (value >= 1e4)
         snprintf(label, sizeof label, "%.3gk", value / 1e3);
@@ -128,10 +150,15 @@ static void draw_ideal(const struct points *p, struct text *out)
               x_of(p, a->x), y_of(p, a->y), x_of(p, b->x), y_of(p, a->y * b->x / a->x));
 }
 
+static double radius_of(const struct points_point *point)
+{
+    return point->radius > 0 ? point->radius : point->marked ? 4.5 : 3;
+}
+
 static void draw_point(const struct points *p, const struct points_point *point, struct text *out)
 {
     struct colour c = colour_line(point->colour);
-    double radius = point->radius > 0 ? point->radius : point->marked ? 4.5 : 3;
+    double radius = radius_of(point);
 
     text_addf(out, "<circle class=\"k\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", x_of(p, point->x),
               y_of(p, point->y), radius);
@@ -142,14 +169,36 @@ static void draw_point(const struct points *p, const struct points_point *point,
     text_add(out, point->radius > 0 ? " fill-opacity=\".6\"/>\n" : "/>\n");
 }
 
+/* A line of text in the chart. */
+struct box {
+    double x, y, width, height; /* its corner above, to the left */
+};
+
+static struct box roof_box(const struct points *p, const struct points_roof *roof)
+{
+    double x = x_of(p, roof->x[1]), y = y_of(p, roof->y[1]);
+    double width = svg_length(roof->name, SVG_CHAR_WIDTH), rise = y - y_of(p, roof->y[0]);
+
+    if (fabs(rise) > 1) { /* left of the middle, where nothing is above the roof */
+        double left = x_of(p, roof->x[0]), part;
+
+        x = fmax((left + x) / 2, LEFT + width + 12);
+        part = (x - left) / (x_of(p, roof->x[1]) - left);
+        y = y_of(p, roof->y[0]) + fmin(part, 1) * rise;
+        x -= 8;
+    }
+    return (struct box){x - width, y - 7 - NUMBER_HEIGHT, width, NUMBER_HEIGHT};
+}
+
 static void draw_roofs(const struct points *p, struct text *out)
 {
     for (size_t i = 0; i < p->nroofs; i++) {
         const struct points_roof *roof = &p->roofs[i];
+        struct box box = roof_box(p, roof);
 
         text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x_of(p, roof->x[0]),
                   y_of(p, roof->y[0]), x_of(p, roof->x[1]), y_of(p, roof->y[1]));
-        svg_text(out, x_of(p, roof->x[1]), y_of(p, roof->y[1]) - 7, "l", "end", roof->name);
+        svg_text(out, box.x, box.y + box.height, "l", "start", roof->name);
     }
 }
 
@@ -164,61 +213,182 @@ static double draw_keys(const struct points *p, double y, struct text *out)
     return svg_keys(out, LEFT, y, CHART_WIDTH, keys, n);
 }
 
-struct box {
-    double x, y, width; /* of a line of text, whose foot y is */
+/* ---- numbers of named points ---- */
+
+struct numbers {
+    const struct points *points;
+    size_t of[NAMES_MAX]; /* points that have names */
+    int number[NAMES_MAX];
+    size_t n;
+    struct box placed[2 * NAMES_MAX]; /* what is written in the chart */
+    size_t nplaced;
 };
 
-static bool is_clear(const struct box *placed, size_t n, const struct box *b)
+static void number_points(struct numbers *out, const struct points *p)
 {
-    for (size_t i = 0; i < n; i++)
-        if (fabs(placed[i].y - b->y) < SVG_LINE_HEIGHT && b->x < placed[i].x + placed[i].width &&
-            placed[i].x < b->x + b->width)
-            return false;
-    return true;
+    int next = 1;
+
+    *out = (struct numbers){.points = p};
+    for (size_t i = 0; i < p->npoints && out->n < NAMES_MAX; i++) {
+        const struct points_point *a = &p->points[i];
+        int number = 0;
+
+        if (!a->name)
+            continue;
+        for (size_t k = 0; k < out->n && number == 0; k++) {
+            const struct points_point *b = &p->points[out->of[k]];
+
+            if (hypot(x_of(p, a->x) - x_of(p, b->x), y_of(p, a->y) - y_of(p, b->y)) <= SAME_PLACE)
+                number = out->number[k];
+        }
+        out->of[out->n] = i;
+        out->number[out->n++] = number > 0 ? number : next++;
+    }
 }
 
-/* A line below the point on which a name has room, of so many; false: there is none. */
-static bool find_room(const struct box *placed, size_t n, struct box *box, double y, int lines)
+static bool is_in(const struct box *b, double x, double y, double room)
 {
-    for (int line = 0; line <= lines; line++) {
-        box->y = line == 0 ? y - 7 : y + 17 + (line - 1) * SVG_LINE_HEIGHT;
-        if (box->y <= TOP + CHART_HEIGHT - 2 && is_clear(placed, n, box))
+    return x > b->x - room && x < b->x + b->width + room && y > b->y - room &&
+           y < b->y + b->height + room;
+}
+
+static bool crosses(const struct box *b, double x1, double y1, double x2, double y2)
+{
+    for (int i = 0; i <= LINE_SAMPLES; i++) {
+        double part = (double)i / LINE_SAMPLES;
+
+        if (is_in(b, x1 + part * (x2 - x1), y1 + part * (y2 - y1), 1))
             return true;
     }
     return false;
 }
 
-/* A name stands above its point, or below where that is taken, towards the middle of the chart; of
- * points that stand apart also further below, with a line to it.  Where all is taken it is left
- * out. */
-static void draw_names(const struct points *p, struct text *out)
+/* Whether the line through the points that are marked goes through a box. */
+static bool is_on_line(const struct points *p, const struct box *b)
 {
-    struct box placed[NAMES_MAX];
-    size_t n = 0;
+    const struct points_point *last = NULL;
 
-    for (size_t i = 0; i < p->nroofs && n < NAMES_MAX; i++) {
-        double width = svg_length(p->roofs[i].name, SVG_CHAR_WIDTH);
-
-        placed[n++] =
-            (struct box){x_of(p, p->roofs[i].x[1]) - width, y_of(p, p->roofs[i].y[1]) - 7, width};
-    }
-    for (size_t i = 0; i < p->npoints && n < NAMES_MAX; i++) {
+    for (size_t i = 0; i < p->npoints && p->ncolours == 0; i++) {
         const struct points_point *point = &p->points[i];
-        double width = point->name ? svg_length(point->name, SVG_CHAR_WIDTH) : 0;
         double x = x_of(p, point->x), y = y_of(p, point->y);
-        double beside = fmax(8, point->radius + 3);
-        bool right = x + beside + width <= LEFT + CHART_WIDTH;
-        struct box box = {right ? x + beside : x - beside - width, y, width};
 
-        if (!point->name || !find_room(placed, n, &box, y, p->ncolours > 0 ? APART_LINES : 1))
+        if (!point->marked)
             continue;
-        if (box.y > y + 17 + SVG_LINE_HEIGHT / 2.0)
-            text_addf(out, "<path class=\"g\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
-                      right ? box.x - 2 : box.x + width + 2, box.y - 4);
-        svg_text(out, right ? box.x : box.x + width, box.y, "l", right ? "start" : "end",
-                 point->name);
-        placed[n++] = box;
+        if (last && p->steps &&
+            (crosses(b, x_of(p, last->x), y_of(p, last->y), x, y_of(p, last->y)) ||
+             crosses(b, x, y_of(p, last->y), x, y)))
+            return true;
+        last = point;
     }
+    return false;
+}
+
+/* Whether a number may stand there: in the chart, and on nothing else. */
+static bool is_clear(const struct numbers *n, const struct box *b)
+{
+    const struct points *p = n->points;
+
+    if (b->x < LEFT || b->x + b->width > LEFT + CHART_WIDTH || b->y < TOP ||
+        b->y + b->height > TOP + CHART_HEIGHT || is_on_line(p, b))
+        return false;
+    for (size_t i = 0; i < n->nplaced; i++) {
+        const struct box *o = &n->placed[i];
+
+        if (b->x < o->x + o->width + 2 && o->x < b->x + b->width + 2 &&
+            b->y < o->y + o->height + 2 && o->y < b->y + b->height + 2)
+            return false;
+    }
+    for (size_t i = 0; i < p->npoints; i++)
+        if (is_in(b, x_of(p, p->points[i].x), y_of(p, p->points[i].y), radius_of(&p->points[i])))
+            return false;
+    for (size_t i = 0; i < p->nroofs; i++)
+        if (crosses(b, x_of(p, p->roofs[i].x[0]), y_of(p, p->roofs[i].y[0]),
+                    x_of(p, p->roofs[i].x[1]), y_of(p, p->roofs[i].y[1])))
+            return false;
+    return true;
+}
+
+/* A place around a point, the nearest that is clear, below and left first, where a front has
+ * nothing. */
+static struct box find_place(const struct numbers *n, const struct points_point *point,
+                             double width)
+{
+    static const double across[NDIRECTIONS] = {-1, 0, -1, 1, 1, 0, -1, 1};
+    static const double down[NDIRECTIONS] = {1, 1, 0, 0, -1, -1, -1, 1};
+    double x = x_of(n->points, point->x), y = y_of(n->points, point->y);
+    double least = radius_of(point) + 2, most = least + 60;
+    struct box box = {x + least, y - NUMBER_HEIGHT - least, width, NUMBER_HEIGHT};
+
+    for (double away = least; away <= most; away += 4)
+        for (int d = 0; d < NDIRECTIONS; d++) {
+            double side = across[d] != 0 && down[d] != 0 ? away * 0.75 : away;
+            struct box b = {x + across[d] * (side + width / 2) - width / 2,
+                            y + down[d] * (side + NUMBER_HEIGHT / 2.0) - NUMBER_HEIGHT / 2.0, width,
+                            NUMBER_HEIGHT};
+
+            if (is_clear(n, &b))
+                return b;
+        }
+    return box;
+}
+
+static void draw_number(struct numbers *n, const struct points_point *point, int number,
+                        struct text *out)
+{
+    double x = x_of(n->points, point->x), y = y_of(n->points, point->y);
+    double middle_x, middle_y;
+    char label[16];
+    struct box b;
+
+    snprintf(label, sizeof label, "%d", number);
+    b = find_place(n, point, svg_length(label, SVG_CHAR_WIDTH));
+    middle_x = b.x + b.width / 2;
+    middle_y = b.y + b.height / 2;
+    if (hypot(middle_x - x, middle_y - y) > radius_of(point) + 2 * NUMBER_HEIGHT)
+        text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
+                  middle_x + (x - middle_x) * 0.25, middle_y + (y - middle_y) * 0.25);
+    svg_text(out, b.x, b.y + b.height, "v", "start", label);
+    if (n->nplaced < 2 * NAMES_MAX)
+        n->placed[n->nplaced++] = b;
+}
+
+static void draw_numbers(struct numbers *n, struct text *out)
+{
+    const struct points *p = n->points;
+    int drawn = 0;
+
+    for (size_t i = 0; i < p->nroofs && n->nplaced < NAMES_MAX; i++)
+        n->placed[n->nplaced++] = roof_box(p, &p->roofs[i]);
+    for (size_t k = 0; k < n->n; k++)
+        if (n->number[k] > drawn) {
+            draw_number(n, &p->points[n->of[k]], n->number[k], out);
+            drawn = n->number[k];
+        }
+}
+
+/* Which name has which number, in columns; returns where it ends. */
+static double draw_legend(const struct numbers *n, double y, struct text *out)
+{
+    double longest = 0, width;
+    size_t ncolumns, nrows;
+    char number[16];
+
+    for (size_t k = 0; k < n->n; k++)
+        longest = fmax(longest, svg_length(n->points->points[n->of[k]].name, SVG_CHAR_WIDTH));
+    if (n->n == 0)
+        return y;
+    width = longest + 3 * SVG_CHAR_WIDTH + LEGEND_GAP;
+    ncolumns = (size_t)fmax(1, floor((SVG_ROOM + LEGEND_GAP) / width));
+    nrows = (n->n + ncolumns - 1) / ncolumns;
+    for (size_t k = 0; k < n->n; k++) {
+        double x = (double)(k / nrows) * width;
+        double down = y + (double)(k % nrows + 1) * SVG_LINE_HEIGHT;
+
+        snprintf(number, sizeof number, "%d", n->number[k]);
+        svg_text(out, x + 2 * SVG_CHAR_WIDTH, down, "v", "end", number);
+        svg_text(out, x + 3 * SVG_CHAR_WIDTH, down, "l", "start", n->points->points[n->of[k]].name);
+    }
+    return y + (double)nrows * SVG_LINE_HEIGHT + 5;
 }
 
 void points_draw_svg(const struct points *p, struct text *out)
@@ -226,6 +396,7 @@ void points_draw_svg(const struct points *p, struct text *out)
     const struct svg_page page = {p->title, p->notes, p->nnotes};
     double height = TOP + CHART_HEIGHT + 2.5 * SVG_LINE_HEIGHT;
     struct text body = TEXT_INIT;
+    struct numbers numbers;
 
     draw_frame(p, &body);
     if (p->ideal && p->npoints > 1)
@@ -235,9 +406,11 @@ void points_draw_svg(const struct points *p, struct text *out)
         draw_line(p, &body);
     for (size_t i = 0; i < p->npoints; i++)
         draw_point(p, &p->points[i], &body);
-    draw_names(p, &body);
+    number_points(&numbers, p);
+    draw_numbers(&numbers, &body);
     if (p->ncolours > 0)
         height = draw_keys(p, height - SVG_LINE_HEIGHT / 2.0, &body);
+    height = draw_legend(&numbers, height, &body);
     svg_page(out, &page, &body, SVG_ROOM, height);
     text_fini(&body);
 }

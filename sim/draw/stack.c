@@ -55,6 +55,76 @@ size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns)
     return best;
 }
 
+/* ---- what is told on the axis ---- */
+
+static double place_of(const struct stack *stack, size_t span, double width)
+{
+    return (double)stack->spans[span].from * width / (double)stack->nmoments;
+}
+
+static bool is_told(const struct stack *stack, const struct stack_labels *labels, size_t span)
+{
+    return span % labels->every == 0 || span + 1 == stack->nspans;
+}
+
+const char *stack_label(const struct stack *stack, const struct stack_labels *labels, size_t span)
+{
+    if (!is_told(stack, labels, span))
+        return "";
+    return labels->marks ? stack->spans[span].mark : stack->spans[span].name;
+}
+
+bool stack_label_is_before(const struct stack *stack, const char *label, size_t span, double width)
+{
+    double at = place_of(stack, span, width), length = (double)strlen(label) + 1;
+
+    return at + length > width && at >= length;
+}
+
+/* Whether no label runs into another. */
+static bool has_room(const struct stack *stack, const struct stack_labels *labels, double width)
+{
+    double free = 0;
+
+    for (size_t s = 0; s < stack->nspans; s++) {
+        const char *label = stack_label(stack, labels, s);
+        double length = (double)strlen(label) + 1, at = place_of(stack, s, width);
+        bool before = stack_label_is_before(stack, label, s, width);
+
+        if (!*label)
+            continue;
+        if ((before ? at - length : at) < free)
+            return false;
+        free = before ? at : at + length;
+    }
+    return true;
+}
+
+struct stack_labels stack_labels_for(const struct stack *stack, double width)
+{
+    struct stack_labels labels = {false, 1};
+
+    if (has_room(stack, &labels, width))
+        return labels;
+    labels.marks = true;
+    /* Odd, so that of spans that take turns both are told. */
+    while (labels.every < stack->nspans && !has_room(stack, &labels, width))
+        labels.every += 2;
+    return labels;
+}
+
+void stack_add_across(struct text *out, const struct stack *stack,
+                      const struct stack_labels *labels)
+{
+    text_add(out, stack->across);
+    if (labels->marks)
+        text_addf(out, "; %s", stack->marks);
+    if (labels->every > 1)
+        text_addf(out, "; one in %zu is named", labels->every);
+}
+
+/* ---- the terminal ---- */
+
 /* How the drawing lies on the terminal. */
 struct layout {
     const struct stack *stack;
@@ -103,21 +173,37 @@ static void add_row(struct text *out, const struct layout *l, size_t row)
     text_add(out, "\n");
 }
 
-/* The names of spans below where they begin, as far as there is room. */
-static void add_spans(struct text *out, const struct layout *l)
+/* What is told of spans, below where they begin. */
+static void add_spans(struct text *out, const struct layout *l, const struct stack_labels *labels)
 {
-    size_t begin = out->length, free = 0;
+    const struct stack *stack = l->stack;
+    size_t begin = out->length;
 
-    for (size_t s = 0; s < l->stack->nspans; s++) {
-        size_t at = l->stack->spans[s].from * l->ncolumns / l->stack->nmoments;
+    for (size_t s = 0; s < stack->nspans; s++) {
+        const char *label = stack_label(stack, labels, s);
+        size_t at = (size_t)place_of(stack, s, (double)l->ncolumns);
 
-        if (at < free || at + strlen(l->stack->spans[s].name) + 1 > l->ncolumns + 1)
+        if (!*label)
             continue;
-        text_pad(out, begin, LABEL_COLUMNS + at);
-        text_addf(out, "|%s", l->stack->spans[s].name);
-        free = at + strlen(l->stack->spans[s].name) + 2;
+        if (stack_label_is_before(stack, label, s, (double)l->ncolumns)) {
+            text_pad(out, begin, LABEL_COLUMNS + at - strlen(label));
+            text_addf(out, "%s|", label);
+        } else {
+            text_pad(out, begin, LABEL_COLUMNS + at);
+            text_addf(out, "|%s", label);
+        }
     }
     text_add(out, "\n");
+}
+
+static void add_across(struct text *out, const struct layout *l, const struct stack_labels *labels)
+{
+    struct text across = TEXT_INIT;
+
+    stack_add_across(&across, l->stack, labels);
+    wrap_add(out, l->style->width, 0, 0, text_get(&across));
+    out->failed |= across.failed;
+    text_fini(&across);
 }
 
 static void add_keys(struct text *out, const struct layout *l)
@@ -135,6 +221,7 @@ static void add_keys(struct text *out, const struct layout *l)
 void stack_draw_text(const struct stack *stack, const struct figure_style *style, struct text *out)
 {
     struct layout l = {stack, style, COLUMNS_MIN, stack_top(stack)};
+    struct stack_labels labels;
 
     wrap_add(out, style->width, 0, 0, stack->title);
     if (style->width > LABEL_COLUMNS + COLUMNS_MIN)
@@ -145,7 +232,9 @@ void stack_draw_text(const struct stack *stack, const struct figure_style *style
         text_add(out, "\n");
         for (size_t row = 0; row < ROWS; row++)
             add_row(out, &l, row);
-        add_spans(out, &l);
+        labels = stack_labels_for(stack, (double)l.ncolumns);
+        add_spans(out, &l, &labels);
+        add_across(out, &l, &labels);
         text_add(out, "\n");
         add_keys(out, &l);
     }

@@ -10,6 +10,7 @@
 #ifndef DRAW_STACK_H
 #define DRAW_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/text.h"
@@ -27,6 +28,7 @@ struct stack_kind {
 struct stack_span {
     size_t from;
     const char *name;
+    const char *mark; /* in its place where there is no room for all names */
 };
 
 /* All pointers are the caller's. */
@@ -38,6 +40,8 @@ struct stack {
     size_t nmoments;
     const struct stack_span *spans; /* by `from`, the first from 0 */
     size_t nspans;
+    const char *across;       /* what goes from left to right: a sentence below the axis */
+    const char *marks;        /* what marks of spans mean, where there are some */
     uint128 limit_bytes;      /* a line in the picture, where it is not far above all; 0: none */
     uint128 top_bytes;        /* where the scale ends, at least the most; 0: as is best */
     const char *const *notes; /* sentences below the drawing */
@@ -53,6 +57,24 @@ uint128 stack_total(const struct stack *stack, size_t moment);
 /* The moment that stands for column `column` of `ncolumns`; there are at most as many columns as
  * moments. */
 size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns);
+
+/* How spans are told on an axis of a width in characters: by names, else by marks; of more than
+ * there is room for each so many, so that what is told is regular, and the last. */
+struct stack_labels {
+    bool marks;
+    size_t every;
+};
+struct stack_labels stack_labels_for(const struct stack *stack, double width);
+
+/* What is told of a span, "" if nothing is. */
+const char *stack_label(const struct stack *stack, const struct stack_labels *labels, size_t span);
+
+/* Whether a label stands before its moment, for there is no room behind it on the axis. */
+bool stack_label_is_before(const struct stack *stack, const char *label, size_t span, double width);
+
+/* The sentence below the axis. */
+void stack_add_across(struct text *out, const struct stack *stack,
+                      const struct stack_labels *labels);
 
 /* Bytes at the highest moment, and where the scale ends. */
 uint128 stack_most(const struct stack *stack);

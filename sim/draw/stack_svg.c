@@ -109,25 +109,33 @@ static void add_ticks(struct text *out, const struct layout *l)
     }
 }
 
+/* A line where a span begins, a long one where it is told which. */
+static void add_span(struct text *out, const struct layout *l, size_t span, const char *label)
+{
+    const struct stack *stack = l->stack;
+    double x =
+        LABEL_WIDTH + CHART_WIDTH * (double)stack->spans[span].from / (double)stack->nmoments;
+    bool before = stack_label_is_before(stack, label, span, CHART_WIDTH / SVG_CHAR_WIDTH);
+
+    text_addf(out, "<path class=\"b\" d=\"M%.1f %dv%d\"/>\n", x, LABEL_ROOM,
+              CHART_HEIGHT + (*label ? SVG_LINE_HEIGHT : SVG_LINE_HEIGHT / 3));
+    svg_text(out, before ? x - 3 : x + 3, LABEL_ROOM + CHART_HEIGHT + SVG_LINE_HEIGHT - 2, "l",
+             before ? "end" : "start", label);
+}
+
+/* What goes across, below what is told of spans. */
 static void add_spans(struct text *out, const struct layout *l)
 {
-    double free = 0, bottom = LABEL_ROOM + CHART_HEIGHT;
+    struct stack_labels labels = stack_labels_for(l->stack, CHART_WIDTH / SVG_CHAR_WIDTH);
+    struct text across = TEXT_INIT;
 
-    for (size_t s = 0; s < l->stack->nspans; s++) {
-        const struct stack_span *span = &l->stack->spans[s];
-        double x = LABEL_WIDTH + CHART_WIDTH * (double)span->from / (double)l->stack->nmoments;
-        double end = x + 4 + svg_length(span->name, SVG_CHAR_WIDTH);
-
-        if (x < free)
-            continue;
-        text_addf(out, "<path class=\"b\" d=\"M%.1f %dv%d\"/>\n", x, LABEL_ROOM,
-                  CHART_HEIGHT + SVG_LINE_HEIGHT);
-        if (end <= LABEL_WIDTH + CHART_WIDTH)
-            svg_text(out, x + 4, bottom + SVG_LINE_HEIGHT, "l", "start", span->name);
-        else if (x - (end - x) > free)
-            svg_text(out, x - 4, bottom + SVG_LINE_HEIGHT, "l", "end", span->name);
-        free = end + 4;
-    }
+    for (size_t s = 0; s < l->stack->nspans; s++)
+        add_span(out, l, s, stack_label(l->stack, &labels, s));
+    stack_add_across(&across, l->stack, &labels);
+    svg_text(out, LABEL_WIDTH, LABEL_ROOM + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT, "n", "start",
+             text_get(&across));
+    out->failed |= across.failed;
+    text_fini(&across);
 }
 
 /* The column with the most bytes. */
@@ -196,7 +204,7 @@ void stack_draw_svg(const struct stack *stack, struct text *out)
                 add_kind(&body, &l, k);
         add_labels(&body, &l);
     }
-    height = add_keys(&body, stack, LABEL_ROOM + CHART_HEIGHT + 1.5 * SVG_LINE_HEIGHT);
+    height = add_keys(&body, stack, LABEL_ROOM + CHART_HEIGHT + 2.5 * SVG_LINE_HEIGHT);
     svg_page(out, &page, &body, SVG_ROOM, height);
     text_fini(&body);
 }

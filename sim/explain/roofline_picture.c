@@ -14,12 +14,13 @@
 #include "explain/roofline_table.h"
 
 #define TERA 1e12
-#define NAMED_MAX 12 /* ops that have their names, those that take longest */
+#define NAMED_MAX 20 /* ops that have their names, those that take longest */
 #define RADIUS_LEAST 3.0
 #define RADIUS_MOST 11.0 /* of the ops that take most of the time; areas are shares of it */
 #define INTENSITY_LEAST                                                                      \
     0.1                 /* flops a byte: what does fewer does next to nothing but move bytes \
                          */
+#define AGAIN 3         /* the colour of what is computed again, behind those of phases */
 #define RATE_LEAST 1e-6 /* of the fastest op: what is slower is not shown */
 
 struct drawing {
@@ -30,7 +31,7 @@ struct drawing {
     double shown_s;
     double fastest; /* op, in flops a second */
     struct points_roof roofs[SHD_NDTYPES + 1];
-    struct text roof_names[SHD_NDTYPES];
+    struct text roof_names[SHD_NDTYPES + 1];
     size_t nroofs;
     struct points_axis x, y;
 };
@@ -78,10 +79,11 @@ static void add_points(struct drawing *d)
             .x = line->work.flops / line->work.bytes,
             .y = line->work.flops / line->seconds / TERA,
             .marked = true,
-            .colour = op->phase,
+            .colour = op->again ? AGAIN : op->phase,
             .radius = fmax(RADIUS_MOST * sqrt(seconds / longest), RADIUS_LEAST)};
         if (d->n < NAMED_MAX) {
             roofline_add_name(&d->names[d->n], op);
+            text_add(&d->names[d->n], op->again ? " again" : "");
             point->name = text_get(&d->names[d->n]);
         }
         d->n++;
@@ -141,13 +143,17 @@ static void fit_roofs(struct drawing *d, double peak)
 
     for (size_t i = 0; i < d->nroofs; i++)
         d->roofs[i].x[1] = d->x.high;
-    d->roofs[d->nroofs++] = (struct points_roof){
-        .x = {from, peak / bytes_per_s}, .y = {from * bytes_per_s, peak}, .name = ""};
+    text_addf(&d->roof_names[SHD_NDTYPES], "memory %.4g GB/s",
+              d->table->seconds.hardware->memory_bytes_per_s * 1e-9);
+    d->roofs[d->nroofs++] = (struct points_roof){.x = {from, peak / bytes_per_s},
+                                                 .y = {from * bytes_per_s, peak},
+                                                 .name = text_get(&d->roof_names[SHD_NDTYPES])};
 }
 
 static void draw(struct text *out, struct drawing *d, int32_t position)
 {
-    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    static const char *const phases[] = {"forward", "backward",
+                                         "optimizer", [AGAIN] = "forward, done again"};
     const struct hardware *h = d->table->seconds.hardware;
     struct text title = TEXT_INIT, shown = TEXT_INIT;
     const char *notes[2];
@@ -162,8 +168,7 @@ static void draw(struct text *out, struct drawing *d, int32_t position)
                              .notes = notes,
                              .nnotes = 2};
 
-    text_addf(&title, "Ops of device %" PRId32 " under the roofs of %s, memory %.4g GB/s", position,
-              h->name, h->memory_bytes_per_s * 1e-9);
+    text_addf(&title, "Ops of device %" PRId32 " under the roofs of %s", position, h->name);
     text_addf(
         &shown,
         "Shown: %.1f %% of the time of all ops; the rest is transfers between devices, and ops of "
@@ -183,7 +188,7 @@ static void drawing_fini(struct drawing *d)
 {
     for (size_t i = 0; d->names && i < NAMED_MAX; i++)
         text_fini(&d->names[i]);
-    for (size_t i = 0; i < SHD_NDTYPES; i++)
+    for (size_t i = 0; i <= SHD_NDTYPES; i++)
         text_fini(&d->roof_names[i]);
     free(d->names);
     free(d->points);
@@ -214,7 +219,7 @@ static int draw_table(struct text *out, const struct roofline_table *table, int3
     }
     for (size_t i = 0; d.names && i < NAMED_MAX; i++)
         out->failed |= d.names[i].failed;
-    for (size_t i = 0; i < SHD_NDTYPES; i++)
+    for (size_t i = 0; i <= SHD_NDTYPES; i++)
         out->failed |= d.roof_names[i].failed;
     drawing_fini(&d);
     return status == SHD_OK && out->failed

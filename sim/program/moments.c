@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const enum program_use program_use_order[PROGRAM_NUSES] = {
+    PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
+    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+
 struct walker {
     struct program_moments *out;
     uint128 uses[PROGRAM_NUSES]; /* now */
@@ -95,6 +99,11 @@ const struct program_moment *program_moments_find(const struct program_moments *
         if (at == first)
             return NULL;
     return &moments->each[moments->when[at]];
+}
+
+bool program_moments_are_of_two(const struct program *program)
+{
+    return program->microbatches > 2 && program->nranks == 1;
 }
 
 uint128 program_moment_bytes(const struct program_moment *moment)

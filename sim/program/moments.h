@@ -10,6 +10,8 @@
 #ifndef PROGRAM_MOMENTS_H
 #define PROGRAM_MOMENTS_H
 
+#include <stdbool.h>
+
 #include "program/program.h"
 
 struct program_moment {
@@ -33,6 +35,13 @@ void program_moments_fini(struct program_moments *moments);
 /* The moment that an op's action for a microbatch is like; NULL: the rank does no such op. */
 const struct program_moment *program_moments_find(const struct program_moments *moments,
                                                   uint32_t op, uint32_t microbatch);
+
+/* Whether a step has microbatches that have no moments, for the first two stand for all. */
+bool program_moments_are_of_two(const struct program *program);
+
+/* The order in which uses lie on one another in drawings, the lowest first: from what stays through
+ * a step to what lives an op.  A use's place in it is the number of its colour in all of them. */
+extern const enum program_use program_use_order[PROGRAM_NUSES];
 
 /* All bytes at a moment. */
 uint128 program_moment_bytes(const struct program_moment *moment);

@@ -157,12 +157,10 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c)
 
 /* In this order columns are given their places, as long as there are any. */
 static const enum compare_id first_columns[] = {
-    COMPARE_DEVICES,         COMPARE_MESH,      COMPARE_MICROBATCHES,
-    COMPARE_DEVICE_RECEIVED, COMPARE_PEAK,      COMPARE_FITS,
-    COMPARE_MODELLED,        COMPARE_MFU,       COMPARE_STEP,
-    COMPARE_SPREAD,          COMPARE_VERIFIED,  COMPARE_BUBBLE,
-    COMPARE_EXPERTS,         COMPARE_ATTENTION, COMPARE_EXPOSED,
-    COMPARE_MODELLED_EXPOSED};
+    COMPARE_DEVICES, COMPARE_MESH,      COMPARE_MICROBATCHES, COMPARE_DEVICE_RECEIVED,
+    COMPARE_PEAK,    COMPARE_FITS,      COMPARE_MODELLED,     COMPARE_MFU,
+    COMPARE_STEP,    COMPARE_SPREAD,    COMPARE_VERIFIED,     COMPARE_BUBBLE,
+    COMPARE_EXPERTS, COMPARE_ATTENTION, COMPARE_EXPOSED,      COMPARE_MODELLED_EXPOSED};
 
 /* Whether a column tells strategies apart. */
 static bool differs(const struct compare_rows *rows, size_t c)
@@ -212,6 +210,31 @@ static void choose_deciding(bool *shown, const struct compare_rows *rows, size_t
         width = strlen(compare_columns[c].group);
     *room -= width + 2 < *room ? width + 2 : *room;
     shown[c] = true;
+}
+
+static size_t add_column(size_t order[COMPARE_NCOLUMNS], size_t n, const struct compare_rows *rows,
+                         size_t c)
+{
+    if (c == COMPARE_NCOLUMNS || !compare_is_shown(rows, c))
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if (order[i] == c)
+            return n;
+    order[n] = c;
+    return n + 1;
+}
+
+size_t compare_column_order(size_t order[COMPARE_NCOLUMNS], const struct compare_rows *rows)
+{
+    size_t n = add_column(order, 0, rows, COMPARE_STRATEGY);
+
+    n = add_column(order, n, rows, compare_verdict_column(rows));
+    for (size_t i = 0; i < sizeof first_columns / sizeof first_columns[0]; i++)
+        if (differs(rows, first_columns[i]))
+            n = add_column(order, n, rows, first_columns[i]);
+    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        n = add_column(order, n, rows, c);
+    return n;
 }
 
 /* The columns of a table of so many characters: those that were asked for, or one table's of those

@@ -30,4 +30,9 @@ bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, st
 /* Whether these have a column. */
 bool compare_is_shown(const struct compare_rows *rows, size_t c);
 
+/* The columns that these have, in the order in which a table that is wider than its screen has
+ * them: the strategy, what the verdict rests on, what else tells strategies apart, then the others.
+ * Returns how many there are. */
+size_t compare_column_order(size_t order[COMPARE_NCOLUMNS], const struct compare_rows *rows);
+
 #endif /* REPORT_COMPARE_TEXT_H */

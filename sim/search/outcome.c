@@ -6,11 +6,44 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
+
 bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b)
 {
     double error = a->expected_error > 0 ? a->expected_error : 0;
 
     return fabs(a->step_s - b->step_s) <= error * a->step_s;
+}
+
+/* What is printed of the step and the memory of one of the best, the goal first. */
+static void print_goals(double *goal, double *other, const struct search *s, size_t rank)
+{
+    const struct modelled_figures *f = &s->plans[s->best[rank]].plan.figures;
+    double step = units_printed_seconds(f->step_s);
+    double memory = units_printed_bytes((uint128)f->memory_bytes);
+
+    *goal = s->within_s > 0 ? memory : step;
+    *other = s->within_s > 0 ? step : memory;
+}
+
+size_t outcome_front(size_t *ranks, const struct search *search)
+{
+    double last_goal = 0, least = INFINITY;
+    size_t n = 0;
+
+    for (size_t k = 0; k < search->nbest; k++) {
+        double goal, other;
+
+        print_goals(&goal, &other, search, k);
+        if (other >= least)
+            continue;
+        if (n > 0 && goal <= last_goal) /* it is as good by the goal, and better by the other */
+            n--;
+        ranks[n++] = k;
+        last_goal = goal;
+        least = other;
+    }
+    return n;
 }
 
 /* Of the layouts that differ from the winner in a choice alone, the one of the lowest bound. */

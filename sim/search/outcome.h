@@ -1,7 +1,8 @@
 /* search/outcome.h - what a search comes to: its best layouts, and what the winner costs with one
  * choice changed.
  *
- * Thread class: owned by the search's thread; outcome_tie() and outcome_json() are pure functions.
+ * Thread class: owned by the search's thread; outcome_tie(), outcome_front() and outcome_json() are
+ * pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +34,11 @@ SHD_MUST_CHECK int outcome_find_neighbours(struct search_outcome *outcome, struc
 
 /* Steps that differ by less than the model's error for them are ties. */
 bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b);
+
+/* The front of what was planned: ranks of the best, in their order, each with less memory than all
+ * before it (within a step: with a shorter one), by what is printed of both.  Goes to `ranks`,
+ * which has room for all of the best; returns how many there are. */
+size_t outcome_front(size_t *ranks, const struct search *search);
 
 /* A key "layout" with the choices. */
 void outcome_json_layout(struct json_out *out, const struct layout *layout);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "cost/plan.h"
 #include "report/class_traffic.h"
 #include "view/html.h"
@@ -39,9 +40,12 @@ static void fill(struct heat *h, const uint128 *matrix)
     }
 }
 
+/* By what is printed, so that what reads the same looks the same. */
 static int level_of(const struct heat *h, uint128 bytes)
 {
-    return bytes == 0 ? 0 : 1 + (int)floor((LEVELS - 1) * ((double)bytes / (double)h->most));
+    return bytes == 0 ? 0
+                      : 1 + (int)floor((LEVELS - 1) *
+                                       (units_printed_bytes(bytes) / units_printed_bytes(h->most)));
 }
 
 /* "3", or the first and the last device of several. */

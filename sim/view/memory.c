@@ -4,6 +4,9 @@
  */
 #include "config.h"
 
+#include <math.h>
+
+#include "draw/colour.h"
 #include "program/moments.h"
 #include "view/html.h"
 #include "view/parts.h"
@@ -11,11 +14,7 @@
 #define WIDTH 240 /* columns: of more moments a column is the fullest of its own */
 #define HEIGHT 100
 #define LIMIT_TIMES 3 /* a limit so many times the peak is above the picture */
-
-/* From what stays through a step to what lives an op: the lowest first. */
-static const enum program_use order[PROGRAM_NUSES] = {
-    PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
-    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+#define TICKS_MAX 4   /* there are more than half as many, unless the scale has fewer bytes */
 
 struct film {
     const struct program *program;
@@ -25,7 +24,7 @@ struct film {
     const struct program_moment *columns[WIDTH];
     const struct program_moment *peak;
     uint128 limit;
-    double top; /* of the picture, bytes */
+    double top; /* of the picture, bytes: the same for all ranks */
 };
 
 static void choose_columns(struct film *f)
@@ -45,22 +44,36 @@ static void choose_columns(struct film *f)
     }
 }
 
-static int film_init(struct film *f, const struct result *result, uint32_t rank,
+/* Where the scale of the first ranks ends: a little above the most of any, so that the highest line
+ * is seen. */
+static double top_of(const struct result *result, uint32_t nranks)
+{
+    double most = 0, limit = (double)result->memory_limit_bytes;
+
+    for (uint32_t rank = 0; rank < nranks; rank++) {
+        struct program_memory peak;
+
+        program_memory(&peak, result->record->program, rank);
+        most = fmax(most, (double)peak.peak_bytes);
+    }
+    if (limit > most && limit <= LIMIT_TIMES * most)
+        most = limit;
+    return most > 0 ? 1.04 * most : 1;
+}
+
+static int film_init(struct film *f, const struct result *result, uint32_t rank, double top,
                      struct shd_error *err)
 {
     int status;
 
-    *f = (struct film){
-        .program = result->record->program, .rank = rank, .limit = result->memory_limit_bytes};
+    *f = (struct film){.program = result->record->program,
+                       .rank = rank,
+                       .limit = result->memory_limit_bytes,
+                       .top = top};
     status = program_moments_init(&f->moments, f->program, rank, err);
     if (status != SHD_OK)
         return status;
     choose_columns(f);
-    if (f->peak)
-        f->top = (double)program_moment_bytes(f->peak);
-    if ((double)f->limit > f->top && (double)f->limit <= LIMIT_TIMES * f->top)
-        f->top = (double)f->limit;
-    f->top = f->top > 0 ? 1.04 * f->top : 1; /* so that the highest line is seen */
     return SHD_OK;
 }
 
@@ -75,8 +88,16 @@ static double stacked(const struct film *f, size_t column, int nkinds)
     double bytes = 0;
 
     for (int k = 0; k < nkinds; k++)
-        bytes += (double)f->columns[column]->uses[order[k]];
+        bytes += (double)f->columns[column]->uses[program_use_order[k]];
     return bytes;
+}
+
+/* The colour of a kind, as the picture of `show memory` has it. */
+static void add_colour(struct text *out, int kind)
+{
+    struct colour c = colour_of(kind);
+
+    text_addf(out, "#%02x%02x%02x", c.red, c.green, c.blue);
 }
 
 /* The area of a kind: along its upper edge, then back along its lower. */
@@ -85,20 +106,22 @@ static void print_area(const struct film *f, int kind, struct text *out)
     bool any = false;
 
     for (size_t c = 0; c < f->ncolumns; c++)
-        any |= f->columns[c]->uses[order[kind]] > 0;
+        any |= f->columns[c]->uses[program_use_order[kind]] > 0;
     if (!any)
         return;
-    text_addf(out, "<path class=m%d d=\"M0 %.1f", kind, height_of(f, stacked(f, 0, kind + 1)));
+    text_add(out, "<path fill=\"");
+    add_colour(out, kind);
+    text_addf(out, "\" d=\"M0 %.1f", height_of(f, stacked(f, 0, kind + 1)));
     for (size_t c = 0; c < f->ncolumns; c++)
         text_addf(out, "V%.1fH%zu", height_of(f, stacked(f, c, kind + 1)), c + 1);
     for (size_t c = f->ncolumns; c-- > 0;)
         text_addf(out, "V%.1fH%zu", height_of(f, stacked(f, c, kind)), c);
-    text_addf(out, "Z\"><title>%s</title></path>", program_use_name(order[kind]));
+    text_addf(out, "Z\"><title>%s</title></path>", program_use_name(program_use_order[kind]));
 }
 
-static bool limit_is_seen(const struct film *f)
+static bool limit_is_seen(uint128 limit, double top)
 {
-    return f->limit > 0 && (double)f->limit <= f->top;
+    return limit > 0 && (double)limit <= top;
 }
 
 static void add_peak(const struct film *f, struct text *out)
@@ -113,8 +136,41 @@ static void add_peak(const struct film *f, struct text *out)
     if (f->limit > 0) {
         text_add(out, "; limit ");
         html_add_bytes(out, f->limit);
-        text_add(out, limit_is_seen(f) ? "" : ", above the picture");
+        text_add(out, limit_is_seen(f->limit, f->top) ? "" : ", above the picture");
     }
+}
+
+/* Ticks are powers of two apart, so that all of them are round. */
+static uint128 tick_of(const struct film *f)
+{
+    uint128 tick = 1;
+
+    while ((double)tick * TICKS_MAX < f->top)
+        tick *= 2;
+    return tick;
+}
+
+static void print_ticks(const struct film *f, struct text *out)
+{
+    uint128 tick = tick_of(f);
+
+    text_add(out, "<div class=plot><div class=marks aria-hidden=true>");
+    for (uint128 at = 0; (double)at <= f->top; at += tick) {
+        text_addf(out, "<span style=\"bottom:%.1f%%\">", 100 * (double)at / f->top);
+        html_add_bytes(out, at);
+        text_add(out, "</span>");
+    }
+    text_add(out, "</div>");
+}
+
+static void print_rules(const struct film *f, struct text *out)
+{
+    uint128 tick = tick_of(f);
+
+    text_add(out, "<path class=rule d=\"");
+    for (uint128 at = 0; (double)at <= f->top; at += tick)
+        text_addf(out, "M0 %.1fH%zu", height_of(f, (double)at), f->ncolumns);
+    text_add(out, "\"/>");
 }
 
 static void print_film(const struct film *f, struct text *out)
@@ -122,26 +178,34 @@ static void print_film(const struct film *f, struct text *out)
     text_addf(out, "<figure class=memory data-peak=%s><figcaption>",
               UINT128_DIGITS(program_moment_bytes(f->peak)));
     add_peak(f, out);
+    text_add(out, "</figcaption>");
+    print_ticks(f, out);
     text_addf(out,
-              "</figcaption><svg viewBox=\"0 0 %zu %d\" preserveAspectRatio=none role=img "
+              "<svg viewBox=\"0 0 %zu %d\" preserveAspectRatio=none role=img "
               "aria-label=\"Memory from op to op, ",
               f->ncolumns, HEIGHT);
     add_peak(f, out);
     text_add(out, "\">");
+    print_rules(f, out);
     for (int kind = 0; kind < PROGRAM_NUSES; kind++)
         print_area(f, kind, out);
-    if (limit_is_seen(f))
+    if (limit_is_seen(f->limit, f->top))
         text_addf(out, "<line class=limit x1=0 x2=%zu y1=%.1f y2=%.1f><title>limit</title></line>",
                   f->ncolumns, height_of(f, (double)f->limit), height_of(f, (double)f->limit));
-    text_add(out, "</svg></figure>\n");
+    text_add(out, "</svg></div></figure>\n");
 }
 
-static void print_legend(struct text *out)
+static void print_legend(const struct result *result, double top, struct text *out)
 {
     text_add(out, "<p class=legend>");
-    for (int kind = 0; kind < PROGRAM_NUSES; kind++)
-        text_addf(out, "<span><i class=m%d></i>%s</span> ", kind, program_use_name(order[kind]));
-    text_add(out, "<span><i class=limit></i>limit</span></p>\n");
+    for (int kind = 0; kind < PROGRAM_NUSES; kind++) {
+        text_add(out, "<span><i style=\"background:");
+        add_colour(out, kind);
+        text_addf(out, "\"></i>%s</span> ", program_use_name(program_use_order[kind]));
+    }
+    if (limit_is_seen(result->memory_limit_bytes, top))
+        text_add(out, "<span><i class=limit></i>limit</span>");
+    text_add(out, "</p>\n");
 }
 
 static void print_row(const struct film *f, struct text *out)
@@ -151,7 +215,7 @@ static void print_row(const struct film *f, struct text *out)
     text_add(out, "</td>");
     for (int kind = 0; kind < PROGRAM_NUSES; kind++) {
         text_add(out, "<td class=n>");
-        html_add_bytes(out, f->peak->uses[order[kind]]);
+        html_add_bytes(out, f->peak->uses[program_use_order[kind]]);
         text_add(out, "</td>");
     }
     text_add(out, "</tr>\n");
@@ -166,16 +230,16 @@ static void print_head(size_t id, struct text *out)
               "<thead><tr><th scope=col>rank</th><th scope=col class=n>most</th>",
               id);
     for (int kind = 0; kind < PROGRAM_NUSES; kind++)
-        text_addf(out, "<th scope=col class=n>%s</th>", program_use_name(order[kind]));
+        text_addf(out, "<th scope=col class=n>%s</th>", program_use_name(program_use_order[kind]));
     text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
 /* Pictures go to `out`, rows to `rows`. */
-static int print_rank(const struct result *result, uint32_t rank, struct text *out,
+static int print_rank(const struct result *result, uint32_t rank, double top, struct text *out,
                       struct text *rows, struct shd_error *err)
 {
     struct film f;
-    int status = film_init(&f, result, rank, err);
+    int status = film_init(&f, result, rank, top, err);
 
     if (status == SHD_OK && f.peak) {
         print_film(&f, out);
@@ -185,21 +249,32 @@ static int print_rank(const struct result *result, uint32_t rank, struct text *o
     return status;
 }
 
+/* What the pictures show, and what not. */
+static void print_words(const struct program *program, uint32_t shown, struct text *out)
+{
+    text_add(out, "<p>From op to op of the step, not to scale in time, on paper; it is the same on "
+                  "every device");
+    text_add(out, program->nranks > 1 ? " of a rank, and all ranks have one scale." : ".");
+    if (shown < program->nranks)
+        text_addf(out, " The first %u of %u ranks are shown.", shown, program->nranks);
+    if (program_moments_are_of_two(program))
+        text_addf(out, " Of %u microbatches two are shown: the others are like the second.",
+                  program->microbatches);
+    text_add(out, "</p>\n");
+}
+
 int memory_print(const struct result *result, size_t id, struct text *out, struct shd_error *err)
 {
     uint32_t nranks = result->record->program->nranks;
     uint32_t shown = nranks < RANKS_SHOWN_MAX ? nranks : RANKS_SHOWN_MAX;
+    double top = top_of(result, shown);
     struct text rows = TEXT_INIT;
     int status = SHD_OK;
 
-    text_add(out, "<p>From op to op of the step, on paper; it is the same on every device");
-    text_add(out, nranks > 1 ? " of a rank." : ".");
-    if (shown < nranks)
-        text_addf(out, " The first %u of %u ranks are shown.", shown, nranks);
-    text_add(out, "</p>\n");
-    print_legend(out);
+    print_words(result->record->program, shown, out);
+    print_legend(result, top, out);
     for (uint32_t rank = 0; rank < shown && status == SHD_OK; rank++)
-        status = print_rank(result, rank, out, &rows, err);
+        status = print_rank(result, rank, top, out, &rows, err);
     print_head(id, out);
     text_join(out, &rows);
     text_add(out, "</tbody></table></div>\n");

@@ -83,6 +83,8 @@ int mesh_print(const struct result *result, size_t id, struct text *out, struct 
         print_grid(&f, &f.grids[g], out);
     if (status == SHD_OK)
         text_add(out, "</div>\n");
+    for (size_t i = 0; status == SHD_OK && i < f.nnotes; i++)
+        html_addf(out, "<p class=scale>%s</p>\n", f.notes[i]);
     out->failed |= f.failed;
     figure_fini(&f);
     return status;

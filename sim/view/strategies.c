@@ -16,24 +16,25 @@ static bool is_text(size_t c)
     return compare_columns[c].kind == COMPARE_TEXT;
 }
 
-/* One strategy alone is compared with nothing. */
-static bool is_shown(const struct compare_rows *rows, size_t c)
+/* What decides comes first.  One strategy alone is compared with nothing. */
+static size_t choose_columns(size_t chosen[COMPARE_NCOLUMNS], const struct compare_rows *rows)
 {
-    bool relative = compare_columns[c].kind == COMPARE_TIMES;
+    size_t order[COMPARE_NCOLUMNS], n = compare_column_order(order, rows), nchosen = 0;
 
-    return compare_is_shown(rows, c) && (rows->compare->nresults > 1 || !relative);
+    for (size_t i = 0; i < n; i++)
+        if (rows->compare->nresults > 1 || compare_columns[order[i]].kind != COMPARE_TIMES)
+            chosen[nchosen++] = order[i];
+    return nchosen;
 }
 
-static void print_head(const struct compare_rows *rows, struct text *out)
+static void print_head(const size_t *columns, size_t ncolumns, struct text *out)
 {
     text_add(out, "<thead><tr>");
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
-        const struct compare_column *column = &compare_columns[c];
+    for (size_t i = 0; i < ncolumns; i++) {
+        const struct compare_column *column = &compare_columns[columns[i]];
 
-        if (!is_shown(rows, c))
-            continue;
         text_addf(out, "<th scope=\"col\"%s><button type=\"button\">",
-                  is_text(c) ? "" : " class=n");
+                  is_text(columns[i]) ? "" : " class=n");
         html_addf(out, "%s%s%s", column->group, column->group[0] ? ": " : "", column->title);
         text_add(out, "</button></th>");
     }
@@ -77,16 +78,17 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
 
 void strategies_print(const struct compare_rows *rows, struct text *out)
 {
+    size_t columns[COMPARE_NCOLUMNS], ncolumns = choose_columns(columns, rows);
+
     text_add(out, "<div class=wide role=region aria-label=\"Table of strategies\" tabindex=0>\n"
                   "<table class=\"list sorts\" id=table><caption>Each row is a strategy; * is the "
                   "best of a column. A column's name sorts by it.</caption>\n");
-    print_head(rows, out);
+    print_head(columns, ncolumns, out);
     text_add(out, "<tbody>\n");
     for (size_t i = 0; i < rows->compare->nresults; i++) {
         text_addf(out, "<tr data-strategy=%zu>", i + 1);
-        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-            if (is_shown(rows, c))
-                print_cell(rows, i, c, out);
+        for (size_t c = 0; c < ncolumns; c++)
+            print_cell(rows, i, columns[c], out);
         text_add(out, "</tr>\n");
     }
     text_add(out, "</tbody></table></div>\n");

@@ -158,9 +158,24 @@ class Result:
 
     @property
     def fits(self) -> Optional[bool]:
-        """Whether the peak is within limits.memory; None: there is no limit."""
+        """Whether the peak is within limits.memory, and with the runtime's own within the memory of the
+        cluster that the scenario names; None: there is neither."""
         limit = self.memory.limit_bytes
-        return None if limit is None else self.memory.peak_bytes.most <= limit
+        within = [] if limit is None else [self.memory.peak_bytes.most <= limit]
+        modelled = (self.raw.get("time", {}).get("modelled") or {}).get("fits")
+        within += [] if modelled is None else [bool(modelled)]
+        return all(within) if within else None
+
+    @property
+    def mfu(self) -> Optional[float]:
+        """Flops of the model beside what the cluster could do, 0 to 1; None: there are no modelled times."""
+        return self.times.mfu
+
+    @property
+    def bubble(self) -> Optional[float]:
+        """The part of the step that ranks of the pipeline are idle, on average; None: no pipeline."""
+        pipeline = self.raw.get("pipeline")
+        return None if pipeline is None else float(pipeline["bubble"])
 
     def row(self) -> Mapping[str, Any]:
         """The figures that one compares strategies by."""
@@ -320,7 +335,13 @@ class Found:
 
     @property
     def best(self) -> Layout:
+        """The best that was planned; the best of all if `proven`."""
         return self.layouts[0]
+
+    @property
+    def proven(self) -> bool:
+        """Whether no other layout can have a shorter step than the best."""
+        return self.proven_seconds is None or self.proven_seconds >= self.best.step_seconds
 
     def to_frame(self) -> pandas.DataFrame:
         import pandas
