@@ -121,8 +121,12 @@ libsim_la_SOURCES = \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \
 	%D%/cmd/check.c \
+	%D%/cmd/check_file.c \
+	%D%/cmd/check_file.h \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
+	%D%/cmd/check_tell.c \
+	%D%/cmd/check_tell.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
 	%D%/cmd/cluster.c \
