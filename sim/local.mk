@@ -781,6 +781,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/documents.c \
 	%D%/scenario/file.c \
 	%D%/scenario/fraction.c \
+	%D%/scenario/given.c \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/load.c \
@@ -860,6 +861,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline_fields.h \
 	%D%/store/baseline_folder.c \
 	%D%/store/baseline_folder.h \
+	%D%/store/baseline_given.c \
+	%D%/store/baseline_given.h \
 	%D%/store/baseline_text.c \
 	%D%/store/baseline_verdict.c \
 	%D%/store/folder.c \

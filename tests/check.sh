@@ -155,6 +155,88 @@ test_other_changes() {
     says out 'elements that are infinite or not a number, unsharded as well' "training that diverges: said"
 }
 
+# A modelled step: longer is worse, whatever else; another cluster is neither.
+test_step() {
+    project p
+    cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    edit scenarios/dp_tp.yaml 's/mesh: {dp: 2, tp: 4}/mesh: {dp: 2, tp: 8}/'
+    echo 'hardware: h100-sxm' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan scenarios/dp_tp.yaml
+    says out '"the hardware changed: hardware is h100-sxm, was the default; neither worse nor better: ' \
+        "a cluster that was not there: a change"
+    check --plan --update
+    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: [1-9]' "a cluster: the baseline has the step"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      hardware: h100-sxm$' "a cluster: the baseline names it"
+    check --plan
+    is 0 "a cluster: as accepted"
+    check scenarios/dp_tp.yaml
+    is 0 "a cluster: executed, the same step"
+    edit scenarios/dp_tp.yaml 's/mesh: {dp: 2, tp: 8}/mesh: {tp: 8, dp: 2}/'
+    check --plan
+    is 1 "axes in another order: status 1"
+    says out '"worse: modelled step +[1-9][0-9.]* % (.*, was .*' "axes in another order: a longer step is worse"
+    check scenarios/dp_tp.yaml
+    says out '"worse: modelled step +' "axes in another order: executed, too"
+    check --plan --update
+    edit scenarios/dp_tp.yaml 's/mesh: {tp: 8, dp: 2}/mesh: {dp: 2, tp: 8}/'
+    check --plan
+    says out '"better: modelled step -' "and back: better"
+    check --plan --update
+    edit scenarios/dp_tp.yaml 's/h100-sxm/h200-sxm/'
+    check --plan
+    is 1 "another cluster: status 1"
+    says out '"the hardware changed: hardware is h200-sxm, was h100-sxm; neither worse nor better: ' \
+        "another cluster: neither worse nor better"
+    edit scenarios/dp_tp.yaml 's/h200-sxm/h100-sxm/'
+    step=$(sed -n 's/^      step_ns: //p' "$tmp/p/results/baselines/scenarios/dp_tp.yaml")
+    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step + step / 1100))/"
+    cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    check --plan --update
+    is 0 "a step that rounding made longer: as accepted"
+    cmp -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    ok $? "a step that rounding made longer: the baseline stays byte for byte"
+    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step - step / 900))/"
+    check --plan
+    says out '"worse: modelled step +0.1 %' "a step that is longer than that: worse"
+}
+
+# computes EDIT WORDS: after an edit of what is computed, that is said and not judged
+computes() {
+    project p
+    edit scenarios/dp_tp.yaml "$1"
+    check --plan scenarios/dp_tp.yaml
+    is 1 "$1: status 1"
+    says out "\"$2; neither worse nor better: " "$1: something else is computed"
+}
+
+# With less to compute nothing is better.
+test_given() {
+    computes 's/layers: 2/layers: 1/' 'the model changed: model.layers is the default, was 2'
+    computes 's/d_model: 128/d_model: 64/' 'the model changed: model.d_model is 64, was 128'
+    computes 's/gelu/relu/' 'the model changed: model.activation is relu, was the default'
+    computes 's/size: 8/size: 4/' 'the batch changed: batch.size is 4, was 8'
+    computes 's/, backward\]/]/' 'the step changed: step is \[forward\], was the default'
+    computes 's/layers: 2/layers: 3/; s/size: 8/size: 4/' \
+        'the model and the batch changed: model.layers is 3, was 2, batch.size is 4, was 8'
+    says out 'line 7: model.layers is' "what is computed: at its line"
+    project p
+    edit scenarios/dp_tp.yaml 's/^step.*/step: [forward, backward, update]/'
+    echo 'optimizer: {kind: adamw}' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan --update scenarios/dp_tp.yaml
+    echo 'zero: {stage: 1, axis: dp}' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan scenarios/dp_tp.yaml
+    says out '"line 18: zero.stage is 1, was the default"' "an option of the layout: the cause"
+    says out '"better.*: ' "an option of the layout: judged"
+    project p
+    edit results/baselines/scenarios/dp_tp.yaml '/^    given:$/d; /^      [a-z_]*\./d'
+    edit scenarios/dp_tp.yaml '$s/$/\nhardware: h100-sxm/'
+    check --plan scenarios/dp_tp.yaml
+    is 0 "an older baseline, which does not hold what is computed: as accepted"
+    check --plan --update
+    says p/results/baselines/scenarios/dp_tp.yaml '^      model.layers: ' "an older baseline: --update adds it"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: ' "an older baseline: --update adds the step"
+}
+
 test_files() {
     project p
     cp "$scenarios/fsdp.yaml" "$tmp/p/scenarios/new.yaml"
@@ -409,6 +491,8 @@ test_shipped
 test_older
 test_regression
 test_other_changes
+test_step
+test_given
 test_files
 test_others
 test_junit

@@ -185,6 +185,19 @@ static struct baseline make(const char *sharding, uint64_t received)
     return b;
 }
 
+static struct baseline given(const char *layers, const char *hardware, uint64_t step_ns)
+{
+    struct baseline b = make("[{}, {tp}]", 64);
+    struct place place = {"f", 5, 1};
+
+    b.modelled.step_ns = step_ns;
+    b.modelled.memory_bytes = 7;
+    if (baseline_add_given(&b, "model.layers", layers, place) != SHD_OK ||
+        baseline_add_given(&b, "hardware", hardware, place) != SHD_OK)
+        diag("no memory");
+    return b;
+}
+
 static bool parses(const char *words, struct baseline_file *file)
 {
     struct diag faults = DIAG_INIT;
@@ -201,7 +214,7 @@ static bool parses(const char *words, struct baseline_file *file)
 
 static void test_text(void)
 {
-    struct baseline b = make("[{}, {tp}]", 64);
+    struct baseline b = given("2", "a 'cluster'", 12345);
     struct baseline_file file;
     struct text first = TEXT_INIT, again = TEXT_INIT;
 
@@ -211,6 +224,9 @@ static void test_text(void)
     if (parses(text_get(&first), &file)) {
         ok(file.count == 1 && baseline_find(&file, "a: 'b' #") && !baseline_find(&file, "a"),
            "parse: found by name");
+        ok(file.list[0].has_given && file.list[0].ngiven == 2 &&
+               file.list[0].modelled.step_ns == 12345,
+           "parse: what was given, and the step");
         baseline_print(file.list, file.count, "f.yaml", &again);
         ok(!strcmp(text_get(&first), text_get(&again)), "print, parse, print: the same text");
         baseline_file_fini(&file);
@@ -269,6 +285,54 @@ static void test_diff(void)
     baseline_fini(&is);
 }
 
+static bool judges(const struct baseline *was, const struct baseline *is, const char *words)
+{
+    struct text text = TEXT_INIT;
+    bool found;
+
+    baseline_verdict(&text, was, is);
+    found = strstr(text_get(&text), words) == text_get(&text);
+    if (!found)
+        diag("%s", text_get(&text));
+    text_fini(&text);
+    return found;
+}
+
+static void test_verdict(void)
+{
+    struct baseline was = given("2", "x", 1000000), close = given("2", "x", 1000900);
+    struct baseline slow = given("2", "x", 1002000), other = given("1", "y", 900000);
+    struct baseline older = make("[{}, {tp}]", 64);
+    struct diag d = DIAG_INIT;
+    struct place place = {"f", 3, 1};
+
+    slow.totals.received_bytes -= 2;
+    ok(judges(&was, &slow, "worse: modelled step +0.2 % (1002000 ns, was 1000000), total received -"),
+       "verdict: a longer step is worse, whatever is less");
+    ok(judges(&slow, &was, "better and worse: modelled step -0.2 %"), "verdict: and back");
+    ok(judges(&was, &close, "neither worse nor better: as long a step"), "verdict: rounding");
+    ok(judges(&was, &other,
+              "the model and the hardware changed: model.layers is 1, was 2, hardware is y, was x; "
+              "neither worse nor better: modelled step -10.0 %"),
+       "verdict: another model");
+    baseline_diff(&d, &was, &close, place);
+    baseline_diff(&d, &older, &was, place);
+    ok(d.nerrors == 0, "diff: none by rounding, nor of what an older baseline does not have");
+    baseline_diff(&d, &was, &other, place);
+    ok(says(&d, "model.layers is 1, was 2", 5) && says(&d, "modelled step: ", 3),
+       "diff: what was given, at its place, and the step");
+    baseline_keep_close(&close, &was);
+    baseline_keep_close(&slow, &was);
+    ok(close.modelled.step_ns == 1000000 && slow.modelled.step_ns == 1002000,
+       "keep_close: of those that are close");
+    diag_fini(&d);
+    baseline_fini(&was);
+    baseline_fini(&close);
+    baseline_fini(&slow);
+    baseline_fini(&other);
+    baseline_fini(&older);
+}
+
 int main(void)
 {
     char command[64];
@@ -281,6 +345,7 @@ int main(void)
     test_folder();
     test_text();
     test_diff();
+    test_verdict();
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     ok(system(command) == 0, "cleared away");
     return done();

@@ -9,8 +9,8 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cost/plan.h"
 #include "model/lint.h"
+#include "hardware/hardware.h"
 #include "program/rows.h"
 #include "report/modelled.h"
 #include "report/result.h"
@@ -76,7 +76,8 @@ static const char *result_kind(enum program_result_kind kind)
     return kinds[kind];
 }
 
-static void find_wrong(struct check_strategy *c, const struct work_item *item)
+static void find_wrong(struct check_strategy *c, const struct work_item *item,
+                       const struct record *modelled)
 {
     const struct record *r = item->trial.record;
     uint64_t limit = item->scenario->memory_limit_bytes;
@@ -104,17 +105,19 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
                    program_step_name(&r->program->ops[r->step_op]),
                    r->program->ops[r->step_op].name, r->step.error);
     if (!trial_fits(&item->trial))
-        diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
-                   "does not fit: a device needs %s, and limits.memory is %s; 'shardsim plan' lists "
-                   "what would fit",
-                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
-                   units_print_bytes(has, sizeof has, limit));
-    else if (!modelled_fits(r))
+        diag_error(
+            &c->wrong, scenario_place(item->scenario, "limits.memory"),
+            "does not fit: a device needs %s, and limits.memory is %s; 'shardsim plan' lists "
+            "what would fit",
+            units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
+            units_print_bytes(has, sizeof has, limit));
+    else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
                    "does not fit: a device needs %s beside what its runtime does, and that of the "
                    "cluster has %s; 'shardsim plan' tells more",
                    units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
-                   units_print_bytes(has, sizeof has, (uint128)r->modelled->hardware->memory_bytes));
+                   units_print_bytes(has, sizeof has,
+                                     (uint128)modelled->modelled->hardware->memory_bytes));
 }
 
 static bool is_accepted(const struct baseline *was, const char *finding)
@@ -167,6 +170,7 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
         baseline_verdict(&verdict, was, &c->now);
         diag_error(&c->changes, (struct place){place.file, 0, 0},
                    "%s; 'shardsim check --update' accepts it", text_get(&verdict));
+        baseline_causes(&c->changes, was, &c->now, place);
     }
     diag_append(&c->changes, changes);
     if (verdict.failed)
@@ -174,20 +178,81 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
     text_fini(&verdict);
 }
 
-/* The figures to be compared.  Where routers decide how many bytes are sent, which a processor that
- * rounds otherwise may change, they are those of the plan, which assumes what they decide; they are
- * executed all the same, for their numbers. */
-static int find_figures(struct baseline *out, const struct result *result,
-                        const struct program *program, struct shd_error *err)
+/* The plan of what was executed: where routers decide how many bytes are sent, which a processor
+ * that rounds otherwise may change, its figures are compared, which assume what they decide; and it
+ * has the modelled step.  NULL where what was tried has all of it. */
+static int find_plan(struct record **out, const struct work_item *item, struct shd_error *err)
 {
-    struct record *plan = NULL;
-    int status = SHD_OK;
+    const struct record *record = item->trial.record;
+    bool is_wanted =
+        program_assumes_rows(item->trial.program) || (item->trial.hardware && !record->modelled);
 
-    if (program_assumes_rows(program))
-        status = plan_create(&plan, program, err);
+    *out = NULL;
+    return is_wanted ? trial_make_plan(&item->trial, out, err) : SHD_OK;
+}
+
+struct adder {
+    struct baseline *now;
+    const struct scenario *scenario;
+};
+
+static int add_given(void *arg, const char *option, const char *value)
+{
+    const struct adder *a = arg;
+
+    return baseline_add_given(a->now, option, value, scenario_place(a->scenario, option));
+}
+
+static int find_given(struct baseline *now, const struct work_item *item)
+{
+    struct adder a = {now, item->scenario};
+    int status;
+
+    now->has_given = true;
+    now->mesh_place = scenario_place(item->scenario, "mesh");
+    status = scenario_each_given(item->scenario, add_given, &a);
+    if (status == SHD_OK && item->trial.hardware)
+        status = add_given(&a, "hardware", item->trial.hardware->name);
+    return status;
+}
+
+/* What there is now.  SHD_ENOMEM. */
+static int find_now(struct check_strategy *c, const struct work_item *item,
+                    const struct record *plan)
+{
+    bool by_plan = plan && program_assumes_rows(item->trial.program);
+    struct shd_error err;
+    int status =
+        baseline_init(&c->now, item->scenario->strategy, by_plan ? plan : item->trial.record, &err);
+
     if (status == SHD_OK)
-        status = baseline_init(out, result->strategy, plan ? plan : result->record, err);
-    record_destroy(plan);
+        status = find_given(&c->now, item);
+    if (status == SHD_OK)
+        status = add_arrays(&c->now, &item->trial);
+    baseline_set_modelled(&c->now, plan ? plan : item->trial.record);
+    return status;
+}
+
+/* What came of a strategy that was tried, against its baseline. */
+static int compare(struct check_strategy *c, const struct work_item *item, uint64_t whole_bytes,
+                   const struct baseline *was)
+{
+    struct place place = item->scenario->place;
+    struct diag changes = DIAG_INIT, lint = DIAG_INIT;
+    int status = find_findings(c, item, whole_bytes, was, &lint);
+
+    baseline_sort(&c->now);
+    if (was) {
+        baseline_diff(&changes, was, &c->now, place);
+        diag_append(&changes, &lint);
+        tell_changes(c, was, &changes, place);
+        baseline_keep_close(&c->now, was);
+    } else {
+        diag_error(&c->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
+        diag_append(&c->changes, &lint);
+    }
+    diag_fini(&changes);
+    diag_fini(&lint);
     return status;
 }
 
@@ -196,7 +261,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
 {
     struct place place = item->scenario->place;
     struct result result = {.record = NULL};
-    struct diag changes = DIAG_INIT;
+    struct record *plan = NULL;
     struct shd_error err;
     int status;
 
@@ -208,24 +273,23 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
         diag_error(&out->wrong, place, "could not be executed; standard error says why");
         return CMD_OK;
     }
-    find_wrong(out, item);
-    if (find_figures(&out->now, &result, item->trial.program, &err) != SHD_OK ||
-        add_arrays(&out->now, &item->trial) != SHD_OK ||
-        find_findings(out, item, whole_bytes, was, &changes) != SHD_OK) {
-        log_error(&work->log, "%s: no memory for what there is now", place.file);
-        diag_fini(&changes);
-        return CMD_CANNOT;
+    status = find_plan(&plan, item, &err);
+    if (status != SHD_OK && status != SHD_ENOMEM) {
+        diag_error(&out->wrong, place, "%s", err.text);
+        record_destroy(plan);
+        return CMD_OK;
     }
-    baseline_sort(&out->now);
-    if (was) {
-        baseline_diff(&changes, was, &out->now, place);
-        tell_changes(out, was, &changes, place);
-    } else {
-        diag_error(&out->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
-        diag_append(&out->changes, &changes);
+    if (status == SHD_OK) {
+        find_wrong(out, item, plan ? plan : result.record);
+        status = find_now(out, item, plan);
     }
-    diag_fini(&changes);
-    return CMD_OK;
+    if (status == SHD_OK)
+        status = compare(out, item, whole_bytes, was);
+    record_destroy(plan);
+    if (status == SHD_OK)
+        return CMD_OK;
+    log_error(&work->log, "%s: no memory for what there is now", place.file);
+    return CMD_CANNOT;
 }
 
 void check_strategy_fini(struct check_strategy *strategy)

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "store/baseline.h"
+#include "store/baseline_given.h"
 
 #define AXES_MAX 256
 
@@ -249,6 +251,11 @@ static void diff_collectives(struct differ *d, bool *taken, bool *same)
 
 /* ---- the whole ---- */
 
+static void add_percent(struct text *out, uint128 was, uint128 is)
+{
+    text_addf(out, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+}
+
 static void diff_total(struct differ *d, const char *what, uint128 was, uint128 is)
 {
     struct text t = TEXT_INIT;
@@ -258,7 +265,7 @@ static void diff_total(struct differ *d, const char *what, uint128 was, uint128 
     text_addf(&t, "%s: %s, ", what, UINT128_DIGITS(is));
     add_more(&t, was, is);
     if (was > 0)
-        text_addf(&t, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+        add_percent(&t, was, is);
     say(d, d->place, &t);
     text_fini(&t);
 }
@@ -306,6 +313,33 @@ static void diff_totals(struct differ *d)
     diff_total(d, "flops of all devices", was->flops, is->flops);
 }
 
+/* The verdict names the step as well, but only where figures can be compared. */
+static void diff_modelled(struct differ *d)
+{
+    const struct baseline_modelled *was = &d->was->modelled, *is = &d->is->modelled;
+    char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+    struct text t = TEXT_INIT;
+
+    if (was->step_ns == 0 || is->step_ns == 0)
+        return;
+    if (!baseline_is_close(was->step_ns, is->step_ns)) {
+        text_addf(&t, "modelled step: %s, was %s",
+                  units_print_seconds(b, sizeof b, (double)is->step_ns * 1e-9),
+                  units_print_seconds(a, sizeof a, (double)was->step_ns * 1e-9));
+        add_percent(&t, was->step_ns, is->step_ns);
+        say(d, d->place, &t);
+    }
+    text_clear(&t);
+    if (!baseline_is_close(was->memory_bytes, is->memory_bytes)) {
+        text_addf(&t, "modelled memory of the fullest device: %s, was %s",
+                  units_print_bytes(b, sizeof b, is->memory_bytes),
+                  units_print_bytes(a, sizeof a, was->memory_bytes));
+        add_percent(&t, was->memory_bytes, is->memory_bytes);
+        say(d, d->place, &t);
+    }
+    text_fini(&t);
+}
+
 static bool has_finding(const struct baseline *b, const char *finding)
 {
     for (size_t i = 0; i < b->nfindings; i++)
@@ -323,6 +357,32 @@ static void diff_findings(struct differ *d)
                        d->was->findings[i]);
 }
 
+/* What was given: what is computed and on what, or how it is laid out. */
+static void diff_given(struct differ *d, bool of_layout)
+{
+    struct text t = TEXT_INIT;
+
+    for (size_t k = 0; k < d->was->ngiven + d->is->ngiven; k++) {
+        struct baseline_change change;
+
+        if (!baseline_given_change(&change, d->was, d->is, k, d->place) ||
+            of_layout != !change.subject)
+            continue;
+        text_clear(&t);
+        baseline_given_print(&t, &change);
+        say(d, change.place, &t);
+    }
+    text_fini(&t);
+}
+
+void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
+                     struct place place)
+{
+    struct differ d = {causes, was, is, place};
+
+    diff_given(&d, true);
+}
+
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place)
 {
@@ -334,11 +394,14 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
         diag_no_memory(changes);
         return;
     }
+    diff_given(&d, false);
     if (strcmp(was->mesh, is->mesh) != 0)
-        diag_error(changes, place, "mesh is %s, was %s", is->mesh, was->mesh);
+        diag_error(changes, is->mesh_place.file ? is->mesh_place : place, "mesh is %s, was %s",
+                   is->mesh, was->mesh);
     diff_arrays(&d, marks, marks + was->narrays);
     diff_collectives(&d, marks + was->narrays + is->narrays,
                      marks + was->narrays + is->narrays + was->ncollectives);
+    diff_modelled(&d);
     diff_totals(&d);
     diff_findings(&d);
     free(marks);
