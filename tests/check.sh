@@ -232,6 +232,8 @@ test_given() {
     edit scenarios/dp_tp.yaml '$s/$/\nhardware: h100-sxm/'
     check --plan scenarios/dp_tp.yaml
     is 0 "an older baseline, which does not hold what is computed: as accepted"
+    says out "^ok 1 - dp_tp.yaml: default # baseline: it is of an older shardsim.*--update' adds them$" \
+        "an older baseline: a remark"
     check --plan --update
     says p/results/baselines/scenarios/dp_tp.yaml '^      model.layers: ' "an older baseline: --update adds it"
     says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: ' "an older baseline: --update adds the step"
@@ -273,14 +275,17 @@ test_files() {
     is 2 "no such file: status 2"
     says err "there is no folder or file 'scenarios/none.yaml'" "no such file: told"
     check --plan
-    is 1 "a scenario that cannot be read: status 1"
+    is 2 "a scenario that cannot be read: status 2"
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
     says out '^ok 2 - dp_tp.yaml: default$' "a scenario that cannot be read: the others are checked"
     project p
     edit results/baselines/scenarios/dp_tp.yaml 's/^version: 1/version: 7/'
     check --plan
-    is 1 "a broken baseline: status 1"
+    is 2 "a broken baseline: status 2"
     says out 'not a baseline of version 1' "a broken baseline: said"
+    says out '^  file: "results/baselines/scenarios/dp_tp.yaml"$' "a broken baseline: by its own file"
+    GITHUB_ACTIONS=true check --plan
+    says err '^::error file=results/baselines/scenarios/dp_tp.yaml,line=2,' "a broken baseline: annotated there"
     mkdir "$tmp/p/scenarios/sub" "$tmp/p/scenarios/hardware"
     mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/sub"
     echo 'chip: x' >"$tmp/p/scenarios/hardware/chip.yaml"
@@ -302,6 +307,79 @@ test_files() {
     is 2 "no such folder: status 2"
     shardsim check "$tmp/p/scenarios/hardware/.."
     is 0 "a folder by a longer way: its own baselines"
+}
+
+# Input of every kind that cannot be read: status 2, and all others are checked.
+test_unreadable() {
+    project p
+    printf '' >"$tmp/p/scenarios/a_empty.yaml"
+    printf 'mesh: {dp: 2\n' >"$tmp/p/scenarios/b_broken.yaml"
+    printf 'name: \377\n' >"$tmp/p/scenarios/c_bytes.yaml"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/d_new.yaml"
+    sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/e_large.yaml"
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
+    edit results/baselines/scenarios/strategies.yaml 's/^version: 1/version: 7/'
+    cp "$top_srcdir/results/baselines/scenarios/sweep.yaml" "$tmp/p/results/baselines/scenarios"
+    check --plan --junit check.xml
+    is 2 "what cannot be read, beside changes: status 2"
+    says out '^1\.\.8$' "what cannot be read: all are checked"
+    says err '4 of 8 changed or are wrong' "what cannot be read: changes are counted"
+    says err '4 of 8 could not be read' "what cannot be read: and these"
+    python3 - "$tmp/p/check.xml" <<'PY' 2>"$tmp/wrong"
+import sys, xml.etree.ElementTree as t
+root = t.parse(sys.argv[1]).getroot()
+assert (root.get("failures"), root.get("errors")) == ("4", "4"), root.attrib
+types = {s.get("name"): [f.get("type") for f in s.iter() if f.tag in ("failure", "error")] for s in root}
+want = {"a_empty.yaml": ["unreadable-scenario"], "b_broken.yaml": ["unreadable-scenario"],
+        "c_bytes.yaml": ["unreadable-scenario"], "d_new.yaml": ["new"], "e_large.yaml": ["does-not-fit"],
+        "dp_tp.yaml": ["changed"], "strategies.yaml": ["unreadable-baseline"], "sweep.yaml": ["missing"]}
+assert types == want, types
+assert len(root.findall(".//error")) == 4
+PY
+    ok $? "what cannot be read: errors, and failures of each type"
+    diag <"$tmp/wrong"
+}
+
+# --update promises nothing that it does not do.
+test_update() {
+    project p
+    sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/large.yaml"
+    check --plan scenarios/large.yaml
+    says out 'does not fit: .*make it fit .* or take the limit out' "does not fit: the remedy"
+    ! grep -q 'has no baseline\|--update' "$tmp/out"
+    ok $? "does not fit: no word of a baseline"
+    check --plan --update scenarios/large.yaml
+    is 1 "does not fit, --update: status 1"
+    ! grep -q 'has no baseline\|--update' "$tmp/out"
+    ok $? "does not fit, --update: no word of a baseline"
+    project p
+    edit scenarios/strategies.yaml 's/^  - name: data$/  - name: data\n    limits: {memory: 1KiB}/; s/layers: 2/layers: 3/'
+    check --plan --update scenarios/strategies.yaml
+    is 1 "one strategy does not fit, --update: status 1"
+    says out '^not ok 1 - strategies.yaml: data-and-tensor$' "one does not fit: no other is accepted"
+    says out 'not accepted, for another strategy of this file is wrong' "one does not fit: why"
+    cmp -s "$top_srcdir/results/baselines/scenarios/strategies.yaml" "$tmp/p/results/baselines/scenarios/strategies.yaml"
+    ok $? "one does not fit: the baseline stays"
+    project p
+    check --plan --update --baselines /proc/none scenarios
+    is 3 "baselines cannot be written: status 3"
+    ! grep -q '^ok' "$tmp/out"
+    ok $? "baselines cannot be written: nothing is said to be accepted"
+    says out '^Bail out! .*/proc/none' "baselines cannot be written: why, in the report"
+}
+
+# What is planned because of this machine is seen in the report, if only there.
+test_planned() {
+    project p
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
+    check -q --junit check.xml scenarios/dp_tp.yaml
+    says out "^not ok 1 - dp_tp.yaml: default # planned: does not fit in half of this machine's memory$" \
+        "planned, not executed: in TAP, though quiet"
+    grep -q '<property name="planned" value="does not fit in half of this machine' "$tmp/p/check.xml"
+    ok $? "planned, not executed: in JUnit"
+    check -q --plan scenarios/dp_tp.yaml
+    says out '^not ok 1 - dp_tp.yaml: default$' "--plan: not said of each"
 }
 
 # refused TITLE ARGUMENT...: folders that lie in one another, by which nothing is changed
@@ -348,7 +426,7 @@ test_others() {
     mkdir "$tmp/p/results/baselines/scenarios/strategies"
     cp "$tmp/p/$file" "$tmp/before"
     check --plan --update --prune
-    is 1 "a damaged first line: status 1"
+    is 2 "a damaged first line: status 2"
     says out '^not ok 1 - dp_tp.yaml$' "a damaged first line: told"
     says out 'first line is not that of a baseline, so this is left as it is' "a damaged first line: why"
     cmp -s "$tmp/p/$file" "$tmp/before"
@@ -383,7 +461,8 @@ test_junit() {
     xmllint --noout --schema "$top_srcdir/tests/junit.xsd" "$tmp/p/check.xml" >"$tmp/wrong" 2>&1
     ok $? "--junit: by the schema"
     diag <"$tmp/wrong"
-    [ "$(xmllint --xpath 'count(//failure)' "$tmp/p/check.xml")" -eq 4 ] &&
+    [ "$(xmllint --xpath 'count(//failure)' "$tmp/p/check.xml")" -eq 3 ] &&
+        [ "$(xmllint --xpath 'count(//error)' "$tmp/p/check.xml")" -eq 1 ] &&
         [ "$(xmllint --xpath 'count(//skipped)' "$tmp/p/check.xml")" -eq 6 ]
     ok $? "--junit: what failed and what a sweep leaves out"
     [ "$(xmllint --xpath 'string(//testcase[failure][starts-with(@name, "a")]/@name)' "$tmp/p/check.xml")" = 'a<b>&"c"' ]
@@ -494,6 +573,9 @@ test_other_changes
 test_step
 test_given
 test_files
+test_unreadable
+test_update
+test_planned
 test_others
 test_junit
 test_hook

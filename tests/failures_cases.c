@@ -211,7 +211,7 @@ const struct failure_case failure_cases[] = {
     {"check --update", "check --plan --update s", FOLDER,
      .outputs = {BASELINE, "results/baselines/s/b.yaml"}, .is_tap = true},
     {"check bad input", "check --plan s", .inputs = {{"s/a.yaml", BAD_RULE, 0}}, .is_tap = true,
-     .exit = 1},
+     .exit = 2},
     {"show array", "show array --mesh dp=2,tp=2 --shape 4,4 --spec dp,tp", NO_FILES},
     {"show array svg", "show array -m dp=2,tp=2 -n 4,4 -p [[dp,tp]] -o o.svg", NO_FILES,
      .outputs = {"o.svg"}},

@@ -128,17 +128,16 @@ static int list_pruned(const char *path)
 static int check_orphan(struct check *c, const char *suite, const char *path)
 {
     if (!check_is_baseline(path))
-        return check_tell_words(&c->tell, OUTCOME_FAILED, path, suite, "", CHECK_FOREIGN);
+        return check_tell_words(&c->tell, OUTCOME_BAD_BASELINE, path, suite, "", CHECK_FOREIGN);
     if (!c->prune)
         return check_tell_words(
-            &c->tell, OUTCOME_FAILED, path, suite, "",
+            &c->tell, OUTCOME_MISSING, path, suite, "",
             "a baseline without a scenario; 'shardsim check --update --prune' removes "
             "it");
     if (unlink(path) == 0)
         return check_tell_words(&c->tell, OUTCOME_PASSED, path, suite, "",
                                 "a baseline without a scenario, removed");
-    cmd_error("%s cannot be removed: %s", path, strerror(errno));
-    return CMD_CANNOT;
+    return check_tell_stop(&c->tell, "%s cannot be removed: %s", path, strerror(errno));
 }
 
 /* Tell of, or remove, the baselines of scenarios that are gone.  All are listed before any is
@@ -180,9 +179,9 @@ static int take_baseline(struct check *c, struct unpack *from)
         status = store_write(path, &text, &err);
     text_fini(&text);
     if (status != SHD_OK)
-        cmd_error("%s", err.text);
-    c->nwritten += status == SHD_OK;
-    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
+        return check_tell_stop(&c->tell, "%s", err.text);
+    c->nwritten++;
+    return CMD_OK;
 }
 
 static void ask_for_file(void *arg, size_t task, struct text *out)
@@ -243,19 +242,18 @@ static void tell_ranks(const struct check *c)
 /* The answer in a line, which the TAP above spells out. */
 static void say_verdict(const struct check *c)
 {
-    size_t nfailed = 0;
+    size_t nfailures = c->tell.nfailures, nerrors = c->tell.nerrors, n = c->tell.noutcomes;
 
-    for (size_t i = 0; i < c->tell.noutcomes; i++)
-        nfailed += c->tell.outcomes[i].kind == OUTCOME_FAILED;
     if (c->wish.update)
         fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
                 c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
-    if (nfailed > 0)
-        fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailed,
-                c->tell.noutcomes, nfailed == 1 ? "is" : "are");
-    else if (!c->wish.update)
-        fprintf(stderr, "shardsim: %zu of %zu as in the baselines\n", c->tell.noutcomes,
-                c->tell.noutcomes);
+    if (nfailures > 0)
+        fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailures,
+                n, nfailures == 1 ? "is" : "are");
+    if (nerrors > 0)
+        fprintf(stderr, "shardsim: %zu of %zu could not be read: see 'not ok' above\n", nerrors, n);
+    if (nfailures + nerrors == 0 && !c->wish.update)
+        fprintf(stderr, "shardsim: %zu of %zu as in the baselines\n", n, n);
 }
 
 static int check_files(struct check *c, const struct folder *scenarios,
@@ -422,7 +420,7 @@ static int run(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct check c = {.wish = {.whole_bytes = WHOLE_BYTES}, .tell = CHECK_TELL_INIT};
+    struct check c = {.wish = {.whole_bytes = WHOLE_BYTES}};
     int exit;
 
     args_parse(&argp, argc, argv, &c);

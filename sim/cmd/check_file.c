@@ -15,18 +15,28 @@
 #include "ranks/ranks.h"
 #include "report/outcome.h"
 
+#define OLDER                                                                              \
+    "it is of an older shardsim, without what was given and the modelled step; 'shardsim " \
+    "check --update' adds them"
 #define BASELINE_BYTES_MAX ((size_t)16 << 20) /* of a file that is read: as YAML_DOC_BYTES_MAX */
+
+/* One that was tried. */
+struct strategy_check {
+    const struct scenario *scenario;
+    struct check_strategy check;
+    const char *notes[OUTCOME_NNOTES]; /* NULL: none */
+};
 
 struct file_check {
     const struct check_wish *wish;
     const char *suite; /* below the folder */
     char *path, *baseline_path;
-    struct text *answer;
+    struct text told;   /* its outcomes, for the answer */
     struct text before; /* the baseline as it is stored, "" for none */
     bool is_foreign;    /* what is in the place of the baseline is none, or cannot be read */
     struct baseline_file was;
-    struct baseline *now;
-    size_t nnow;
+    struct strategy_check *done;
+    size_t ndone;
     bool wrong; /* not to be accepted */
 };
 
@@ -51,25 +61,28 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
-static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *name,
-                        const struct diag *reasons)
+/* Of a strategy, or with the name "" of the file as a whole. */
+static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *file,
+                        const char *name, const struct diag *reasons, const char *const *notes)
 {
     struct outcome o;
-    bool there = outcome_init(&o, f->path, f->suite, name), ok = there;
-    size_t whole = f->answer->length;
+    bool there = outcome_init(&o, file, f->suite, name), ok = there;
+    size_t whole = f->told.length;
 
+    for (size_t i = 0; ok && notes && i < OUTCOME_NNOTES; i++)
+        ok = outcome_set_note(&o, (enum outcome_note)i, notes[i]);
     if (ok) {
         o.kind = kind;
         diag_append(&o.reasons, reasons);
         ok = !o.reasons.no_memory;
     }
     if (ok) {
-        pack_uint(f->answer, CHECK_OUTCOME);
-        outcome_pack(&o, f->answer);
-        ok = !f->answer->failed;
+        pack_uint(&f->told, CHECK_OUTCOME);
+        outcome_pack(&o, &f->told);
+        ok = !f->told.failed;
     }
     if (!ok)
-        f->answer->length = whole; /* what rank 0 tells is all of it */
+        f->told.length = whole; /* what rank 0 tells is all of it */
     if (there)
         outcome_fini(&o);
     return ok ? CMD_OK : check_no_memory();
@@ -82,24 +95,29 @@ static int note_words(struct file_check *f, enum outcome_kind kind, const char *
     int exit;
 
     diag_error(&reasons, (struct place){f->path, 0, 0}, "%s", words);
-    exit = note_outcome(f, kind, name, &reasons);
+    exit = note_outcome(f, kind, f->path, name, &reasons, NULL);
     diag_fini(&reasons);
     return exit;
 }
 
-static int judge(struct file_check *f, const struct scenario *scenario, struct check_strategy *s)
+/* A baseline is written for all strategies of a file, or not at all. */
+static int judge(struct file_check *f, const struct strategy_check *s)
 {
-    bool update = f->wish->update;
+    const struct check_strategy *c = &s->check;
     struct diag reasons = DIAG_INIT;
     enum outcome_kind kind = OUTCOME_PASSED;
     int exit;
 
-    diag_append(&reasons, &s->wrong);
-    diag_append(&reasons, &s->changes);
-    if (s->wrong.nerrors || (s->changes.nerrors && !update))
-        kind = OUTCOME_FAILED;
-    f->wrong |= s->wrong.nerrors > 0;
-    exit = note_outcome(f, kind, scenario->strategy, &reasons);
+    diag_append(&reasons, &c->wrong);
+    diag_append(&reasons, &c->changes);
+    if (c->wrong.nerrors)
+        kind = c->wrong_kind;
+    else if (c->changes.nerrors && (!f->wish->update || f->wrong))
+        kind = c->is_new ? OUTCOME_NEW : OUTCOME_CHANGED;
+    if (f->wish->update && kind != OUTCOME_PASSED && !c->wrong.nerrors)
+        diag_error(&reasons, (struct place){f->path, 0, 0},
+                   "not accepted, for another strategy of this file is wrong");
+    exit = note_outcome(f, kind, f->path, s->scenario->strategy, &reasons, s->notes);
     diag_fini(&reasons);
     return exit;
 }
@@ -112,17 +130,17 @@ static bool is_for_first(const struct check_strategy *s)
 
 /* What would take too long is checked on paper: the same bytes and memory, and no numbers. */
 static enum record_mode mode_of(const struct file_check *f, struct work *w,
-                                const struct work_item *item, double *flops)
+                                const struct work_item *item, double *flops, const char **why)
 {
-    const char *why = f->wish->plan ? NULL : work_too_much(item, flops);
     bool no_progress = w->log.quiet;
 
+    *why = f->wish->plan ? NULL : work_too_much(item, flops);
     w->log.quiet = f->wish->quiet;
-    if (why)
+    if (*why)
         log_note(&w->log, "%s: planned, not executed: %s %s", f->path, item->scenario->strategy,
-                 why);
+                 *why);
     w->log.quiet = no_progress;
-    return f->wish->plan || why ? RECORD_PLANNED : RECORD_EXECUTED;
+    return f->wish->plan || *why ? RECORD_PLANNED : RECORD_EXECUTED;
 }
 
 static int check_strategies(struct file_check *f, struct work *w)
@@ -130,32 +148,44 @@ static int check_strategies(struct file_check *f, struct work *w)
     double flops = 0;
     int exit = CMD_OK;
 
-    f->now = calloc(w->nitems + 1, sizeof *f->now);
-    if (!f->now)
+    f->done = calloc(w->nitems + 1, sizeof *f->done);
+    if (!f->done)
         return check_no_memory();
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
-        struct check_strategy s;
+        struct strategy_check *s = &f->done[f->ndone++];
+        const struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
 
+        s->scenario = w->items[i].scenario;
         w->items[i].trial.memory = f->wish->memory;
-        exit = check_strategy_init(&s, w, &w->items[i], mode_of(f, w, &w->items[i], &flops),
-                                   f->wish->whole_bytes,
-                                   baseline_find(&f->was, w->items[i].scenario->strategy));
-        if (exit == CMD_OK)
-            exit = is_for_first(&s) ? CMD_CANNOT : judge(f, w->items[i].scenario, &s);
-        f->now[f->nnow++] = s.now;
-        s.now = (struct baseline){.name = NULL};
-        check_strategy_fini(&s);
+        exit = check_strategy_init(&s->check, w, &w->items[i],
+                                   mode_of(f, w, &w->items[i], &flops, &s->notes[OUTCOME_PLANNED]),
+                                   f->wish->whole_bytes, was);
+        if (exit == CMD_OK && is_for_first(&s->check))
+            exit = CMD_CANNOT;
+        if (was && !was->has_given && !f->wish->update)
+            s->notes[OUTCOME_OLDER] = OLDER;
+        f->wrong |= s->check.wrong.nerrors > 0;
         trial_fini(&w->items[i].trial);
     }
-    for (size_t i = 0; i < w->nskipped && exit == CMD_OK; i++)
+    return exit;
+}
+
+/* Also of a file that was not checked to the end: what there is. */
+static int tell_strategies(struct file_check *f, const struct work *w, bool all)
+{
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i + !all < f->ndone && exit == CMD_OK; i++)
+        exit = judge(f, &f->done[i]);
+    for (size_t i = 0; all && i < w->nskipped && exit == CMD_OK; i++)
         exit = note_words(f, OUTCOME_SKIPPED, w->skipped[i].scenario->strategy, w->skipped[i].why);
     return exit;
 }
 
 static bool is_there(const struct file_check *f, const char *strategy)
 {
-    for (size_t i = 0; i < f->nnow; i++)
-        if (f->now[i].name && !strcmp(f->now[i].name, strategy))
+    for (size_t i = 0; i < f->ndone; i++)
+        if (!strcmp(f->done[i].scenario->strategy, strategy))
             return true;
     return false;
 }
@@ -167,28 +197,34 @@ static int check_left_over(struct file_check *f)
 
     for (size_t i = 0; i < f->was.count && exit == CMD_OK; i++)
         if (!f->wrong && !is_there(f, f->was.list[i].name))
-            exit = note_words(f, f->wish->update ? OUTCOME_PASSED : OUTCOME_FAILED,
+            exit = note_words(f, f->wish->update ? OUTCOME_PASSED : OUTCOME_MISSING,
                               f->was.list[i].name,
                               "there is a baseline, but no such strategy any more");
     return exit;
 }
 
-static void note_baseline(struct file_check *f)
+/* Where all is to be accepted: before the outcomes, which say that it was. */
+static int note_baseline(struct file_check *f, struct text *answer)
 {
+    struct baseline *now = calloc(f->ndone + 1, sizeof *now);
     struct text text = TEXT_INIT;
 
-    if (!f->wish->update || f->wrong)
-        return;
-    baseline_print(f->now, f->nnow, f->suite, &text);
-    f->answer->failed |= text.failed;
+    if (!now)
+        return check_no_memory();
+    for (size_t i = 0; i < f->ndone; i++)
+        now[i] = f->done[i].check.now; /* which owns it */
+    baseline_print(now, f->ndone, f->suite, &text);
+    free(now);
+    answer->failed |= text.failed;
     if (strcmp(text_get(&text), text_get(&f->before)) != 0) {
-        pack_uint(f->answer, CHECK_BASELINE);
-        pack_string(f->answer, f->baseline_path);
-        pack_string(f->answer, text_get(&text));
+        pack_uint(answer, CHECK_BASELINE);
+        pack_string(answer, f->baseline_path);
+        pack_string(answer, text_get(&text));
     } else {
-        pack_uint(f->answer, CHECK_SAME);
+        pack_uint(answer, CHECK_SAME);
     }
     text_fini(&text);
+    return CMD_OK;
 }
 
 static int check_loaded(struct file_check *f, struct work *w)
@@ -201,19 +237,19 @@ static int check_loaded(struct file_check *f, struct work *w)
         exit = check_no_memory();
     } else if (status != SHD_OK && (f->is_foreign || !f->wish->update)) {
         f->wrong = true;
-        exit = note_outcome(f, OUTCOME_FAILED, "", &faults);
+        exit = note_outcome(f, OUTCOME_BAD_BASELINE, f->baseline_path, "", &faults, NULL);
     } else {
+        int told;
+
         exit = check_strategies(f, w);
+        told = tell_strategies(f, w, exit == CMD_OK);
+        exit = exit == CMD_OK ? told : exit;
     }
     diag_fini(&faults);
-    if (exit == CMD_OK)
-        exit = check_left_over(f);
-    if (exit == CMD_OK)
-        note_baseline(f);
-    return exit;
+    return exit == CMD_OK ? check_left_over(f) : exit;
 }
 
-static int check_file(struct file_check *f)
+static int check_file(struct file_check *f, struct text *answer)
 {
     struct work w = {.diag = DIAG_INIT};
     int exit = CMD_CANNOT;
@@ -224,21 +260,36 @@ static int check_file(struct file_check *f)
         w.log.quiet = f->wish->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
         exit = work_load(&w);
+        f->wrong = exit != CMD_OK;
         if (exit == CMD_USAGE)
-            exit = note_outcome(f, OUTCOME_FAILED, "", &w.diag);
+            exit = note_outcome(f, OUTCOME_BAD_SCENARIO, f->path, "", &w.diag, NULL);
         else if (exit == CMD_OK)
             exit = check_loaded(f, &w);
         else
             diag_write(&w.diag, stderr);
         log_progress_end(&w.log);
+        if (exit == CMD_OK && f->wish->update && !f->wrong)
+            exit = note_baseline(f, answer);
         work_fini(&w);
     }
     return exit;
 }
 
+static void file_check_fini(struct file_check *f)
+{
+    for (size_t i = 0; i < f->ndone; i++)
+        check_strategy_fini(&f->done[i].check);
+    free(f->done);
+    baseline_file_fini(&f->was);
+    text_fini(&f->before);
+    text_fini(&f->told);
+    free(f->path);
+    free(f->baseline_path);
+}
+
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer)
 {
-    struct file_check f = {.wish = wish, .answer = answer, .before = TEXT_INIT};
+    struct file_check f = {.wish = wish, .told = TEXT_INIT, .before = TEXT_INIT};
     const char *dir, *folder;
     struct unpack from;
     int exit;
@@ -249,14 +300,9 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
     f.suite = unpack_string(&from);
     f.path = check_join(dir, f.suite);
     f.baseline_path = check_join(folder, f.suite);
-    exit = f.path && f.baseline_path ? check_file(&f) : check_no_memory();
-    for (size_t i = 0; i < f.nnow; i++)
-        baseline_fini(&f.now[i]);
-    free(f.now);
-    baseline_file_fini(&f.was);
-    text_fini(&f.before);
-    free(f.path);
-    free(f.baseline_path);
+    exit = f.path && f.baseline_path ? check_file(&f, answer) : check_no_memory();
+    text_add_bytes(answer, text_get(&f.told), f.told.length);
+    file_check_fini(&f);
     return exit;
 }
 

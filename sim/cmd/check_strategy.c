@@ -76,12 +76,16 @@ static const char *result_kind(enum program_result_kind kind)
     return kinds[kind];
 }
 
-static void find_wrong(struct check_strategy *c, const struct work_item *item,
-                       const struct record *modelled)
+/* Note that what was just added to `wrong` is of a kind. */
+static void set_kind(struct check_strategy *c, enum outcome_kind kind)
+{
+    if (c->wrong.nerrors > 0 && c->wrong_kind == OUTCOME_PASSED)
+        c->wrong_kind = kind;
+}
+
+static void find_wrong_numbers(struct check_strategy *c, const struct work_item *item)
 {
     const struct record *r = item->trial.record;
-    uint64_t limit = item->scenario->memory_limit_bytes;
-    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
 
     for (uint32_t i = 0; r->verified && i < r->nchecks; i++) {
         const struct record_check *check = &r->checks[i];
@@ -104,20 +108,30 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item,
                    "%s for %s is not what it was given makes: error %.3g of its bound",
                    program_step_name(&r->program->ops[r->step_op]),
                    r->program->ops[r->step_op].name, r->step.error);
+    set_kind(c, OUTCOME_WRONG);
+}
+
+static void find_unfit(struct check_strategy *c, const struct work_item *item,
+                       const struct record *modelled)
+{
+    uint64_t limit = item->scenario->memory_limit_bytes;
+    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
+
+    units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program));
     if (!trial_fits(&item->trial))
-        diag_error(
-            &c->wrong, scenario_place(item->scenario, "limits.memory"),
-            "does not fit: a device needs %s, and limits.memory is %s; 'shardsim plan' lists "
-            "what would fit",
-            units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
-            units_print_bytes(has, sizeof has, limit));
+        diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
+                   "does not fit: a device needs %s, and limits.memory is %s; make it fit "
+                   "('shardsim plan' lists what would), or take the limit out",
+                   needs, units_print_bytes(has, sizeof has, limit));
     else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
                    "does not fit: a device needs %s beside what its runtime does, and that of the "
-                   "cluster has %s; 'shardsim plan' tells more",
-                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
+                   "cluster has %s; make it fit ('shardsim plan' tells more), or name another "
+                   "cluster",
+                   needs,
                    units_print_bytes(has, sizeof has,
                                      (uint128)modelled->modelled->hardware->memory_bytes));
+    set_kind(c, OUTCOME_DOES_NOT_FIT);
 }
 
 static bool is_accepted(const struct baseline *was, const char *finding)
@@ -168,8 +182,8 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
 
     if (changes->nerrors > 0) {
         baseline_verdict(&verdict, was, &c->now);
-        diag_error(&c->changes, (struct place){place.file, 0, 0},
-                   "%s; 'shardsim check --update' accepts it", text_get(&verdict));
+        diag_error(&c->changes, (struct place){place.file, 0, 0}, "%s%s", text_get(&verdict),
+                   c->wrong.nerrors ? "" : "; 'shardsim check --update' accepts it");
         baseline_causes(&c->changes, was, &c->now, place);
     }
     diag_append(&c->changes, changes);
@@ -248,7 +262,9 @@ static int compare(struct check_strategy *c, const struct work_item *item, uint6
         tell_changes(c, was, &changes, place);
         baseline_keep_close(&c->now, was);
     } else {
-        diag_error(&c->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
+        if (c->wrong.nerrors == 0)
+            diag_error(&c->changes, place,
+                       "has no baseline yet; 'shardsim check --update' writes one");
         diag_append(&c->changes, &lint);
     }
     diag_fini(&changes);
@@ -265,22 +281,26 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     struct shd_error err;
     int status;
 
-    *out = (struct check_strategy){{.name = NULL}, DIAG_INIT, DIAG_INIT};
+    *out = (struct check_strategy){
+        .wrong = DIAG_INIT, .changes = DIAG_INIT, .is_new = !was, .wrong_kind = OUTCOME_PASSED};
     status = work_try(work, item, trial_fits(&item->trial) ? mode : RECORD_PLANNED, &result);
     if (status == CMD_INTERRUPTED || status == CMD_CANNOT)
         return status;
     if (!result.record) {
         diag_error(&out->wrong, place, "could not be executed; standard error says why");
+        set_kind(out, OUTCOME_NOT_RUN);
         return CMD_OK;
     }
     status = find_plan(&plan, item, &err);
     if (status != SHD_OK && status != SHD_ENOMEM) {
         diag_error(&out->wrong, place, "%s", err.text);
+        set_kind(out, OUTCOME_NOT_RUN);
         record_destroy(plan);
         return CMD_OK;
     }
     if (status == SHD_OK) {
-        find_wrong(out, item, plan ? plan : result.record);
+        find_wrong_numbers(out, item);
+        find_unfit(out, item, plan ? plan : result.record);
         status = find_now(out, item, plan);
     }
     if (status == SHD_OK)

@@ -6,12 +6,15 @@
 #define CMD_CHECK_STRATEGY_H
 
 #include "cmd/work.h"
+#include "report/outcome.h"
 #include "store/baseline.h"
 
 struct check_strategy {
     struct baseline now;
-    struct diag wrong;   /* what cannot be accepted: numbers, memory */
-    struct diag changes; /* what can: against the baseline, and findings of lint */
+    enum outcome_kind wrong_kind; /* of the first of `wrong` */
+    struct diag wrong;            /* what cannot be accepted: numbers, memory */
+    bool is_new;                  /* there is no baseline */
+    struct diag changes; /* what can be accepted: against the baseline, and findings of lint */
 };
 
 /* Try one strategy and compare it with its baseline (NULL: there is none).  Returns CMD_OK also

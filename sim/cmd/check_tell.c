@@ -3,11 +3,13 @@
 
 #include "cmd/check_tell.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/escape.h"
 #include "cmd/check_file.h"
 #include "cmd/cmd.h"
 #include "store/write.h"
@@ -31,7 +33,8 @@ static int print_outcome(struct check_tell *t, const struct outcome *o)
     struct text tap = TEXT_INIT, annotation = TEXT_INIT;
     int exit;
 
-    t->failed |= o->kind == OUTCOME_FAILED;
+    t->nfailures += outcome_is_failure(o->kind);
+    t->nerrors += outcome_is_error(o->kind);
     outcome_print_tap(o, t->noutcomes, &tap);
     exit = cmd_put(&tap);
     if (check_is_on("GITHUB_ACTIONS")) {
@@ -95,21 +98,45 @@ static int write_junit(const struct check_tell *t)
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
+int check_tell_stop(struct check_tell *t, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(t->why, sizeof t->why, fmt, args);
+    va_end(args);
+    cmd_error("%s", t->why);
+    return CMD_CANNOT;
+}
+
+static void add_stop(const struct check_tell *t, int exit, struct text *out)
+{
+    text_add(out, "Bail out! ");
+    if (exit == CMD_INTERRUPTED)
+        text_add(out, "interrupted");
+    else if (t->why[0])
+        escape_add(out, t->why);
+    else
+        text_add(out, "cannot go on here; standard error says why");
+    text_add(out, "\n");
+}
+
 int check_tell_end(struct check_tell *t, int exit)
 {
-    struct text plan = TEXT_INIT;
+    struct text end = TEXT_INIT;
     int written;
 
     if (exit == CMD_OK)
-        text_addf(&plan, "1..%zu\n", t->noutcomes);
+        text_addf(&end, "1..%zu\n", t->noutcomes);
     else
-        text_addf(&plan, "Bail out! %s\n",
-                  exit == CMD_INTERRUPTED ? "interrupted" : "cannot go on here");
-    written = cmd_put_last(&plan);
-    text_fini(&plan);
+        add_stop(t, exit, &end);
+    written = cmd_put_last(&end);
+    text_fini(&end);
     if (exit == CMD_OK)
         exit = written;
     if (exit == CMD_OK)
         exit = write_junit(t);
-    return exit == CMD_OK && t->failed ? CMD_FAILED : exit;
+    if (exit != CMD_OK)
+        return exit;
+    return t->nerrors ? CMD_USAGE : t->nfailures ? CMD_FAILED : CMD_OK;
 }

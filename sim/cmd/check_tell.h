@@ -8,25 +8,27 @@
 #ifndef CMD_CHECK_TELL_H
 #define CMD_CHECK_TELL_H
 
+#include <shd/error.h>
+
 #include "report/outcome.h"
 
 struct check_tell {
     const char *junit; /* a file; NULL: none is written */
     struct outcome *outcomes;
     size_t noutcomes;
-    bool failed;
+    size_t nfailures, nerrors;
+    char why[SHD_ERROR_TEXT_MAX]; /* the check stops; "": that was said on standard error */
 };
 
-#define CHECK_TELL_INIT      \
-    {                        \
-        NULL, NULL, 0, false \
-    }
 void check_tell_fini(struct check_tell *tell);
 
 /* Tell of an outcome: in words, or as another rank has packed it.  The exit status. */
 int check_tell_words(struct check_tell *tell, enum outcome_kind kind, const char *file,
                      const char *suite, const char *name, const char *words);
 int check_tell_packed(struct check_tell *tell, struct unpack *from);
+
+/* Say why the check cannot go on, on standard error and at the end of the report; CMD_CANNOT. */
+int check_tell_stop(struct check_tell *tell, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* The end of the report: the plan of TAP, or why it stops; JUnit.  The exit status of it all, where
  * `exit` is what has come of the work. */
