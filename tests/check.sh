@@ -229,7 +229,7 @@ test_given() {
     says out '"better.*: ' "an option of the layout: judged"
     project p
     edit results/baselines/scenarios/dp_tp.yaml '/^    given:$/d; /^      [a-z_]*\./d'
-    edit scenarios/dp_tp.yaml '$s/$/\nhardware: h100-sxm/'
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
     check --plan scenarios/dp_tp.yaml
     is 0 "an older baseline, which does not hold what is computed: as accepted"
     says out "^ok 1 - dp_tp.yaml: default # baseline: it is of an older shardsim.*--update' adds them$" \

@@ -170,7 +170,11 @@
     "    collectives:\n"                                                                         \
     "      - {phase: forward, op: all-gather, axes: tp, where: nowhere, groups: 1, group_size: " \
     "2, count: 1, operand_bytes: 1, result_bytes: 2, received_bytes: 2}\n"                       \
-    STALE_STRATEGY("gone")
+    "    accepted: []\n"                                                                         \
+    STALE_STRATEGY("gone")                                                                       \
+    "    arrays: []\n"                                                                           \
+    "    collectives: []\n"                                                                      \
+    "    accepted: []\n"
 
 #define NO_FILES .inputs = {{NULL, NULL, 0}}
 #define A_IS(content) .inputs = {{"a.yaml", content, 0}}
