@@ -309,6 +309,27 @@ test_files() {
     is 0 "a folder by a longer way: its own baselines"
 }
 
+# What is left out is said where that is asked, or where nothing is left.
+test_left_out() {
+    project p
+    mkdir "$tmp/p/scenarios/models" "$tmp/p/scenarios/sub"
+    ln -s .. "$tmp/p/scenarios/sub/loop"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/UP.YAML"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/.hidden.yaml"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/models/model.yaml"
+    check --plan
+    is 0 "files left out: status 0"
+    says out '^1\.\.6$' "files left out: a link to a folder above is not followed"
+    ! grep -q 'left out' "$tmp/err"
+    ok $? "files left out: not said"
+    check --plan -v
+    says err '4 files left out: .hidden.yaml, UP.YAML, models/model.yaml, sub/loop;' "-v: files left out"
+    rm "$tmp/p/scenarios"/*.yaml
+    check --plan
+    is 2 "all files left out: status 2"
+    says err '4 files left out: ' "all files left out: said"
+}
+
 # Input of every kind that cannot be read: status 2, and all others are checked.
 test_unreadable() {
     project p
@@ -573,6 +594,7 @@ test_other_changes
 test_step
 test_given
 test_files
+test_left_out
 test_unreadable
 test_update
 test_planned

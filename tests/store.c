@@ -134,13 +134,21 @@ static void test_folder(void)
     write_words(path_of(".hidden.yaml"), "");
     write_words(path_of("b.txt"), "");
     write_words(path_of("x.yaml"), "");
+    write_words(path_of("up.YAML"), "");
+    if (symlink(".", path_of("loop")) != 0)
+        diag("no link");
     ok(folder_init(&f, dir, yaml, NULL, &err) == SHD_OK && f.npaths == 3 &&
            !strcmp(f.paths[0], "a.yaml") && !strcmp(f.paths[1], "x.yaml") &&
            !strcmp(f.paths[2], "x/y/b.yaml"),
        "folder: by ending, with folders below, sorted, none hidden");
+    ok(f.nleft_out == 3 && !strcmp(f.left_out[0], ".hidden.yaml") &&
+           !strcmp(f.left_out[1], "loop") && !strcmp(f.left_out[2], "up.YAML"),
+       "folder: what is left out, a link to a folder too");
     ok(folder_has(&f, "x.yaml") && !folder_has(&f, "y.yaml"), "folder: has");
     folder_fini(&f);
-    ok(folder_init(&f, dir, yaml, without, &err) == SHD_OK && f.npaths == 2, "folder: without");
+    ok(folder_init(&f, dir, yaml, without, &err) == SHD_OK && f.npaths == 2 && f.nleft_out == 4 &&
+           !strcmp(f.left_out[3], "x/y/b.yaml"),
+       "folder: without");
     folder_fini(&f);
     ok(folder_init(&f, dir, both, without, &err) == SHD_OK && f.npaths == 3,
        "folder: with either ending");
@@ -307,7 +315,8 @@ static void test_verdict(void)
     struct place place = {"f", 3, 1};
 
     slow.totals.received_bytes -= 2;
-    ok(judges(&was, &slow, "worse: modelled step +0.2 % (1002000 ns, was 1000000), total received -"),
+    ok(judges(&was, &slow,
+              "worse: modelled step +0.2 % (1002000 ns, was 1000000), total received -"),
        "verdict: a longer step is worse, whatever is less");
     ok(judges(&slow, &was, "better and worse: modelled step -0.2 %"), "verdict: and back");
     ok(judges(&was, &close, "neither worse nor better: as long a step"), "verdict: rounding");

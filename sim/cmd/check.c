@@ -25,6 +25,7 @@
 /* A weight of so much that is replicated over several devices is warned of, if not told otherwise:
  * a float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
+#define LEFT_OUT_MAX 20 /* files that are named */
 
 struct check {
     struct check_wish wish;
@@ -63,6 +64,7 @@ static const struct argp_option option_table[] = {
      "Report weights above this size that are replicated over devices (64MiB)", 0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
+    {"verbose", 'v', NULL, 0, "Say also which files are left out", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -95,6 +97,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         c->wish.quiet = true;
+        return 0;
+    case 'v':
+        c->wish.verbose = true;
         return 0;
     case ARGP_KEY_ARG:
         if (c->dir)
@@ -338,10 +343,25 @@ static int take_file(struct check *c)
     return CMD_OK;
 }
 
+/* What might have been meant to be checked. */
+static void say_left_out(const struct folder *scenarios)
+{
+    size_t n = scenarios->nleft_out;
+
+    fprintf(stderr, "shardsim: %zu file%s left out", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < n && i < LEFT_OUT_MAX; i++) {
+        fputs(i ? ", " : ": ", stderr);
+        escape_put(stderr, scenarios->left_out[i]);
+    }
+    if (n > LEFT_OUT_MAX)
+        fprintf(stderr, " and %zu more", n - LEFT_OUT_MAX);
+    fputs(n ? "; 'shardsim check --help' says which are\n" : "\n", stderr);
+}
+
 static int check_folder(struct check *c)
 {
     static const char *const without[] = {"hardware", "models", NULL};
-    struct folder scenarios, baselines = {NULL, 0};
+    struct folder scenarios, baselines = {.paths = NULL};
     struct shd_error err;
     int exit = CMD_USAGE;
     int status;
@@ -358,6 +378,8 @@ static int check_folder(struct check *c)
         return status == SHD_EINVAL ? CMD_USAGE : CMD_CANNOT;
     }
     status = folder_init(&scenarios, c->dir, endings, without, &err);
+    if (status == SHD_OK && (c->wish.verbose || (!scenarios.npaths && scenarios.nleft_out)))
+        say_left_out(&scenarios);
     if (status == SHD_OK && access(c->folder, F_OK) == 0)
         status = folder_init(&baselines, c->folder, endings, NULL, &err);
     if (status == SHD_OK && scenarios.npaths == 0)
@@ -399,9 +421,11 @@ static int run(int argc, char **argv)
         "flops and peak memory, exactly; and that the numbers are right.  What changed is said in "
         "words.  What is too large to be executed in about a minute is planned.  Prints TAP.\v"
         "Suspicious layouts fail too, until they are accepted: a rule shadowed by earlier ones, a "
-        "large weight left replicated, a constraint that undoes its neighbour.  Folders 'hardware' "
-        "and "
-        "'models' are left out.\n\n"
+        "large weight left replicated, a constraint that undoes its neighbour.\n\n"
+        "A scenario is a file that ends in .yaml or .yml, in small letters.  Left out are hidden "
+        "ones, those in folders called 'hardware' and 'models', which are no scenarios, and "
+        "folders that are links, which may lead back to one above them; -v names what was left "
+        "out.\n\n"
         "Examples:\n"
         "  All of scenarios/, before a commit:\n"
         "    shardsim check\n"

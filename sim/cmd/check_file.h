@@ -19,7 +19,7 @@
 
 /* What was asked for on the command line. */
 struct check_wish {
-    bool plan, update, quiet;
+    bool plan, update, quiet, verbose;
     uint64_t whole_bytes;
     const char *memory; /* NULL: the default */
 };
